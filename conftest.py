@@ -1,4 +1,4 @@
-"""How tests are shared out among several processes (pytest-xdist, which `./run test` asks for)."""
+"""Distribute tests among the processes of pytest-xdist, which `./run test` uses."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-# The folders that take longest, which begin first: so no process is alone with one at the end.
+# The slowest folders, which start first, so that no process is left with one at the end.
 _LONGEST = (
     "tests/containers",
     "tests/new_user",
@@ -21,9 +21,9 @@ _LONGEST = (
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Begin with the longest folders."""
+    """Sort the tests so that the slowest folders start first."""
     if config.pluginmanager.hasplugin("xdist"):
-        items.sort(key=lambda item: _place(_folder(item.nodeid)))
+        items.sort(key=lambda item: _rank(_folder(item.nodeid)))
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
@@ -40,21 +40,21 @@ def _folder(nodeid: str) -> str:
     return "/".join(nodeid.split("::")[0].split("/")[:2])
 
 
-def _place(folder: str) -> int:
+def _rank(folder: str) -> int:
     return _LONGEST.index(folder) if folder in _LONGEST else len(_LONGEST)
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Give each folder to one process: its tests share fixtures that take long to set up.
+    """Assign each folder to one process, because its tests share slow fixtures.
 
-    Not by xdist's groups: 3.8.0 writes them where pytest 9.2 does not look for them.
+    It does not use xdist's groups, because pytest 9.2 does not find those of xdist 3.8.0.
     """
-    from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]  # has none
+    from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 
     def group(nodeid: str) -> str:
         folder = _folder(nodeid)
-        # Throughline's are many, and only share what is quick.
+        # Throughline has many tests, which only share fast fixtures.
         return nodeid.split("::")[0] if folder == "packages/throughline" else folder
 
     scheduler = LoadScopeScheduling(config, log)

@@ -205,7 +205,7 @@ def test_invalid_request_is_reported_before_the_start(
 @pytest.mark.parametrize(
     ("option", "value", "expected"),
     [
-        ("--backend", "http://127.0.0.1:9", "Nothing answers at http://127.0.0.1:9"),
+        ("--backend", "http://127.0.0.1:9", "The lineage backend at http://127.0.0.1:9"),
         ("--data", "no/such", "There is no folder {folder}/no/such"),
     ],
 )

@@ -20,7 +20,7 @@ from commands.processes import Service
 from commands.services import deliver_environ
 from lakehouse.errors import SettingsError
 from lakehouse.settings import REPOSITORY, Settings, load_settings
-from throughline.delivery.settings import read_backends
+from throughline.delivery.backends import read_backends
 
 RUN = str(REPOSITORY / "run")
 

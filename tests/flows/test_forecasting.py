@@ -63,7 +63,7 @@ def test_hour_without_rides_has_a_zero_row() -> None:
     [(forecasting.parse_as_of, "banana"), (forecasting.parse_locations, "132,JFK")],
 )
 def test_invalid_parameter_error_has_an_example(parse: Callable[[str], object], text: str) -> None:
-    with pytest.raises(forecasting.BadWindow, match=rf"is '{text}'; it must be .* such as"):
+    with pytest.raises(forecasting.BadWindow, match=rf"is '{text}'; use .* such as"):
         parse(text)
 
 
@@ -122,7 +122,7 @@ def test_short_window_has_fewer_held_out_days(training: pd.DataFrame) -> None:
 
 def test_unknown_model_error_lists_the_models() -> None:
     with pytest.raises(
-        forecasting.UnknownModel, match=r"model is 'banana'; it must be seasonal_naive or weather\."
+        forecasting.UnknownModel, match=r"model is 'banana'; use seasonal_naive or weather\."
     ):
         forecasting.model_named("banana")
 

@@ -123,8 +123,8 @@ def test_status_without_stacks_shows_the_commands(
 ) -> None:
     code, said = _status(settings, capsys)
     assert code == 1
-    assert "! it is not there: ./run create-infra" in said
-    assert "datazone  not there; ./run create-infra --with datazone makes it" in said
+    assert "! it does not exist; run ./run create-infra" in said
+    assert "datazone  not created; ./run create-infra --with datazone creates it" in said
 
 
 def test_status_shows_resources_outputs_and_wrong_settings(
@@ -135,11 +135,11 @@ def test_status_shows_resources_outputs_and_wrong_settings(
     assert code == 1
     assert "AWS::EMRServerless::Application  Application" in said
     assert "LogGroup = " in said
-    assert "when nothing runs it costs nothing but the logs kept" in said
-    assert "! the setting emr_application_id is not set; its own is " in said
+    assert "costs when idle: stored logs only" in said
+    assert "! the setting emr_application_id is not set, expected " in said
     gone = settings.model_copy(update={"datazone_domain_id": "dzd_gone"})
     assert (
-        "datazone_domain_id is 'dzd_gone', and there is no such stack" in _status(gone, capsys)[1]
+        "datazone_domain_id is 'dzd_gone', but the stack does not exist" in _status(gone, capsys)[1]
     )
 
 
@@ -157,7 +157,7 @@ def test_status_shows_changed_templates_and_parameters(
     )
     monkeypatch.setattr("infra.stack.DATABASE", "other")
     there = infra.status.part_status(aws, settings, replace(LAKEHOUSE, template=path))
-    assert "its template is not lakehouse.yaml as it is here: ./run create-infra" in there.problems
+    assert "its template differs from lakehouse.yaml; run ./run create-infra" in there.problems
     assert any("parameter DatabaseName is 'nyc_taxi' and not 'other'" in p for p in there.problems)
 
 
@@ -174,7 +174,7 @@ def test_status_without_credentials_has_its_own_exit_code(
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({}, "SPARK=emr-serverless needs LAKEHOUSE=glue, not local"),
+        ({}, "SPARK=emr-serverless requires LAKEHOUSE=glue, not local"),
         (
             {
                 "lakehouse": "glue",
@@ -182,7 +182,7 @@ def test_status_without_credentials_has_its_own_exit_code(
                 "aws_account": "123456789012",
                 "emr_role_arn": "arn:x",
             },
-            "SPARK=emr-serverless needs EMR_APPLICATION_ID too; .* --with emr-serverless",
+            "SPARK=emr-serverless also requires EMR_APPLICATION_ID; .* --with emr-serverless",
         ),
     ],
 )

@@ -25,8 +25,8 @@ from lakehouse.backends import (
 from lakehouse.errors import SettingsError
 from lakehouse.settings import REPOSITORY, Settings, load_settings
 from tests.infra.conftest import isolate
+from throughline.delivery.backends import read_backends
 from throughline.delivery.rewrite.datazone import TRIMMED
-from throughline.delivery.settings import read_backends
 
 
 def _direct(**values: Any) -> Settings:

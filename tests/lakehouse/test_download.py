@@ -100,7 +100,7 @@ def test_interrupted_download_keeps_the_old_file(site: Site, tmp_path: Path) -> 
     landed = fetch(file_of(site), tmp_path)
     site.files["/a.parquet"] = b"half of the new on"
     site.announce_more = 5
-    with pytest.raises(BadSourceFile, match=r"broke off 3 times, at last with .* of .* bytes"):
+    with pytest.raises(BadSourceFile, match=r"interrupted 3 times, the last time by .* of .* bytes"):
         fetch(file_of(site), tmp_path)
     assert Path(landed.path).read_bytes() == b"PAR1 first PAR1"
     site.announce_more = 0
@@ -152,7 +152,7 @@ def test_preliminary_weather_is_used_until_it_is_final(site: Site, tmp_path: Pat
 
 def test_web_page_instead_of_a_file_is_rejected(site: Site, tmp_path: Path) -> None:
     site.files["/a.parquet"] = b"<html>Please log in</html>"
-    with pytest.raises(BadSourceFile, match=r"not a whole parquet file: it begins with b'<htm'"):
+    with pytest.raises(BadSourceFile, match=r"not a complete Parquet file: it begins with b'<htm'"):
         fetch(file_of(site), tmp_path)
     for body in (b"<!doctype html>", b"", b' {"error": "try later"}'):
         site.files["/a.csv"] = body
@@ -212,8 +212,8 @@ def test_source_urls_match_the_sites() -> None:
 def test_months_are_sorted_and_invalid_ones_reported() -> None:
     assert parse_months("2019-04, 2019-03,2019-03") == ["2019-03", "2019-04"]
     assert parse_months("") == []
-    with pytest.raises(SettingsError, match=r"'2019-13' is not a month; write YYYY-MM"):
+    with pytest.raises(SettingsError, match=r"'2019-13' is not a month. Use YYYY-MM"):
         parse_months(["2019-13"])
-    with pytest.raises(SettingsError, match=r"^2999-01 has not begun: the last month .* is 20"):
+    with pytest.raises(SettingsError, match=r"^2999-01 has not begun. The latest allowed month is 20"):
         parse_months("2019-03,2999-01")
     assert months_before(date(2026, 2, 14), 4) == ["2025-11", "2025-12", "2026-01", "2026-02"]

@@ -48,7 +48,7 @@ def test_check_rejects_files_staged_by_another_run(make_settings: Callable[..., 
     settings = make_settings("staged")
     staged(settings, FIRST, 3)
     staged(settings, SECOND, 2)
-    theirs = "yellow_taxi_staging holds a.parquet of the source second, and this run loads first"
+    theirs = "yellow_taxi_staging contains a.parquet with the source hash second, but this run loads first"
     with pytest.raises(Conflict, match=theirs):
         ingest.check_staging(NO_SPARK, settings, SPEC, [FIRST])
     table = load_table(settings, SPEC.staging.table)
@@ -70,7 +70,7 @@ def test_merge_rejects_files_staged_and_checked_by_another_run(
     assert staged_sources(table) == {"a.parquet": "second"}
     passed = Passed(table.metadata.current_snapshot_id, contents, {"a.parquet": "second"})
     assert passed_contents(table) == passed
-    with pytest.raises(Conflict, match=r"of the source second, and this run loads first.*stage"):
+    with pytest.raises(Conflict, match=r"the source hash second, but this run loads first.*stage"):
         ingest.merge(NO_SPARK, settings, SPEC, [FIRST])
     staged(settings, FIRST, 3)
     with pytest.raises(ChecksFailed, match="has not passed its checks"):
@@ -82,5 +82,5 @@ def test_staging_without_sources_is_rejected(make_settings: Callable[..., Settin
     settings = make_settings("staged")
     table = staged(settings, FIRST, 1)
     table.append(pa.table({"filename": [FIRST.name]}))
-    with pytest.raises(Conflict, match="of the source unknown, and this run loads first"):
+    with pytest.raises(Conflict, match="the source hash unknown, but this run loads first"):
         ingest.check_staging(NO_SPARK, settings, SPEC, [FIRST])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import lzma
 import os
 import socket
 import subprocess
@@ -16,8 +18,11 @@ from playwright.sync_api import Browser
 
 from commands.environment import script
 from commands.page import ensure_page
+from lakehouse.settings import REPOSITORY
 from tests.looking import Look, looking
 from throughline.server.sample import sample_events
+
+_RECORDED = REPOSITORY / "packages" / "throughline" / "tests" / "pipeline.jsonl.xz"
 
 
 class Lineage:
@@ -67,6 +72,24 @@ def lineage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lineage]:
 def look(browser: Browser, lineage: Lineage) -> Iterator[Look]:
     """Return a function that opens a path; it fails on page errors or requests to other hosts."""
     with looking(browser, lineage.url) as open_:
+        yield open_
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lineage]:
+    """A server with the events of the demo, as they were recorded."""
+    ensure_page()
+    server = Lineage(tmp_path_factory.mktemp("demo"))
+    with lzma.open(_RECORDED, "rt") as events:
+        server.take(*map(json.loads, events))
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def look_at_demo(browser: Browser, demo: Lineage) -> Iterator[Look]:
+    """Open an address of the page over the demo."""
+    with looking(browser, demo.url) as open_:
         yield open_
 
 

@@ -204,7 +204,7 @@ _COLOURS = """async url => {
 
 
 def test_graph_is_exported_as_mermaid_and_json(look: Look) -> None:
-    page = look(_at("lineage", ACTUALS))
+    page = look(_at("lineage", ACTUALS, up="1", down="1"))
     expect(page.locator("[data-node]")).to_have_count(3)
     _, text = _saved(page, "Mermaid")
     assert re.findall(r'\[\(?"(.*?)"', text.decode()) == [

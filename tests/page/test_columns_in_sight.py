@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from tests.looking import Look
 
-from .test_views import ACTUALS, FORECAST, RAW
+from .test_views import ACTUALS, FORECAST, NEAR, RAW
 
 pytestmark = [pytest.mark.browser, pytest.mark.server]
 
@@ -27,7 +27,7 @@ _FONT = """e => parseFloat(getComputedStyle(e).fontSize)
 
 
 def _at(node: str, **others: str) -> str:
-    return f"/lineage?{urlencode({'node': node, **others})}"
+    return f"/lineage?{urlencode({'node': node, **NEAR, **others})}"
 
 
 def _are_in_sight(page: Page, what: str) -> None:

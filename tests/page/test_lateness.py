@@ -36,7 +36,7 @@ def test_late_table_links_to_the_failed_upstream_run(look: Look) -> None:
     assert axe_finds(page) == []
     why.get_by_role("link").first.click()
     details = page.get_by_role("complementary", name="Details")
-    expect(details.get_by_text("run", exact=True).first).to_be_visible()
+    expect(details.get_by_text("Airflow run", exact=True).first).to_be_visible()
     expect(details).to_contain_text("HTTPError: 503")
 
 

@@ -13,7 +13,7 @@ from playwright.sync_api import expect
 from tests.looking import Look, axe_finds, walk_every_view
 
 from .conftest import Lineage
-from .test_views import _LAKE, ACTUALS, FORECAST, PREPARE
+from .test_views import _LAKE, ACTUALS, FORECAST, NEAR, PREPARE
 
 pytestmark = [pytest.mark.browser, pytest.mark.server]
 
@@ -26,7 +26,7 @@ _IS_IN_ITS_WINDOW = """id => {
 
 
 def _at(node: str, **others: str) -> str:
-    return f"/lineage?{urlencode({'node': node, **others})}"
+    return f"/lineage?{urlencode({'node': node, **NEAR, **others})}"
 
 
 def test_opened_details_leave_the_node_visible(look: Look) -> None:
@@ -46,7 +46,7 @@ def test_opened_details_leave_the_node_visible(look: Look) -> None:
 
 
 def test_partly_visible_graph_can_be_fitted(look: Look) -> None:
-    page = look(_at(PREPARE, up="100", down="100"))
+    page = look(_at(PREPARE, up="100", down="100"), width=1000, height=700)
     notes = page.locator(".notes")
     expect(notes).to_contain_text("outside of the window")
     overview = page.get_by_role("img", name="Overview of the graph")

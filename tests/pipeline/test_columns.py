@@ -108,7 +108,7 @@ def _leaves(top: Json) -> list[Json]:
 
 
 def test_health_reports_complete_lineage(pipeline: Pipeline) -> None:
-    completeness = pipeline.get("/api/v2/health")["completeness"]
+    completeness = pipeline.get("/api/v2/health")["completeness"]["measures"]
     measured = ("inputs", "outputs", "columns", "code")
     assert {name: completeness[name]["findings"] for name in measured} == {
         name: [] for name in measured

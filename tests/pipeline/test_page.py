@@ -23,7 +23,9 @@ TRAIN = f"job:nyc_taxi:{FLOW}.train"
 
 
 def _graph(node: str, **others: str) -> str:
-    told = "".join(f"&{name}={quote(value)}" for name, value in others.items())
+    told = "".join(
+        f"&{name}={quote(value)}" for name, value in {"up": "1", "down": "1", **others}.items()
+    )
     return f"/lineage?node={quote(node)}{told}"
 
 

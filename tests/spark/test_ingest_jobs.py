@@ -236,17 +236,17 @@ def test_row_id_does_not_depend_on_the_years_schema(
 
 
 @pytest.mark.parametrize(
-    ("fault", "told"),
+    ("fault", "problem"),
     [
-        ("page", r"cannot be read"),
-        ("empty", r"cannot be read"),
-        ("truncated", r"cannot be read"),
+        ("page", r"cannot read"),
+        ("empty", r"cannot read"),
+        ("truncated", r"cannot read"),
         ("text_dates", r"tpep_pickup_datetime is string instead of timestamp_ntz"),
         ("wrong_schema", r"pulocationid is missing"),
     ],
 )
 def test_invalid_file_is_rejected_and_staging_unchanged(
-    fault: Fault, told: str, spark: SparkSession, lake: Settings, tmp_path: Path
+    fault: Fault, problem: str, spark: SparkSession, lake: Settings, tmp_path: Path
 ) -> None:
     good = trips_file(tmp_path, "yellow_tripdata_2014-05.parquet", taxi_table("2025-05", 1_000))
     ingest.stage(spark, lake, YELLOW_SPEC, [good])
@@ -254,7 +254,7 @@ def test_invalid_file_is_rejected_and_staging_unchanged(
     path = tmp_path / "yellow_tripdata_2014-06.parquet"
     pq.write_table(taxi_table("2025-05", 1_000), path)
     FAULTS[fault](path)
-    with pytest.raises(BadSourceFile, match=told) as caught:
+    with pytest.raises(BadSourceFile, match=problem) as caught:
         ingest.stage(spark, lake, YELLOW_SPEC, [good, Partition(path.name, (str(path),), "x")])
     assert path.name in str(caught.value)
     assert "run the task again" in str(caught.value)
@@ -282,7 +282,7 @@ def test_second_writer_of_a_file_gets_a_conflict(
             time.sleep(0.05)
         assert replace_partition(lake, stored.limit(20), RAW, name, mine, digest="first")
         go.touch()
-        with pytest.raises(Conflict, match=f"{name} of yellow_taxi_raw was written by somebody"):
+        with pytest.raises(Conflict, match=f"Another writer changed {name} of yellow_taxi_raw"):
             second.result()
     assert len(rows(lake, RAW, name)) == 20
 

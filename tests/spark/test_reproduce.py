@@ -31,7 +31,7 @@ from tests.pipeline.conftest import free_ports
 pytestmark = [pytest.mark.spark, pytest.mark.server, pytest.mark.metaflow]
 
 PINNED = [tables.forecast("green"), tables.WEATHER, tables.actuals("green")]
-"""What a run reads and writes, the one last that is looked at first."""
+"""Tables that a run reads and writes, in the reverse order of the checks."""
 
 
 @dataclass

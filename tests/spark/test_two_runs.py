@@ -37,7 +37,7 @@ def test_run_does_not_check_or_merge_rows_of_another_run(
     first, second = _two_versions(tmp_path, "yellow_tripdata_2014-08.parquet")
     ingest.stage(spark, lake, YELLOW_SPEC, [first])
     ingest.stage(spark, lake, YELLOW_SPEC, [second])
-    theirs = f"holds {first.name} of the source second, and this run loads first"
+    theirs = f"contains {first.name} with the source hash second, but this run loads first"
     with pytest.raises(Conflict, match=theirs):
         ingest.check_staging(spark, lake, YELLOW_SPEC, [first])
     ingest.check_staging(spark, lake, YELLOW_SPEC, [second])

@@ -56,12 +56,12 @@ def test_invalid_weather_is_rejected_and_the_last_load_stays(
         with pytest.raises(BadSourceFile, match=problem) as caught:
             ingest.stage(spark, lake, spec, [bad])
         assert bad.paths[0] in str(caught.value)
-    with pytest.raises(BadSourceFile, match=r"is of 2024-02, and the load is 202403-cty\.csv"):
+    with pytest.raises(BadSourceFile, match=r"is of 2024-02, but the partition is 202403-cty\.csv"):
         ingest.stage(spark, lake, spec, [replace(good, name="202403-cty.csv")])
-    with pytest.raises(BadSourceFile, match="both hold prcp; one is allowed"):
+    with pytest.raises(BadSourceFile, match="both contain prcp; remove one"):
         ingest.stage(spark, lake, spec, [replace(good, paths=good.paths[:1] * 2)])
     gone = str(tmp_path / "gone" / Path(good.paths[0]).name)
-    with pytest.raises(BadSourceFile, match="cannot be read"):
+    with pytest.raises(BadSourceFile, match="Cannot read"):
         ingest.stage(spark, lake, spec, [replace(good, paths=(gone,))])
     assert (staged, raw) == tuple(
         snapshots(lake, table.table) for table in (spec.staging, spec.raw)

@@ -16,7 +16,7 @@ from urllib.request import Request, urlopen
 import pytest
 
 from infra.proxy_local.datazone import DataZoneServer
-from throughline_aws.datazone import DataZone, DataZoneConfig
+from throughline_aws.datazone import DataZone, DataZoneSettings
 
 Event = Callable[..., dict[str, Any]]
 Make = Callable[..., tuple[DataZone, DataZoneServer]]
@@ -112,6 +112,9 @@ def written(capsys: pytest.CaptureFixture[str]) -> Callable[[], tuple[Any, Any]]
     return read
 
 
+_SETTINGS = DataZoneSettings(name="datazone", domain_id=DOMAIN, account=ACCOUNT)
+
+
 @pytest.fixture
 def make_datazone(monkeypatch: pytest.MonkeyPatch) -> Iterator[Make]:
     """Make a backend and the stand-in that it speaks to, which answers as it is told."""
@@ -122,7 +125,7 @@ def make_datazone(monkeypatch: pytest.MonkeyPatch) -> Iterator[Make]:
         ) -> tuple[DataZone, DataZoneServer]:
             server = opened.enter_context(_serving(DataZoneServer(0, answer, **more)))
             monkeypatch.setenv("AWS_ENDPOINT_URL_DATAZONE", server.url)
-            backend = opened.enter_context(closing(DataZone(DataZoneConfig(DOMAIN, ACCOUNT))))
+            backend = opened.enter_context(closing(DataZone(_SETTINGS)))
             return backend, server
 
         yield make

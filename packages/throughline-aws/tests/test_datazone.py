@@ -14,12 +14,12 @@ import pytest
 
 from infra.proxy_local.datazone import CUT, ERRORS, DataZoneServer
 from throughline.delivery.backend import Delivery
+from throughline.delivery.backends import read_backends
 from throughline.delivery.rewrite.datazone import MOST_BYTES, client_token
-from throughline.delivery.settings import read_backends
 from throughline.errors import ConfigError, DeliveryError, UnavailableError
 from throughline_aws import _clients
 from throughline_aws.audit import audit
-from throughline_aws.datazone import DataZone, DataZoneConfig
+from throughline_aws.datazone import DataZone, DataZoneSettings
 from throughline_aws.worker import delivery_of
 
 Make = Callable[..., tuple[DataZone, DataZoneServer]]
@@ -71,7 +71,9 @@ def test_rule_converts_a_symlink_to_an_arn(
     ]
     location = {"namespace": "s3://lake", "name": "warehouse/rides"}
     rides = {**location, "facets": {"symlinks": {"identifiers": links}}}
-    backend = DataZone(DataZoneConfig(DOMAIN, ACCOUNT, names=str(rules)))
+    backend = DataZone(
+        DataZoneSettings(name="x", domain_id=DOMAIN, account=ACCOUNT, names=str(rules))
+    )
     backend.send(_delivery(event(RUN, outputs=[rides])))
     (written,) = server.accepted[0].body["outputs"]
     assert (written["namespace"], written["name"]) == (
@@ -136,7 +138,7 @@ def test_slow_server_times_out(
 
 def test_missing_server_is_unavailable(event: Event, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL_DATAZONE", "http://127.0.0.1:9")
-    backend = DataZone(DataZoneConfig(DOMAIN, ACCOUNT))
+    backend = DataZone(DataZoneSettings(name="x", domain_id=DOMAIN, account=ACCOUNT))
     with pytest.raises(UnavailableError, match="Could not connect"):
         backend.send(_delivery(event(RUN)))
 

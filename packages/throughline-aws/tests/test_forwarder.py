@@ -12,8 +12,8 @@ import pytest
 
 from infra.proxy_local.datazone import DataZoneServer
 from throughline.delivery import forwarder
+from throughline.delivery.backends import read_backends
 from throughline.delivery.forwarder import Forwarder
-from throughline.delivery.settings import read_backends
 from throughline.delivery.store import delivery_statuses
 from throughline.log import EventLog, entry_of
 from throughline.projection.live import Batch, Live
@@ -47,8 +47,8 @@ def test_datazone_receives_complete_runs_and_rejections_are_dead_letters(
     assert forwarding.drain() == 2
     forwarding.stop()
     (standing,) = delivery_statuses(log)
-    assert (standing.lag, standing.dead_letters) == (0, 1)
-    assert standing.newest_letters[0].reason.startswith("DataZone answered 400 Validation")
+    assert (standing["lag"], standing["deadLetters"]) == (0, 1)
+    assert standing["newestDeadLetters"][0]["reason"].startswith("DataZone answered 400 Validation")
     end = server.accepted[-1].body
     assert end["eventType"] == "COMPLETE"
     assert [dataset["name"] for dataset in end["inputs"]] == ["table/lake/dev/public/rides"]

@@ -8,10 +8,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from throughline.delivery.backends import DataHub
 from throughline.delivery.context import engine_of
-from throughline.delivery.datahub import DataHub, DataHubConfig
 from throughline.delivery.forwarder import Backoff, Forwarder
-from throughline.delivery.rewrite.datahub_urns import dataset_urn, flow_urn, job_urn
+from throughline.delivery.models import DataHubSettings
+from throughline.delivery.rewrite.datahub import platform_name
+from throughline.delivery.rewrite.datahub_proposals import flow_urn, job_urn
 from throughline.projection.live import Batch, Live
 
 from .sinks import Answer, Said, Sink, serving
@@ -52,7 +54,8 @@ def converter_urn(dataset: Json) -> str:
             namespace, name = "glue" if is_glue else "hive", link["name"]
             if name.startswith("table/"):
                 name = name.removeprefix("table/").replace("/", ".")
-    return dataset_urn({"namespace": namespace, "name": name})
+    platform, name = platform_name(namespace, name)
+    return f"urn:li:dataset:(urn:li:dataPlatform:{platform},{name},PROD)"
 
 
 class Store:
@@ -105,9 +108,12 @@ def _short(urn: str) -> str:
 
 
 @contextmanager
-def delivering(live: Live, answer: Any, *, emitter: bool = True) -> Iterator[Forwarder]:
+def delivering(
+    live: Live, answer: Any, *, emitter: bool = True, timeout: float = 30
+) -> Iterator[Forwarder]:
     with serving(Sink(answer)) as sink:
-        backend = DataHub(DataHubConfig(sink.url, emitter=emitter))
+        settings = DataHubSettings(name="x", url=sink.url, emitter=emitter, timeout=timeout)
+        backend = DataHub(settings)
         forwarder = Forwarder("datahub", backend, live, Backoff(first=0.001, most=0.01))
         yield forwarder
         forwarder.stop()

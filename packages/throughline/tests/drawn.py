@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 from hypothesis import strategies as st
 
-from throughline.export.projection import export
+from throughline.export.queries import export
 from throughline.lineage.queries import edges_answer
 from throughline.log import Entry, entry_of, make_alias
 from throughline.projection import State

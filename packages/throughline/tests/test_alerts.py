@@ -13,10 +13,9 @@ from typing import Any, get_args
 import orjson
 import pytest
 
-from throughline.alerts.actions import Action
 from throughline.alerts.causes import FINDERS
 from throughline.alerts.endpoints import alerts_answer
-from throughline.alerts.rules import Kind, read_rules
+from throughline.alerts.rules import Action, Kind, read_rules
 from throughline.alerts.watch import Watch
 from throughline.delivery.forwarder import Backoff
 from throughline.errors import ConfigError

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from throughline.aliases.queries import aliases_answer
 from throughline.aliases.service import alias_entry
 from throughline.events import parse_time, to_micros
-from throughline.export.projection import export
+from throughline.export.queries import export
 from throughline.identity import DatasetName
 from throughline.log import EventLog, make_alias, read_logged
 from throughline.projection import State, project
@@ -171,7 +171,7 @@ def test_cli_adds_lists_and_removes_aliases(
     pair = ("dataset:hive:orders", "dataset:pg:shop.orders")
     assert call("alias", "--list", *where).stdout == "No manual aliases.\n"
     told = call("alias", *pair, *where).stdout
-    assert told.startswith("orders  (hive) = shop.orders  (pg)  since ")
+    assert told.startswith("orders  (hive)  = shop.orders  (pg)  since ")
     assert call("alias", "--list", *where).stdout == told
     assert call("alias", *pair, "--remove", *where).stdout.startswith("No manual")
     missing = call("alias", *pair, "--remove", *where)

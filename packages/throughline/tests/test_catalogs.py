@@ -12,11 +12,11 @@ from urllib.parse import unquote
 
 import pytest
 
-from throughline.delivery.answers import delivery_status_answer
-from throughline.delivery.catalogs import Marquez, OpenMetadata, OpenMetadataConfig
+from throughline.delivery.backends import Marquez, OpenMetadata
 from throughline.delivery.forwarder import Backoff, Forwarder
-from throughline.delivery.http import HttpConfig
+from throughline.delivery.models import MarquezSettings, OpenMetadataSettings
 from throughline.delivery.rewrite.marquez import MARQUEZ
+from throughline.delivery.store import delivery_statuses
 from throughline.errors import EventError, UnavailableError
 from throughline.events import parse_time
 from throughline.projection.live import Batch, Live
@@ -114,9 +114,12 @@ class OpenMetadataServer:
 
 
 @contextmanager
-def _marquez(live: Live, answer: Callable[[Json, int], Answer]) -> Iterator[Forwarder]:
+def _marquez(
+    live: Live, answer: Callable[[Json, int], Answer], timeout: float = 30
+) -> Iterator[Forwarder]:
     with serving(Sink(answer)) as sink:
-        forwarder = Forwarder("marquez", Marquez(HttpConfig(sink.url)), live, _QUICK)
+        backend = Marquez(MarquezSettings(name="x", url=sink.url, timeout=timeout))
+        forwarder = Forwarder("marquez", backend, live, _QUICK)
         yield forwarder
         forwarder.stop()
 
@@ -124,7 +127,7 @@ def _marquez(live: Live, answer: Callable[[Json, int], Answer]) -> Iterator[Forw
 @contextmanager
 def _openmetadata(live: Live, server: OpenMetadataServer) -> Iterator[tuple[Forwarder, Sink]]:
     with serving(Sink(server.answer)) as sink:
-        backend = OpenMetadata(OpenMetadataConfig(sink.url))
+        backend = OpenMetadata(OpenMetadataSettings(name="x", url=sink.url))
         forwarder = Forwarder("openmetadata", backend, live, _QUICK)
         yield forwarder, sink
         forwarder.stop()
@@ -313,7 +316,7 @@ def test_openmetadata_reports_missing_tables(live: Live, build: Any) -> None:
     with _openmetadata(live, server) as (forwarder, _):
         _ingest(live, build, event)
         forwarder.drain()
-        (standing,) = delivery_status_answer(live.log)
+        (standing,) = delivery_statuses(live.log)
         (letter,) = standing["newestDeadLetters"]
         assert letter["reason"].endswith("could not be resolved; missing tables: shop.x")
         server.tables.add("shop.x")
@@ -322,9 +325,8 @@ def test_openmetadata_reports_missing_tables(live: Live, build: Any) -> None:
     assert server.edges == {("shop.raw", "shop.x")}
 
 
-def test_hanging_server_times_out(live: Live, build: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("throughline.delivery.http.TIMEOUT_SECONDS", 0.05)
-    with _marquez(live, lambda _body, _nth: "slow") as forwarder:
+def test_hanging_server_times_out(live: Live, build: Any) -> None:
+    with _marquez(live, lambda _body, _nth: "slow", timeout=0.05) as forwarder:
         _ingest(live, build, build.run("COMPLETE", "r", "f.j", "08:00:00"))
         with pytest.raises(UnavailableError, match="timed out"):
             forwarder.drain()

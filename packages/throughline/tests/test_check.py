@@ -254,8 +254,8 @@ def test_open_data_contract_checks_columns_types_and_sources(build: Any) -> None
     wrong = {"name": "total", "type": "string"}
     assert _odcs(_day(build, wrong, _FIELDS[2]), _ODCS.replace("[raw]", "[rates]")) == [
         "type | total | has the type string, declared is DECIMAL(12, 2)",
-        "missing source | total | is declared to come from rates, which was not captured",
-        "unexpected source | total | comes from db:raw, which is not declared",
+        "missing source | total | rates is declared but was not captured",
+        "unexpected source | total | db:raw was captured but is not declared",
         "missing column | customer | is declared but was not captured",
         "missing column | customer.mail | is declared but was not captured",
     ]

@@ -489,6 +489,7 @@ def test_help_and_messages_name_the_program_as_it_was_called(
         (["--help"], "[OPTIONS]", "search"),
         (["tree", "--help"], "tree", "tree"),
         (["keys", "add", "--help"], "keys add", "keys add"),
+        (["harvest", "dbt", "--help"], "harvest dbt", "harvest dbt"),
     ):
         output = call(*arguments).stdout
         assert f"Usage: ./run lineage {usage}" in output

@@ -74,3 +74,13 @@ def test_command_gives_up_with_the_reason(busy: BusyServer, count: int, call: An
 def test_command_sends_a_change_only_once(busy: BusyServer, call: Any) -> None:
     assert call("alias", "db|a", "db|b", "--url", busy.url).returncode == 3
     assert len(busy.requests) == 1
+
+
+@pytest.mark.parametrize("busy", [(0, {})], indirect=True)
+def test_command_stops_reading_a_response_that_is_too_large(
+    busy: BusyServer, call: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("throughline.console.source._RESPONSE_BYTES", 10)
+    answer = call("runs", "--url", busy.url)
+    assert answer.returncode == 3
+    assert "(the response is larger than 10 bytes)" in answer.stderr

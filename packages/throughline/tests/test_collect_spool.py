@@ -148,22 +148,22 @@ def test_only_regular_files_are_read_and_others_are_listed(
     assert tail.stuck == ()
 
 
-def test_link_replacing_a_listed_file_is_not_followed(
-    live: Live, spool: Path, build: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_link_replacing_a_listed_file_is_not_followed(live: Live, spool: Path, build: Any) -> None:
     """A producer can replace the file with a link between listing and opening."""
     _append(spool.parent / "outside.jsonl", _line(build, "outside"))
     (spool / "a.jsonl").symlink_to(spool.parent / "outside.jsonl")
     os.mkfifo(spool / "b.jsonl")
-    monkeypatch.setattr("throughline.collect.spool.SpoolTail._read_file", _drain_only)
-    tail = SpoolTail(live, spool)
+    tail = _Unchecked(live, spool)
     tail.poll()
     assert _runs(live) == set()
     assert [file for file, _ in tail.stuck] == ["a.jsonl", "b.jsonl"]
 
 
-def _drain_only(tail: SpoolTail, entry: os.DirEntry[str]) -> int:
-    return tail._drain(entry.path, entry.path)
+class _Unchecked(SpoolTail):
+    """Reads files without checking first what they are."""
+
+    def _read_file(self, entry: os.DirEntry[str]) -> int:
+        return self._drain(entry.path, entry.path)
 
 
 def test_file_name_that_is_not_utf_8_is_read_once(live: Live, spool: Path, build: Any) -> None:
@@ -268,12 +268,9 @@ def test_deeply_nested_folders_are_read(live: Live, spool: Path, build: Any) -> 
     assert _runs(live) == {"deep"}
 
 
-def test_line_longer_than_a_chunk_is_read(
-    live: Live, spool: Path, build: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("throughline.collect.spool._CHUNK", 64)
+def test_line_longer_than_a_chunk_is_read(live: Live, spool: Path, build: Any) -> None:
     _append(spool / "a.jsonl", _line(build, "long") + _line(build, "next"))
-    SpoolTail(live, spool).poll()
+    SpoolTail(live, spool, chunk_size=64).poll()
     assert _runs(live) == {"long", "next"}
 
 

@@ -12,10 +12,12 @@ from urllib.request import urlopen
 import pytest
 from starlette.testclient import TestClient
 
-from throughline.delivery.answers import delivery_status_answer
+from throughline.console.client import Client
 from throughline.delivery.backend import Delivery
 from throughline.delivery.forwarder import Forwarder
+from throughline.delivery.store import delivery_statuses
 from throughline.errors import LogError
+from throughline.export.commands import events_of
 from throughline.log import EventLog
 from throughline.projection.live import Batch, Live
 from throughline.projection.past import Moment
@@ -99,7 +101,7 @@ class _Sink:
 def test_damaged_row_is_a_dead_letter_and_is_not_sent(damaged: EventLog) -> None:
     sink = _Sink()
     assert Forwarder("sink", sink, Live(damaged)).drain() == 2
-    (standing,) = delivery_status_answer(damaged)
+    (standing,) = delivery_statuses(damaged)
     assert (sink.seqs, standing["lag"]) == ([1, 3], 0)
     assert [letter["seq"] for letter in standing["newestDeadLetters"]] == [2]
 
@@ -130,13 +132,10 @@ def test_commands_work_on_a_damaged_log_before_and_after_repair(
     assert Live(damaged).unreadable == {}
 
 
-def test_export_from_server_skips_damaged_row(
-    damaged: EventLog, build: Any, serving: Any, call: Call, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("throughline.export.commands._PAGE", 2)
-    url = serving(make_app(Live(damaged)))
-    exported = call("export", "--format", "openlineage", "--url", url)
-    assert [json.loads(line)["run"]["runId"] for line in exported.stdout.splitlines()] == ["a", "c"]
+def test_export_from_server_skips_damaged_row(damaged: EventLog, serving: Any) -> None:
+    client = Client(url=serving(make_app(Live(damaged))))
+    exported = events_of(client, page_size=2)
+    assert [event["run"]["runId"] for event in exported] == ["a", "c"]
 
 
 @pytest.mark.parametrize("value", ["four", "", "-1", "²"])

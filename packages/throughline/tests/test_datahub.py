@@ -13,7 +13,7 @@ import pytest
 from throughline.delivery.context import RunContext, engine_of
 from throughline.delivery.rewrite import DATAHUB
 from throughline.delivery.rewrite.datahub import rewrite
-from throughline.delivery.rewrite.datahub_urns import dataset_urn, flow_urn, job_urn
+from throughline.delivery.rewrite.datahub_proposals import dataset_urn, flow_urn, job_urn
 from throughline.errors import UnavailableError
 from throughline.log import EventLog
 from throughline.projection.live import Live
@@ -369,16 +369,14 @@ def test_model_has_the_jobs_that_train_and_use_it(order: tuple[int, ...], build:
 @pytest.mark.parametrize("trouble", [401, 429, 500, 503, "cut", "closed", "slow"])
 @pytest.mark.parametrize("nth", [0, 1])
 def test_both_parts_are_resent_if_either_endpoint_is_busy(
-    live: Live, build: Any, trouble: Answer, nth: int, monkeypatch: pytest.MonkeyPatch
+    live: Live, build: Any, trouble: Answer, nth: int
 ) -> None:
-    if trouble == "slow":
-        monkeypatch.setattr("throughline.delivery.http.TIMEOUT_SECONDS", 0.5)
     store = Store()
 
     def answer(body: Json, at: int) -> Answer:
         return trouble if at == nth else store.answer(body, at)
 
-    with delivering(live, answer) as forwarder:
+    with delivering(live, answer, timeout=0.5 if trouble == "slow" else 30) as forwarder:
         fill(live, build, [build.run("COMPLETE", "a", "f.j", "08:00:00", reads=("x|in",))])
         with pytest.raises(UnavailableError, match="127.0.0.1"):
             forwarder.drain()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 
 from throughline.delivery.backend import Delivery
 from throughline.delivery.forwarder import Forwarder
+from throughline.delivery.loss import losses
 from throughline.delivery.payloads import payloads_with_context
 from throughline.delivery.rewrite import DATAHUB
 from throughline.delivery.rewrite.datahub_proposals import proposals
@@ -21,6 +23,7 @@ from throughline.server.sample import sample_events
 
 from .datahub_server import Json, Store, delivering, fill
 from .rewritten import events_of, pipeline
+from .sinks import Answer
 
 pytestmark = pytest.mark.replay
 
@@ -117,14 +120,30 @@ def test_view_without_a_job_has_the_upstream_lineage_of_its_lineage_facet(
     view = build.dataset(
         "x|v", lineage={"inputs": [table], "fields": {"b": {"inputs": [by_column]}}}
     )
+    linked = build.dataset("x|t", symlinks=[("http://c", "db.t", "TABLE")])
     with delivering(live, store.answer) as forwarder:
-        fill(live, build, [_dataset_event(view)])
-        assert forwarder.drain() == 1
+        fill(live, build, [_dataset_event(linked), _dataset_event(view)])
+        assert forwarder.drain() == 2
     urn = "urn:li:dataset:(urn:li:dataPlatform:x,v,PROD)"
     lineage = store.aspects[urn, "upstreamLineage"]
-    assert {item["dataset"].split(",")[1] for item in lineage["upstreams"]} == {"t", "u"}
+    assert {item["dataset"].split(",")[1] for item in lineage["upstreams"]} == {"db.t", "u"}
     (column,) = lineage["fineGrainedLineages"]
     assert [urn.rsplit(",", 1)[1] for urn in column["upstreams"]] == ["a)"]
+
+
+def test_many_proposals_are_sent_in_several_requests(live: Live, build: Any) -> None:
+    store, sizes = Store(), list[int]()
+
+    def answer(body: Json, nth: int) -> Answer:
+        sizes.append(len(body["proposals"]))
+        return store.answer(body, nth)
+
+    tags = [{"key": "pii", "value": "true", "source": "x", "field": f"c{n}"} for n in range(450)]
+    with delivering(live, answer) as forwarder:
+        fill(live, build, [_dataset_event(build.dataset("x|t", tags={"tags": tags}))])
+        assert forwarder.drain() == 1
+    assert sizes == [200, 200, 50]
+    assert len(store.of("globalTags")) == 450
 
 
 def test_events_without_run_need_the_emitter(live: Live, build: Any) -> None:
@@ -192,6 +211,36 @@ def _is_taken(event: Json, build: Any) -> bool:
     except EventError:
         return False
     return True
+
+
+def test_losses_count_what_the_proposals_contain(build: Any) -> None:
+    found: dict[str, set[Any]] = defaultdict(set)
+    for proposal in _proposals(pipeline(), build):
+        urn, name, aspect = proposal.entityUrn, proposal.aspectName, proposal.aspect
+        entity = urn.split(":")[2]
+        if name in ("ownership", "globalTags", "operation", "datasetProperties"):
+            found[f"{entity} {name}"].add(urn)
+        elif name == "dataProcessInstanceRelationships":
+            found["hierarchy"] |= {urn} if aspect.parentInstance else set()
+        elif name == "dataJobInputOutput":
+            found["control edges"] |= {(e.destinationUrn, urn) for e in aspect.inputDatajobEdges}
+        elif name == "mlModelProperties":
+            found["models"].add(urn)
+            dataset = urn.replace(":mlModel:", ":dataset:")
+            found["dataset operation"] |= {dataset} if aspect.version else set()
+    arrived = {loss.kind: loss.arrived["datahub"] for loss in losses(map(build.entry, pipeline()))}
+    kinds = {
+        "dataJob ownership": "job ownership",
+        "dataJob globalTags": "job tags",
+        "dataset operation": "dataset version",
+        "dataset datasetProperties": "dataset documentation",
+        "hierarchy": "hierarchy",
+        "control edges": "control edges",
+        "models": "models",
+    }
+    counts = {kind: arrived.get(kind, 0) for kind in kinds.values()}
+    assert counts == {kind: len(found[proposed]) for proposed, kind in kinds.items()}
+    assert min(counts[kind] for kind in ("hierarchy", "models", "job tags", "dataset version")) > 0
 
 
 def _validated(proposals: list[Any], folder: Path) -> set[str]:

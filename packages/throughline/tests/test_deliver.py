@@ -3,6 +3,7 @@ from __future__ import annotations
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -12,10 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy.engine import make_url
 
-from throughline.delivery.answers import delivery_status_answer, retry_answer
 from throughline.delivery.backend import Delivery
+from throughline.delivery.backends import Http
 from throughline.delivery.forwarder import Backoff, Forwarder
-from throughline.delivery.http import Http, HttpConfig
+from throughline.delivery.models import HttpSettings
+from throughline.delivery.store import Deliveries, delivery_statuses
 from throughline.errors import DeliveryError, LogError, NotFoundError, UnavailableError
 from throughline.events import JobRef, RunEvent
 from throughline.log import EventLog
@@ -41,8 +43,9 @@ def forward(live: Live, sink: Sink) -> Iterator[Callable[[], Forwarder]]:
     """Makes forwarders to the sink, each as a process that starts anew."""
     made: list[Forwarder] = []
 
-    def forward() -> Forwarder:
-        made.append(Forwarder("sink", Http(HttpConfig(sink.url)), live, _QUICK))
+    def forward(timeout: float = 30, backoff: Backoff = _QUICK) -> Forwarder:
+        backend = Http(HttpSettings(name="x", url=sink.url, timeout=timeout))
+        made.append(Forwarder("sink", backend, live, backoff))
         return made[-1]
 
     yield forward
@@ -55,7 +58,7 @@ def _fill(live: Live, build: Any, *runs: str) -> None:
 
 
 def _standing(live: Live) -> Any:
-    (only,) = delivery_status_answer(live.log)
+    (only,) = delivery_statuses(live.log)
     return only
 
 
@@ -105,7 +108,7 @@ def test_temporary_failure_is_retried_in_order(
 def test_events_wait_while_the_server_is_down(live: Live, build: Any) -> None:
     with serving(Sink()) as gone:
         port = int(gone.url.rsplit(":", 1)[1])
-    forwarder = Forwarder("sink", Http(HttpConfig(gone.url)), live, _QUICK)
+    forwarder = Forwarder("sink", Http(HttpSettings(name="x", url=gone.url)), live, _QUICK)
     _fill(live, build, "a")
     with pytest.raises(UnavailableError, match=gone.url):
         forwarder.drain_patiently(tries=3)
@@ -131,18 +134,12 @@ def test_backend_that_asks_for_a_long_wait_is_given_up_at_once(
 
 
 def test_hanging_backend_is_given_up_for_lack_of_progress(
-    live: Live,
-    sink: Sink,
-    forward: Callable[[], Forwarder],
-    build: Any,
-    monkeypatch: pytest.MonkeyPatch,
+    live: Live, sink: Sink, forward: Callable[..., Forwarder], build: Any
 ) -> None:
-    monkeypatch.setattr("throughline.delivery.http.TIMEOUT_SECONDS", 0.3)
-    monkeypatch.setattr("throughline.delivery.forwarder._ONCE_SECONDS", 0.3)
     _fill(live, build, "a", "b", "c")
     sink.answer = lambda _body, nth: 201 if nth == 0 else "slow"
     with pytest.raises(UnavailableError, match="timed out after 0.3 s; gave up after 1 attempt"):
-        forward().drain_patiently(tries=3)
+        forward(0.3, replace(_QUICK, patience=0.3)).drain_patiently(tries=3)
     assert [body["run"]["runId"] for body in sink.requests] == ["a", "b"]
 
 
@@ -166,7 +163,7 @@ def test_retry_after_can_be_seconds_or_a_date(
     header: str, least: float, most: float, live: Live, sink: Sink, build: Any
 ) -> None:
     sink.answer = lambda _body, _nth: (429, {"Retry-After": header})
-    backend = Http(HttpConfig(sink.url))
+    backend = Http(HttpSettings(name="x", url=sink.url))
     _fill(live, build, "a")
     with pytest.raises(UnavailableError) as caught:
         backend.send(Delivery(1, "{}", live.reading))
@@ -199,7 +196,7 @@ def test_rejected_event_is_resent_until_its_dead_letter_is_stored(
     soon = {"options": "-c lock_timeout=50"} if "postgresql" in database else {"timeout": "0.05"}
     impatient = make_url(database).update_query_dict(soon).render_as_string(hide_password=False)
     log = EventLog(impatient)
-    forwarder = Forwarder("sink", Http(HttpConfig(sink.url)), Live(log), _QUICK)
+    forwarder = Forwarder("sink", Http(HttpSettings(name="x", url=sink.url)), Live(log), _QUICK)
     with live.log.writing(), pytest.raises(LogError):
         forwarder.drain()
     assert forwarder.drain() == 1
@@ -217,13 +214,13 @@ def test_retried_dead_letters_are_sent_first_in_order(
     forward().drain()
     _fill(live, build, "e")
     sink.answer = lambda body, _nth: 422 if body["run"]["runId"] == "x" else 201
-    assert retry_answer(live.log, "sink") == {"backend": "sink", "retried": 3}
+    assert Deliveries(live.log, "sink").retry() == {"backend": "sink", "retried": 3}
     assert (_standing(live)["lag"], _standing(live)["deadLetters"]) == (4, 0)
     assert forward().drain() == 3
     assert sink.runs() == ["a", "c", "b", "d", "e"]
     assert [letter["seq"] for letter in _standing(live)["newestDeadLetters"]] == [5]
     with pytest.raises(NotFoundError, match="known are: sink"):
-        retry_answer(live.log, "snik")
+        Deliveries(live.log, "snik").retry()
 
 
 def test_event_that_always_fails_becomes_a_dead_letter(
@@ -333,12 +330,10 @@ class _Later(_Rewriting):
 
 
 def test_processing_failures_are_logged_when_they_change(
-    live: Live, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    live: Live, caplog: pytest.LogCaptureFixture
 ) -> None:
-    for name in ("_PROCESSED_SECONDS", "_LOOK_SECONDS"):
-        monkeypatch.setattr(f"throughline.delivery.forwarder.{name}", 0.01)
     backend = _Later()
-    forwarder = Forwarder("own", backend, live)
+    forwarder = Forwarder("own", backend, live, Backoff(look=0.01, processed=0.01))
     forwarder.start()
     until(lambda: backend.asked >= 5)
     forwarder.stop()
@@ -358,7 +353,7 @@ def test_forwarder_sends_letters_retried_by_another_process(
     forward().start()
     sink.wait(lambda: len(sink.requests) == 1)
     other = EventLog(database)
-    while retry_answer(other, "sink")["retried"] == 0:
+    while Deliveries(other, "sink").retry()["retried"] == 0:
         threading.Event().wait(0.01)  # its refusal is not on record yet
     other.close()
     sink.wait(lambda: sink.runs() == ["a"])
@@ -368,8 +363,8 @@ def test_slow_backend_does_not_block_others(live: Live, sink: Sink, build: Any) 
     stuck = threading.Event()
     with serving(Sink(lambda _body, _nth: 201 if stuck.wait(20) else 500)) as slow:
         forwarders = [
-            Forwarder("slow", Http(HttpConfig(slow.url)), live, _QUICK),
-            Forwarder("quick", Http(HttpConfig(sink.url)), live, _QUICK),
+            Forwarder("slow", Http(HttpSettings(name="x", url=slow.url)), live, _QUICK),
+            Forwarder("quick", Http(HttpSettings(name="x", url=sink.url)), live, _QUICK),
         ]
         for forwarder in forwarders:
             forwarder.start()
@@ -386,7 +381,7 @@ def test_concurrent_forwarders_never_move_the_cursor_back(
 ) -> None:
     slower = forward()
     _fill(live, build, "a")
-    behind = Forwarder("sink", Http(HttpConfig(sink.url)), live)
+    behind = Forwarder("sink", Http(HttpSettings(name="x", url=sink.url)), live)
     _fill(live, build, "b", "c")
     assert slower.drain() == 3
     slower._deliveries.advance(1)
@@ -444,9 +439,9 @@ def test_every_event_is_delivered_in_order_or_a_dead_letter(
     first = list(dict.fromkeys(backend.taken))
     assert first == sorted(first)
     for _ in range(retries):
-        retry_answer(live.log, "moody")
+        Deliveries(live.log, "moody").retry()
         drain()
-    (standing,) = delivery_status_answer(live.log)
+    (standing,) = delivery_statuses(live.log)
     letters = {letter["seq"] for letter in standing["newestDeadLetters"]}
     assert standing["lag"] == 0
     assert letters | set(backend.taken) == set(range(1, 13))

@@ -10,14 +10,16 @@ from typing import Any
 import orjson
 import pytest
 
+from throughline.delivery.backends import BUILT_IN, read_backends
 from throughline.delivery.forwarder import Forwarder
-from throughline.delivery.http import HttpConfig
-from throughline.delivery.settings import BUILT_IN, read_backends
+from throughline.delivery.models import HttpSettings
 from throughline.errors import ConfigError, UnavailableError
 from throughline.log import entry_of
 from throughline.projection.live import Batch, Live
 
 from .sinks import Sink, serving
+
+_DOCS = Path(__file__).resolve().parents[3] / "docs"
 
 
 @pytest.fixture
@@ -71,11 +73,16 @@ backends:
         ("[", "deliver.yaml, line 1, column 2: invalid YAML: expected the node content"),
         ("x: 1", "deliver.yaml: received x, allowed keys: backends"),
         ("", "deliver.yaml: received NoneType, allowed keys: backends"),
-        ("backends: 3", "deliver.yaml.backends: received 3, expected a valid list"),
-        ("backends: [{type: http}]", r"backends\[0\].name: received None, expected up to 64"),
+        ("backends: 3", "deliver.yaml: backends: received 3, expected a valid list"),
+        ("backends: [{type: http}]", r"backends\[0\].name: received nothing, it is required"),
         ("backends: [{name: 'a b', type: http}]", r"\[0\].name: received 'a b', expected up to"),
         ("backends: [{name: a, type: fax}]", "received 'fax', expected one of console, datahub, "),
-        ("backends: [{name: a, type: {}}]", "received {}, expected one of"),
+        ("backends: [{name: a, type: {}}]", r"\[0\].type: received {}, expected one of"),
+        (
+            "backends: [{name: a}]",
+            r"\[0\].type: received nothing, expected one of console, datahub",
+        ),
+        ("backends: [a]", r"backends\[0\]: received str, allowed keys: name, type"),
         ("backends: [{name: a, type: http}]", r"\[0\].url: received nothing, it is required"),
         (
             "backends: [{name: a, type: http, url: 'http://x/api/v1/lineage'}]",
@@ -85,7 +92,7 @@ backends:
         ("backends: [{name: a, type: http, url: 'http://u:hunter2@x'}]", r"a URL of x with a user"),
         (
             "backends: [{name: a, type: http, url: 'http://x', api_key: hunter2}]",
-            r"received api_key, allowed keys: url, endpoint, api_key_env",
+            r"received api_key, allowed keys: name, type, url, endpoint, api_key_env",
         ),
         (
             "backends: [{name: a, type: http, url: 'http://x', api_key_env: NO_SUCH}]",
@@ -107,7 +114,7 @@ def test_invalid_deliver_file_is_explained(text: str, message: str, tmp_path: Pa
 
 def test_example_of_the_docs_is_valid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HEADQUARTERS_KEY", "k3y")
-    page = (Path(__file__).resolve().parents[3] / "docs" / "deliver.md").read_text()
+    page = (_DOCS / "deliver.md").read_text()
     text = page.split("# Alerts\n")[0]
     example = text.split("```yaml\n")[1].split("```")[0]
     backends = read_backends(_write(tmp_path / "deliver.yaml", example))
@@ -120,26 +127,24 @@ def test_example_of_the_docs_is_valid(tmp_path: Path, monkeypatch: pytest.Monkey
 
 def test_config_never_shows_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SINK_KEY", "hunter2")
-    config = HttpConfig("http://x", api_key_env="SINK_KEY")
+    config = HttpSettings(name="x", url="http://x", api_key_env="SINK_KEY")
     assert config.api_key == "hunter2"
     assert "hunter2" not in repr(config)
 
 
-def test_entry_point_adds_a_backend(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_entry_point_adds_the_backend_of_the_docs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     info = tmp_path / "faxes-1.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: faxes\nVersion: 1\n")
     (info / "entry_points.txt").write_text("[throughline.backends]\nfax = faxes:Fax\n")
-    (tmp_path / "faxes.py").write_text(
-        "from dataclasses import dataclass\n"
-        "@dataclass(frozen=True)\nclass FaxConfig:\n    number: str\n"
-        "class Fax:\n    config_class = FaxConfig\n"
-        "    def __init__(self, config):\n        self.config = config\n"
-    )
+    page = (_DOCS / "deliver.md").read_text()
+    (tmp_path / "faxes.py").write_text(page.split("```python\n")[1].split("```")[0])
     monkeypatch.syspath_prepend(str(tmp_path))
     path = _write(tmp_path / "d.yaml", "backends: [{name: a, type: fax, number: '110'}]")
     backend: Any = read_backends(path)["a"]
-    assert backend.config.number == "110"
+    assert backend._number == "110"
 
 
 def test_incomplete_line_is_terminated_and_moved_file_recreated(

@@ -8,42 +8,48 @@ from typing import Any
 
 import pytest
 
-from throughline.delivery.answers import delivery_status_answer
 from throughline.delivery.backend import Backend
-from throughline.delivery.catalogs import Marquez, OpenMetadata, OpenMetadataConfig
-from throughline.delivery.datahub import DataHub, DataHubConfig
+from throughline.delivery.backends import BUILT_IN, DataHub, Http, Marquez, OpenMetadata
 from throughline.delivery.forwarder import Backoff, Forwarder
-from throughline.delivery.http import Http, HttpConfig
-from throughline.delivery.settings import BUILT_IN
+from throughline.delivery.models import (
+    DataHubSettings,
+    HttpSettings,
+    MarquezSettings,
+    OpenMetadataSettings,
+)
+from throughline.delivery.store import delivery_statuses
 from throughline.errors import UnavailableError
 from throughline.projection.live import Batch, Live
 
 from .servers import until
 from .sinks import Answer, Said, Sink, serving
 
-_BACKENDS: dict[str, Callable[[str], Backend]] = {
-    "http": lambda url: Http(HttpConfig(url)),
-    "marquez": lambda url: Marquez(HttpConfig(url)),
-    "openmetadata": lambda url: OpenMetadata(OpenMetadataConfig(url)),
-    "datahub": lambda url: DataHub(DataHubConfig(url)),
-    "datahub without emitter": lambda url: DataHub(DataHubConfig(url, emitter=False)),
+_BACKENDS: dict[str, Callable[..., Backend]] = {
+    "http": lambda url, **more: Http(HttpSettings(name="x", url=url, **more)),
+    "marquez": lambda url, **more: Marquez(MarquezSettings(name="x", url=url, **more)),
+    "openmetadata": lambda url, **more: OpenMetadata(
+        OpenMetadataSettings(name="x", url=url, **more)
+    ),
+    "datahub": lambda url, **more: DataHub(DataHubSettings(name="x", url=url, **more)),
+    "datahub without emitter": lambda url, **more: DataHub(
+        DataHubSettings(name="x", url=url, emitter=False, **more)
+    ),
 }
 _RUNS = [f"0197a0a0-0000-7000-8000-00000000000{n}" for n in range(3)]
 
 
 @pytest.fixture(params=_BACKENDS)
 def forwarding(
-    request: pytest.FixtureRequest, live: Live, build: Any, monkeypatch: pytest.MonkeyPatch
+    request: pytest.FixtureRequest, live: Live, build: Any
 ) -> Iterator[tuple[Forwarder, Sink]]:
     """A forwarder with three events before it, and the server that it posts them to."""
-    if {"slow", "drip"} & set(map(str, request.node.callspec.params.values())):
-        monkeypatch.setattr("throughline.delivery.http.TIMEOUT_SECONDS", 0.5)
+    is_slow = {"slow", "drip"} & set(map(str, request.node.callspec.params.values()))
     io = {"reads": ("x|in",), "writes": ("x|out",)}
     runs = [build.run("COMPLETE", run, f"f.{run[-1]}", "08:00:00", **io) for run in _RUNS]
     live.ingest(Batch([build.entry(run) for run in runs]))
     with ExitStack() as stack:
         sink = stack.enter_context(serving(Sink()))
-        backend = _BACKENDS[request.param](sink.url)
+        backend = _BACKENDS[request.param](sink.url, timeout=0.5 if is_slow else 30)
         forwarder = Forwarder("it", backend, live, Backoff(first=0.001, most=0.01))
         stack.callback(forwarder.stop)
         yield forwarder, sink
@@ -82,10 +88,10 @@ def test_temporary_failure_is_retried_in_order(
     for _ in range(times):
         with pytest.raises(UnavailableError, match="127.0.0.1"):
             forwarder.drain()
-        assert delivery_status_answer(live.log)[0]["lag"] == 2
+        assert delivery_statuses(live.log)[0]["lag"] == 2
     assert forwarder.drain() == 2
     assert [_of(body) for body in sink.taken if _of(body)] == _RUNS
-    assert delivery_status_answer(live.log)[0]["deadLetters"] == 0
+    assert delivery_statuses(live.log)[0]["deadLetters"] == 0
 
 
 def test_endless_success_response_is_read_only_as_needed(
@@ -95,7 +101,7 @@ def test_endless_success_response_is_read_only_as_needed(
     sink.answer = _taking(lambda run, _nth: "endless" if run == _RUNS[1] else 201)
     assert forwarder.drain() == 3
     assert [_of(body) for body in sink.taken if _of(body)] == _RUNS
-    assert delivery_status_answer(live.log)[0]["deadLetters"] == 0
+    assert delivery_statuses(live.log)[0]["deadLetters"] == 0
     until(lambda: 0 < sink.written < 50_000_000)
 
 
@@ -117,7 +123,7 @@ def test_rejected_event_becomes_a_dead_letter_without_blocking(
     sink.answer = _taking(lambda run, _nth: status if run == _RUNS[1] else 201)
     assert forwarder.drain() == 2
     assert [_of(body) for body in sink.taken if _of(body)] == [_RUNS[0], _RUNS[2]]
-    (letter,) = delivery_status_answer(live.log)[0]["newestDeadLetters"]
+    (letter,) = delivery_statuses(live.log)[0]["newestDeadLetters"]
     assert f"answered {status}" in letter["reason"]
     assert "because" in letter["reason"]
     assert "hunter2" not in letter["reason"]
@@ -130,6 +136,4 @@ def test_event_that_always_fails_becomes_a_dead_letter(
     sink.answer = _taking(lambda run, _nth: 500 if run == _RUNS[1] else 201)
     forwarder.drain_patiently(tries=100)
     assert [_of(body) for body in sink.taken if _of(body)] == [_RUNS[0], _RUNS[2]]
-    assert (
-        "(tried 10 times)" in delivery_status_answer(live.log)[0]["newestDeadLetters"][0]["reason"]
-    )
+    assert "(tried 10 times)" in delivery_statuses(live.log)[0]["newestDeadLetters"][0]["reason"]

@@ -81,10 +81,9 @@ def test_deliver_once_gives_up_on_a_closed_port(
 
 
 def test_deliver_once_reports_an_outage_with_exit_code_1(
-    tmp_path: Path, filled: Path, sink: Sink, call: Call, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, filled: Path, sink: Sink, call: Call
 ) -> None:
-    monkeypatch.setattr("throughline.delivery.forwarder._ONCE_TRIES", 2)
-    sink.answer = lambda _body, _nth: 503
+    sink.answer = lambda _body, _nth: (503, {"Retry-After": "3600"})  # no second attempt
     where = ("--database", str(filled))
     found = call("deliver", "--config", _config(tmp_path, sink), "--once", *where)
     assert (found.returncode, found.stdout) == (1, "")

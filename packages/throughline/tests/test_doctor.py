@@ -209,6 +209,7 @@ def test_stuck_file_is_reported_by_health_and_doctor(
 
 def test_a_server_that_is_not_there_is_the_finding(call: Call) -> None:
     code, text, _ = astuple(call("doctor", "--url", "http://127.0.0.1:9", "--json"))
+    assert json.loads(text)["target"] == "http://127.0.0.1:9"
     (finding,) = json.loads(text)["findings"]
     assert (code, finding["kind"], finding["subject"]) == (3, "endpoint", "http://127.0.0.1:9")
     assert "no server responds" in finding["message"]

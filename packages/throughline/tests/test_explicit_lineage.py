@@ -23,7 +23,7 @@ from throughline.lineage.queries import (
 )
 from throughline.projection.live import Batch, Live
 from throughline.query.registry import moment_of
-from throughline.trust.queries import completeness_answer
+from throughline.trust.completeness import completeness_answer
 
 Json = dict[str, Any]
 
@@ -576,7 +576,7 @@ def test_explicit_lineage_is_complete(build: Any) -> None:
     )
     told = completeness_answer(state)
     assert [each["kind"] for each in told["orphans"] if "without" in each["kind"]] == []
-    assert told["inputs"]["share"] == 1
+    assert told["measures"]["inputs"]["share"] == 1
 
 
 def test_invalid_parts_of_the_facet_are_ignored(build: Any) -> None:

@@ -12,7 +12,7 @@ import yaml
 from throughline.errors import ConfigError, NotFoundError
 from throughline.projection import State
 from throughline.trust.documents import validated
-from throughline.trust.policy import Policy
+from throughline.trust.gate import Policy
 from throughline.trust.queries import gate_answer
 
 from .test_health import _WEEK, at

@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 
 from throughline.events import parse_time, to_micros
 from throughline.projection import State
-from throughline.trust.queries import completeness_answer, freshness_answer, health_answer
+from throughline.trust.completeness import completeness_answer
+from throughline.trust.health import health_answer
+from throughline.trust.queries import freshness_answer
 
 from .graphs import DAG, TASK
 from .test_history import checked, schema, wrote
@@ -152,7 +154,7 @@ def test_a_run_that_fell_silent_is_lost_and_makes_health_bad(build: Any) -> None
     found = health_answer(at(state, "2025-11-22T09:00:00Z"))
     assert [(each["kind"], each["runId"]) for each in found["findings"]] == [("lost", "1")]
     assert found["isHealthy"] is False
-    assert found["completeness"]["ends"]["share"] == 0
+    assert found["completeness"]["measures"]["ends"]["share"] == 0
 
 
 def test_a_failed_check_is_wrong_until_a_newer_one_passes(build: Any) -> None:
@@ -179,8 +181,8 @@ def _whole(build: Any, **change: Any) -> dict[str, Any]:
     return event
 
 
-def _shares(answer: dict[str, Any]) -> dict[str, float | None]:
-    return {key: told["share"] for key, told in answer.items() if key != "orphans"}
+def _shares(answer: Any) -> dict[str, float | None]:
+    return {key: told["share"] for key, told in answer["measures"].items()}
 
 
 def test_completeness_of_a_run_that_says_everything_is_whole(build: Any) -> None:
@@ -201,10 +203,10 @@ def test_completeness_of_a_run_that_says_everything_is_whole(build: Any) -> None
     ],
 )  # fmt: skip
 def test_each_loss_is_named(change: dict[str, Any], lost: set[str], build: Any) -> None:
-    found = completeness_answer(build.state(_whole(build, **change)))
+    found: Any = completeness_answer(build.state(_whole(build, **change)))
     assert {key for key, share in _shares(found).items() if share == 0} == lost
     for measure in lost:
-        (named,) = found[measure]["findings"]
+        (named,) = found["measures"][measure]["findings"]
         assert (named["kind"], named["subject"]) == (f"incomplete {measure}", "job:demo:load")
         assert named["message"].startswith("1 run without ")
         assert named["runId"] == "1"
@@ -232,9 +234,9 @@ def test_a_run_that_only_checks_what_it_reads_lacks_no_output(build: Any) -> Non
     assertions = {"assertions": [{"assertion": "not_null", "success": True}]}
     table = build.dataset("db|t") | {"inputFacets": {"dataQualityAssertions": assertions}}
     checked = _whole(build, inputs=[table], outputs=[])
-    assert completeness_answer(build.state(checked))["outputs"]["runs"] == 0
+    assert completeness_answer(build.state(checked))["measures"]["outputs"]["runs"] == 0
     checked["inputs"].append(build.dataset("db|other"))
-    assert completeness_answer(build.state(checked))["outputs"]["share"] == 0
+    assert completeness_answer(build.state(checked))["measures"]["outputs"]["share"] == 0
 
 
 def test_a_table_that_was_only_created_needs_no_column_lineage(build: Any) -> None:
@@ -244,10 +246,10 @@ def test_a_table_that_was_only_created_needs_no_column_lineage(build: Any) -> No
     change = {"lifecycleStateChange": "CREATE"}
     facets = {"schema": schema(id="int"), "lifecycleStateChange": change}
     created["outputs"] = [build.dataset("db|empty", **facets)]
-    found = completeness_answer(build.state(task, created))["columns"]
+    found = completeness_answer(build.state(task, created))["measures"]["columns"]
     assert (found["share"], found["runs"]) == (1, 1)
     created["inputs"] = [build.dataset("db|in")]  # as CREATE TABLE ... AS SELECT does
-    assert completeness_answer(build.state(task, created))["columns"]["share"] == 0
+    assert completeness_answer(build.state(task, created))["measures"]["columns"]["share"] == 0
 
 
 def test_only_the_newest_runs_of_a_job_count_as_complete_or_not(build: Any) -> None:
@@ -257,10 +259,10 @@ def test_only_the_newest_runs_of_a_job_count_as_complete_or_not(build: Any) -> N
                   writes=("db|t",))
         for minute in range(10, 20)
     ]  # fmt: skip
-    assert completeness_answer(build.state(*old, *new))["inputs"] == {
+    assert completeness_answer(build.state(*old, *new))["measures"]["inputs"] == {
         "share": 1, "runs": 10, "findings": [],
     }  # fmt: skip
-    assert completeness_answer(build.state(*old, *new[:-1]))["inputs"]["share"] == 0.9
+    assert completeness_answer(build.state(*old, *new[:-1]))["measures"]["inputs"]["share"] == 0.9
 
 
 def test_what_stands_alone_is_named(build: Any) -> None:

@@ -3,6 +3,8 @@ from __future__ import annotations
 from random import Random
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from throughline.events import Dataset
 from throughline.identity import DatasetName, Identity, canonical_name
@@ -94,3 +96,94 @@ def test_symlink_without_a_name_is_ignored() -> None:
     broken = {"identifiers": [{"namespace": "a"}, "text", {"namespace": "", "name": ""}]}
     name = identity.add(Dataset("db", "t", {"symlinks": broken}))
     assert identity.names(name) == [DatasetName("db", "t")]
+
+
+_PARTS = st.text("ab/:.x1-", max_size=8)
+_NAMESPACES = st.one_of(
+    st.sampled_from(
+        ["s3a://lake", "S3N://lake/", "s3://lake", "file", "file://", "file:///", "FILE:",
+         "file://localhost", "file://nas", "hdfs://n:8020", "aws:glue:eu-west-1:123456789012",
+         "arn:aws:glue:eu-west-1:123456789012/", "postgres://db:5432"]
+    ),
+    _PARTS,
+)  # fmt: skip
+_NAMES = st.one_of(_PARTS, st.sampled_from(["db.t", "table/db/t", "/a/b/", "file:///a", "/", ""]))
+
+
+@given(namespace=_NAMESPACES, name=_NAMES)
+def test_canonical_spelling_is_final(namespace: str, name: str) -> None:
+    once = canonical_name(namespace, name)
+    assert canonical_name(*once) == once
+
+
+@given(bucket=st.from_regex(r"[a-z]{3,9}", fullmatch=True), key=st.text("ab/.", max_size=9))
+def test_every_spelling_of_a_bucket_is_one_name(bucket: str, key: str) -> None:
+    names = {
+        canonical_name(f"{scheme}://{bucket}{end}", f"{start}{key}")
+        for scheme in ("s3", "s3a", "s3n", "S3A")
+        for end in ("", "/")
+        for start in ("", "/")
+    }
+    assert len(names) == 1
+
+
+_NODES = [DatasetName(space, name) for space in ("db", "s3://b", "hive://h") for name in "xyz"]
+_PAIRS = st.sets(st.tuples(st.sampled_from(_NODES), st.sampled_from(_NODES)), max_size=8)
+
+
+def _components(
+    names: set[DatasetName], pairs: set[tuple[DatasetName, DatasetName]]
+) -> set[frozenset[DatasetName]]:
+    """Return the connected components of a graph, as a reference for the union-find."""
+    found: set[frozenset[DatasetName]] = {frozenset({name}) for name in names}
+    for one, other in pairs:
+        parts = {part for part in found if part & {one, other}}
+        found = (found - parts) | {frozenset().union(*parts)}
+    return found
+
+
+def _datasets_of(identity: Identity) -> set[frozenset[DatasetName]]:
+    return {frozenset(identity.names(primary)) for primary in identity}
+
+
+def _identity(symlinks: set[tuple[DatasetName, DatasetName]]) -> Identity:
+    identity = Identity()
+    for node in _NODES:
+        identity.add(Dataset(*node))
+    for one, other in symlinks:
+        identity.add(_linked("|".join(one), (*other, "ALIAS")))
+    return identity
+
+
+@given(symlinks=_PAIRS, first=_PAIRS, second=_PAIRS)
+def test_aliases_join_and_split_exactly_the_connected_names(
+    symlinks: set[tuple[DatasetName, DatasetName]],
+    first: set[tuple[DatasetName, DatasetName]],
+    second: set[tuple[DatasetName, DatasetName]],
+) -> None:
+    identity = _identity(symlinks)
+    for pairs in (first, second, set()):
+        identity.join_manually(pairs)
+        assert _datasets_of(identity) == _components(set(_NODES), symlinks | pairs)
+
+
+@given(symlinks=_PAIRS, pairs=_PAIRS)
+def test_primary_name_is_a_table_name_before_a_location(
+    symlinks: set[tuple[DatasetName, DatasetName]], pairs: set[tuple[DatasetName, DatasetName]]
+) -> None:
+    identity = _identity(symlinks)
+    identity.join_manually(pairs)
+    for node in _NODES:
+        names = identity.names(node)
+        logical = [name for name in names if not name.namespace.startswith("s3://")]
+        assert identity.primary(node) == names[0] == min(logical or names)
+
+
+def test_changes_count_only_new_primary_names() -> None:
+    identity = Identity()
+    identity.add(_linked("db|b"))
+    before = identity.changes
+    identity.add(_linked("db|b"))
+    assert identity.changes == before
+    identity.add(_linked("db|b", ("db", "a", "")))
+    assert identity.changes > before

@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from throughline.projection import State
-from throughline.trust.queries import freshness_answer, health_answer, lateness_answer
+from throughline.trust.health import health_answer
+from throughline.trust.lateness import lateness_answer
+from throughline.trust.queries import freshness_answer
 
 from .graphs import DAG, TASK
 from .test_health import at

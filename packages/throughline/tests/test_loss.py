@@ -29,7 +29,7 @@ _NOTES = """
   *hierarchy* a run with its parent, *control edges* a job with a job that it waits for. *models*
   are datasets that the backend stores as models.
 - A fact arrives if it is sent and the backend is not known to drop it. For `datahub` this is based
-  on recorded responses of its converter and on the proposals of acryl-datahub's emitter
+  on recorded responses of its converter and on the metadata change proposals that it is sent
   (*hierarchy*, *control edges*, *models*, ownership, tags, versions). For `marquez` it is based on
   responses of a real server, for `datazone` and `openmetadata` on their documentation and source.
   Neither DataHub, DataZone nor OpenMetadata was run.

@@ -6,8 +6,8 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
-from throughline.delivery.answers import delivery_status_answer
 from throughline.delivery.forwarder import Forwarder
+from throughline.delivery.store import delivery_statuses
 from throughline.log import EventLog
 from throughline.log.schema import VERSION
 from throughline.projection import State
@@ -66,7 +66,7 @@ def test_log_of_version_1_is_migrated(tmp_path: Path, build: Any) -> None:
             found = connection.exec_driver_sql("SELECT value FROM meta").scalar()
         assert found == str(VERSION)
         Forwarder("nowhere", _Nowhere(), Live(log)).drain()
-        assert delivery_status_answer(log)[0]["seq"] == 2
+        assert delivery_statuses(log)[0]["seq"] == 2
         save(log, State(), 2)
         assert Live(log).restored == 2
         log.close()

@@ -81,6 +81,23 @@ def test_roots_of_a_job_are_its_parts_or_its_owner(build: Any) -> None:
     assert graph_answer(state, "job:demo:app.q", level="query")["roots"] == ["job:demo:app.q"]
 
 
+def test_jobs_have_their_pipeline_and_nodes_their_platform(build: Any) -> None:
+    state = two_orchestrators(build)
+    for level, job in (("task", "dag.load"), ("query", "app.q")):
+        nodes = {node["name"]: node for node in graph_answer(state, "raw", level=level)["nodes"]}
+        assert (nodes[job]["pipeline"], nodes["raw"]["pipeline"]) == ("job:demo:dag", None)
+    pipelines = graph_answer(state, "raw", level="pipeline")["nodes"]
+    assert {node["pipeline"] for node in pipelines} == {None}
+    iceberg = {"storage": {"storageLayer": "iceberg", "fileFormat": "parquet"}}
+    write = build.run("COMPLETE", "1", "dag.load", "08:10:00", writes=("db|x",), kind=TASK)
+    write["outputs"][0]["facets"] = iceberg
+    answer = graph_answer(build.state(write), "x")
+    assert {node["name"]: node["platform"] for node in answer["nodes"]} == {
+        "dag.load": "AIRFLOW",
+        "x": "iceberg",
+    }
+
+
 def test_pipeline_graph_omits_internal_datasets(build: Any) -> None:
     parent = {"parent": ("d", "dag"), "kind": TASK}
     state = build.state(

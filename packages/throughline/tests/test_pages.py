@@ -23,7 +23,7 @@ from throughline.identity import DatasetName
 from throughline.log import RejectedLine, make_alias
 from throughline.projection import State, project
 from throughline.projection.live import Batch, Live
-from throughline.query.pages import cut
+from throughline.query.pages import cursor_of, cut, place_of
 from throughline.query.registry import load_queries
 from throughline.server.app import make_app
 from throughline.server.openapi import document
@@ -230,3 +230,42 @@ def test_command_line_continues_from_the_cursor(
     rest = orjson.loads(call("runs", "--cursor", page["next"], "--json", *where).stdout)
     assert (len(rest["items"]), rest["next"]) == (1, None)
     assert call("search", "d", "--cursor", page["next"], *where).returncode == 2
+
+
+@given(
+    numbers=st.sets(st.integers(0, 50)), limit=st.integers(1, 9), newest_first=st.booleans(),
+    late=st.sets(st.integers(0, 50)),
+)  # fmt: skip
+def test_pages_follow_the_order_despite_late_items(
+    numbers: set[int], limit: int, newest_first: bool, late: set[int]
+) -> None:
+    present, found, cursor = set(numbers), [], None
+    while True:
+        page, cursor = cut(
+            ("q",), present, lambda n: (n, str(n)), limit, cursor, newest_first=newest_first
+        )
+        assert len(page) == limit or cursor is None
+        found += page
+        if cursor is None:
+            break
+        present |= late
+    assert found == sorted(found, reverse=newest_first)
+    assert numbers <= set(found) <= numbers | late
+
+
+@given(text=st.one_of(st.text(max_size=20), st.binary(max_size=20).map(
+    lambda raw: urlsafe_b64encode(raw).decode()
+)))  # fmt: skip
+def test_arbitrary_cursor_is_a_config_error(text: str) -> None:
+    with pytest.raises(ConfigError, match="cursor: received"):
+        place_of(("q",), text)
+
+
+@given(place=st.lists(st.integers(0, 2**63 - 1) | st.text("aé☃", max_size=5), max_size=4))
+def test_cursor_returns_its_place_to_the_same_query_only(place: list[int | str]) -> None:
+    cursor = cursor_of(("q", 1), tuple(place))
+    assert place_of(("q", 1), cursor) == tuple(place)
+    assert place_of(("q", 1), cursor, tuple(map(type, place))) == tuple(place)
+    for about, kinds in ((("q", 2), None), (("q", 1), (*map(type, place), int))):
+        with pytest.raises(ConfigError):
+            place_of(about, cursor, kinds)

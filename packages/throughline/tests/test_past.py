@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import time
 from contextvars import copy_context
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,7 +14,7 @@ from hypothesis import strategies as st
 from throughline import deadline
 from throughline.changes.queries import diff_answer
 from throughline.errors import ConfigError, DeadlineError
-from throughline.export.projection import export
+from throughline.export.queries import export
 from throughline.lineage.queries import edges_answer, tree_answer
 from throughline.log import EventLog
 from throughline.projection import State, project
@@ -204,17 +203,14 @@ def test_past_tree_shows_past_run_states(live: Live, build: Any) -> None:
     assert state_at(f"{DAY}09:30:00Z") == "COMPLETED"
 
 
-def test_slow_past_state_continues_with_the_next_query(
-    live: Live, build: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_slow_past_state_continues_with_the_next_query(live: Live, build: Any) -> None:
     runs = [build.run("COMPLETE", f"r{n}", "j", f"08:00:{n:02}") for n in range(50)]
     live.ingest(Batch([build.entry(run) for run in runs]))
     moment = Moment(known_at=time.time_ns() // 1_000)
     looks = iter(range(1_000_000))
-    monkeypatch.setattr(deadline, "time", SimpleNamespace(monotonic=lambda: next(looks)))
 
     def hasty() -> bool:
-        deadline.start(20)
+        deadline.start(20, lambda: next(looks))
         try:
             with live.reading(moment) as state:
                 return len(state.runs) == 50

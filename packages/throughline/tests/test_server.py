@@ -19,7 +19,7 @@ from urllib.error import URLError
 import orjson
 import pytest
 
-from throughline.export.projection import export
+from throughline.export.queries import export
 from throughline.log import EventLog, entry_of
 from throughline.projection import project
 

@@ -93,14 +93,13 @@ def test_snapshot_and_later_events_equal_all_events(entries: list[Entry], seed: 
     log.close()
 
 
-def test_snapshot_is_stored_in_parts(
-    log: EventLog, build: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(snapshots, "_PART", 1_000)
-    entries = [build.entry(event) for event in loads(build, *"abcdef")]
-    _check(log, Random(7).sample(entries, k=len(entries)), Random(8))
+def test_large_snapshot_is_stored_in_parts(log: EventLog, build: Any) -> None:
+    Live(log).ingest(Batch([build.entry(event) for event in loads(build, "a")]))
+    data = Random(7).randbytes(17 * 2**20)
+    snapshots.Snapshots(log).add(1, "format", data)
     with log.reading() as connection:
-        assert connection.execute(select(func.max(schema.snapshots.c.part))).scalar_one() > 0
+        assert connection.execute(select(func.max(schema.snapshots.c.part))).scalar_one() == 2
+    assert snapshots.Snapshots(log).data(1) == data
 
 
 def test_snapshot_does_not_depend_on_query_time(live: Live, build: Any) -> None:
@@ -214,7 +213,7 @@ def test_repair_deletes_a_wrong_snapshot(live: Live, database: str, build: Any, 
     assert _held(live.log) == set()
 
 
-def test_format_changes_with_the_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_format_changes_with_the_code(tmp_path: Path) -> None:
     made = {*snapshot._CLASSES.values(), apply, parse_event, save}
     files = {Path(inspect.getsourcefile(each) or "") for each in made}
     root = Path(throughline.__file__).parent
@@ -223,15 +222,12 @@ def test_format_changes_with_the_code(tmp_path: Path, monkeypatch: pytest.Monkey
     for package in snapshot._PACKAGES:
         folder = package.replace(".", "/")
         shutil.copytree(root / folder, tmp_path / folder, dirs_exist_ok=True)
-    monkeypatch.setattr(
-        "importlib.resources.files", lambda name: tmp_path.joinpath(*name.split(".")[1:])
-    )
     found = {snapshot._format()}
-    assert {snapshot._format.__wrapped__()} == found
+    assert {snapshot._format(tmp_path)} == found
     for file in files:
         copy = tmp_path / file.relative_to(root)
         copy.write_bytes(copy.read_bytes() + b"#")
-        found.add(snapshot._format.__wrapped__())
+        found.add(snapshot._format.__wrapped__(tmp_path))
     assert len(found) == 1 + len(files)
 
 

@@ -14,9 +14,10 @@ from throughline.alerts.endpoints import alerts_answer
 from throughline.alerts.rules import read_rules
 from throughline.alerts.watch import Watch
 from throughline.collect.spool import SpoolTail
-from throughline.delivery.answers import delivery_status_answer
+from throughline.delivery.backends import Http
 from throughline.delivery.forwarder import Forwarder
-from throughline.delivery.http import Http, HttpConfig
+from throughline.delivery.models import HttpSettings
+from throughline.delivery.store import delivery_statuses
 from throughline.errors import UnavailableError
 from throughline.log import EventLog, Offset, RejectedLine
 from throughline.projection.live import Batch, Live
@@ -53,14 +54,14 @@ def test_nul_in_a_spool_file_blocks_nothing(live: Live, tmp_path: Path, build: A
 def test_nul_in_backend_response_is_kept_in_the_reason(status: int, live: Live, build: Any) -> None:
     _ingest(live, build, build.run("COMPLETE", "r", "j", "08:00:00"))
     with serving(Sink(lambda _body, _nth: Said(status, b"no\0room"))) as sink:
-        forwarder = Forwarder("sink", Http(HttpConfig(sink.url)), live)
+        forwarder = Forwarder("sink", Http(HttpSettings(name="x", url=sink.url)), live)
         if status == 503:
             with pytest.raises(UnavailableError):
                 forwarder.drain_patiently(tries=1)
         else:
             assert forwarder.drain() == 0
         forwarder.stop()
-    (standing,) = delivery_status_answer(live.log)
+    (standing,) = delivery_statuses(live.log)
     letters = [letter["reason"] for letter in standing["newestDeadLetters"]]
     assert "no\\u0000room" in (letters or [str(standing["error"])])[0]
 

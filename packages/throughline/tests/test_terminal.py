@@ -18,7 +18,7 @@ import pytest
 from rich.table import Table
 from rich.text import Text
 
-from throughline.alerts.actions import Log
+from throughline.alerts.rules import Log
 from throughline.alerts.store import Alert
 from throughline.console.render import SafeConsole, SafeFormatter, log_to_stderr
 from throughline.delivery.store import Deliveries

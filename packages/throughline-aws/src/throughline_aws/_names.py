@@ -13,7 +13,7 @@ from pathlib import Path
 from string import Formatter
 
 from throughline.config import filled, read_yaml
-from throughline.delivery.datasets import Body, rename_datasets
+from throughline.delivery.body import Body, rename_datasets
 from throughline.errors import ConfigError
 
 BUILT_IN = Path(__file__).with_name("names.yaml")

@@ -9,16 +9,17 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, Literal
 
 import orjson
+from pydantic import ValidationError, field_validator
 
 from throughline.delivery.backend import Delivery
+from throughline.delivery.body import Body
 from throughline.delivery.context import RunContext
-from throughline.delivery.datasets import Body
+from throughline.delivery.models import BackendSettings
 from throughline.delivery.payloads import payloads
 from throughline.delivery.rewrite.datazone import DATAZONE, client_token
 from throughline.errors import ConfigError, DeliveryError, UnavailableError
@@ -35,42 +36,48 @@ likewise all 5xx."""
 _EXPIRED = frozenset({"ExpiredTokenException", "ExpiredToken", "RequestExpired"})
 
 
-@dataclass(frozen=True, slots=True)
-class DataZoneConfig:
+class DataZoneSettings(BackendSettings):
     """`domain_id` is the domain (dzd_...), `account` the account of tables without one.
 
     `region` and `profile` default to boto3's; `names` is a file of rules, by default names.yaml.
     """
 
+    type: Literal["datazone"] = "datazone"
     domain_id: str
     account: str
     region: str | None = None
     profile: str | None = None
     names: str | None = None
 
-    def __post_init__(self) -> None:
-        if not _DOMAIN.fullmatch(self.domain_id):
-            raise ConfigError(
-                f"domain_id: received {self.domain_id!r}, expected dzd_ or dzd- and up to 36"
-                " letters, digits, _ and -, as DataZone shows it"
+    @field_validator("domain_id")
+    @classmethod
+    def _check_domain(cls, domain: str) -> str:
+        if not _DOMAIN.fullmatch(domain):
+            raise ValueError(
+                f"received {domain!r}, expected dzd_ or dzd- and up to 36 letters, digits, _ and -,"
+                " as DataZone shows it"
             )
-        if not _ACCOUNT.fullmatch(self.account):
-            raise ConfigError(
-                f"account: received {self.account!r}, expected 12 digits in quotation marks"
-            )
+        return domain
+
+    @field_validator("account")
+    @classmethod
+    def _check_account(cls, account: str) -> str:
+        if not _ACCOUNT.fullmatch(account):
+            raise ValueError(f"received {account!r}, expected 12 digits in quotation marks")
+        return account
 
 
 class DataZone:
     """Posts each event with its hash as Client-Token, so that DataZone ignores repetitions."""
 
-    config_class: ClassVar[type[DataZoneConfig]] = DataZoneConfig
+    settings_class = DataZoneSettings
 
-    def __init__(self, config: DataZoneConfig) -> None:
-        path = Path(config.names).expanduser() if config.names else BUILT_IN
-        self._names = read_names(path, config.account)
-        self._domain = config.domain_id
+    def __init__(self, settings: DataZoneSettings) -> None:
+        path = Path(settings.names).expanduser() if settings.names else BUILT_IN
+        self._names = read_names(path, settings.account)
+        self._domain = settings.domain_id
         # Forwarders and queues retry by themselves.
-        self._client = client("datazone", tries=1, region=config.region, profile=config.profile)
+        self._client = client("datazone", tries=1, region=settings.region, profile=settings.profile)
 
     def send(self, delivery: Delivery) -> None:
         """Post one event. Raises DeliveryError, or UnavailableError for temporary errors."""
@@ -122,9 +129,17 @@ class DataZone:
 
 def datazone_of_environment() -> DataZone:
     """Create the backend from a handler's environment. Raises ConfigError."""
-    return DataZone(
-        DataZoneConfig(variable("DOMAIN_ID"), variable("ACCOUNT"), names=os.environ.get("NAMES"))
-    )
+    try:
+        settings = DataZoneSettings(
+            name="datazone",
+            domain_id=variable("DOMAIN_ID"),
+            account=variable("ACCOUNT"),
+            names=os.environ.get("NAMES"),
+        )
+    except ValidationError as error:
+        details = error.errors()[0]
+        raise ConfigError(f"{details['loc'][0]}: {details['ctx']['error']}") from None
+    return DataZone(settings)
 
 
 def _delivery_error(error: Any) -> DeliveryError:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TypeVar
@@ -19,18 +19,21 @@ __all__ = ["check", "acquired", "left", "start", "watched"]
 
 Item = TypeVar("Item")
 
-_END: ContextVar[tuple[float, float] | None] = ContextVar("_END", default=None)
+Clock = Callable[[], float]
+
+_END: ContextVar[tuple[float, float, Clock] | None] = ContextVar("_END", default=None)
 
 
-def start(seconds: float) -> None:
-    """Set the deadline of this context, in seconds from now."""
-    _END.set((time.monotonic() + seconds, seconds))
+def start(seconds: float, clock: Clock | None = None) -> None:
+    """Set the deadline of this context, in seconds from now by a clock, by default monotonic."""
+    clock = clock or time.monotonic
+    _END.set((clock() + seconds, seconds, clock))
 
 
 def left() -> float | None:
     """Return the seconds that remain, at least 0; None without a deadline."""
     end = _END.get()
-    return None if end is None else max(end[0] - time.monotonic(), 0)
+    return None if end is None else max(end[0] - end[2](), 0)
 
 
 def check() -> None:
@@ -40,7 +43,7 @@ def check() -> None:
         DeadlineError: it has passed.
     """
     end = _END.get()
-    if end is not None and time.monotonic() > end[0]:
+    if end is not None and end[2]() > end[0]:
         raise DeadlineError(
             f"the query takes longer than {end[1]:g} s: request fewer steps (depth), one node"
             " instead of all, or a later time; THROUGHLINE_LONGEST_QUERY allows more time"

@@ -9,14 +9,14 @@ This module takes a tenth of a second to import, so commands import it when they
 
 from __future__ import annotations
 
-import os
 import re
-import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import urlsplit
 
+from platformdirs import user_data_path
 from pydantic import (
     AfterValidator,
     BeforeValidator,
@@ -38,15 +38,11 @@ _MAX_QUERIES = 10_000
 
 
 def _url(text: str) -> str:
-    error = ValueError("expected a URL such as http://localhost:9002")
-    try:
+    with suppress(ValueError):  # the port is not a number
         parts = urlsplit(text)
-        is_valid = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
-    except ValueError:  # the port is not a number
-        raise error from None
-    if not is_valid:
-        raise error
-    return text.rstrip("/")
+        if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0:
+            return text.rstrip("/")
+    raise ValueError("expected a URL such as http://localhost:9002")
 
 
 def _origins(text: object) -> object:
@@ -57,112 +53,83 @@ def _origins(text: object) -> object:
     return origins
 
 
-def _data_folder() -> Path:
-    if sys.platform == "darwin":
-        return Path("~/Library/Application Support/throughline").expanduser()
-    base = os.environ.get("LOCALAPPDATA" if sys.platform == "win32" else "XDG_DATA_HOME")
-    return Path(base or "~/.local/share").expanduser() / "throughline"
-
-
 def default_database() -> str:
     """Return the path of the default log in the user's data folder."""
-    return str(_data_folder() / "throughline.db")
+    return str(user_data_path("throughline", appauthor=False) / "throughline.db")
+
+
+def default_harvests() -> Path:
+    """Return the default folder of harvest positions in the user's data folder."""
+    return user_data_path("throughline", appauthor=False) / "harvests"
 
 
 _EMPTY_IS_NONE = BeforeValidator(lambda value: None if value == "" else value)
-_Folder = Annotated[Path, AfterValidator(lambda path: path.expanduser().absolute())]
-_File = Annotated[_Folder | None, _EMPTY_IS_NONE]
+_Path = Annotated[Path, AfterValidator(lambda path: path.expanduser().absolute())]
+_OptionalPath = Annotated[_Path | None, _EMPTY_IS_NONE]
 
 
 class Settings(BaseSettings):
     """Resolved settings."""
 
-    model_config = SettingsConfigDict(frozen=True, env_prefix=_PREFIX, env_ignore_empty=True)
+    model_config = SettingsConfigDict(
+        frozen=True, env_prefix=_PREFIX, env_ignore_empty=True, use_attribute_docstrings=True
+    )
 
-    host: str = Field(
-        "127.0.0.1", description="address to listen on; other than loopback requires an API key"
+    host: str = "127.0.0.1"
+    """address to listen on; other than loopback requires an API key"""
+    port: Annotated[int, Field(ge=0, le=65_535)] = 9002
+    """port to listen on; 0: a free one"""
+    database: Annotated[str, BeforeValidator(lambda text: text or default_database())] = Field(
+        "", validate_default=True
     )
-    port: int = Field(9002, ge=0, le=65_535, description="port to listen on; 0: a free one")
-    database: Annotated[str, AfterValidator(lambda text: text or default_database())] = Field(
-        "",
-        validate_default=True,
-        description="file or SQLAlchemy URL of the log; empty: in the user's data folder, which is"
-        " created. Other folders must exist. A locked SQLite file is retried for 10 s, or the"
-        " `?timeout=` of its URL",
+    """file or SQLAlchemy URL of the log; empty: in the user's data folder, which is created. Other
+    folders must exist. A locked SQLite file is retried for 10 s, or the `?timeout=` of its URL"""
+    spool: _OptionalPath = None
+    """folder of *.jsonl files that `serve` tails and `run` writes to"""
+    spool_remove_after: NonNegativeFloat = 0
+    """idle seconds before drained files are removed; 0: never"""
+    lost_after: NonNegativeFloat = 86_400
+    """seconds without events after which an open run is LOST"""
+    largest_body: NonNegativeInt = 64 * 1024**2
+    """largest accepted body in bytes, unzipped; a larger one gets a 413"""
+    body_memory: NonNegativeInt = 128 * 1024**2
+    """bytes of all bodies being read at the same time; above it, a large body gets a 503 with
+    `Retry-After`"""
+    body_seconds: NonNegativeFloat = 60
+    """seconds for a body to arrive; a slower one gets a 408. A client that reads less than 64 KiB
+    of a response in that time is disconnected"""
+    most_connections: NonNegativeInt = 500
+    """open connections, half of them for event streams; others get a 503"""
+    most_events: NonNegativeInt = 10_000
+    """events read from one posted array; the response counts the unread ones"""
+    deliver: _OptionalPath = None
+    """YAML file of the backends that events are delivered to"""
+    alerts: _OptionalPath = None
+    """YAML file of the alert rules"""
+    redact: str = ""
+    """YAML file of further `keys` and `patterns` (regular expressions) to mask, or `off`; empty:
+    passwords, tokens and keys in SQL, URLs and properties are masked"""
+    longest_query: NonNegativeFloat = 30
+    """time limit of a query over HTTP in seconds; a longer one gets a 400"""
+    running_queries: Annotated[int, Field(ge=1, le=_MAX_QUERIES)] = 4
+    """queries over HTTP that run at once; others wait"""
+    waiting_queries: Annotated[int, Field(ge=0, le=_MAX_QUERIES)] = 100
+    """queries over HTTP that wait; others get a 503 with `Retry-After`"""
+    api_key: Annotated[str | None, _EMPTY_IS_NONE] = Field(None, repr=False)
+    """key with all rights, sent as `Authorization: Bearer <key>`; empty: only the keys of
+    `throughline keys`"""
+    harvests: Annotated[_Path, BeforeValidator(lambda path: path or default_harvests())] = Field(
+        "", validate_default=True
     )
-    spool: _File = Field(
-        None, description="folder of *.jsonl files that `serve` tails and `run` writes to"
-    )
-    spool_remove_after: NonNegativeFloat = Field(
-        0, description="idle seconds before drained files are removed; 0: never"
-    )
-    lost_after: NonNegativeFloat = Field(
-        86_400, description="seconds without events after which an open run is LOST"
-    )
-    largest_body: NonNegativeInt = Field(
-        64 * 1024**2,
-        description="largest accepted body in bytes, unzipped; a larger one gets a 413",
-    )
-    body_memory: NonNegativeInt = Field(
-        128 * 1024**2,
-        description="bytes of all bodies being read at the same time; above it, a large body gets"
-        " a 503 with `Retry-After`",
-    )
-    body_seconds: NonNegativeFloat = Field(
-        60,
-        description="seconds for a body to arrive; a slower one gets a 408. A client that reads"
-        " less than 64 KiB of a response in that time is disconnected",
-    )
-    most_connections: NonNegativeInt = Field(
-        500, description="open connections, half of them for event streams; others get a 503"
-    )
-    most_events: NonNegativeInt = Field(
-        10_000, description="events read from one posted array; the response counts the unread ones"
-    )
-    deliver: _File = Field(
-        None, description="YAML file of the backends that events are delivered to"
-    )
-    alerts: _File = Field(None, description="YAML file of the alert rules")
-    redact: str = Field(
-        "",
-        description="YAML file of further `keys` and `patterns` (regular expressions) to mask, or"
-        " `off`; empty: passwords, tokens and keys in SQL, URLs and properties are masked",
-    )
-    longest_query: NonNegativeFloat = Field(
-        30, description="time limit of a query over HTTP in seconds; a longer one gets a 400"
-    )
-    running_queries: int = Field(
-        4, ge=1, le=_MAX_QUERIES, description="queries over HTTP that run at once; others wait"
-    )
-    waiting_queries: int = Field(
-        100,
-        ge=0,
-        le=_MAX_QUERIES,
-        description="queries over HTTP that wait; others get a 503 with `Retry-After`",
-    )
-    api_key: Annotated[str | None, _EMPTY_IS_NONE] = Field(
-        None,
-        repr=False,
-        description="key with all rights, sent as `Authorization: Bearer <key>`; empty: only the"
-        " keys of `throughline keys`",
-    )
-    harvests: Annotated[
-        _Folder, BeforeValidator(lambda value: value or _data_folder() / "harvests")
-    ] = Field(
-        Path(),
-        validate_default=True,
-        description="folder of harvest positions; empty: in the user's data folder",
-    )
-    frame_origins: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_origins)] = Field(
-        (), description="origins that may embed the page in a frame, separated by spaces"
-    )
-    url: Annotated[str, AfterValidator(_url)] = Field(
-        "http://localhost:9002", description="server that commands query"
-    )
-    program: str = Field("throughline", description="program name in help and messages")
-    start_hint: str = Field(
-        "throughline serve", description="command that starts the server, for messages"
-    )
+    """folder of harvest positions; empty: in the user's data folder"""
+    frame_origins: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_origins)] = ()
+    """origins that may embed the page in a frame, separated by spaces"""
+    url: Annotated[str, AfterValidator(_url)] = "http://localhost:9002"
+    """server that commands query"""
+    program: str = "throughline"
+    """program name in help and messages"""
+    start_hint: str = "throughline serve"
+    """command that starts the server, for messages"""
 
 
 def variable_of(name: str) -> str:

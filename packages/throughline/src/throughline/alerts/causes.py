@@ -28,11 +28,10 @@ from throughline.trust.findings import (
     lost_run,
     name_of_subject,
     names_of,
+    warning,
 )
 from throughline.trust.freshness import late
 from throughline.trust.models import Finding
-
-_NAMED = 3  # jobs in a message
 
 
 class Cause(NamedTuple):
@@ -98,7 +97,7 @@ def find_schema(state: State, rule: Rule, changed: Changed) -> Iterator[Cause]:
             }
             fields = [f"{kind} {', '.join(listed)}" for kind, listed in names.items() if listed]
             message = f"has another schema: {'; '.join(fields)}"
-            found = finding("schema", name, message, remedy, severity="warning")
+            found = warning("schema", name, message, remedy)
             found["runId"], found["at"] = change["runId"], change["at"]
             yield _cause(f"{change['id']} {change['at']}", found)
 
@@ -111,7 +110,7 @@ def find_completeness(state: State, rule: Rule, _changed: Changed) -> Iterator[C
     for measure, result in measure_units(known, units).items():
         share = result["share"]
         if rule.measure in (None, measure) and share is not None and share < (rule.below or 0):
-            worst, runs = names_of(result["findings"], _NAMED), counted(result["runs"], "run")
+            worst, runs = names_of(result["findings"]), counted(result["runs"], "run")
             message = f"reported by {share:.0%} of {runs}; incomplete: {worst}"
             yield _cause(measure, finding("completeness", measure, message, remedy))
 

@@ -51,13 +51,12 @@ def _store(client: Client, one: str, other: str, *, is_removed: bool) -> None:
 
 def print_aliases(answer: Page[AliasPair]) -> None:
     """Print one pair of joined names per line, with the day on which they were joined."""
-    print_table(
+    rows = (
         (
-            (
-                Text(" = ").join([dataset_text(pair["one"]), dataset_text(pair["other"])]),
-                Text(f"since {(pair['since'] or 'unknown')[:10]}", "dim"),
-            )
-            for pair in answer["items"]
-        ),
-        empty="No manual aliases.",
+            dataset_text(pair["one"]),
+            Text.assemble("= ", dataset_text(pair["other"])),
+            Text(f"since {(pair['since'] or 'unknown')[:10]}", "dim"),
+        )
+        for pair in answer["items"]
     )
+    print_table(rows, empty="No manual aliases.")

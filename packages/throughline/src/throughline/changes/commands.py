@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from throughline.changes.printing import print_diff, print_drift, print_history, print_timeline
-from throughline.console.client import Client, Cursor, Level, LevelName, Limit, moment, with_client
+from throughline.console.client import Client, Cursor, Level, Limit, moment, with_client
 
 
 @with_client(past=True)
@@ -32,7 +32,7 @@ def timeline(
     node: Annotated[str, typer.Argument(help="A dataset or a job: an id or a name.")],
     up: Annotated[int, typer.Option(min=0, max=100, help="Steps upstream.")] = 1,
     down: Annotated[int, typer.Option(min=0, max=100, help="Steps downstream.")] = 1,
-    level: Level = LevelName.TASK,
+    level: Level = "task",
     since: Annotated[str | None, typer.Option(help="Start time. [the first run]")] = None,
     until: Annotated[str | None, typer.Option(help="End time. [now]")] = None,
     limit: Limit = 200,
@@ -72,7 +72,7 @@ def diff(
     until: Annotated[
         str | None, typer.Argument(help="A time, or the id of a run for its end. [now]")
     ] = None,
-    level: Level = LevelName.TASK,
+    level: Level = "task",
 ) -> None:
     """Print the differences between two moments.
 

@@ -11,7 +11,7 @@ from throughline.events.facets import Schema, SourceCode, SourceCodeLocation
 from throughline.graph.edges import LevelGraph
 from throughline.graph.nodes import Node, kind_of, node_id, typed_name
 from throughline.projection import Run, RunState, State, outcome
-from throughline.projection.derived import ancestry_of
+from throughline.projection.derived import ancestry_of, records_of
 from throughline.projection.facets import Stamp, parsed
 from throughline.runs.models import RunInfo
 from throughline.runs.service import run_info
@@ -105,9 +105,8 @@ def _schema(before: State, after: State, node: Node) -> SchemaDifference | None:
 def _newest_schema(state: State, node: Node) -> Schema:
     """Return the newest schema of a dataset, under any alias."""
     found: tuple[Stamp, bytes] | None = None
-    for name in state.identity.names(node.dataset_name):
-        record = state.datasets.get(name)
-        schema = record.facets.stamped().get(Schema.KEY) if record else None
+    for record in records_of(state, node.dataset_name):
+        schema = record.facets.stamped().get(Schema.KEY)
         if schema and (found is None or schema[0] > found[0]):
             found = schema
     return parsed(found[1], Schema.parse) if found else Schema.parse({})

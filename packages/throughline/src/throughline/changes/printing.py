@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from rich.text import Text
 
@@ -25,6 +25,12 @@ if TYPE_CHECKING:
     from throughline.datasets.models import SchemaChange
     from throughline.query.models import Json, Page
     from throughline.runs.models import RunSummary
+
+
+_State = Literal["completed", "failed", "lost", "running"]
+_STATES: dict[_State, str] = {
+    "completed": "completed", "failed": "failed", "lost": "without end event", "running": "running"
+}  # fmt: skip
 
 
 def print_diff(answer: DiffAnswer) -> None:
@@ -72,19 +78,12 @@ def _details(answer: DiffAnswer) -> dict[str, list[tuple[str, str]]]:
 def print_timeline(answer: TimelineAnswer) -> None:
     """Print one change per line, newest first, then the number of runs."""
     console = new_console()
-    print_table(
-        (_change_row(answer, change) for change in answer["changes"]), lead=2, empty="No changes."
-    )
+    rows = (_change_row(answer, change) for change in answer["changes"])
+    print_table(rows, lead=2, empty="No changes.")
     if answer["isMore"]:
         console.print(Text("More results: raise --limit, or pass an earlier --until", "dim"))
-    parts = answer["runs"]
-    sums = {
-        "completed": sum(part["completed"] for part in parts),
-        "failed": sum(part["failed"] for part in parts),
-        "without end event": sum(part["lost"] for part in parts),
-        "running": sum(part["running"] for part in parts),
-    }
-    states = ", ".join(f"{count:,} {state}" for state, count in sums.items() if count)
+    sums = {label: sum(part[state] for part in answer["runs"]) for state, label in _STATES.items()}
+    states = ", ".join(f"{count:,} {label}" for label, count in sums.items() if count)
     console.print(f"{counted(sum(sums.values()), 'run')}{': ' + states if states else ''}")
 
 

@@ -20,7 +20,7 @@ from throughline.graph.nodes import Node, node_id, typed_name
 from throughline.graph.walk import reach
 from throughline.identity import DatasetName
 from throughline.projection import Run, RunKey, RunState, State, outcome
-from throughline.projection.derived import began_at, descendants_of
+from throughline.projection.derived import began_at, descendants_of, records_of
 from throughline.runs.summary import code_of, condition_of
 
 ChangeKind = Literal["node", "input", "output", "schema", "code", "failed"]
@@ -320,8 +320,7 @@ class _GraphHistory:
 
 
 def _first_received(state: State, name: DatasetName) -> int:
-    records = (state.datasets.get(alias) for alias in state.identity.names(name))
-    return min((record.first for record in records if record), default=0)
+    return min((record.first for record in records_of(state, name)), default=0)
 
 
 def _tasks_of(generations: Generations, ref: JobRef) -> set[JobRef]:

@@ -17,8 +17,7 @@ from throughline.changes.commands import diff, drift, history, timeline
 from throughline.collect.commands import ingest
 from throughline.config import expected
 from throughline.console.text import escaped
-from throughline.delivery.backends_command import app as backends
-from throughline.delivery.commands import deliver
+from throughline.delivery.commands import backends, deliver
 from throughline.errors import NotFoundError, ThroughlineError, shown
 from throughline.export.commands import export
 from throughline.harvest import commands as harvest

@@ -73,12 +73,18 @@ class SpoolTail:
     """Ingest the lines that producers append to the files of a folder."""
 
     def __init__(
-        self, live: Live, folder: Path, remove_after: float = 0, grace: float = _GRACE
+        self,
+        live: Live,
+        folder: Path,
+        remove_after: float = 0,
+        grace: float = _GRACE,
+        chunk_size: int = _CHUNK,
     ) -> None:
         self._live = live
         self._folder = folder
         self._remove_after = remove_after
         self._grace = grace
+        self._chunk_size = chunk_size
         self._offsets = live.log.offsets()
         self._fingerprints: dict[str, tuple[int, int, int]] = {}
         self._stuck: dict[str, str] = {}
@@ -158,7 +164,7 @@ class SpoolTail:
         with _open_regular(path) as file:
             inode = os.fstat(file).st_ino & _MAX_INTEGER
             position = self._position(file, name, inode)
-            while chunk := _whole_lines(file, position):
+            while chunk := _whole_lines(file, position, self._chunk_size):
                 lines = sort_lines(_sources(chunk, name, position))
                 position += len(chunk)
                 bytes_read += len(chunk)
@@ -243,9 +249,8 @@ def _reason(error: Exception) -> str:
     return str(error) if isinstance(error, UnstorableError) else f"{type(error).__name__}: {error}"
 
 
-def _whole_lines(file: int, position: int) -> bytes:
-    """Return the next complete lines; empty if there is none."""
-    size = _CHUNK
+def _whole_lines(file: int, position: int, size: int) -> bytes:
+    """Return the next complete lines, about `size` bytes; empty if there is none."""
     while True:
         chunk = os.pread(file, size, position)
         end = chunk.rfind(b"\n")

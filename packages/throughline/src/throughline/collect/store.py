@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
+from functools import partial
 
 import orjson
 
@@ -25,37 +26,30 @@ _MAX_EVENTS = 1_000  # of an array
 def opened_store(settings: Settings, *, is_local: bool) -> Iterator[Store]:
     """Open the log of the settings, or their server, for storing events."""
     if not is_local:
-        yield _into_server(settings)
+        yield partial(_send, settings)
         return
     with closing(EventLog(settings.database)) as log:
-        yield _into_log(Live(log))
+        yield partial(_append, Live(log))
+
+
+def _append(live: Live, lines: Lines) -> tuple[int, int]:
+    receipt = live.ingest(Batch(lines.entries, lines.rejected_lines))
+    return receipt.stored, receipt.duplicates
+
+
+def _send(settings: Settings, lines: Lines) -> tuple[int, int]:
+    stored = duplicates = 0
+    for bodies in _portions(entry.body for entry in lines.entries):
+        answer = request(settings, "/api/v1/lineage", f"[{','.join(bodies)}]".encode())
+        stored += answer["stored"]
+        duplicates += answer["duplicates"]
+    return stored, duplicates
 
 
 def count_warnings(entries: Iterable[Entry]) -> int:
     """Return the number of events with warnings."""
     bodies = (orjson.loads(entry.body) for entry in entries)
     return sum(any(True for _ in event_warnings(body)) for body in bodies)
-
-
-def _into_log(live: Live) -> Store:
-    def store(lines: Lines) -> tuple[int, int]:
-        receipt = live.ingest(Batch(lines.entries, lines.rejected_lines))
-        return receipt.stored, receipt.duplicates
-
-    return store
-
-
-def _into_server(settings: Settings) -> Store:
-    def store(lines: Lines) -> tuple[int, int]:
-        stored = duplicates = 0
-        for bodies in _portions(entry.body for entry in lines.entries):
-            body = "[" + ",".join(bodies) + "]"
-            answer = request(settings, "/api/v1/lineage", body.encode())
-            stored += answer["stored"]
-            duplicates += answer["duplicates"]
-        return stored, duplicates
-
-    return store
 
 
 def _portions(bodies: Iterable[str]) -> Iterator[list[str]]:

@@ -9,9 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import date, datetime
-from enum import StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
 import typer
 
@@ -24,6 +23,8 @@ if TYPE_CHECKING:
     from throughline.log import EventLog
     from throughline.settings import Settings
 
+LevelName = Literal["pipeline", "task", "query"]
+StateName = Literal["NEW", "RUNNING", "COMPLETED", "FAILED", "ABORTED", "LOST"]
 Url = Annotated[
     str | None, typer.Option(help="Server to query. [THROUGHLINE_URL, or http://localhost:9002]")
 ]
@@ -36,6 +37,7 @@ Cursor = Annotated[
     str | None, typer.Option(help="Next page: the `next` of an answer, or the cursor it printed.")
 ]
 Limit = Annotated[int, typer.Option(min=1, max=1_000, help="Maximum number of results.")]
+Level = Annotated[LevelName, typer.Option(help="Level of detail.")]
 Depth = Annotated[int, typer.Option(min=0, max=100, help="Maximum distance in steps.")]
 
 _LIKE_A_TIME = re.compile(r"\d{1,2}:|\d{4}-\d{1,2}\b")
@@ -59,28 +61,6 @@ _TYPED = {
     ("diff", "to"): "UNTIL",
 }
 """Names of options and arguments by query ("" for all) and parameter, for errors."""
-
-
-class LevelName(StrEnum):
-    """Levels of detail."""
-
-    PIPELINE = "pipeline"
-    TASK = "task"
-    QUERY = "query"
-
-
-Level = Annotated[LevelName, typer.Option(help="Level of detail.")]
-
-
-class StateName(StrEnum):
-    """States of runs."""
-
-    NEW = "NEW"
-    RUNNING = "RUNNING"
-    COMPLETED = "COMPLETED"
-    FAILED = "FAILED"
-    ABORTED = "ABORTED"
-    LOST = "LOST"
 
 
 @dataclass(frozen=True)

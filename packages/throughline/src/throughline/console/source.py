@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import ssl
 import time
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
@@ -14,8 +13,6 @@ from throughline.errors import ConfigError, NotFoundError, ServerError
 from throughline.wire import http_name
 
 if TYPE_CHECKING:
-    import httpx
-
     from throughline.settings import Settings
 
 _ATTEMPTS = 4
@@ -64,50 +61,61 @@ def request(
 
     A GET is retried at most four times while the server is busy (503 with Retry-After).
     """
+    method = method or ("GET" if body is None else "POST")
+    tries = _ATTEMPTS if method == "GET" else 1
+    while True:
+        status, retry_after, raw = _exchange(settings, method, path, body)
+        tries -= 1
+        pause = _pause(status, retry_after)
+        if pause is None or not tries:
+            break
+        time.sleep(pause)  # as the server asks in Retry-After
+    if not 200 <= status < 300:
+        return _raise_error(settings, status, raw)
+    try:
+        return json.loads(raw or b"null")
+    except ValueError as error:
+        raise _no_server(settings, error) from None
+
+
+def _exchange(
+    settings: Settings, method: str, path: str, body: bytes | None
+) -> tuple[int, str | None, bytes]:
+    """Send a request; return the status, Retry-After and the body of the response."""
+    import ssl
+
     import httpx  # slow to import
 
     headers = {"Content-Type": "application/json"}
     if settings.api_key:
         headers["Authorization"] = f"Bearer {settings.api_key}"
-    method = method or ("GET" if body is None else "POST")
-    tries = _ATTEMPTS if method == "GET" else 1
-    try:
-        with httpx.Client(
-            base_url=settings.url,
-            headers=headers,
-            timeout=_SILENCE_SECONDS,
-            follow_redirects=True,
-            verify=ssl.create_default_context(),
-        ) as client:
-            while True:
-                with client.stream(method, path, content=body) as response:
-                    raw = _read(response)
-                tries -= 1
-                pause = _pause(response.status_code, response.headers.get("Retry-After"))
-                if pause is None or not tries:
-                    break
-                time.sleep(pause)  # as the server asks in Retry-After
-        if response.is_success:
-            return json.loads(raw or b"null")
-    except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
-        raise ServerError(
-            f"no server responds at {settings.url} ({str(error) or type(error).__name__}): start"
-            f" one with `{settings.start_hint}`, or pass another --url, or a log with --database"
-        ) from None
-    return _raise_error(settings, response.status_code, raw)
-
-
-def _read(response: httpx.Response) -> bytes:
-    """Read a response unless it is too large or too slow."""
-    body = bytearray()
+    raw = bytearray()
     end = time.monotonic() + _RESPONSE_SECONDS
-    for part in response.iter_bytes():
-        body += part
-        if len(body) > _RESPONSE_BYTES:
-            raise OSError(f"the response is larger than {_RESPONSE_BYTES} bytes")
-        if time.monotonic() > end:
-            raise OSError(f"the response takes longer than {_RESPONSE_SECONDS:g} s")
-    return bytes(body)
+    try:
+        with (
+            httpx.Client(
+                timeout=_SILENCE_SECONDS,
+                follow_redirects=True,
+                verify=ssl.create_default_context(),
+            ) as client,
+            client.stream(method, settings.url + path, content=body, headers=headers) as response,
+        ):
+            for part in response.iter_bytes():
+                raw += part
+                if len(raw) > _RESPONSE_BYTES:
+                    raise OSError(f"the response is larger than {_RESPONSE_BYTES} bytes")
+                if time.monotonic() > end:
+                    raise OSError(f"the response takes longer than {_RESPONSE_SECONDS:g} s")
+    except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
+        raise _no_server(settings, error) from None
+    return response.status_code, response.headers.get("Retry-After"), bytes(raw)
+
+
+def _no_server(settings: Settings, error: Exception) -> ServerError:
+    return ServerError(
+        f"no server responds at {settings.url} ({str(error) or type(error).__name__}): start one"
+        f" with `{settings.start_hint}`, or pass another --url, or a log with --database"
+    )
 
 
 def _pause(status: int, retry_after: str | None) -> float | None:

@@ -10,7 +10,7 @@ from throughline.events import Facets, Json
 from throughline.events.facets import DataQualityAssertions
 from throughline.identity import DatasetName
 from throughline.projection import Run, State
-from throughline.projection.derived import ended_at
+from throughline.projection.derived import ended_at, records_of
 
 
 class Check(NamedTuple):
@@ -56,17 +56,14 @@ def checks_of(state: State, name: DatasetName) -> list[Check]:
 def _reported(
     state: State, name: DatasetName
 ) -> Iterator[tuple[int, Run | None, str | None, Facets]]:
-    for alias in state.identity.names(name):
-        record = state.datasets.get(alias)
-        if record is None:
-            continue
+    for record in records_of(state, name):
         yield from (
             (stamp.time, None, None, facets)
             for stamp, facets in (record.facets_without_run or {}).items()
         )
         for keys, side in ((record.readers, "inputs"), (record.writers, "outputs")):
             for run in (state.runs[key] for key in keys):
-                use = getattr(run, side)[alias]
+                use = getattr(run, side)[record.name]
                 # dbt says the same twice, older ones only as a facet of the dataset's own.
                 facets = use.dataset_facets.plain() | use.facets.plain()
                 yield ended_at(state, run), run, use.version[1] if use.version else None, facets

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from throughline import deadline
@@ -11,6 +12,7 @@ from throughline.events.facets import Schema
 from throughline.graph.nodes import dataset_ref, name_of
 from throughline.identity import DatasetName
 from throughline.projection import Run, Stamp, State, Use
+from throughline.projection.derived import records_of
 
 
 class ReportedSchema(NamedTuple):
@@ -41,32 +43,25 @@ def drift(state: State, name: DatasetName) -> list[SchemaChange]:
 
 def _reported_schemas(state: State, name: DatasetName) -> list[ReportedSchema]:
     found, written, read = [], [], []
-    for alias in state.identity.names(name):
-        record = state.datasets.get(alias)
-        if record is None:
-            continue
+    for record in records_of(state, name):
         found += [
             ReportedSchema(stamp, Schema.parse(facet), None)
             for stamp, facets in (record.facets_without_run or {}).items()
             if (facet := facets.get(Schema.KEY))
         ]
-        written += _reported_by(
-            [(state.runs[key], state.runs[key].outputs) for key in record.writers], alias
+        writers, readers = (
+            [state.runs[key] for key in keys] for keys in (record.writers, record.readers)
         )
-        read += _reported_by(
-            [(state.runs[key], state.runs[key].inputs) for key in record.readers], alias
-        )
+        written += _reported_by((run, run.outputs[record.name]) for run in writers)
+        read += _reported_by((run, run.inputs[record.name]) for run in readers)
     return found + (written or read)
 
 
-def _reported_by(
-    uses: list[tuple[Run, dict[DatasetName, Use]]], name: DatasetName
-) -> list[ReportedSchema]:
-    books = ((run, side[name].dataset_facets) for run, side in uses)
+def _reported_by(uses: Iterable[tuple[Run, Use]]) -> list[ReportedSchema]:
     return [
-        ReportedSchema(stamp, book.parsed(Schema), run)
-        for run, book in books
-        if (stamp := book.stamp_of(Schema.KEY))
+        ReportedSchema(stamp, use.dataset_facets.parsed(Schema), run)
+        for run, use in uses
+        if (stamp := use.dataset_facets.stamp_of(Schema.KEY))
     ]
 
 
@@ -75,6 +70,8 @@ def _change(
 ) -> SchemaChange | None:
     """Return what differs from the last schema and from the last one of the same producer."""
     schema = current.schema
+    if schema is last:  # parsed once for equal facets
+        return None
     is_same = last.producer == schema.producer
     old, new = _types(last, has_nested=is_same), _types(schema, has_nested=is_same)
     before = _types(same) if same else {}

@@ -1,8 +1,8 @@
 """The interface of backends.
 
-A backend consists of two classes: `XConfig`, a frozen dataclass with its keys in the deliver file,
-and `X`, which has `config_class = XConfig`, is created from a config and sends events. `X` is found
-by its `type`: in `settings.BUILT_IN`, or as an entry point `throughline.backends` of another
+A backend consists of two classes: its settings, a subclass of `models.BackendSettings`, and the
+class that sends events, which is created from them and names them as `settings_class`. It is found
+by its `type`: in `backends.BUILT_IN`, or as an entry point `throughline.backends` of another
 package. Only one thread at a time calls it. A backend that needs events in its own form sends the
 `payloads` of a delivery by its `Rewriting`.
 """

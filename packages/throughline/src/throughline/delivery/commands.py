@@ -1,13 +1,31 @@
-"""The commands `deliver` and `backends`."""
+"""`throughline deliver` and `throughline backends`."""
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
+from urllib.parse import quote
 
 import typer
 
 from throughline.console.client import Database, Key, Url, settings_of
+from throughline.console.render import log_to_stderr, moment_of, print_json, print_line
+from throughline.console.source import request
+from throughline.console.text import counted, escaped
+
+if TYPE_CHECKING:
+    from throughline.delivery.loss import Loss
+    from throughline.delivery.models import BackendInfo, Retried
+    from throughline.settings import Settings
+
+backends = typer.Typer(
+    help="""Compare what backends keep of events.
+
+    Example: throughline backends loss events/
+    """,
+    no_args_is_help=True,
+)
 
 
 def deliver(
@@ -29,13 +47,125 @@ def deliver(
 
     Example: throughline deliver --config deliver.yaml --once --database lineage.db
     """
-    from throughline.delivery import deliver_command as delivery
-
     settings = settings_of(url=url, database=database, api_key=api_key, deliver=config)
     is_local = database is not None
     if retry is not None:
-        delivery.retry(settings, retry, is_local=is_local)
+        retried = _retry(settings, retry, is_local=is_local)["retried"]
+        print_line(f"{retry}: {counted(retried, 'dead letter')} queued again")
     elif status:
-        delivery.print_status(settings, is_local=is_local, as_json=as_json)
+        statuses = _statuses(settings, is_local=is_local)
+        if as_json:
+            print_json(statuses)
+        else:
+            _print_statuses(statuses)
+    elif once:
+        _deliver_once(settings)
     else:
-        delivery.run_deliver(settings, once=once)
+        from throughline.delivery.service import deliver_until_stopped
+
+        log_to_stderr()
+        deliver_until_stopped(settings)
+
+
+def _retry(settings: Settings, name: str, *, is_local: bool) -> Retried:
+    if not is_local:
+        answer: Retried = request(settings, f"/api/v2/deliver/{quote(name, safe='')}/retry", b"")
+        return answer
+    from throughline.delivery.store import Deliveries
+    from throughline.log import EventLog
+
+    with closing(EventLog(settings.database, must_exist=True)) as log:
+        return Deliveries(log, name).retry()
+
+
+def _statuses(settings: Settings, *, is_local: bool) -> list[BackendInfo]:
+    if not is_local:
+        answer: list[BackendInfo] = request(settings, "/api/v2/deliver")
+        return answer
+    from throughline.delivery.store import delivery_statuses
+    from throughline.log import EventLog
+
+    with closing(EventLog(settings.database, must_exist=True)) as log:
+        return delivery_statuses(log)
+
+
+def _print_statuses(statuses: list[BackendInfo]) -> None:
+    for status in statuses:
+        parts = [status["backend"], f"lag {status['lag']}", f"dead letters {status['deadLetters']}"]
+        if status["isFailing"] and status["errorAt"]:
+            parts.append(f"failing since {moment_of(status['errorAt'])}: {status['error']}")
+        print_line(escaped("  ".join(parts)))  # also line ends, which backends may send
+        for letter in status["newestDeadLetters"]:
+            print_line(escaped(f"  event {letter['seq']}: {letter['reason']}"))
+    if not statuses:
+        print_line("No deliveries yet.")
+
+
+def _deliver_once(settings: Settings) -> None:
+    """Deliver the present events; exit with 1 if some were not delivered."""
+    from throughline.delivery.service import deliver_once
+
+    has_failed = False
+    for forwarder, error in deliver_once(settings):
+        if error:
+            print_line(escaped(f"{forwarder.name}: {error}"), is_error=True)
+        message = f"{forwarder.name}: {forwarder.delivered} delivered"
+        if forwarder.rejected:
+            letters = counted(forwarder.rejected, "dead letter")
+            message += f", {letters}: {settings.program} deliver --status"
+        print_line(message, is_error=True)  # backends of the type console write to stdout
+        has_failed = has_failed or bool(error or forwarder.rejected)
+    if has_failed:
+        raise typer.Exit(1)
+
+
+@backends.callback()
+def _backends() -> None:
+    """Make the app a group although it has one command."""
+
+
+@backends.command()
+def loss(
+    paths: Annotated[list[str], typer.Argument(help="Files, folders, or - for stdin.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Show which facts arrive at each kind of backend, and which are lost.
+
+    Nothing is sent. Exit code 1: there was no event.
+
+    Example: throughline backends loss events/
+    """
+    from dataclasses import asdict
+
+    from throughline.collect.files import read_files
+    from throughline.delivery.loss import losses
+    from throughline.delivery.rewrite.datahub import is_emitter_installed
+
+    entries = [entry for _, lines in read_files(paths) for entry in lines.entries]
+    found = losses(entries)
+    if as_json:
+        print_json([asdict(loss) for loss in found])
+    else:
+        _print_losses(found)
+    if not is_emitter_installed():
+        print_line(
+            "datahub is counted without its emitter: acryl-datahub is not installed"
+            " (pip install './packages/throughline[datahub]', from a clone)",
+            is_error=True,
+        )
+    if not entries:
+        print_line(f"no events found in {', '.join(paths)}", is_error=True)
+        raise typer.Exit(1)
+
+
+def _print_losses(losses: list[Loss]) -> None:
+    """Print a Markdown table with all, the number or none of the facts that arrive."""
+    rows = [["kind", "reported", *(losses[0].arrived if losses else ())]]
+    for loss in losses:
+        shown = ("all" if n == loss.reported else str(n or "–") for n in loss.arrived.values())
+        rows.append([loss.kind, str(loss.reported), *shown])
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    rows.insert(1, ["-" * width for width in widths])
+    for row in rows:
+        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        print_line(f"| {' | '.join(cells)} |")

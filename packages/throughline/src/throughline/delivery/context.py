@@ -6,10 +6,13 @@ Backends need it whose lineage is replaced by every event, so that each must be 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
+from typing import Literal
 
-from throughline.delivery.datasets import Body, dataset_of, datasets_of
+from throughline.delivery.body import Body, rename_datasets, symlink, with_renamed_lineage
 from throughline.delivery.effective_runs import (
     NewestRuns,
     effective_runs,
@@ -17,13 +20,12 @@ from throughline.delivery.effective_runs import (
     start_time,
     with_subruns,
 )
-from throughline.delivery.explicit import lineage_facet
-from throughline.delivery.models import Model, models_of
-from throughline.events import DatasetEvent, Facets, JobEvent, JobRef, RunEvent, shown_time
+from throughline.events import DatasetEvent, EventType, Facets, JobEvent, JobRef, RunEvent
+from throughline.events.column_lineage import objects
 from throughline.graph.current import generations_of
-from throughline.graph.levels import Level, Levels
-from throughline.identity import DatasetName, canonical_name
-from throughline.projection import Run, RunKey, State, start_of
+from throughline.graph.levels import Level
+from throughline.identity import DatasetName, Identity, canonical_name
+from throughline.projection import FacetBook, Run, RunKey, Stamp, State, Use, start_of, unpack
 from throughline.projection.derived import ancestry_of
 
 _PRODUCER = re.compile(
@@ -32,15 +34,34 @@ _PRODUCER = re.compile(
 """Producers from which DataHub derives the orchestrator of a job."""
 PLACEMENT_FACETS = ("parent", "processing_engine", "nominalTime", "jobDependencies")
 """Run facets that place a run; every event should have them."""
+_RUN_SPECIFIC = {
+    "columnLineage",
+    "dataQualityAssertions",
+    "dataQualityMetrics",
+    "lifecycleStateChange",
+    "version",
+}
+"""Facets that describe a dataset in one run; other facets describe the dataset itself."""
+_Side = Literal["inputs", "outputs"]
+_Uses = Mapping[DatasetName, Use]
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A model after its newest training, with the jobs that train and use it."""
+
+    dataset: Body
+    trained_by: tuple[JobRef, ...]
+    used_by: tuple[JobRef, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class RunContext:
     """Everything reported about a run and its job; empty if nothing was reported.
 
-    `inputs` and `outputs` are OpenLineage datasets, each once and under its primary name: those of
-    the run and all runs below it, of a pipeline only its own. The run's facets are those of all its
-    events.
+    `inputs` and `outputs` are OpenLineage datasets, each once and under its name for the backend:
+    those of the run and all runs below it, of a pipeline only its own. The run's facets are those
+    of all its events.
     """
 
     inputs: tuple[Body, ...] = ()
@@ -62,124 +83,208 @@ class RunContext:
     """The start of the run in microseconds."""
 
 
-@dataclass(frozen=True, slots=True)
-class SentEnd:
-    """The end event of a run, which must be resent with later data."""
+class Contexts:
+    """The contexts of runs and declarations in a state.
 
-    key: RunKey
-    hash: str
-    """The hash of the end event."""
-    time: int
-    type: str
-
-    def body(self, like: Body) -> Body:
-        """Return the end as an event with the producer of another one."""
-        return {
-            "eventType": self.type,
-            "eventTime": shown_time(self.time),
-            "producer": like.get("producer"),
-            "schemaURL": like.get("schemaURL"),
-            "run": {"runId": self.key.run_id},
-            "job": self.key.job._asdict(),
-        }
-
-
-def run_context(state: State, key: RunKey, newest_runs: NewestRuns | None = None) -> RunContext:
-    """Return the context of a run.
-
-    With `newest_runs`, for backends that store lineage per job, the inputs and outputs are those of
-    the job: of the run, of its siblings of the same job (the newest hundred mapped or foreach
-    elements), and of the newest completed run with data until this run has completed with some; of
-    that run alone if it is newer. The context then includes the writes of other jobs to the same
-    outputs, and the jobs of its models. `newest_runs` is a cache and is updated.
+    Args:
+        name: returns the backend's name of a dataset from any of its names.
+        newest_runs: a cache, for backends that store lineage per job. The inputs and outputs are
+            then those of the job: of the run, of its siblings of the same job (the newest hundred
+            mapped or foreach elements), and of the newest completed run with data until this run
+            has completed with some; of that run alone if it is newer. The context also includes
+            the writes of other jobs to the same outputs, and the jobs of its models.
     """
-    run = state.runs.get(key)
-    if run is None:
-        return RunContext()
-    ancestry = list(ancestry_of(state, run))
-    members = (
-        with_subruns(state, [run])
-        if newest_runs is None
-        else effective_runs(state, run, newest_runs)
-    )
-    written = (name for member in members for name in member.outputs)
-    own = generations_of(state).levels.owner(run, Level.TASK).key.job
-    models = () if newest_runs is None else tuple(models_of(state, own, members, newest_runs))
-    return RunContext(
-        inputs=datasets_of(state, [run.inputs for run in members], "inputFacets"),
-        outputs=datasets_of(state, [run.outputs for run in members], "outputFacets"),
-        run_facets=run.facets.plain(),
-        job_facets=_job_facets(state, run, members),
-        flow_facets=_flow_facets(state, key.job),
-        ancestors=tuple(ancestor.key for ancestor in ancestry[1:]),
-        other_writers=_other_writers(state, own, written, newest_runs),
-        models=models,
-        engines=dict(_engines(state, run, ancestry, models, newest_runs or {})),
-        started=start_of(run),
-    )
 
+    def __init__(
+        self,
+        state: State,
+        name: Callable[[Identity, DatasetName], DatasetName] = Identity.primary,
+        newest_runs: NewestRuns | None = None,
+    ) -> None:
+        self._state = state
+        self._name = name
+        self._newest_runs = newest_runs
 
-def declared_context(
-    state: State, event: JobEvent | DatasetEvent, newest_runs: NewestRuns | None = None
-) -> RunContext:
-    """Return the context of a JobEvent or DatasetEvent; `newest_runs` as in `run_context`.
-
-    `started` and `run_facets` are those of one run of the job; None and empty without a run.
-    """
-    if isinstance(event, DatasetEvent):
-        name = canonical_name(event.dataset.namespace, event.dataset.name)
+    def of_run(self, key: RunKey) -> RunContext:
+        """Return the context of a run."""
+        state, newest_runs = self._state, self._newest_runs
+        run = state.runs.get(key)
+        if run is None:
+            return RunContext()
+        ancestry = list(ancestry_of(state, run))
+        own = generations_of(state).levels.owner(run, Level.TASK).key.job
+        if newest_runs is None:
+            members, models = with_subruns(state, [run]), []
+        else:
+            members = effective_runs(state, run, newest_runs)
+            models = list(self._models(own, members, newest_runs))
+        written = (name for member in members for name in member.outputs)
         return RunContext(
-            outputs=_declared_datasets(state, [name], "outputFacets"),
-            other_writers=_other_writers(state, None, [name], newest_runs),
+            inputs=self._datasets((run.inputs for run in members), "inputFacets"),
+            outputs=self._datasets((run.outputs for run in members), "outputFacets"),
+            run_facets=run.facets.plain(),
+            job_facets=self._job_facets(run, members),
+            flow_facets=self._flow_facets(key.job),
+            ancestors=tuple(ancestor.key for ancestor in ancestry[1:]),
+            other_writers=self._other_writers(own, written),
+            models=tuple(models),
+            engines=dict(self._engines(run, ancestry, models)),
+            started=start_of(run),
         )
-    job = state.jobs.get(event.job)
-    if job is None:
-        return RunContext()
-    run = state.runs[min(job.runs)] if job.runs else None
-    inputs, outputs = (job.declared.inputs, job.declared.outputs) if job.declared else ((), ())
-    return RunContext(
-        inputs=_declared_datasets(state, inputs, "inputFacets"),
-        outputs=_declared_datasets(state, outputs, "outputFacets"),
-        run_facets=run.facets.plain() if run else {},
-        job_facets=job.facets.plain(),
-        flow_facets=_flow_facets(state, event.job),
-        other_writers=_other_writers(state, event.job, outputs, newest_runs),
-        started=start_time(run) if run else None,
-    )
+
+    def of_declaration(self, event: JobEvent | DatasetEvent) -> RunContext:
+        """Return the context of a JobEvent or DatasetEvent.
+
+        `started` and `run_facets` are those of one run of the job; None and empty without a run.
+        """
+        state = self._state
+        if isinstance(event, DatasetEvent):
+            name = canonical_name(event.dataset.namespace, event.dataset.name)
+            return RunContext(
+                outputs=self._datasets([{name: Use()}], "outputFacets"),
+                other_writers=self._other_writers(None, [name]),
+            )
+        job = state.jobs.get(event.job)
+        if job is None:
+            return RunContext()
+        run = state.runs[min(job.runs)] if job.runs else None
+        inputs, outputs = (job.declared.inputs, job.declared.outputs) if job.declared else ((), ())
+        return RunContext(
+            inputs=self._datasets([dict.fromkeys(inputs, Use())], "inputFacets"),
+            outputs=self._datasets([dict.fromkeys(outputs, Use())], "outputFacets"),
+            run_facets=run.facets.plain() if run else {},
+            job_facets=job.facets.plain(),
+            flow_facets=self._flow_facets(event.job),
+            other_writers=self._other_writers(event.job, outputs),
+            started=start_time(run) if run else None,
+        )
+
+    def renamed(self, namespace: str, name: str) -> DatasetName:
+        """Return the backend's name of a dataset."""
+        return self._name(self._state.identity, canonical_name(namespace, name))
+
+    def _datasets(self, sides: Iterable[_Uses], io: str) -> tuple[Body, ...]:
+        """Return the distinct inputs or outputs of runs; `io` is inputFacets or outputFacets."""
+        uses_by_name: dict[DatasetName, list[Use]] = defaultdict(list)
+        for uses in sides:
+            for name, use in uses.items():
+                uses_by_name[self._state.identity.primary(name)].append(use)
+        return tuple(self._dataset(name, uses, io) for name, uses in sorted(uses_by_name.items()))
+
+    def _dataset(self, name: DatasetName, uses: list[Use], io: str) -> Body:
+        """Return a dataset with its own facets and those of some uses of it."""
+        state = self._state
+        names, sent_name = state.identity.names(name), self.renamed(*name)
+        records = [state.datasets[alias] for alias in names if alias in state.datasets]
+        own_facets = _newest(record.facets for record in records)
+        facets = {key: facet for key, facet in own_facets.items() if key not in _RUN_SPECIFIC}
+        facets |= _newest(use.dataset_facets for use in uses)
+        versions = [use.version for use in uses if use.version]
+        if versions and "version" not in facets:
+            facets["version"] = {"datasetVersion": max(versions)[1]}
+        if "columnLineage" in facets:
+            facets["columnLineage"] = _merged_columns(uses)
+        facets = with_renamed_lineage(facets, self.renamed)
+        facets.pop("symlinks", None)
+        if aliases := [symlink(alias) for alias in names if alias != sent_name]:
+            facets["symlinks"] = {"identifiers": aliases}
+        return {**sent_name._asdict(), "facets": facets, io: _newest(use.facets for use in uses)}
+
+    def _job_facets(self, run: Run, members: list[Run]) -> Facets:
+        """Return the facets of a run's job, with the code and the explicit lineage of this run.
+
+        The lineage is merged over the run's events and its job's runs in `members`.
+        """
+        facets = self._state.jobs[run.key.job].facets.plain() | run.code.plain()
+        facets.pop("lineage", None)
+        if not run.lineage:
+            return facets
+        runs = [run, *(item for item in members if item.key.job == run.key.job and item is not run)]
+        entries: list[Body] = []
+        for packed in (packed for item in runs for packed in sorted(item.lineage or ())):
+            added = objects(unpack(packed).get("entries"))
+            entries += (entry for entry in added if entry not in entries)
+        return facets | {"lineage": {"entries": rename_datasets(entries, self.renamed)}}
+
+    def _flow_facets(self, ref: JobRef) -> Facets:
+        flow = self._state.jobs.get(JobRef(ref.namespace, ref.name.split(".")[0]))
+        return flow.facets.plain() if flow else {}
+
+    def _engines(
+        self, run: Run, ancestry: list[Run], models: Iterable[Model]
+    ) -> Iterator[tuple[JobRef, str]]:
+        state, newest_runs = self._state, self._newest_runs or {}
+        upstream = [RunKey(run_id or "", job) for job, run_id in run.upstream or ()]
+        model_jobs = {ref for model in models for ref in (*model.trained_by, *model.used_by)}
+        newest = [key for ref in sorted(model_jobs) if (key := newest_runs.get(ref))]
+        for key in (*newest, *(item.key for item in ancestry), *upstream):
+            source_run, job = state.runs.get(key), state.jobs.get(key.job)
+            run_facets = source_run.facets.plain() if source_run else {}
+            job_facets = job.facets.plain() if job else {}
+            producers = (facet.get("_producer") for facet in (run_facets | job_facets).values())
+            if engine := engine_of(run_facets, job_facets, str(next(producers, ""))):
+                yield key.job, engine
+
+    def _uses(self, runs: Iterable[Run], side: _Side, name: DatasetName) -> list[Use]:
+        """Return the uses of a dataset by runs."""
+        pairs = (pair for run in runs for pair in getattr(run, side).items())
+        return [use for alias, use in pairs if self._state.identity.primary(alias) == name]
+
+    def _other_writers(self, own: JobRef | None, names: Iterable[DatasetName]) -> tuple[Body, ...]:
+        """Return the newest completed write of each other job to each dataset."""
+        if self._newest_runs is None:
+            return ()
+        state, bodies = self._state, []
+        for name in sorted({state.identity.primary(alias) for alias in names}):
+            for ref in generations_of(state).writers(name):
+                if ref == own:
+                    continue
+                runs = newest_effective_runs(state, ref, self._newest_runs)
+                if uses := self._uses(runs, "outputs", name):
+                    inputs = self._datasets((run.inputs for run in runs), "inputFacets")
+                    output = self._dataset(name, uses, "outputFacets")
+                    bodies.append({"inputs": list(inputs), "outputs": [output]})
+        return tuple(bodies)
+
+    def _models(self, own: JobRef, members: list[Run], newest_runs: NewestRuns) -> Iterator[Model]:
+        """Yield the models that the runs of the job `own` read or write, with all their jobs."""
+        state = self._state
+        sides = (side for run in members for side in (run.inputs, run.outputs))
+        names = {state.identity.primary(name) for side in sides for name in side}
+        for name in sorted(name for name in names if self._is_model(name)):
+
+            def uses(ref: JobRef, side: _Side, name: DatasetName = name) -> list[Use]:
+                runs = members if ref == own else newest_effective_runs(state, ref, newest_runs)
+                return self._uses(runs, side, name)
+
+            generations = generations_of(state)
+            training = {ref: uses(ref, "outputs") for ref in (own, *generations.writers(name))}
+            using = {ref for ref in (own, *generations.readers(name)) if uses(ref, "inputs")}
+            yield Model(
+                self._dataset(name, list(chain(*training.values())), "outputFacets"),
+                tuple(sorted(ref for ref, items in training.items() if items)),
+                tuple(sorted(using)),
+            )
+
+    def _is_model(self, name: DatasetName) -> bool:
+        records = (self._state.datasets.get(alias) for alias in self._state.identity.names(name))
+        kinds = (record.facets.get("datasetType") for record in records if record)
+        return any(str(kind.get("datasetType")).upper() == "MODEL" for kind in kinds)
 
 
-def _job_facets(state: State, run: Run, members: list[Run]) -> Facets:
-    """Return the facets of a run's job, with the code and the explicit lineage of this run."""
-    facets = state.jobs[run.key.job].facets.plain() | run.code.plain()
-    facets.pop("lineage", None)
-    stated = lineage_facet(state, run, members)
-    return facets | ({"lineage": stated} if stated else {})
-
-
-def _flow_facets(state: State, ref: JobRef) -> Facets:
-    flow = state.jobs.get(JobRef(ref.namespace, ref.name.split(".")[0]))
-    return flow.facets.plain() if flow else {}
-
-
-def _declared_datasets(state: State, names: Iterable[DatasetName], io: str) -> tuple[Body, ...]:
-    primary_names = sorted({state.identity.primary(name) for name in names})
-    return tuple(dataset_of(state, name, [], io) for name in primary_names)
-
-
-def affected_ends(state: State, event: RunEvent) -> list[SentEnd]:
+def affected_ends(state: State, event: RunEvent) -> dict[RunKey, tuple[Stamp, EventType]]:
     """Return the ends that an event changes: of its run, and of the tasks that contain it."""
     run = state.runs.get(RunKey(event.run_id, event.job))
     if run is None:
-        return []
-    levels = Levels(state)
+        return {}
+    levels = generations_of(state).levels
     runs = [] if event.type.is_end else [run]
     if any(member.inputs or member.outputs for member in with_subruns(state, [run])):
         for ancestor in levels.lineage(run)[1:]:
             if levels.of(run.key.job) >= Level.TASK:
                 break
             runs.append(run := ancestor)
-    ends = ((run.key, run.end) for run in runs)
-    return [SentEnd(key, end[0].hash, end[0].time, str(end[1])) for key, end in ends if end]
+    return {run.key: run.end for run in runs if run.end}
 
 
 def engine_of(run_facets: Facets, job_facets: Facets, producer: str = "") -> str | None:
@@ -193,39 +298,26 @@ def engine_of(run_facets: Facets, job_facets: Facets, producer: str = "") -> str
     return next((str(name).lower() for name in candidates if name), None)
 
 
-def _engines(
-    state: State, run: Run, ancestry: list[Run], models: Iterable[Model], newest_runs: NewestRuns
-) -> Iterator[tuple[JobRef, str]]:
-    upstream = [RunKey(run_id or "", job) for job, run_id in run.upstream or ()]
-    model_jobs = {ref for model in models for ref in (*model.trained_by, *model.used_by)}
-    newest = [key for ref in sorted(model_jobs) if (key := newest_runs.get(ref))]
-    for key in (*newest, *(item.key for item in ancestry), *upstream):
-        source_run, job = state.runs.get(key), state.jobs.get(key.job)
-        run_facets = source_run.facets.plain() if source_run else {}
-        job_facets = job.facets.plain() if job else {}
-        producers = (facet.get("_producer") for facet in (run_facets | job_facets).values())
-        if engine := engine_of(run_facets, job_facets, str(next(producers, ""))):
-            yield key.job, engine
+def _newest(books: Iterable[FacetBook]) -> Facets:
+    """Return the newest facet of each name."""
+    newest: dict[str, tuple[Stamp, bytes]] = {}
+    for book in books:
+        for name, stamped in book.stamped().items():
+            if name not in newest or stamped[0] > newest[name][0]:
+                newest[name] = stamped
+    return {name: unpack(stamped) for name, (_, stamped) in sorted(newest.items())}
 
 
-def _other_writers(
-    state: State,
-    own: JobRef | None,
-    names: Iterable[DatasetName],
-    newest_runs: NewestRuns | None,
-) -> tuple[Body, ...]:
-    """Return the newest completed write of each other job to each dataset."""
-    if newest_runs is None:
-        return ()
-    bodies: list[Body] = []
-    generations = generations_of(state)
-    for name in sorted({state.identity.primary(alias) for alias in names}):
-        for ref in generations.writers(name):
-            runs = [] if ref == own else newest_effective_runs(state, ref, newest_runs)
-            written = (pair for run in runs for pair in run.outputs.items())
-            uses = [use for alias, use in written if state.identity.primary(alias) == name]
-            if uses:
-                inputs = datasets_of(state, [run.inputs for run in runs], "inputFacets")
-                output = dataset_of(state, name, uses, "outputFacets")
-                bodies.append({"inputs": list(inputs), "outputs": [output]})
-    return tuple(bodies)
+def _merged_columns(uses: list[Use]) -> Body:
+    """Merge the columnLineage facets of uses; later facets take precedence."""
+    merged: Body = {}
+    fields: Body = {}
+    for use in sorted(uses, key=_column_lineage_stamp):
+        facet = use.dataset_facets.get("columnLineage")
+        merged |= facet
+        fields |= facet.get("fields") or {}
+    return {**merged, "fields": fields}
+
+
+def _column_lineage_stamp(use: Use) -> Stamp:
+    return use.dataset_facets.stamp_of("columnLineage") or Stamp(0, "")

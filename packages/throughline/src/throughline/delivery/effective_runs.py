@@ -18,33 +18,41 @@ NewestRuns = dict[JobRef, RunKey | None]
 
 def effective_runs(state: State, run: Run, newest_runs: NewestRuns) -> list[Run]:
     """Return the runs that determine a job's inputs and outputs after an event of `run`."""
-    members = with_subruns(state, [run, *_siblings(state, run)])
-    job = run.key.job
+    members, job = _with_siblings(state, run), run.key.job
     newest = _newest_completed(state, job, newest_runs)
-    if newest is not None and newest.key in {member.key for member in members}:
+    if any(member is newest for member in members):
         newest = None
     if newest is not None and start_time(newest) > start_time(run):
-        return with_subruns(state, [newest, *_siblings(state, newest)])
-    if _is_completed(run) and any(member.inputs or member.outputs for member in members):
+        return _with_siblings(state, newest)
+    if _is_completed(run) and _have_data(members):
         newest_runs[job] = run.key
         return members
-    if newest is None:
-        return members
-    return members + with_subruns(state, [newest, *_siblings(state, newest)])
+    return members + (_with_siblings(state, newest) if newest else [])
 
 
-def _find_newest_completed(state: State, job: JobRef) -> RunKey | None:
-    record = state.jobs.get(job)  # None for a view, whose derivation has the place of a job
-    runs = record.runs if record else ()
-    completed = filter(_is_completed, map(state.runs.__getitem__, runs))
-    for run in nlargest(_MOST_CHECKED, completed, key=start_time):
-        if any(member.inputs or member.outputs for member in with_subruns(state, [run])):
-            return run.key
-    return None
+def newest_effective_runs(state: State, job: JobRef, newest_runs: NewestRuns) -> list[Run]:
+    """Return the effective runs of a job's newest completed run with data; empty without one."""
+    newest = _newest_completed(state, job, newest_runs)
+    return [] if newest is None else _with_siblings(state, newest)
+
+
+def _newest_completed(state: State, job: JobRef, newest_runs: NewestRuns) -> Run | None:
+    if job not in newest_runs:
+        record = state.jobs.get(job)  # None for a view, whose derivation has the place of a job
+        runs = map(state.runs.__getitem__, record.runs if record else ())
+        newest = nlargest(_MOST_CHECKED, filter(_is_completed, runs), key=start_time)
+        found = (run.key for run in newest if _have_data(with_subruns(state, [run])))
+        newest_runs[job] = next(found, None)
+    key = newest_runs[job]
+    return None if key is None else state.runs[key]
 
 
 def _is_completed(run: Run) -> bool:
     return run.end is not None and run.end[1] is EventType.COMPLETE
+
+
+def _have_data(runs: list[Run]) -> bool:
+    return any(run.inputs or run.outputs for run in runs)
 
 
 def start_time(run: Run) -> int:
@@ -52,28 +60,16 @@ def start_time(run: Run) -> int:
     return start_of(run) or 0
 
 
-def _siblings(state: State, run: Run) -> list[Run]:
-    if run.parent is None:
-        return []
-    children = state.runs[run.parent[1]].children or set()
-    fewer, others = sorted((children, state.jobs[run.key.job].runs), key=len)
-    siblings = [state.runs[key] for key in fewer if key in others and key != run.key]
+def _with_siblings(state: State, run: Run) -> list[Run]:
+    """Return a run and its siblings of the same job, with the runs below them."""
+    siblings: list[Run] = []
+    if run.parent is not None:
+        children = state.runs[run.parent[1]].children or set()
+        fewer, others = sorted((children, state.jobs[run.key.job].runs), key=len)
+        siblings = [state.runs[key] for key in fewer if key in others and key != run.key]
     if len(siblings) > _MOST_SIBLINGS:
         siblings = nlargest(_MOST_SIBLINGS, siblings, key=lambda run: (start_time(run), run.key))
-    return siblings
-
-
-def newest_effective_runs(state: State, job: JobRef, newest_runs: NewestRuns) -> list[Run]:
-    """Return the effective runs of a job's newest completed run with data; empty without one."""
-    newest = _newest_completed(state, job, newest_runs)
-    return [] if newest is None else with_subruns(state, [newest, *_siblings(state, newest)])
-
-
-def _newest_completed(state: State, job: JobRef, newest_runs: NewestRuns) -> Run | None:
-    if job not in newest_runs:
-        newest_runs[job] = _find_newest_completed(state, job)
-    key = newest_runs[job]
-    return None if key is None else state.runs[key]
+    return with_subruns(state, [run, *siblings])
 
 
 def with_subruns(state: State, runs: list[Run]) -> list[Run]:

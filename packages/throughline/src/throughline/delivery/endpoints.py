@@ -1,10 +1,11 @@
-"""Deliveries to backends, and alerts."""
+"""The state of deliveries, and retries of dead letters."""
 
 from __future__ import annotations
 
 from fastapi import APIRouter, Response
 
-from throughline.delivery.answers import BackendInfo, Retried, delivery_status_answer, retry_answer
+from throughline.delivery.models import BackendInfo, Retried
+from throughline.delivery.store import Deliveries, delivery_statuses
 from throughline.http.routes import LiveState, answer
 
 router = APIRouter()
@@ -13,10 +14,10 @@ router = APIRouter()
 @router.get("/api/v2/deliver", response_model=list[BackendInfo])
 def list_backends(live: LiveState) -> Response:
     """Return the state of each backend: its progress, last error and dead letters."""
-    return answer(delivery_status_answer(live.log))
+    return answer(delivery_statuses(live.log))
 
 
 @router.post("/api/v2/deliver/{backend:segment}/retry", response_model=Retried)
 def retry_letters(live: LiveState, backend: str) -> Response:
     """Send the dead letters of a backend again."""
-    return answer(retry_answer(live.log, backend))
+    return answer(Deliveries(live.log, backend).retry())

@@ -24,23 +24,27 @@ log = logging.getLogger(__name__)
 
 _SAVE_EVENTS = 100
 _SAVE_SECONDS = 1.0
-_LOOK_SECONDS = 1.0
 _STOP_SECONDS = 2.0
 _ONCE_TRIES = 5
-_ONCE_SECONDS = 30.0
-"""Seconds without progress after which `drain_patiently` begins no further attempt."""
 _DOUBTFUL_TRIES = 10
 _LONGEST_ASKED = 3_600.0
-_PROCESSED_SECONDS = 900.0
 _MOST_LISTED = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Backoff:
-    """Seconds to wait between attempts: doubled each time, up to a limit."""
+    """Seconds to wait between attempts: doubled each time, up to a limit.
+
+    `patience` are the seconds without progress after which `drain_patiently` begins no further
+    attempt, `look` those after which a retried dead letter is noticed, and `processed` those
+    between queries for events that could not be processed.
+    """
 
     first: float = 0.5
     most: float = 60.0
+    patience: float = 30.0
+    look: float = 1.0
+    processed: float = 900.0
 
     def after(self, tries: int, retry_after: float = 0) -> float:
         """Return the wait after a number of attempts; at least `retry_after`, up to an hour."""
@@ -63,7 +67,7 @@ class Forwarder:
         self._tries = 0
         self._progress_at = time.monotonic()  # when the last event was accepted or rejected
         self._is_down = False  # a warning was logged
-        self._processed_at = -_PROCESSED_SECONDS  # when failures were last queried
+        self._processed_at = float("-inf")  # when failures were last queried
         self._processed = ""  # the last message logged about that
         self.delivered = self.rejected = 0  # numbers of events
         self._stopping = threading.Event()
@@ -105,7 +109,7 @@ class Forwarder:
 
         Raises:
             UnavailableError: `tries` attempts for one event failed, or the next one would begin
-                more than 30 seconds after the backend last accepted or rejected an event.
+                later than its `patience` after the backend last accepted or rejected an event.
         """
         tries = tries or _ONCE_TRIES
         self._progress_at = time.monotonic()
@@ -115,19 +119,15 @@ class Forwarder:
             except UnavailableError as error:
                 self._deliveries.fail(str(error))
                 wait = self._backoff.after(self._tries, error.retry_after)
-                ends_at = self._progress_at + _ONCE_SECONDS
+                ends_at = self._progress_at + self._backoff.patience
                 if self._tries >= tries or time.monotonic() + wait > ends_at:
-                    raise UnavailableError(self._gave_up_message(error)) from None
+                    asked = f", and the backend asks to wait {error.retry_after:g} s"
+                    raise UnavailableError(
+                        f"{error}; gave up after {counted(self._tries, 'attempt')}"
+                        f"{asked if error.retry_after else ''}."
+                        " Events that were not delivered stay in the log for the next run"
+                    ) from None
                 self._stopping.wait(wait)
-
-    def _gave_up_message(self, error: UnavailableError) -> str:
-        request = (
-            f", and the backend asks to wait {error.retry_after:g} s" if error.retry_after else ""
-        )
-        return (
-            f"{error}; gave up after {counted(self._tries, 'attempt')}{request}."
-            " Events that were not delivered stay in the log for the next run"
-        )
 
     def _run(self) -> None:
         failures = 0
@@ -147,7 +147,7 @@ class Forwarder:
                 if pause:
                     self._stopping.wait(pause)
                 else:
-                    self._woken.wait(_LOOK_SECONDS)  # a retried letter does not notify
+                    self._woken.wait(self._backoff.look)  # a retried letter does not notify
 
     def _deliver_round(self) -> float:
         """Deliver all waiting events; return the seconds to wait before the next attempt."""
@@ -168,7 +168,7 @@ class Forwarder:
     def _log_processing_failures(self) -> None:
         """Log the accepted events that the backend could not process."""
         now = time.monotonic()
-        is_due = now - self._processed_at >= _PROCESSED_SECONDS
+        is_due = now - self._processed_at >= self._backoff.processed
         if not (isinstance(self._backend, Processing) and is_due):
             return
         self._processed_at = now

@@ -1,12 +1,12 @@
 """Compare which facts of a set of events arrive at each kind of backend.
 
-Each fact is counted once: a run, an edge, a facet of one run, job or dataset. It arrives if the
-backend retains facts of its kind and the fact is in a payload, or if it is emitted separately.
+Each fact is counted once: a run, an edge, a facet of one run, job or dataset. It arrives if it is
+in the part of a payload that the backend shows.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -14,19 +14,19 @@ from typing import Any
 import orjson
 
 from throughline.delivery.backend import Delivery
-from throughline.delivery.datasets import Body, Name
+from throughline.delivery.body import Body, Name, facet_of, is_run, uuid_of
 from throughline.delivery.effective_runs import NewestRuns
 from throughline.delivery.payloads import payloads_with_context
 from throughline.delivery.rewrite import REWRITINGS, Rewriting
-from throughline.delivery.rewrite.rewriting import Retained, is_run, same_name, uuid_of
 from throughline.errors import DeliveryError
 from throughline.events import EVERY_ROW, parse_columns, with_parent
+from throughline.events.column_lineage import objects
 from throughline.identity import DatasetName, Identity, canonical_name
 from throughline.log import Entry, EventLog
 from throughline.projection.live import Batch, Live
 
-Facts = dict[str, set[Any]]
-"""The facts of each kind, as hashable values."""
+_Fact = tuple[str, Any]
+"""A kind, and a fact of it as a hashable value."""
 
 _KINDS = ("runs", "data edges", "column edges", "hierarchy", "control edges", "models")
 
@@ -52,29 +52,25 @@ def losses(entries: Iterable[Entry]) -> list[Loss]:
         def primary(namespace: str, name: str) -> tuple[str, str]:
             return identity.primary(canonical_name(namespace, name))
 
-        reported: Facts = defaultdict(set)
-        for _, body in log.read():
-            _add(reported, _facts(orjson.loads(body), primary, same_name))
+        reported = {fact for _, body in log.read() for fact in _facts(orjson.loads(body), primary)}
         arrived = {
-            backend: _arrived(live, rewriting, identity, reported)
+            backend: Counter(kind for kind, _ in _arrived(live, rewriting, identity, reported))
             for backend, rewriting in REWRITINGS.items()
         }
     finally:
         log.close()
+    numbers = Counter(kind for kind, _ in reported)
     return [
-        Loss(
-            kind,
-            len(reported[kind]),
-            {backend: len(facts[kind]) for backend, facts in arrived.items()},
-        )
-        for kind in (*_KINDS, *sorted(reported.keys() - set(_KINDS)))
-        if reported[kind]
+        Loss(kind, numbers[kind], {backend: counts[kind] for backend, counts in arrived.items()})
+        for kind in (*_KINDS, *sorted(numbers.keys() - set(_KINDS)))
+        if numbers[kind]
     ]
 
 
-def _arrived(live: Live, rewriting: Rewriting, identity: Identity, reported: Facts) -> Facts:
-    """Return the reported facts that a backend retains, under the backend's names."""
-    retained = _retained_facts(live, rewriting)
+def _arrived(
+    live: Live, rewriting: Rewriting, identity: Identity, reported: set[_Fact]
+) -> set[_Fact]:
+    """Return the reported facts that a backend shows, under the backend's names."""
 
     def dataset_name(*name: str) -> tuple[str, str]:
         return rewriting.dataset_name(*rewriting.name(identity, DatasetName(*name)))
@@ -88,13 +84,11 @@ def _arrived(live: Live, rewriting: Rewriting, identity: Identity, reported: Fac
             return (fact[0], *name(fact[1], fact[2]), *columns)
         return tuple(renamed(part) for part in fact)
 
-    return {
-        kind: {renamed(fact) for fact in facts} & retained[kind] for kind, facts in reported.items()
-    }
+    shown = set(_shown_facts(live, rewriting))
+    return {(kind, renamed(fact)) for kind, fact in reported} & shown
 
 
-def _retained_facts(live: Live, rewriting: Rewriting) -> Facts:
-    found: Facts = defaultdict(set)
+def _shown_facts(live: Live, rewriting: Rewriting) -> Iterator[_Fact]:
     cache: NewestRuns = {}
     for seq, raw in live.log.read():
         try:
@@ -102,88 +96,46 @@ def _retained_facts(live: Live, rewriting: Rewriting) -> Facts:
         except DeliveryError:
             continue
         for body, context in sent:
-            if rewriting.emitted_facts is None or is_run(body):
-                read = rewriting.readable(body) if rewriting.readable else body
-                facts = _facts(read, rewriting.dataset_name, same_name)
-                _add(found, _select(facts, rewriting.retained))
-            if rewriting.emitted_facts is not None:
-                for kind, fact in rewriting.emitted_facts(body, context):
-                    found[kind].add(fact)
-    return found
+            for kind, fact in _facts(rewriting.readable(body, context), rewriting.dataset_name):
+                if kind not in rewriting.lost:
+                    yield kind, fact
 
 
-def _select(facts: Facts, retained: Retained) -> Facts:
-    is_retained = {
-        "runs": retained.runs,
-        "data edges": True,
-        "column edges": True,
-        "hierarchy": retained.hierarchy,
-        "control edges": retained.control,
-        "models": retained.models,
-    }
-    return {
-        kind: values
-        for kind, values in facts.items()
-        if is_retained.get(kind, retained.facets is None or kind in retained.facets)
-    }
-
-
-def _add(facts: Facts, added: Facts) -> None:
-    for kind, values in added.items():
-        facts[kind] |= values
-
-
-def _facts(body: Body, dataset_name: Name, job_name: Name) -> Facts:
-    """Return the facts of one event."""
-    facts: Facts = defaultdict(set)
-    job = ("job", *job_name(body["job"]["namespace"], body["job"]["name"])) if "job" in body else ()
+def _facts(body: Body, dataset_name: Name) -> Iterator[_Fact]:
+    """Yield the facts of one event."""
+    job = ("job", body["job"]["namespace"], body["job"]["name"]) if "job" in body else ()
     if is_run(body):
         run = ("run", uuid_of(body["run"]["runId"]))
-        facts["runs"].add(run)
+        yield "runs", run
         run_facets = with_parent(body["run"].get("facets") or {})
-        _add_facets(facts, "run", run, run_facets)
-        if parent := _run_of(run_facets.get("parent")):
-            facts["hierarchy"].add((run, parent))
-        for dependency in (run_facets.get("jobDependencies") or {}).get("upstream") or ():
-            other = dependency["job"]
-            upstream = ("job", *job_name(other["namespace"], other["name"]))
-            facts["control edges"].add((upstream, job))
+        yield from ((f"run {name}", run) for name in run_facets)
+        parent_run = (run_facets.get("parent") or {}).get("run") or {}
+        if parent_id := parent_run.get("runId"):
+            yield "hierarchy", (run, ("run", uuid_of(str(parent_id))))
+        for dependency in objects((run_facets.get("jobDependencies") or {}).get("upstream")):
+            other = dependency.get("job") or {}
+            if "namespace" in other and "name" in other:
+                yield "control edges", (("job", other["namespace"], other["name"]), job)
     if job:
-        _add_facets(facts, "job", job, body["job"].get("facets") or {})
-    for side in ("inputs", "outputs", "dataset"):
-        value = body.get(side) or []
-        for dataset in value if isinstance(value, list) else [value]:
-            _add_dataset(facts, job, side, dataset, dataset_name)
-    return facts
+        yield from ((f"job {name}", job) for name in body["job"].get("facets") or {})
+    for side in ("inputs", "outputs"):
+        for dataset in body.get(side) or ():
+            name = ("dataset", *dataset_name(dataset["namespace"], dataset["name"]))
+            yield "data edges", (job, side, name)
+            yield from _dataset_facts(dataset, name, job, dataset_name)
+    if dataset := body.get("dataset"):
+        name = ("dataset", *dataset_name(dataset["namespace"], dataset["name"]))
+        yield from _dataset_facts(dataset, name, job, dataset_name)
 
 
-def _add_dataset(facts: Facts, job: Any, side: str, dataset: Body, dataset_name: Name) -> None:
-    name = ("dataset", *dataset_name(dataset["namespace"], dataset["name"]))
-    if side != "dataset":
-        facts["data edges"].add((job, side, name))
-    facets = dataset.get("facets") or {}
-    for added in (facets, dataset.get("inputFacets"), dataset.get("outputFacets")):
-        _add_facets(facts, "dataset", name, added or {})
-    if (facets.get("datasetType") or {}).get("datasetType") == "MODEL":
-        facts["models"].add(name)
-    for column in _columns(dataset, dataset_name):
-        facts["column edges"].add((job, *column))
-
-
-def _add_facets(facts: Facts, kind: str, owner: Any, facets: Body) -> None:
-    for name in facets:
-        facts[f"{kind} {name}"].add(owner)
-
-
-def _columns(dataset: Body, dataset_name: Name) -> Iterator[tuple[Any, Any]]:
-    own = dataset_name(dataset["namespace"], dataset["name"])
-    facet = (dataset.get("facets") or {}).get("columnLineage") or {}
-    for link in parse_columns(facet).links:
+def _dataset_facts(
+    dataset: Body, own: tuple[str, ...], job: tuple[str, ...], dataset_name: Name
+) -> Iterator[_Fact]:
+    for place in ("facets", "inputFacets", "outputFacets"):
+        yield from ((f"dataset {name}", own) for name in dataset.get(place) or {})
+    if facet_of(dataset, "datasetType").get("datasetType") == "MODEL":
+        yield "models", own
+    for link in parse_columns(facet_of(dataset, "columnLineage")).links:
         if link.target != EVERY_ROW:
-            source = dataset_name(link.namespace, link.name)
-            yield ("dataset", *own, link.target), ("dataset", *source, link.field)
-
-
-def _run_of(parent: Any) -> Any:
-    run_id = ((parent or {}).get("run") or {}).get("runId")
-    return ("run", uuid_of(str(run_id))) if run_id else None
+            source = ("dataset", *dataset_name(link.namespace, link.name), link.field)
+            yield "column edges", (job, (*own, link.target), source)

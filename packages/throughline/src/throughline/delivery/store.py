@@ -3,43 +3,18 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from typing import Any
 
-from sqlalchemy import case, delete, func, insert, select, update
+from sqlalchemy import Connection, Row, case, delete, func, insert, select, update
 
+from throughline.delivery.models import BackendInfo, Retried
 from throughline.errors import NotFoundError
+from throughline.events import shown_time
 from throughline.log import schema
 from throughline.log.store import EventLog
 from throughline.redaction import redact_text
 
 _NEWEST = 10
-
-
-@dataclass(frozen=True, slots=True)
-class DeadLetter:
-    """An event that a backend rejected: its `seq`, the reason and the time (microseconds)."""
-
-    seq: int
-    reason: str
-    refused_at: int
-
-
-@dataclass(frozen=True, slots=True)
-class DeliveryStatus:
-    """The delivery status of a backend.
-
-    `seq` is the last event that it accepted or rejected, `lag` the number of waiting events,
-    including retried dead letters, and `error` the last delivery error. Times are microseconds.
-    """
-
-    backend: str
-    seq: int
-    lag: int
-    moved_at: int | None
-    error: str | None
-    error_at: int | None
-    dead_letters: int
-    newest_letters: tuple[DeadLetter, ...]
 
 
 class Deliveries:
@@ -84,7 +59,7 @@ class Deliveries:
             values = {"error": redact_text(error), "error_at": since}
             connection.execute(update(schema.deliveries).where(self._own_row).values(**values))
 
-    def retry(self) -> int:
+    def retry(self) -> Retried:
         """Schedule every dead letter for another attempt; return their number.
 
         Raises:
@@ -100,7 +75,8 @@ class Deliveries:
                     f" {', '.join(backends) or 'none'}"
                 )
             retry = update(letters).where(self._own_letters, ~letters.c.is_retried)
-            return connection.execute(retry.values(is_retried=True)).rowcount
+            number = connection.execute(retry.values(is_retried=True)).rowcount
+        return {"backend": self._backend, "retried": number}
 
     def retried(self) -> list[tuple[int, str]]:
         """Return the (seq, body) of dead letters to retry, in order of arrival."""
@@ -115,35 +91,40 @@ class Deliveries:
             return [(row.seq, row.body) for row in connection.execute(query)]
 
 
-def delivery_statuses(log: EventLog) -> list[DeliveryStatus]:
-    """Return the delivery status of every backend, by name."""
-    table, letters, events = schema.deliveries, schema.dead_letters, schema.events
-    statuses: list[DeliveryStatus] = []
+def delivery_statuses(log: EventLog) -> list[BackendInfo]:
+    """Return the state of every backend, by name."""
     with log.reading() as connection:
-        for row in connection.execute(select(table).order_by(table.c.backend)).all():
-            waiting = select(func.count()).where(
-                events.c.seq > row.seq, events.c.kind == schema.OPENLINEAGE
-            )
-            own_letters = letters.c.backend == row.backend
-            counts = (
-                select(letters.c.is_retried, func.count()).where(own_letters).group_by("is_retried")
-            )
-            number = {bool(retried): count for retried, count in connection.execute(counts)}
-            newest = (
-                select(letters.c.seq, letters.c.reason, letters.c.refused_at)
-                .where(own_letters, ~letters.c.is_retried)
-                .order_by(letters.c.seq.desc())
-                .limit(_NEWEST)
-            )
-            statuses.append(
-                DeliveryStatus(
-                    **row._mapping,
-                    lag=connection.execute(waiting).scalar_one() + number.get(True, 0),
-                    dead_letters=number.get(False, 0),
-                    newest_letters=tuple(DeadLetter(*row) for row in connection.execute(newest)),
-                )
-            )
-    return statuses
+        rows = connection.execute(select(schema.deliveries).order_by("backend")).all()
+        return [_status(connection, row) for row in rows]
+
+
+def _status(connection: Connection, row: Row[Any]) -> BackendInfo:
+    letters, events = schema.dead_letters, schema.events
+    own = letters.c.backend == row.backend
+    counts = select(letters.c.is_retried, func.count()).where(own).group_by("is_retried")
+    number = {bool(is_retried): count for is_retried, count in connection.execute(counts)}
+    waiting = select(func.count()).where(
+        events.c.seq > row.seq, events.c.kind == schema.OPENLINEAGE
+    )
+    newest = select(letters).where(own, ~letters.c.is_retried).order_by(letters.c.seq.desc())
+    return {
+        "backend": row.backend,
+        "seq": row.seq,
+        "lag": connection.execute(waiting).scalar_one() + number.get(True, 0),
+        "deliveredAt": shown_time(row.moved_at),
+        "isFailing": (row.error_at or 0) > (row.moved_at or 0),
+        "error": row.error,
+        "errorAt": shown_time(row.error_at),
+        "deadLetters": number.get(False, 0),
+        "newestDeadLetters": [
+            {
+                "seq": letter.seq,
+                "reason": letter.reason,
+                "rejectedAt": shown_time(letter.refused_at),
+            }
+            for letter in connection.execute(newest.limit(_NEWEST))
+        ],
+    }
 
 
 def _now() -> int:

@@ -8,7 +8,7 @@ DIRECT into `dataset`. No single column takes its value from them, so they count
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple, TypeGuard
 
 from throughline.events.event import Json
@@ -126,11 +126,8 @@ def _links(target: str, inputs: Any, legacy: Legacy) -> Iterator[ColumnLink]:
         kinds = transformations_of(item)
         if target == EVERY_ROW:
             kinds = tuple(kind._replace(type=INDIRECT) for kind in kinds or (_NO_TRANSFORMATION,))
-        direct = [kind for kind in kinds if kind.is_direct]
-        is_masked = str(legacy.type).upper() == "MASKED" or (
-            bool(direct) and all(kind.is_masking for kind in direct)
-        )
-        yield ColumnLink(target, str(namespace), str(name), str(field), kinds, is_masked)
+        is_masked = str(legacy.type).upper() == "MASKED" or masks(kinds)
+        yield ColumnLink(target, namespace, name, field, kinds, is_masked)
 
 
 _NO_TRANSFORMATION = Transformation(INDIRECT)
@@ -139,6 +136,12 @@ _NO_TRANSFORMATION = Transformation(INDIRECT)
 def transformations_of(item: Json) -> tuple[Transformation, ...]:
     """Return the transformations of an input of a facet."""
     return tuple(_transformation(kind) for kind in objects(item.get("transformations")))
+
+
+def masks(kinds: Iterable[Transformation]) -> bool:
+    """Return True if all direct transformations mask the value."""
+    direct = [kind for kind in kinds if kind.is_direct]
+    return bool(direct) and all(kind.is_masking for kind in direct)
 
 
 def _transformation(item: Json) -> Transformation:

@@ -19,6 +19,7 @@ from throughline.events.column_lineage import (
     Legacy,
     Transformation,
     is_name,
+    masks,
     objects,
     transformations_of,
 )
@@ -132,9 +133,7 @@ def _links(target: str, item: Json) -> Iterator[ColumnLink]:
             return
         field = UNKNOWN_COLUMN
     kinds = transformations_of(item)
-    direct = [kind for kind in kinds if kind.is_direct]
-    is_masked = bool(direct) and all(kind.is_masking for kind in direct)
-    yield ColumnLink(target, str(namespace), str(name), str(field), kinds, is_masked)
+    yield ColumnLink(target, namespace, name, field, kinds, masks(kinds))
 
 
 def _own_transformation(items: list[Json]) -> Legacy:

@@ -161,6 +161,12 @@ class JobType(Facet, key="jobType"):
     processingType: str | None
 
 
+class Storage(Facet, key="storage"):
+    """The storage layer of a dataset, such as iceberg."""
+
+    storageLayer: str | None
+
+
 class LifecycleStateChange(Facet, key="lifecycleStateChange"):
     """A change of a dataset as a whole, such as DROP."""
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from throughline.console.client import Client, Level, LevelName, with_client
+from throughline.console.client import Client, Level, with_client
 from throughline.console.render import print_json, print_line
 from throughline.console.source import every
 from throughline.console.text import counted, json_of
@@ -18,8 +18,6 @@ from throughline.errors import ConfigError, EventError
 
 if TYPE_CHECKING:
     from throughline.query.models import Json
-
-_PAGE = 500  # events
 
 
 class Format(StrEnum):
@@ -36,7 +34,7 @@ class Format(StrEnum):
 def export(
     client: Client,
     form: Annotated[Format, typer.Option("--format", help="Format to write.")] = Format.JSON,
-    level: Level = LevelName.TASK,
+    level: Level = "task",
     output: Annotated[Path | None, typer.Option(help="Folder for --format parquet.")] = None,
 ) -> None:
     """Export lineage as JSON, diagram, events or tables.
@@ -52,11 +50,11 @@ def export(
     if output is not None:
         from throughline.export.parquet import write_parquet
 
-        rows = write_parquet(output, client.source, lambda: _events(client))
+        rows = write_parquet(output, client.source, lambda: events_of(client))
         for table, count in rows.items():
             print_line(f"{output / table}.parquet  {counted(count, 'row')}")
     elif form is Format.OPENLINEAGE:
-        for event in _events(client):
+        for event in events_of(client):
             sys.stdout.write(json_of(event, separators=(",", ":")) + "\n")
     elif form is Format.JSON:
         print_json(client.query("export", {}))
@@ -66,9 +64,12 @@ def export(
         sys.stdout.write((mermaid if form is Format.MERMAID else graphviz)(edges, pairs))
 
 
-def _events(client: Client) -> Iterator[Json]:
-    """Yield the events of a log in order of arrival, or of a server in order of event time."""
-    return _from_log(client) if client.is_local else _from_server(client)
+def events_of(client: Client, page_size: int = 500) -> Iterator[Json]:
+    """Yield the events of a log in order of arrival, or of a server in order of event time.
+
+    `page_size` is the number of events in a response of the server.
+    """
+    return _from_log(client) if client.is_local else _from_server(client, page_size)
 
 
 def _from_log(client: Client) -> Iterator[Json]:
@@ -82,10 +83,10 @@ def _from_log(client: Client) -> Iterator[Json]:
                 print_line(f"row {seq} of the log is skipped: {error}", is_error=True)
 
 
-def _from_server(client: Client) -> Iterator[Json]:
+def _from_server(client: Client, page_size: int) -> Iterator[Json]:
     offset, total = 0, 1
     while offset < total:
-        query = f"limit={_PAGE}&offset={offset}&sortDirection=asc"
+        query = f"limit={page_size}&offset={offset}&sortDirection=asc"
         page = client.request(f"/api/v1/events/lineage?{query}")
         yield from page["events"]
-        offset, total = offset + _PAGE, page["totalCount"]
+        offset, total = offset + page_size, page["totalCount"]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from throughline.console.source import Source, every
 from throughline.errors import ConfigError
@@ -17,35 +17,49 @@ from throughline.identity import canonical_name
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from throughline.lineage.models import DataEdgeRow, NodePairRow
+    from throughline.export.queries import Export
     from throughline.query.models import Json
-    from throughline.runs.models import RunInfo
-    from throughline.search.models import ListedNode
 
 _ROWS = 5_000  # in memory at once
 _LEVELS = ("pipeline", "task", "query")
-Row = dict[str, object]
+_Row = dict[str, object]
 _Aliases = Mapping[tuple[str, str], tuple[str, str]]
 """Shown name of a dataset by its other names."""
 
-# The columns of the tables; the suffix of a column is its type: see `type_of`.
-_RUN = ("run_id", "job_namespace", "job_name")
-_DATASET = ("dataset_namespace", "dataset_name")
-COLUMNS = {
-    "events": ("event_at", "event_type", *_RUN, "producer", "body"),
-    "runs": (*_RUN, "state", "started_at", "ended_at", "duration_ms", "parent_run_id"),
-    "nodes": (
-        "level", "node_type", "namespace", "name", "owner_names", "alias_names", "run_id",
-    ),
-    "edges": ("level", "job_namespace", "job_name", "direction", *_DATASET),
-    "direct_edges": (
-        "level", "node_type", "namespace", "name", "to_node_type", "to_namespace", "to_name",
-    ),
-    "present_runs": ("level", *_RUN, "state", "started_at", "ended_at", "duration_ms"),
-    "columns": (
-        *_RUN, *_DATASET, "column", "input_namespace", "input_name", "input_column",
-        "transformation_type", "transformation_subtype",
-    ),
+# The columns of the tables with the place of their values in JSON; the suffix of a column is its
+# type: see `type_of`.
+_JOB = {"job_namespace": "job.namespace", "job_name": "job.name"}
+_TIMES = {"started_at": "startedAt", "ended_at": "endedAt", "duration_ms": "durationMs"}
+COLUMNS: Mapping[str, Mapping[str, str]] = {
+    "events": {
+        "event_at": "eventTime", "event_type": "eventType", "run_id": "run.runId", **_JOB,
+        "producer": "producer", "body": "",
+    },
+    "runs": {
+        "run_id": "runId", "job_namespace": "job.0", "job_name": "job.1", "state": "state",
+        "started_at": "started", "ended_at": "ended", "duration_ms": "",
+        "parent_run_id": "parent.0",
+    },
+    "nodes": {
+        "level": "level", "node_type": "type", "namespace": "namespace", "name": "name",
+        "owner_names": "owners", "alias_names": "aliases", "run_id": "run.runId",
+    },
+    "edges": {
+        "level": "level", **_JOB, "direction": "direction",
+        "dataset_namespace": "dataset.namespace", "dataset_name": "dataset.name",
+    },
+    "direct_edges": {
+        "level": "level", "node_type": "upstream.type", "namespace": "upstream.namespace",
+        "name": "upstream.name", "to_node_type": "downstream.type",
+        "to_namespace": "downstream.namespace", "to_name": "downstream.name",
+    },
+    "present_runs": {"level": "level", "run_id": "runId", **_JOB, "state": "state", **_TIMES},
+    "columns": {
+        "run_id": "run.runId", **_JOB,
+        "dataset_namespace": "dataset.0", "dataset_name": "dataset.1", "column": "column",
+        "input_namespace": "input.0", "input_name": "input.1", "input_column": "inputColumn",
+        "transformation_type": "step.0", "transformation_subtype": "step.1",
+    },
 }  # fmt: skip
 
 
@@ -64,29 +78,37 @@ def write_parquet(
             "--format parquet requires pyarrow: install throughline's extra `parquet`"
         ) from None
     folder.mkdir(parents=True, exist_ok=True)
-    projection: Json = source("export", {})
+    projection: Export = source("export", {})
     aliases = {
         tuple(alias): (dataset["namespace"], dataset["name"])
         for dataset in projection["datasets"]
         for alias in dataset["aliases"]
     }
-    tables: dict[str, Iterator[Row]] = {
-        "events": map(_event, events()),
-        "runs": map(_run, projection["runs"]),
-        "nodes": _nodes(source),
-        "edges": _edges(source),
-        "direct_edges": _direct_edges(source),
-        "present_runs": _present_runs(source),
-        "columns": (row for event in events() for row in _columns(event, aliases)),
+    tables: dict[str, Iterable[object]] = {
+        "events": events(),
+        "runs": projection["runs"],
+        "nodes": _at_levels(source, "nodes", "level"),
+        "edges": _at_levels(source, "edges", "level", kind="data"),
+        "direct_edges": _at_levels(source, "edges", "level", kind="direct"),
+        "present_runs": _at_levels(source, "runs", "counting"),
+        "columns": (item for event in events() for item in _columns(event, aliases)),
     }
-    return {name: _write(folder / f"{name}.parquet", name, rows) for name, rows in tables.items()}
+    return {name: _write(folder / f"{name}.parquet", name, items) for name, items in tables.items()}
 
 
-def _write(path: Path, table: str, rows: Iterator[Row]) -> int:
+def _at_levels(source: Source, query: str, parameter: str, **params: str) -> Iterator[object]:
+    """Yield the items of a query at every level."""
+    for level in _LEVELS:
+        for item in every(source, query, {parameter: level, **params}):
+            yield {**item, "level": level}
+
+
+def _write(path: Path, table: str, items: Iterable[object]) -> int:
     import pyarrow as pa
     from pyarrow.parquet import ParquetWriter
 
     schema = pa.schema([(name, type_of(name)) for name in COLUMNS[table]])
+    rows = (_row(COLUMNS[table], item) for item in items)
     count = 0
     new = path.with_suffix(".new")  # replaces the old table at once
     with ParquetWriter(new, schema, compression="zstd") as writer:
@@ -105,109 +127,51 @@ def type_of(column: str) -> pa.DataType:
     return types.get(column.rpartition("_")[2], pa.string())
 
 
-def _event(event: Json) -> Row:
-    return {
-        **_run_columns(event),
-        "event_at": _time(event.get("eventTime")),
-        "event_type": _text(event.get("eventType")),
-        "producer": _text(event.get("producer")),
-        "body": json.dumps(event, ensure_ascii=False, separators=(",", ":")),
-    }
+def _row(columns: Mapping[str, str], item: object) -> _Row:
+    row = {name: _converted(name, _value(item, place)) for name, place in columns.items()}
+    started, ended = row.get("started_at"), row.get("ended_at")
+    if isinstance(started, datetime) and isinstance(ended, datetime):
+        row["duration_ms"] = round((ended - started).total_seconds() * 1e3)
+    return row
 
 
-def _run(run: Json) -> Row:
-    started, ended = _time(run["started"]), _time(run["ended"])
-    namespace, name = run["job"]
-    return {
-        "run_id": run["runId"],
-        "job_namespace": namespace,
-        "job_name": name,
-        "state": str(run["state"]),
-        "started_at": started,
-        "ended_at": ended,
-        "duration_ms": round((ended - started).total_seconds() * 1e3)
-        if started and ended
-        else None,
-        "parent_run_id": run["parent"][0] if run["parent"] else None,
-    }
+def _value(item: object, place: str) -> object:
+    """Return the value at a place in JSON, such as `job.name` or `parent.0`; None if missing."""
+    for key in filter(None, place.split(".")):
+        if isinstance(item, Mapping):
+            item = item.get(key)
+        elif isinstance(item, Sequence) and key.isdecimal():
+            item = item[int(key)]
+    return item
 
 
-def _nodes(source: Source) -> Iterator[Row]:
-    for level in _LEVELS:
-        nodes: Iterator[ListedNode] = every(source, "nodes", {"level": level})
-        for node in nodes:
-            yield {
-                "level": level,
-                "node_type": node["type"],
-                "namespace": node["namespace"],
-                "name": node["name"],
-                "owner_names": node["owners"],
-                "alias_names": [f"{name['namespace']}:{name['name']}" for name in node["aliases"]],
-                "run_id": node["run"]["runId"] if node["run"] else None,
-            }
+def _converted(column: str, value: object) -> object:
+    """Return a value of JSON in the type of its column."""
+    if value is None or column == "duration_ms":
+        return None  # it follows from the times
+    if column.endswith("_at"):
+        return parse_time(str(value)) if value else None
+    if isinstance(value, list):
+        return [
+            name if isinstance(name, str) else "{namespace}:{name}".format(**name) for name in value
+        ]
+    if isinstance(value, dict):
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return str(value)
 
 
-def _present_runs(source: Source) -> Iterator[Row]:
-    for level in _LEVELS:
-        runs: Iterator[RunInfo] = every(source, "runs", {"counting": level})
-        for run in runs:
-            yield {
-                "level": level,
-                "run_id": run["runId"],
-                "job_namespace": run["job"]["namespace"],
-                "job_name": run["job"]["name"],
-                "state": str(run["state"]),
-                "started_at": _time(run["startedAt"]),
-                "ended_at": _time(run["endedAt"]),
-                "duration_ms": run["durationMs"],
-            }
-
-
-def _edges(source: Source) -> Iterator[Row]:
-    for level in _LEVELS:
-        edges: Iterator[DataEdgeRow] = every(source, "edges", {"level": level, "kind": "data"})
-        for edge in edges:
-            job, dataset = edge["job"], edge["dataset"]
-            yield {
-                "level": level,
-                "job_namespace": job["namespace"],
-                "job_name": job["name"],
-                "direction": edge["direction"],
-                "dataset_namespace": dataset["namespace"],
-                "dataset_name": dataset["name"],
-            }
-
-
-def _direct_edges(source: Source) -> Iterator[Row]:
-    for level in _LEVELS:
-        edges: Iterator[NodePairRow] = every(source, "edges", {"level": level, "kind": "direct"})
-        for edge in edges:
-            start, end = edge["upstream"], edge["downstream"]
-            yield {
-                "level": level,
-                "node_type": start["type"],
-                "namespace": start["namespace"],
-                "name": start["name"],
-                "to_node_type": end["type"],
-                "to_namespace": end["namespace"],
-                "to_name": end["name"],
-            }
-
-
-def _columns(event: Json, aliases: _Aliases) -> Iterator[Row]:
+def _columns(event: Json, aliases: _Aliases) -> Iterator[object]:
     for output, lineage in _column_lineage(event):
         for link in lineage.links:
-            row: Row = {
-                **_run_columns(event),
-                **_dataset_columns("dataset", output, aliases),
-                **_dataset_columns("input", link._asdict(), aliases),
-                "column": link.target or None,
-                "input_column": link.field or None,
-            }
-            for step in link.transformations or [None]:
-                yield row | {
-                    "transformation_type": step.type if step else None,
-                    "transformation_subtype": step.subtype if step else None,
+            for step in link.transformations or [(None, None)]:
+                yield {
+                    "run": event.get("run"),
+                    "job": event.get("job"),
+                    "dataset": _shown_name(output, aliases),
+                    "input": _shown_name(link._asdict(), aliases),
+                    "column": link.target or None,
+                    "inputColumn": link.field or None,
+                    "step": step,
                 }
 
 
@@ -233,30 +197,12 @@ def _facet(item: object, name: str) -> Json:
     return facet if isinstance(facet, dict) else {}
 
 
-def _dataset_columns(prefix: str, dataset: Json, aliases: _Aliases) -> Row:
+def _shown_name(dataset: Json, aliases: _Aliases) -> tuple[str, str]:
     """Return the name of a dataset as in the other tables, so that they can be joined."""
     name = canonical_name(str(dataset.get("namespace")), str(dataset.get("name")))
-    namespace, shown_name = aliases.get(name, name)
-    return {f"{prefix}_namespace": namespace, f"{prefix}_name": shown_name}
+    return aliases.get(name, name)
 
 
 def _objects(value: object) -> list[Json]:
     items = value if isinstance(value, list) else []
     return [item for item in items if isinstance(item, dict)]
-
-
-def _run_columns(event: Json) -> Row:
-    run, job = event.get("run") or {}, event.get("job") or {}
-    return {
-        "run_id": _text(run.get("runId")),
-        "job_namespace": _text(job.get("namespace")),
-        "job_name": _text(job.get("name")),
-    }
-
-
-def _text(value: object) -> str | None:
-    return None if value is None else str(value)
-
-
-def _time(text: Any) -> datetime | None:
-    return parse_time(text) if text else None

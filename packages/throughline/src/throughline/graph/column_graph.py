@@ -33,6 +33,7 @@ from throughline.graph.nodes import Node, fields_of
 from throughline.graph.run_edges import derived_by, run_edges
 from throughline.identity import DatasetName, canonical_name
 from throughline.projection import Run, RunKey, State
+from throughline.projection.derived import records_of
 from throughline.projection.facets import parsed
 
 _Origin = tuple[Run | None, JobRef]
@@ -86,16 +87,12 @@ class ColumnGraph:
         writing: dict[DatasetName, list[_Origin]] = defaultdict(list)
         reading: dict[DatasetName, list[_Origin]] = defaultdict(list)
         for generation in deadline.watched(selected):
-            if not generation.runs:
-                for name in generation.edges.writes:
-                    writing[name].append((None, generation.job))
-                for name in generation.edges.reads:
-                    reading[name].append((None, generation.job))
-            for run in generation.runs:
-                for name in generations.own(run).writes:
-                    writing[name].append((run, generation.job))
-                for name in generations.reading(run):
-                    reading[name].append((run, generation.job))
+            job, edges = generation.job, generation.edges
+            for run in generation.runs or (None,):
+                for name in generations.own(run).writes if run else edges.writes:
+                    writing[name].append((run, job))
+                for name in generations.reading(run) if run else edges.reads:
+                    reading[name].append((run, job))
         return cls(generations.state, lambda name: writing[name], lambda name: reading[name])
 
     @classmethod
@@ -254,9 +251,8 @@ def _of_run(state: State, run: Run) -> Iterator[tuple[DatasetName, ColumnLineage
 def _declared(state: State, ref: JobRef) -> Iterator[tuple[DatasetName, ColumnLineage]]:
     """Yield the column lineage that is declared without a run."""
     if (name := derived_by(ref)) is not None:
-        for spelled in state.identity.names(name):
-            record = state.datasets.get(spelled)
-            if record is not None and record.derivation is not None:
+        for record in records_of(state, name):
+            if record.derivation is not None:
                 yield name, parsed(record.derivation[1], parse_derivation).columns
         return
     declared = state.jobs[ref].declared

@@ -115,9 +115,10 @@ class LevelGraph:
 
     def edges(self) -> Iterator[tuple[Node, Node]]:
         """Yield every edge, in the direction of the data."""
-        for ref, direction, name in self.data_edges():
-            job, dataset = Node.of_job(ref), Node.of_dataset(name)
-            yield (dataset, job) if direction == "reads" else (job, dataset)
+        for ref, edges in self.jobs.items():
+            job = Node.of_job(ref)
+            yield from ((Node.of_dataset(name), job) for name in edges.reads)
+            yield from ((job, Node.of_dataset(name)) for name in edges.writes)
         yield from self.links()
 
     def _connect(self, above: Node, below: Node) -> None:

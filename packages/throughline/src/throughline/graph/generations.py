@@ -50,7 +50,7 @@ from throughline.projection import (
     start_of,
     version_of,
 )
-from throughline.projection.derived import descendants_of, parent_of
+from throughline.projection.derived import descendants_of, parent_of, records_of
 
 Answer = TypeVar("Answer")
 
@@ -328,22 +328,18 @@ class Generations:
             if (job := handed_by(name)) is not None:
                 named = {job} if side == "writing" else state.handoffs.get(job, set())
                 found |= {owner for ref in named for owner in self.owners(ref) or (ref,)}
-            for spelled in state.identity.names(name):
-                record = state.datasets.get(spelled)
-                keys: set[RunKey] = set()
-                if record is not None:
-                    keys = record.readers if side == "reading" else record.writers
-                    found |= record.declaring or set()
-                if side == "reading":
-                    keys = keys | state.in_columns.get(spelled, set())
-                    derived = state.derived_from.get(spelled, ())
-                    found |= {
-                        derivation(state.identity.primary(dependent)) for dependent in derived
-                    }
-                elif record is not None and record.derivation is not None:
+            keys: set[RunKey] = set()
+            for record in records_of(state, name):
+                keys |= record.readers if side == "reading" else record.writers
+                found |= record.declaring or set()
+                if side == "writing" and record.derivation is not None:
                     found.add(derivation(name))
-                runs = map(state.runs.__getitem__, keys)
-                found |= {self.levels.owner(run, Level.TASK).key.job for run in runs}
+            for spelled in state.identity.names(name) if side == "reading" else ():
+                keys |= state.in_columns.get(spelled, set())
+                derived = state.derived_from.get(spelled, ())
+                found |= {derivation(state.identity.primary(dependent)) for dependent in derived}
+            runs = map(state.runs.__getitem__, keys)
+            found |= {self.levels.owner(run, Level.TASK).key.job for run in runs}
             self._using[side, name] = found
         return sorted(self._using[side, name])
 

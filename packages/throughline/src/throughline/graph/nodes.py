@@ -9,9 +9,19 @@ from typing import NamedTuple
 from throughline import deadline
 from throughline.errors import AmbiguousError, NotFoundError
 from throughline.events import JobRef
-from throughline.events.facets import DatasetType, Ownership, Schema, SchemaField, Symlinks, Tags
+from throughline.events.facets import (
+    DatasetType,
+    JobType,
+    Ownership,
+    Schema,
+    SchemaField,
+    Storage,
+    Symlinks,
+    Tags,
+)
 from throughline.identity import DatasetName, canonical_name
 from throughline.projection import State
+from throughline.projection.derived import records_of
 from throughline.projection.facets import FacetBook
 from throughline.query.models import DatasetRef, Name, NodeRef, NodeType, TypedName
 
@@ -83,14 +93,23 @@ def facets_of(state: State, node: Node) -> list[FacetBook]:
     if node.type == "job":
         job = state.jobs.get(node.job_ref)
         return [job.facets] if job else []
-    names = state.identity.names(node.dataset_name)
-    return [record.facets for name in names if (record := state.datasets.get(name))]
+    return [record.facets for record in records_of(state, node.dataset_name)]
 
 
 def owners_of(state: State, node: Node) -> list[str]:
     """Return the names in the ownership facets of a node."""
     books = facets_of(state, node)
     return sorted({owner for book in books for owner in book.parsed(Ownership).owners})
+
+
+def platform_of(state: State, node: Node) -> str | None:
+    """Return the reported integration of a job, or the storage layer of a dataset."""
+    books = facets_of(state, node)
+    if node.type == "job":
+        values = [book.parsed(JobType).integration for book in books]
+    else:
+        values = [book.parsed(Storage).storageLayer for book in books]
+    return next(filter(None, values), None)
 
 
 def kind_of(state: State, node: Node) -> str:

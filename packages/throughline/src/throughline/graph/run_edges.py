@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from throughline.events import Entry, JobRef, parse_derivation, parse_entries, source_datasets
 from throughline.identity import DatasetName, canonical_name
 from throughline.projection import Job, Run, State
-from throughline.projection.derived import newest_of
+from throughline.projection.derived import newest_of, records_of
 from throughline.projection.facets import parsed
 
 Stated = dict[DatasetName, set[DatasetName]]
@@ -134,9 +134,8 @@ def declared_edges(state: State, job: Job) -> Edges:
 def derived_edges(state: State, name: DatasetName) -> Edges:
     """Return the datasets that one is derived from without a job, such as a view."""
     edges = Edges(set(), {name})
-    for spelled in state.identity.names(name):
-        record = state.datasets.get(spelled)
-        if record is not None and record.derivation is not None:
+    for record in records_of(state, name):
+        if record.derivation is not None:
             entry = parsed(record.derivation[1], parse_derivation)
             edges.reads |= _sources(state, entry, None) - {name}
     return edges

@@ -53,6 +53,7 @@ class _Harvesters(TyperGroup):
         if create is None:
             return None
         own, common = _command(create), _command(_Options)
+        program = ctx.find_root().info_name if ctx else "throughline"
 
         def run(**values: Any) -> None:
             options = {item.name: values.pop(item.name) for item in common.params}
@@ -62,7 +63,7 @@ class _Harvesters(TyperGroup):
             cmd_name,
             callback=run,
             params=[*own.params, *common.params],
-            help=own.help,
+            help=own.help.replace("Example: throughline ", f"Example: {program} "),
             rich_markup_mode=None,
         )
 

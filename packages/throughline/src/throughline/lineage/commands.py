@@ -70,7 +70,7 @@ def impact(
     client: Client,
     node: Annotated[str, typer.Argument(help="An id (dataset:NS:NAME, job:NS:NAME) or a name.")],
     field: Annotated[str | None, typer.Argument(help="A column of the dataset.")] = None,
-    level: Level = LevelName.TASK,
+    level: Level = "task",
     depth: Depth = 20,
 ) -> None:
     """List what a change of a dataset, column or job affects.
@@ -88,7 +88,7 @@ def path(
     client: Client,
     start: Annotated[str, typer.Argument(help="A node: an id or a name.")],
     end: Annotated[str, typer.Argument(help="Another node.")],
-    level: Level = LevelName.TASK,
+    level: Level = "task",
 ) -> None:
     """Print the shortest lineage path between two nodes.
 
@@ -106,7 +106,7 @@ def provenance(
     version: Annotated[
         str | None, typer.Option(help="A version, or the run that wrote it. [present contents]")
     ] = None,
-    level: Level = LevelName.TASK,
+    level: Level = "task",
 ) -> None:
     """List every run, input and code version that data comes from.
 

@@ -141,6 +141,8 @@ class GraphNode(NodeSummary):
     """Number of neighbours downstream, shown or not."""
     isControlOnly: bool
     """True if only a control dependency leads to the node."""
+    pipeline: str | None
+    """Id of the pipeline that a job is part of; null for pipelines and datasets."""
     fields: list[Field]
 
 

@@ -87,6 +87,7 @@ def neighbourhood(
                 "up": len(next_to(node, "up")),
                 "down": len(next_to(node, "down")),
                 "isControlOnly": node not in shown,
+                "pipeline": _pipeline(generations, node),
                 "fields": [
                     {"name": name, "type": field.type}
                     for name, field in (fields_of(state, node) if with_columns else {}).items()
@@ -183,6 +184,15 @@ def at_level(generations: Generations, graph: LevelGraph, root: Node, level: Lev
     run = newest_run(generations.state, root.job_ref)
     owner = Node.of_job(generations.levels.owner(run, level).key.job) if run else root
     return [owner]
+
+
+def _pipeline(generations: Generations, node: Node) -> str | None:
+    """Return the id of the pipeline that a job is part of."""
+    run = newest_run(generations.state, node.job_ref) if node.type == "job" else None
+    if run is None:
+        return None
+    owner = Node.of_job(generations.levels.owner(run, Level.PIPELINE).key.job)
+    return None if owner == node else node_id(owner)
 
 
 def _edge(start: Node, end: Node, kind: Literal["data", "control"]) -> GraphEdge:

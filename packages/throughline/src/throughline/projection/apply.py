@@ -12,6 +12,7 @@ from throughline.events import (
     Facets,
     JobEvent,
     JobRef,
+    Json,
     Logged,
     RunEvent,
     parse_derivation,
@@ -103,8 +104,7 @@ def _apply_run_event(state: State, event: RunEvent, stamp: Stamp) -> None:
     run.facets.put(event.run_facets, stamp)
     if location := event.job_facets.get("sourceCodeLocation"):
         run.code.put({"sourceCodeLocation": location}, stamp)
-    parent = Parent.parse(event.run_facets.get(Parent.KEY, {}))
-    _set_parent(state, run, parent, stamp, is_new=is_new)
+    _set_parent(state, run, event.run_facets.get(Parent.KEY), stamp, is_new=is_new)
     if facet := event.run_facets.get(JobDependencies.KEY):
         _add_dependencies(run, JobDependencies.parse(facet))
     if lineage := _packed_lineage(event):
@@ -218,9 +218,12 @@ def _update_dataset(state: State, item: Dataset, stamp: Stamp) -> DatasetName:
     return name
 
 
-def _set_parent(state: State, run: Run, facet: Parent, stamp: Stamp, *, is_new: bool) -> None:
+def _set_parent(state: State, run: Run, facet: Json | None, stamp: Stamp, *, is_new: bool) -> None:
     """Set the parent of a run, and the root as its parent's parent until that has events."""
-    parent_key = _run_key(facet.run)
+    if not facet:
+        return
+    named = Parent.parse(facet)
+    parent_key = _run_key(named.run)
     if parent_key is None or parent_key == run.key:
         return
     if run.parent is None or stamp > run.parent[0]:
@@ -229,7 +232,7 @@ def _set_parent(state: State, run: Run, facet: Parent, stamp: Stamp, *, is_new: 
         run.parent = (stamp, parent_key)
     parent = _run_record(state, parent_key)
     _add_child(state, parent, run.key)
-    root = _run_key(facet.root)
+    root = _run_key(named.root)
     if root is None or root in (parent_key, run.key):
         return
     if parent.hint is None or stamp > parent.hint[0]:
@@ -274,13 +277,13 @@ def _run_key(reference: Reference | None) -> RunKey | None:
 
 def _update_job(state: State, ref: JobRef, facets: Facets, stamp: Stamp) -> Job:
     job = _job_record(state, ref)
-    kind = job.facets.parsed(JobType)
+    kind = job.facets.packed(JobType.KEY)
     if job.first is None and job.children:
         state.structure_changes += 1  # its own events replace the hints
     job.first = stamp.time if job.first is None else min(job.first, stamp.time)
     job.last = stamp.time if job.last is None else max(job.last, stamp.time)
     job.facets.put(facets, stamp)
-    state.structure_changes += job.facets.parsed(JobType) != kind
+    state.structure_changes += job.facets.packed(JobType.KEY) != kind
     _update_namespace(state, ref.namespace, stamp)
     return job
 

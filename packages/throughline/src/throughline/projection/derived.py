@@ -8,7 +8,8 @@ from functools import wraps
 from typing import NamedTuple, TypeVar
 
 from throughline.events import EventType
-from throughline.projection.state import Run, RunKey, State, Use
+from throughline.identity import DatasetName
+from throughline.projection.state import DatasetRecord, Run, RunKey, State, Use
 
 
 class RunState(StrEnum):
@@ -108,6 +109,12 @@ def descendants_of(state: State, run: Run) -> list[Run]:
                 descendants[child.key] = child
                 waiting.append(child)
     return list(descendants.values())
+
+
+def records_of(state: State, name: DatasetName) -> list[DatasetRecord]:
+    """Return the records of a dataset under each of its names, the primary one first."""
+    names = state.identity.names(name)
+    return [record for alias in names if (record := state.datasets.get(alias))]
 
 
 def start_of(run: Run) -> int | None:

@@ -93,11 +93,13 @@ class FacetBook:
 
     def parsed(self, model: type[Model]) -> Model:
         """Return the newest facet of a model; one without values if there is none."""
-        return parsed(self.packed(model.KEY), model.parse)
+        found: Model = _parsed(self.packed(model.KEY), model.parse)
+        return found
 
     def column_lineage(self) -> ColumnLineage:
         """Return the newest columnLineage facet; empty if there is none."""
-        return parsed(self.packed("columnLineage"), parse_columns)
+        found: ColumnLineage = _parsed(self.packed("columnLineage"), parse_columns)
+        return found
 
     def stamp_of(self, name: str) -> Stamp | None:
         """Return the stamp of the newest facet of that name."""

@@ -34,6 +34,6 @@ def runs(
     if root is not None:
         client.print("runtree", {"run": root}, print_runtree)
     else:
-        condition = StateName.FAILED if failed else state
-        params = {"job": job, "limit": limit, "condition": condition, "cursor": cursor}
+        state = "FAILED" if failed else state
+        params = {"job": job, "limit": limit, "condition": state, "cursor": cursor}
         client.print("runs", params, print_runs)

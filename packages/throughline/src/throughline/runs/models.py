@@ -22,6 +22,8 @@ class RunInfo(RunSummary):
 
     ownId: str | None
     """The id that the orchestrator gave the run."""
+    platform: str | None
+    """The integration that the run's job reported."""
     parameters: Json
     error: str | None
 

@@ -18,7 +18,7 @@ from throughline.events.facets import (
     Tags,
 )
 from throughline.graph.generations import Generations
-from throughline.graph.nodes import name_of
+from throughline.graph.nodes import Node, name_of, platform_of
 from throughline.identity import DatasetName
 from throughline.projection import Run, State, start_of
 from throughline.projection.derived import (
@@ -87,6 +87,7 @@ def run_info(state: State, run: Run) -> RunInfo:
     return {
         **run_line(state, run),
         "ownId": external_id_of(run),
+        "platform": platform_of(state, Node.of_job(run.key.job)),
         "parameters": parameters_of(run),
         "error": run.facets.parsed(ErrorMessage).message,
     }

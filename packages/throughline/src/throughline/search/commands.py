@@ -37,16 +37,12 @@ def print_search(answer: SearchAnswer) -> None:
     hits = answer["items"]
     if any(hit["isFuzzy"] for hit in hits):
         print_line("No exact match. Similar:")
-    print_table(
+    rows = (
         (
-            (
-                Text(hit["name"], "bold" if hit["type"] == "job" else "cyan"),
-                Text(f"({hit['namespace']})", "dim"),
-                Text(
-                    "" if hit["matched"] == "name" else f"{hit['matched']} {hit['text']}", "yellow"
-                ),
-            )
-            for hit in hits
-        ),
-        empty="No matches.",
+            Text(hit["name"], "bold" if hit["type"] == "job" else "cyan"),
+            Text(f"({hit['namespace']})", "dim"),
+            Text("" if hit["matched"] == "name" else f"{hit['matched']} {hit['text']}", "yellow"),
+        )
+        for hit in hits
     )
+    print_table(rows, empty="No matches.")

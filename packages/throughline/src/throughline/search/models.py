@@ -19,6 +19,8 @@ class NodeSummary(NodeRef):
     tags: list[str]
     kind: str
     """Of a job its level (pipeline, task, query); of a dataset table, file, model and so on."""
+    platform: str | None
+    """The reported integration of a job, or the storage layer of a dataset."""
     integration: str | None
     run: RunSummary | None
     """The newest run of a job."""
@@ -60,6 +62,8 @@ class SearchHit(NodeRef):
     """A node that matches a search."""
 
     kind: str
+    platform: str | None
+    """The reported integration of a job, or the storage layer of a dataset."""
     owners: list[str]
     tags: list[str]
     matched: str

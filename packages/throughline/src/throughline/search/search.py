@@ -11,7 +11,15 @@ from typing import NamedTuple
 from throughline import deadline
 from throughline.events.facets import Documentation, Schema, Sql, Tags
 from throughline.graph.levels import Levels
-from throughline.graph.nodes import Node, facets_of, kind_of, node_ref, owners_of, tags_of
+from throughline.graph.nodes import (
+    Node,
+    facets_of,
+    kind_of,
+    node_ref,
+    owners_of,
+    platform_of,
+    tags_of,
+)
 from throughline.projection import State
 from throughline.search.models import SearchCounts, SearchHit
 
@@ -132,6 +140,7 @@ def search_hit(state: State, levels: Levels, hit: Hit) -> SearchHit:
         "kind": levels.of(ref).name.lower() if node.type == "job" else kind_of(state, node),
         "owners": owners_of(state, node),
         "tags": sorted(tags_of(state, node)),
+        "platform": platform_of(state, node),
         "matched": _KINDS[hit.kind],
         "text": hit.text,
         "isFuzzy": hit.is_fuzzy,

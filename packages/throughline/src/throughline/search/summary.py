@@ -15,6 +15,7 @@ from throughline.graph.nodes import (
     kind_of,
     node_ref,
     owners_of,
+    platform_of,
     tags_of,
 )
 from throughline.runs.links import links_of_job
@@ -30,6 +31,7 @@ def node_summary(generations: Generations, node: Node) -> NodeSummary:
         "owners": owners_of(state, node),
         "tags": sorted(tags_of(state, node)),
         "kind": kind_of(state, node),
+        "platform": platform_of(state, node),
         "integration": None,
         "run": None,
         "aliases": [],

@@ -25,8 +25,8 @@ from throughline.alerts.rules import read_rules
 from throughline.alerts.watch import Watch
 from throughline.collect.spool import SpoolTail
 from throughline.console.render import log_to_stderr, print_line
+from throughline.delivery.backends import read_backends
 from throughline.delivery.forwarder import Forwarder
-from throughline.delivery.settings import read_backends
 from throughline.errors import ConfigError, ExposureError
 from throughline.keys.store import keys_of
 from throughline.log import EventLog

@@ -4,25 +4,20 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from throughline.config import read_yaml
 from throughline.console.client import Client, Database, Key, Url, settings_of, with_client
 from throughline.console.render import print_json
+from throughline.console.source import Params
 from throughline.errors import ConfigError, ServerError
 from throughline.trust.printing import print_check, print_doctor, print_gate, print_health
 
 if TYPE_CHECKING:
     from throughline.settings import Settings
     from throughline.trust.models import DoctorAnswer
-
-    class Examination(DoctorAnswer):
-        """The findings about a server or log."""
-
-        target: str
-        """URL or log that was examined."""
 
 
 _HEADER = "# Inputs and outputs of jobs. Compare with `throughline check`; update with `--write`.\n"
@@ -44,13 +39,9 @@ def gate(
 
     Example: throughline gate yellow_taxi_raw weather_raw --policy policy.yaml
     """
-    params: dict[str, object] = {"dataset": datasets}
-    if policy is not None:
-        params["policy"] = _as_json(read_yaml(policy))
-    try:
-        answer = client.print("gate", params, print_gate)
-    except ConfigError as error:
-        raise _of_file(policy, error) from None
+    rules = None if policy is None else _as_json(read_yaml(policy))
+    answer = _ask(client, "gate", {"dataset": datasets, "policy": rules}, policy)
+    client.show(answer, print_gate)
     if not answer["passed"]:
         raise typer.Exit(1)
 
@@ -80,10 +71,8 @@ def check(
     body = read_yaml(file) if file.exists() else None
     if write and isinstance(body, dict) and body.get("kind") == "DataContract":
         raise ConfigError(f"{file}: --write does not change an Open Data Contract")
-    try:
-        answer = client.query("check", {"contract": _as_json(body) if file.exists() else None})
-    except ConfigError as error:
-        raise _of_file(file, error) from None
+    declared = _as_json(body) if file.exists() else None
+    answer = _ask(client, "check", {"contract": declared}, file)
     if write:
         import yaml
 
@@ -99,9 +88,13 @@ def _as_json(body: object) -> str:
     return json.dumps(body, default=str)  # YAML also has dates
 
 
-def _of_file(file: Path | None, error: ConfigError) -> ConfigError:
-    """Return an error of the server with the name of the file that it is about."""
-    return ConfigError(f"{file}: {error}") if file else error
+def _ask(client: Client, name: str, params: Params, file: Path | None) -> Any:
+    """Return the answer to a query; an error about the content of a file names it."""
+    try:
+        return client.query(name, params)
+    except ConfigError as error:
+        is_option = file is None or str(error).startswith("--")
+        raise (error if is_option else ConfigError(f"{file}: {error}")) from None
 
 
 @with_client(past=True)
@@ -129,14 +122,15 @@ def doctor(
 
     Example: throughline doctor --url http://localhost:9002
     """
-    settings = settings_of(url=url, database=database, api_key=api_key, spool=spool)
-    target, code = (settings.database if database else settings.url), 0
+    settings, code = settings_of(url=url, database=database, api_key=api_key, spool=spool), 0
     try:
-        received = _of_log(settings) if database else _of_server(settings)
+        answer = _of_server(settings) if database is None else _of_log(settings)
     except ServerError as error:
-        received, code = _unreachable(settings, error), error.exit_code
-    answer: Examination = {"target": target, **received}
-    (print_json if as_json else print_doctor)(answer)
+        answer, code = _unreachable(settings, error), error.exit_code
+    if as_json:
+        print_json({"target": settings.url if database is None else settings.database, **answer})
+    else:
+        print_doctor(answer)
     raise typer.Exit(code or int(bool(answer["findings"])))
 
 
@@ -158,8 +152,7 @@ def _of_log(settings: Settings) -> DoctorAnswer:
     from throughline.collect.spool import SpoolTail, stuck_files
     from throughline.log import EventLog
     from throughline.projection.live import Live
-    from throughline.trust.doctor import doctor_answer
-    from throughline.trust.intake import Spool
+    from throughline.trust.doctor import Spool, doctor_answer
 
     with closing(EventLog(settings.database, must_exist=True)) as log:
         live, spool = Live(log, settings.lost_after), Spool()

@@ -22,15 +22,15 @@ from throughline import deadline
 from throughline.console.text import counted
 from throughline.events import JobRef
 from throughline.graph.column_graph import described_by
+from throughline.graph.current import generations_of
 from throughline.graph.generations import Generations
 from throughline.graph.levels import Level
 from throughline.identity import DatasetName
 from throughline.projection import Job, Run, RunKey, RunState, State, Use, outcome
 from throughline.projection.derived import began_at, is_lost, parent_of
 from throughline.runs.summary import code_of
-from throughline.trust.findings import finding
-from throughline.trust.models import CompletenessAnswer, Finding, MeasureResult
-from throughline.trust.policy import MEASURES, Measure
+from throughline.trust.findings import warning
+from throughline.trust.models import CompletenessAnswer, Finding, Measure, MeasureResult
 
 _NEWEST = 10  # runs of a job; older losses may be fixed since
 _MISSING: dict[Measure, str] = {
@@ -50,17 +50,11 @@ class Unit:
     members: list[Run] = field(default_factory=list)
 
 
-def completeness(known: Generations) -> CompletenessAnswer:
-    """Return all measures over the newest runs of all jobs, and orphans."""
-    results = measure_units(known, newest_units(known))
-    return {
-        "inputs": results["inputs"],
-        "outputs": results["outputs"],
-        "columns": results["columns"],
-        "code": results["code"],
-        "ends": results["ends"],
-        "orphans": list(_orphans(known.state)),
-    }
+def completeness_answer(state: State) -> CompletenessAnswer:
+    """Return the share of runs with inputs, outputs, columns, code and an end, and orphans."""
+    known = generations_of(state)
+    measures = measure_units(known, newest_units(known))
+    return {"measures": measures, "orphans": list(_orphans(state))}
 
 
 def newest_units(known: Generations) -> list[Unit]:
@@ -87,8 +81,8 @@ def units_of(known: Generations, runs: Iterable[Run]) -> list[Unit]:
 
 def measure_units(known: Generations, units: Iterable[Unit]) -> dict[Measure, MeasureResult]:
     """Return, per measure, the share of complete runs and the incomplete jobs, worst first."""
-    counts: dict[Measure, int] = dict.fromkeys(MEASURES, 0)
-    lost: dict[Measure, list[Run]] = {measure: [] for measure in MEASURES}
+    counts: dict[Measure, int] = dict.fromkeys(_MISSING, 0)
+    lost: dict[Measure, list[Run]] = {measure: [] for measure in _MISSING}
     for unit in deadline.watched(units):
         for measure, is_met in _results(known, unit).items():
             counts[measure] += 1
@@ -100,7 +94,7 @@ def measure_units(known: Generations, units: Iterable[Unit]) -> dict[Measure, Me
             "runs": counts[measure],
             "findings": _by_job(known.state, measure, lost[measure]),
         }
-        for measure in MEASURES
+        for measure in _MISSING
     }
 
 
@@ -174,12 +168,11 @@ def _by_job(state: State, measure: Measure, runs: Iterable[Run]) -> list[Finding
         by_job[run.key.job].append(run)
     most_first = sorted(by_job.items(), key=lambda item: (-len(item[1]), item[0]))
     return [
-        finding(
+        warning(
             f"incomplete {measure}",
             ref,
             f"{counted(len(lost), 'run')} without {_MISSING[measure]}",
             f"make its producer report {_MISSING[measure]}",
-            severity="warning",
             run=lost[0],
             at=began_at(state, lost[0]),
         )
@@ -192,27 +185,21 @@ def _orphans(state: State) -> Iterator[Finding]:
         if _is_idle(state, job):
             message = "has neither inputs nor outputs nor child jobs"
             remedy = "make its producer report what it reads and writes"
-            yield finding("job without datasets", job.ref, message, remedy, severity="warning")
+            yield warning("job without datasets", job.ref, message, remedy)
     used: set[DatasetName] = set()
     for record in state.datasets.values():
         is_derived = record.derivation is not None or record.name in state.derived_from
         if record.readers or record.writers or record.declaring or is_derived:
             used.add(state.identity.primary(record.name))
     for name in sorted(set(state.identity) - used):
-        message = "is not read or written by any job"
-        remedy = "connect its jobs, or ignore it if it is only described"
-        yield finding("dataset without jobs", name, message, remedy, severity="warning")
-    silent = {
-        parent.key: parent
-        for run in state.runs.values()
-        if (parent := parent_of(state, run)) and not parent.has_events
-    }
+        remedy = "make its jobs report that they read or write it"
+        yield warning("dataset without jobs", name, "is not read or written by any job", remedy)
+    parents = (parent_of(state, run) for run in state.runs.values())
+    silent = {parent.key: parent for parent in parents if parent and not parent.has_events}
     for key in sorted(silent):
         message = "is the parent of other runs but sent no events"
         remedy = "make it send its events to this server too"
-        yield finding(
-            "silent parent run", key.job, message, remedy, severity="warning", run=silent[key]
-        )
+        yield warning("silent parent run", key.job, message, remedy, run=silent[key])
 
 
 def _is_idle(state: State, job: Job) -> bool:

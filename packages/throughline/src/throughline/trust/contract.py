@@ -163,23 +163,37 @@ def _job_differences(
         for pattern in texts:
             if "*" not in pattern:
                 _one(pattern, names, names, f"{what}s of {text}")
-        yield from _compared(job, what, texts, names)
+        yield from _compared(what, job, texts, names)
     for dataset, columns in declared.columns.items():
         sources = _column_sources(state, dataset, text)
         for column, texts in columns.items():
-            yield from _compared(job, "column", texts, sources[column], f"{dataset}.{column} < ")
+            prefix = f"{dataset}.{column} < "
+            yield from _compared("column", job, texts, sources[column], prefix=prefix)
 
 
 def _compared(
-    job: JobRef, what: str, texts: list[str], captured: list[Named], prefix: str = ""
+    what: str,
+    subject: JobRef | DatasetName,
+    texts: list[str],
+    captured: Sequence[Named],
+    *,
+    optional: Sequence[Named] = (),
+    prefix: str = "",
+    column: str | None = None,
 ) -> Iterator[Finding]:
-    """Yield the texts that match nothing, and the names that no text matches."""
+    """Yield the texts that match nothing, and the names that no text matches.
+
+    `optional` names need not be declared.
+    """
     for text in texts:
-        if not any(name.matches(text) for name in captured):
-            yield _missing(what, job, f"{prefix}{text} is declared but was not captured")
+        if not any(name.matches(text) for name in (*captured, *optional)):
+            yield _missing(
+                what, subject, f"{prefix}{text} is declared but was not captured", column
+            )
     for name in captured:
         if not any(map(name.matches, texts)):
-            yield _unexpected(what, job, f"{prefix}{name.text} was captured but is not declared")
+            message = f"{prefix}{name.text} was captured but is not declared"
+            yield _unexpected(what, subject, message, column)
 
 
 def _column_sources(state: State, dataset: str, job: str) -> dict[str, list[Named]]:
@@ -221,28 +235,16 @@ def _dataset_differences(
             yield finding("type", name, message, _CORRECT, column=column)
         if declared.sources is not None:
             edges = graph.inputs(Column(name, column), indirect=True)
-            sources = {edge.source.dataset: False for edge in edges}
-            sources |= {edge.source.dataset: True for edge in edges if edge.is_direct}
-            yield from _source_differences(state, name, column, declared.sources, sources)
-
-
-def _source_differences(
-    state: State,
-    name: DatasetName,
-    column: str,
-    texts: list[str],
-    sources: dict[DatasetName, bool],
-) -> Iterator[Finding]:
-    """Compare declared datasets with captured ones, which are True if they provide values."""
-    named = {source: _names(state, source) for source in sorted(sources)}
-    for text in texts:
-        if not any(names.matches(text) for names in named.values()):
-            message = f"is declared to come from {text}, which was not captured"
-            yield _missing("source", name, message, column)
-    for source, names in named.items():
-        if sources[source] and not any(map(names.matches, texts)):
-            message = f"comes from {names.text}, which is not declared"
-            yield _unexpected("source", name, message, column)
+            direct = {edge.source.dataset for edge in edges if edge.is_direct}
+            others = {edge.source.dataset for edge in edges} - direct
+            yield from _compared(
+                "source",
+                name,
+                declared.sources,
+                [_names(state, source) for source in sorted(direct)],
+                optional=[_names(state, source) for source in others],
+                column=column,
+            )
 
 
 _CORRECT = "correct the job or the contract"

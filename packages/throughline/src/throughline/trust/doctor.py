@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import NamedTuple
 
 from throughline import deadline
 from throughline.console.text import counted
-from throughline.events import shown_time
+from throughline.errors import EventError
+from throughline.events import event_warnings, load, shown_time
 from throughline.graph.nodes import Node, node_id
 from throughline.identity import DatasetName
+from throughline.log import EventLog
 from throughline.projection import Run, State, start_of
 from throughline.projection.derived import descendants_of, is_lost, parent_of
 from throughline.projection.live import Live
-from throughline.trust.findings import finding, late_job
+from throughline.trust.findings import finding, late_job, some, warning
 from throughline.trust.freshness import late
-from throughline.trust.intake import Spool, events_with_warnings, intake_findings
 from throughline.trust.models import DoctorAnswer, Finding, Producer
 
 # Airflow operators that only launch Spark.
@@ -30,14 +31,28 @@ _SCHEME = re.compile(r"^[a-z0-9+.-]+://")
 _SILENT = 3  # times the longest pause of a producer so far
 
 
+_NEWEST = 1_000  # events that are searched for warnings
+_LINE = re.compile(r"[@:]\d+(\[\d+\])?$")  # place in a file
+_FOLDER = "the spool folder"
+
+
+class Spool(NamedTuple):
+    """The state of the spool: unread bytes, those without a line end, and unreadable files."""
+
+    lag: int = 0
+    unended: int = 0
+    stuck: Sequence[tuple[str, str]] = ()
+    """Each file with the reason."""
+
+
 def doctor_answer(live: Live, spool: Spool) -> DoctorAnswer:
     """Return the producers, and the problems of the received lineage and of its intake."""
     with live.reading() as state:
         producers, findings = producers_of(state), doctor(state)
     return {
         "producers": producers,
-        "findings": [*intake_findings(live.log, spool), *findings],
-        "eventsWithWarnings": events_with_warnings(live.log),
+        "findings": [*_intake(live.log, spool), *findings],
+        "eventsWithWarnings": _events_with_warnings(live.log),
     }
 
 
@@ -76,12 +91,11 @@ def _silent_producers(state: State) -> Iterator[Finding]:
         pauses = [after - before for before, after in pairwise(times)]
         silent_at = times[-1] + _SILENT * max(pauses, default=0)
         if len(times) > 1 and silent_at < min(state.stale_before, newest):
-            yield finding(
+            yield warning(
                 "silent producer",
                 name,
                 f"sent no event since {shown_time(times[-1])}",
                 "check that it still runs and that its transport points to this server",
-                severity="warning",
             )
 
 
@@ -94,14 +108,13 @@ def _missing_spark_runs(state: State) -> Iterator[Finding]:
         task = newest.facets.get("airflow").get("task")
         operator = str(task.get("operator_class")) if isinstance(task, dict) else ""
         if _SPARK_OPERATOR.search(operator) and not descendants_of(state, newest):
-            yield finding(
+            yield warning(
                 "missing Spark run",
                 ref,
                 f"its newest run uses {operator}, but no Spark run names it as its parent",
                 "add the jar openlineage-spark, the setting spark.extraListeners="
                 "io.openlineage.spark.agent.OpenLineageSparkListener and a transport to this server"
                 " to Spark, and AIRFLOW__OPENLINEAGE__SPARK_INJECT_PARENT_JOB_INFO=True to Airflow",
-                severity="warning",
             )
 
 
@@ -117,13 +130,12 @@ def _silent_parents(state: State) -> Iterator[Finding]:
         ):
             children[node_id(Node.of_job(parent.key.job))].add(run.key.job.name)
     for subject, names in sorted(children.items()):
-        yield finding(
+        yield warning(
             "silent parent",
             subject,
-            f"sent no event, but is the parent of {len(names)} jobs ({_some(names)})",
+            f"sent no event, but is the parent of {len(names)} jobs ({some(sorted(names))})",
             "make it send its events to this server too; Airflow needs the package"
             " apache-airflow-providers-openlineage and AIRFLOW__OPENLINEAGE__TRANSPORT",
-            severity="warning",
         )
 
 
@@ -141,13 +153,12 @@ def _similar_names(state: State) -> Iterator[Finding]:
     for names in sorted(groups):
         if len(names) > 1:
             ids = [node_id(Node.of_dataset(name)) for name in names]
-            yield finding(
+            yield warning(
                 "similar names",
                 ids[0],
-                f"may be the same dataset as {_some(ids[1:])}",
+                f"may be the same dataset as {some(ids[1:])}",
                 "if so, make their producers use one name or a symlink, or merge them:"
                 " throughline alias A B",
-                severity="warning",
             )
 
 
@@ -169,12 +180,11 @@ def _unused_declarations(state: State) -> Iterator[Finding]:
             state.identity.primary(name) for name in job.declared.inputs | job.declared.outputs
         }
         if unused := sorted(declared - used):
-            yield finding(
+            yield warning(
                 "unused declaration",
                 ref,
-                f"no run read or wrote {_some([name.name for name in unused])}",
+                f"no run read or wrote {some(name.name for name in unused)}",
                 "correct the declaration, or make the runs report their inputs and outputs",
-                severity="warning",
             )
 
 
@@ -208,9 +218,37 @@ def _damaged_rows(state: State) -> Iterator[Finding]:
         )
 
 
-def _some(names: Any) -> str:
-    listed = sorted(names)
-    return ", ".join(listed[:3]) + (f" and {len(listed) - 3} more" if len(listed) > 3 else "")
+def _intake(log: EventLog, spool: Spool) -> Iterator[Finding]:
+    """Yield the problems of a spool, and the rejected lines of a log."""
+    for file, reason in spool.stuck:
+        remedy = "correct or remove the file; the other files of the folder are read"
+        yield finding("unreadable file", file, reason, remedy)
+    if spool.unended:
+        message = f"the last line of a file is incomplete: {counted(spool.unended, 'byte')}"
+        remedy = "its producer is still writing it or was killed: complete or remove the line"
+        yield warning("spool", _FOLDER, message, remedy)
+    if behind := max(spool.lag - spool.unended, 0):
+        message = f"{counted(behind, 'byte')} not ingested"
+        remedy = "check that `serve --spool` runs and can read the files; see its log"
+        yield warning("spool", _FOLDER, message, remedy)
+    if sources := [line.source for line in log.rejected_lines()]:
+        files = sorted({_LINE.sub("", source) for source in sources})
+        message = f"{counted(len(sources), 'line')} rejected, from {some(files)}"
+        remedy = "GET /api/v2/rejected lists the reasons; correct the producer"
+        yield finding("rejected lines", _FOLDER, message, remedy)
+
+
+def _events_with_warnings(log: EventLog) -> int:
+    """Return how many of the newest events have warnings."""
+    return sum(_has_warnings(text) for _, text in log.latest(None, _NEWEST))
+
+
+def _has_warnings(text: str) -> bool:
+    try:
+        body = load(text)
+    except EventError:
+        return False  # a damaged row, which is a separate finding
+    return isinstance(body, dict) and any(True for _ in event_warnings(body))
 
 
 _CHECKS: tuple[Callable[[State], Iterator[Finding]], ...] = (

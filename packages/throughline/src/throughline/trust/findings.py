@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 
 from throughline.console.text import duration_of
 from throughline.datasets.quality import Check
@@ -16,7 +17,7 @@ from throughline.trust.models import Finding, LateJob, Severity
 
 _FAILED = (RunState.FAILED, RunState.ABORTED)
 _MOST_MESSAGE = 200  # characters of an error
-_MOST_CAUSES = 3
+_NAMED = 3
 
 
 def finding(
@@ -47,24 +48,32 @@ def finding(
     }
 
 
+warning = partial(finding, severity="warning")
+"""Return a finding that may be a problem."""
+
+
 def name_of_subject(found: Finding) -> str:
     """Return the name of the subject without type and namespace."""
     return found["subject"].rpartition(":")[2]
 
 
-def names_of(findings: Iterable[Finding], most: int) -> str:
-    """Return the names of the subjects, at most some of them."""
-    names = list(dict.fromkeys(map(name_of_subject, findings)))
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
+def names_of(findings: Iterable[Finding]) -> str:
+    """Return the names of the first subjects."""
+    return some(dict.fromkeys(map(name_of_subject, findings)))
+
+
+def some(texts: Iterable[str]) -> str:
+    """Return the first three texts and the number of the others."""
+    listed = list(texts)
+    more = f" and {len(listed) - _NAMED} more" if len(listed) > _NAMED else ""
+    return ", ".join(listed[:_NAMED]) + more
 
 
 def failed_run(state: State, run: Run) -> Finding:
     """Return the finding about a failed run, with the lowest failed runs below it as its causes."""
     causes = [cause for cause in causes_of(state, run) if cause is not run]
     texts = [
-        f"{cause.key.job.name}: {_error(cause) or 'no error message'}"
-        for cause in causes[:_MOST_CAUSES]
+        f"{cause.key.job.name}: {_error(cause) or 'no error message'}" for cause in causes[:_NAMED]
     ]
     detail = f" ({'; '.join(texts)})" if texts else f": {_error(run)}" if _error(run) else ""
     condition, ended = outcome(state, run)

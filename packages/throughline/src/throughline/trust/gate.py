@@ -1,6 +1,6 @@
 """The gate: check the provenance of datasets against a policy.
 
-Only data edges count.
+Only data edges count. `examples/policy.yaml` documents every key of a policy.
 """
 
 from __future__ import annotations
@@ -8,6 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 from math import inf
+from typing import Annotated
+
+from annotated_types import Ge, Le
 
 from throughline.console.text import counted
 from throughline.datasets.quality import Check, checks_of
@@ -22,6 +25,7 @@ from throughline.lineage.tags import Tags
 from throughline.projection import Run, State
 from throughline.projection.derived import began_at, is_lost, parent_of
 from throughline.trust.completeness import measure_units, units_of
+from throughline.trust.documents import Document, Text
 from throughline.trust.findings import (
     failed_checks,
     failed_run,
@@ -33,10 +37,19 @@ from throughline.trust.findings import (
     names_of,
 )
 from throughline.trust.freshness import late
-from throughline.trust.models import Finding, GateAnswer, GatedDataset
-from throughline.trust.policy import Policy
+from throughline.trust.models import Finding, GateAnswer, GatedDataset, Measure
 
-_NAMED = 3  # jobs in a message
+
+class Policy(Document):
+    """The rules of a gate; by default those that need no parameters."""
+
+    no_failed_runs: bool = True
+    quality_passed: bool = True
+    no_pii: bool = True
+    fresh: bool = False
+    sources: list[Text] | None = None
+    """Patterns of `NAMESPACE:NAME`."""
+    completeness: dict[Measure, Annotated[float, Ge(0), Le(1)]] = {}
 
 
 def gate(known: Generations, nodes: Iterable[Node], policy: Policy) -> GateAnswer:
@@ -158,7 +171,7 @@ def _incomplete(known: Generations, generations: Walked, policy: Policy) -> Iter
             runs = counted(results[measure]["runs"], "run")
             message = (
                 f"{measure}: {share:.0%} of {runs} are complete, the policy requires {minimum:.0%};"
-                f" incomplete: {names_of(findings, _NAMED)}"
+                f" incomplete: {names_of(findings)}"
             )
             yield {**findings[0], "severity": "error", "message": message}
 

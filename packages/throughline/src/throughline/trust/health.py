@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from throughline import deadline
 from throughline.datasets.quality import checks_of
 from throughline.events import JobRef, shown_time
-from throughline.graph.generations import Generations
 from throughline.projection import Run, RunState, State, outcome
 from throughline.projection.derived import is_lost, parent_of
-from throughline.trust.completeness import completeness
+from throughline.trust.completeness import completeness_answer
 from throughline.trust.findings import (
     failed_checks,
     failed_run,
@@ -23,12 +22,12 @@ from throughline.trust.freshness import late
 from throughline.trust.models import Finding, HealthAnswer
 
 
-def health(known: Generations) -> HealthAnswer:
-    """Return root jobs whose newest run failed or is stale, late jobs and failed checks.
+def health_answer(state: State) -> HealthAnswer:
+    """Return failed and stale runs, late jobs, failed checks and the completeness of lineage.
 
-    A root is a run without a parent. Stopped jobs and completeness do not affect `isHealthy`.
+    Runs are the newest of each job that has no parent. Stopped jobs and completeness do not affect
+    `isHealthy`.
     """
-    state = known.state
     findings = list(_findings(state))
     return {
         "at": shown_time(state.now),
@@ -39,7 +38,7 @@ def health(known: Generations) -> HealthAnswer:
             "datasets": len(set(state.identity)),
         },
         "findings": findings,
-        "completeness": completeness(known),
+        "completeness": completeness_answer(state),
     }
 
 

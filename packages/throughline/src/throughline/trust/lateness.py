@@ -13,14 +13,15 @@ from throughline.graph.walk import reach
 from throughline.lineage.neighbourhood import at_level
 from throughline.projection import Run, RunState, State, outcome
 from throughline.projection.derived import began_at, is_lost, parent_of
+from throughline.query.parameters import Name
 from throughline.runs.summary import newest_run
 from throughline.trust.findings import (
     causes_of,
     failed_run,
-    finding,
     is_failed,
     late_job,
     lost_run,
+    warning,
 )
 from throughline.trust.freshness import late, rhythm_of, rhythm_of_writes
 from throughline.trust.models import Finding, LatenessAnswer, Reason
@@ -29,23 +30,27 @@ _KINDS = ("failed", "lost", "running", "late")  # failures first: they often del
 _MOST = 20  # reasons
 
 
-def lateness(state: State, text: str) -> LatenessAnswer:
-    """Return when a node was due, and what delays it: failures first, then the nearest first."""
-    node = find_node(state, text)
-    if node.type == "job":
-        rhythm = rhythm_of(state, node.job_ref)
+def lateness_answer(state: State, node: Name) -> LatenessAnswer:
+    """Return when a node was due, and the runs upstream that failed, are stale, running or late.
+
+    A dataset is due by the interval of its writes. Without `reasons`, upstream is healthy and the
+    job itself was not started.
+    """
+    found = find_node(state, node)
+    if found.type == "job":
+        rhythm = rhythm_of(state, found.job_ref)
     else:
-        rhythm = rhythm_of_writes(state, node.dataset_name)
+        rhythm = rhythm_of_writes(state, found.dataset_name)
     due = rhythm and rhythm.last + rhythm.every
     return {
-        "node": node_id(node),
+        "node": node_id(found),
         "lastAt": shown_time(rhythm and rhythm.last),
         "everySeconds": rhythm and rhythm.every // 1_000_000,
         "dueAt": shown_time(due),
         "lateSeconds": max(0, state.now - due) // 1_000_000 if due else None,
         "isLate": bool(rhythm and rhythm.is_late(state.now)),
         "isStopped": bool(rhythm and rhythm.is_stopped(state.now)),
-        "reasons": _reasons(state, node),
+        "reasons": _reasons(state, found),
     }
 
 
@@ -90,9 +95,8 @@ def _problems(state: State, ref: JobRef) -> Iterator[Finding]:
     elif is_lost(state, run):
         yield lost_run(state, run)
     elif run.end is None:
-        message, remedy = "is still running", "wait for its end"
         at = began_at(state, run)
-        yield finding("running", ref, message, remedy, severity="warning", run=run, at=at)
+        yield warning("running", ref, "is still running", "wait for its end", run=run, at=at)
     # Only roots are checked: tasks are late with their pipeline.
     if parent_of(state, run) is None:
         for job in late(state, [ref]):

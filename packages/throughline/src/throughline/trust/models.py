@@ -10,6 +10,8 @@ from typing import Literal, NotRequired
 from throughline.query.models import Answer, Json, Name
 
 Severity = Literal["error", "warning"]
+Measure = Literal["inputs", "outputs", "columns", "code", "ends"]
+"""Measures of completeness (see throughline.trust.completeness)."""
 
 
 class Finding(Answer):
@@ -55,19 +57,10 @@ class MeasureResult(Answer):
     """Jobs with incomplete runs, those with most first."""
 
 
-class Measures(Answer):
-    """All measures of completeness (see `throughline.trust.completeness`)."""
-
-    inputs: MeasureResult
-    outputs: MeasureResult
-    columns: MeasureResult
-    code: MeasureResult
-    ends: MeasureResult
-
-
-class CompletenessAnswer(Measures):
+class CompletenessAnswer(Answer):
     """All measures over the newest runs of all jobs, and what no edge leads to."""
 
+    measures: dict[Measure, MeasureResult]
     orphans: list[Finding]
     """Jobs without datasets and child jobs, datasets without jobs, parent runs without events."""
 

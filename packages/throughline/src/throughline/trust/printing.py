@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -16,12 +16,10 @@ from throughline.console.text import counted, duration_of
 if TYPE_CHECKING:
     from throughline.trust.models import (
         CheckAnswer,
-        CompletenessAnswer,
         DoctorAnswer,
         Finding,
         GateAnswer,
         HealthAnswer,
-        MeasureResult,
     )
 
 _SHOWN = 10  # findings of a kind
@@ -70,27 +68,17 @@ def print_health(answer: HealthAnswer) -> None:
     result, style = ("No problems", "green") if answer["isHealthy"] else ("Problems found", "red")
     console.print(Text.assemble((result, style), f" in {size}."))
     print_findings(answer["findings"], console)
-    measures = _measures(completeness)
+    measures = completeness["measures"]
     shares = [
         f"{name} {measure['share']:.0%} of {counted(measure['runs'], 'run')}"
-        for name, measure in measures
+        for name, measure in measures.items()
         if measure["share"] is not None and measure["findings"]
     ]
     if shares:
         console.print(Text(f"Incomplete: {', '.join(shares)}.", "yellow"))
-    for _, measure in measures:
+    for measure in measures.values():
         print_findings(measure["findings"], console)
     print_findings(completeness["orphans"], console)
-
-
-def _measures(answer: CompletenessAnswer) -> Sequence[tuple[str, MeasureResult]]:
-    return (
-        ("inputs", answer["inputs"]),
-        ("outputs", answer["outputs"]),
-        ("columns", answer["columns"]),
-        ("code", answer["code"]),
-        ("ends", answer["ends"]),
-    )
 
 
 def print_doctor(answer: DoctorAnswer) -> None:

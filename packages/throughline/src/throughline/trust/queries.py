@@ -9,31 +9,21 @@ from throughline.graph.nodes import find_dataset
 from throughline.projection import State
 from throughline.query.models import Page
 from throughline.query.pages import Place, cut, paged
-from throughline.query.parameters import Cursor, Limit, Name
+from throughline.query.parameters import Cursor, Limit
 from throughline.query.registry import Times, query
-from throughline.trust.completeness import completeness
+from throughline.trust.completeness import completeness_answer
 from throughline.trust.contract import captured_of, differences, updated
 from throughline.trust.documents import decoded, validated
 from throughline.trust.freshness import late
-from throughline.trust.gate import gate
-from throughline.trust.health import health
-from throughline.trust.lateness import lateness
+from throughline.trust.gate import Policy, gate
+from throughline.trust.health import health_answer
+from throughline.trust.lateness import lateness_answer
 from throughline.trust.models import (
     CheckAnswer,
-    CompletenessAnswer,
     GateAnswer,
-    HealthAnswer,
     LateJob,
-    LatenessAnswer,
 )
 from throughline.trust.odcs import contract_of
-from throughline.trust.policy import Policy
-
-
-@query("health", Times.THEN)
-def health_answer(state: State) -> HealthAnswer:
-    """Return failed and stale runs, late jobs, failed checks and the completeness of lineage."""
-    return health(generations_of(state))
 
 
 @query("freshness", Times.THEN)
@@ -48,22 +38,6 @@ def _place_of_late(late: LateJob) -> Place:
     return late["dueAt"].removesuffix("Z"), job["namespace"], job["name"]
 
 
-@query("lateness", Times.THEN)
-def lateness_answer(state: State, node: Name) -> LatenessAnswer:
-    """Return when a node was due, and the runs upstream that failed, are stale, running or late.
-
-    A dataset is due by the interval of its writes. Without `reasons`, upstream is healthy and the
-    job itself was not started.
-    """
-    return lateness(state, node)
-
-
-@query("completeness", Times.THEN)
-def completeness_answer(state: State) -> CompletenessAnswer:
-    """Return the share of runs with inputs, outputs, columns, code and an end, and orphans."""
-    return completeness(generations_of(state))
-
-
 @query("gate", Times.THEN)
 def gate_answer(
     state: State,
@@ -71,7 +45,7 @@ def gate_answer(
     policy: Annotated[str | None, "The policy as JSON; without it the default one."] = None,
 ) -> GateAnswer:
     """Check the provenance of datasets against a policy."""
-    body = {} if policy is None else decoded(policy, "policy")
+    body = decoded(policy or "null", "policy")
     rules = validated(Policy, {} if body is None else body, "policy")
     nodes = [find_dataset(state, text) for text in dataset]
     return gate(generations_of(state), nodes, rules)
@@ -99,3 +73,8 @@ def check_answer(
         "findings": findings,
         "contract": {"level": new.level, **new.model_dump(exclude_defaults=True)},
     }
+
+
+query("health", Times.THEN)(health_answer)
+query("lateness", Times.THEN)(lateness_answer)
+query("completeness", Times.THEN)(completeness_answer)

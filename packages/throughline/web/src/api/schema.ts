@@ -744,12 +744,10 @@ export interface components {
             task: components["schemas"]["Name"];
         };
         CompletenessAnswer: {
-            code: components["schemas"]["MeasureResult"];
-            columns: components["schemas"]["MeasureResult"];
-            ends: components["schemas"]["MeasureResult"];
-            inputs: components["schemas"]["MeasureResult"];
+            measures: {
+                [key: string]: components["schemas"]["MeasureResult"];
+            };
             orphans: components["schemas"]["Finding"][];
-            outputs: components["schemas"]["MeasureResult"];
         };
         DatasetTag: {
             field: string | null;
@@ -866,6 +864,8 @@ export interface components {
             name: string;
             namespace: string;
             owners: string[];
+            pipeline: string | null;
+            platform: string | null;
             rows: number | null;
             run: components["schemas"]["RunSummary"] | null;
             tags: string[];
@@ -963,6 +963,7 @@ export interface components {
             name: string;
             namespace: string;
             owners: string[];
+            platform: string | null;
             rows: number | null;
             run: components["schemas"]["RunSummary"] | null;
             source: string | null;
@@ -1057,6 +1058,7 @@ export interface components {
             parameters: {
                 [key: string]: unknown;
             };
+            platform: string | null;
             runId: string;
             startedAt: string | null;
             state: components["schemas"]["RunState"];
@@ -1082,6 +1084,7 @@ export interface components {
             parameters: {
                 [key: string]: unknown;
             };
+            platform: string | null;
             runId: string;
             startedAt: string | null;
             state: components["schemas"]["RunState"];
@@ -1095,6 +1098,7 @@ export interface components {
             parameters: {
                 [key: string]: unknown;
             };
+            platform: string | null;
             runId: string;
             startedAt: string | null;
             state: components["schemas"]["RunState"];
@@ -1120,6 +1124,7 @@ export interface components {
             parameters: {
                 [key: string]: unknown;
             };
+            platform: string | null;
             runId: string;
             startedAt: string | null;
             state: components["schemas"]["RunState"];
@@ -1176,6 +1181,7 @@ export interface components {
             name: string;
             namespace: string;
             owners: string[];
+            platform: string | null;
             tags: string[];
             text: string;
             /** @enum {string} */

@@ -6,8 +6,9 @@ import { addressOfHit, besideHit, type Hit } from "../graph/found";
 import { foundOf } from "../graph/places";
 import { parts, plural } from "../graph/words";
 import { wantFocus } from "./focus";
-import { Icon, type IconName } from "./Icon";
+import { Icon } from "./Icon";
 import { Link } from "./Link";
+import { PlatformIcon } from "./PlatformIcon";
 import { Tags } from "./Tags";
 import { Trouble } from "./Trouble";
 
@@ -96,7 +97,7 @@ export function Search({ isLarge = false }: { isLarge?: boolean }): ReactNode {
                 onMouseDown={(event) => event.preventDefault()}
                 onClick={() => choose(hit)}
               >
-                <Icon name={hit.kind as IconName} />
+                <PlatformIcon node={hit} />
                 <span className="hit-name clip" title={hit.name}>
                   {title}
                 </span>

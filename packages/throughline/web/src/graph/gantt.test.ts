@@ -6,7 +6,7 @@ const at = (minute: number) => `2026-01-01T00:${String(minute).padStart(2, "0")}
 function run(name: string, from: number | null, to: number | null, others: object = {}): RunTree {
   return {
     runId: name, job: { namespace: "n", name }, state: to === null ? "RUNNING" : "COMPLETED",
-    startedAt: from === null ? null : at(from), endedAt: to === null ? null : at(to), durationMs: null, ownId: null, parameters: {}, error: null, hasMore: false, children: [], ...others,
+    startedAt: from === null ? null : at(from), endedAt: to === null ? null : at(to), durationMs: null, ownId: null, platform: null, parameters: {}, error: null, hasMore: false, children: [], ...others,
   };
 }
 

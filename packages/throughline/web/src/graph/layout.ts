@@ -1,6 +1,4 @@
-import type { ElkNode, ElkPort } from "elkjs/lib/elk-api";
 import { COLUMNS_SHOWN } from "./columns";
-import type { LineageEdge, LineageNode, NodeId } from "./types";
 
 export interface Place {
   x: number;
@@ -16,60 +14,18 @@ export interface Viewport extends Place {
   zoom: number;
 }
 
-const WIDTH = 280;
+export const WIDTH = 280;
 /** Rows of a node in pixels, as styles/node.css draws them: the layout needs no page. */
 const ROWS = { body: 78, search: 44, column: 28, more: 28 };
 
-/** Where lines end at a node. */
-export const GRIPS = { left: { x: 0, y: ROWS.body / 2 }, right: { x: WIDTH, y: ROWS.body / 2 } };
+/** Where edges end at a node, and at one that is above or below the other. */
+export const GRIPS = { left: { x: 0, y: ROWS.body / 2 }, right: { x: WIDTH, y: ROWS.body / 2 }, top: { x: WIDTH / 2, y: 0 } };
 
 export function sizeOf(columns: number | null): { width: number; height: number } {
   if (columns === null) return { width: WIDTH, height: ROWS.body };
   const rows = Math.min(columns, COLUMNS_SHOWN) * ROWS.column;
   const more = columns > COLUMNS_SHOWN ? ROWS.more : 0;
   return { width: WIDTH, height: ROWS.body + ROWS.search + rows + more };
-}
-
-/** A graph as elk takes it: layers from left to right, in the order of the data. */
-export function toElk(
-  nodes: readonly LineageNode[],
-  edges: readonly LineageEdge[],
-  columnsOf: (node: LineageNode) => number | null,
-): ElkNode {
-  const isLarge = nodes.length > 300;
-  return {
-    id: "graph",
-    layoutOptions: {
-      "elk.algorithm": "layered",
-      "elk.direction": "RIGHT",
-      "elk.layered.spacing.nodeNodeBetweenLayers": "72",
-      "elk.spacing.nodeNode": "28",
-      // With 1,000 nodes what is better for small graphs takes four times as long.
-      "elk.layered.nodePlacement.strategy": isLarge ? "SIMPLE" : "NETWORK_SIMPLEX",
-      "elk.layered.considerModelOrder.strategy": isLarge ? "NONE" : "NODES_AND_EDGES",
-      "elk.layered.thoroughness": isLarge ? "1" : "7",
-      // A line that leads back, or on over several layers, goes around the nodes.
-      "elk.layered.feedbackEdges": "true",
-      "elk.spacing.edgeNode": "18",
-      "elk.edgeRouting": "POLYLINE",
-    },
-    children: [...nodes]
-      .sort((a, b) => (a.id < b.id ? -1 : 1))
-      .map((node) => ({ id: node.id, ...sizeOf(columnsOf(node)), ports: portsOf(node.id), layoutOptions: { "elk.portConstraints": "FIXED_POS" } })),
-    edges: edges.map((edge, place) => ({ id: String(place), sources: [`out ${edge.from}`], targets: [`in ${edge.to}`] })),
-  };
-}
-
-/** Where lines end at a node, as elk takes it: otherwise it would spread them over the node's sides. */
-function portsOf(id: NodeId): ElkPort[] {
-  return [
-    { id: `in ${id}`, ...GRIPS.left, layoutOptions: { "elk.port.side": "WEST" } },
-    { id: `out ${id}`, ...GRIPS.right, layoutOptions: { "elk.port.side": "EAST" } },
-  ];
-}
-
-export function placesOf(laid: ElkNode): Map<NodeId, Place> {
-  return new Map((laid.children ?? []).map(({ id, x = 0, y = 0 }) => [id as NodeId, { x, y }]));
 }
 
 /** The least box that holds others. */
@@ -91,20 +47,18 @@ export function outline(boxes: readonly Box[]): string {
   return boxes.map(({ x, y, width, height }) => `M${x} ${y}h${width}v${height}h${-width}z`).join("");
 }
 
-const MARGIN = 48;
+const MARGIN = 28;
 /** At the bottom there are the buttons that zoom. */
 const BELOW = 64;
 const LARGEST = 1.1;
-/** The least zoom at which a node's name can be read; on a phone, which is wide enough for one node only, all of its text. */
-const READABLE = { zoom: 0.62, narrow: 0.85 };
-const NARROW = 600;
-const readable = (width: number) => (width < NARROW ? READABLE.narrow : READABLE.zoom);
+/** The least zoom at which all text of a node can be read: 13 pixels are then 11. */
+export const READABLE = 0.85;
 
 /** Where to look at a graph from: all of it, or if that were too small, what is around `first`, with `below` pixels left free under it. */
 export function viewportFor(boxes: readonly Box[], size: { width: number; height: number }, first: Box | null, below = BELOW, largest = LARGEST): Viewport {
   const { x: left, y: top, width, height } = around(boxes);
   const fitting = Math.min((size.width - 2 * MARGIN) / width, (size.height - MARGIN - BELOW) / height, largest);
-  const zoom = first ? Math.max(fitting, Math.min(readable(size.width), largest)) : fitting;
+  const zoom = first ? Math.max(fitting, Math.min(READABLE, largest)) : fitting;
   const [x, y] = [
     along(left, width, size.width, zoom, first && first.x + first.width / 2, MARGIN),
     along(top, height, size.height, zoom, first && first.y + first.height / 2, zoom > fitting ? below : BELOW),
@@ -141,7 +95,7 @@ export function showing(viewport: Viewport, wanted: readonly Box[], all: readonl
   const [first] = wanted;
   if (!first || isWithin(viewport, around(wanted), { ...size, height: size.height - BELOW })) return viewport;
   const whole = viewportFor(all, size, null, below, viewport.zoom);
-  return whole.zoom >= Math.min(readable(size.width), viewport.zoom) ? whole : viewportFor(wanted, size, first, below, viewport.zoom);
+  return whole.zoom >= Math.min(READABLE, viewport.zoom) ? whole : viewportFor(wanted, size, first, below, viewport.zoom);
 }
 
 /** The same way of looking, moved to have all that is wanted in sight above the buttons; where that is too large, as `showing` has it. */

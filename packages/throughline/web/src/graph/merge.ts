@@ -79,10 +79,10 @@ function toEnd({ id, field }: StatedEnd): ColumnEdge["from"] {
 }
 
 function toNode(told: Told): LineageNode {
-  const { namespace, name, owners, tags, up, down } = told;
-  const base = { id: told.id as NodeId, namespace, name, owners, tags, up, down };
+  const { namespace, name, platform, owners, tags, up, down } = told;
+  const base = { id: told.id as NodeId, namespace, name, platform, owners, tags, up, down };
   if (told.type === "job") {
-    return { ...base, type: "job", kind: told.kind as Level, integration: told.integration, run: told.run };
+    return { ...base, type: "job", kind: told.kind as Level, run: told.run, pipeline: told.pipeline as NodeId | null };
   }
   const kind = (KINDS.includes(told.kind) ? told.kind : "table") as DatasetKind;
   const { version, writtenAt, rows, failedChecks, fields } = told;

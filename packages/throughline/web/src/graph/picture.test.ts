@@ -7,7 +7,7 @@ import type { DatasetNode, JobNode, LineageNode } from "./types";
 
 const PENS: Pens = {
   colours: Object.fromEntries(COLOURS.map((each) => [each, `#${each}`])) as Pens["colours"],
-  icons: { table: "M1 1" },
+  iconOf: (node) => ({ markup: `<path d="M1 1"/>`, colour: "#icon", isFilled: node.type === "job" }),
   measure: (text, size) => text.length * size * 0.5,
 };
 const NODES = merge([answer("a", "a>j", "j>b")]).nodes;
@@ -15,16 +15,16 @@ const RUN = { runId: "1", state: "COMPLETED" as const, startedAt: "2026-01-02T03
 
 function placed(name: string, x: number, node: Partial<JobNode> | Partial<DatasetNode> = {}, data: Partial<PictureNode["data"]> = {}): PictureNode {
   const known = { ...NODES.get(id(name)), ...node } as LineageNode;
-  return { position: { x, y: 0 }, data: { node: known, isDim: false, isRoot: false, mark: null, columns: null, litColumns: new Set(), ...data } };
+  return { position: { x, y: 0 }, data: { node: known, isDim: false, isRoot: false, mark: null, trouble: null, columns: null, litColumns: new Set(), ...data } };
 }
 
 const page = (names: string[], lit: string[] = []) => pageOf(id("a"), names.map((name) => ({ name, type: "int", isRelated: name !== "last", mark: null })), new Set(lit));
 const line = (from: string, to: string, others: Partial<PictureLine> = {}): PictureLine => ({ source: id(from), target: id(to), sourceHandle: "out", targetHandle: "in", ...others });
-const svgOf = (nodes: PictureNode[], lines: PictureLine[] = []) => pictureOf(nodes, lines, 'a "b" <c>', "now & then", PENS).svg;
+const svgOf = (nodes: PictureNode[], lines: PictureLine[] = []) => pictureOf(nodes, lines, [], 'a "b" <c>', "now & then", PENS).svg;
 
 describe("the picture", () => {
   test("is as large as the graph with its title, whose text is escaped", () => {
-    const picture = pictureOf([placed("a", -50), placed("b", 900)], [], 'a "b" <c>', "now & then", PENS);
+    const picture = pictureOf([placed("a", -50), placed("b", 900)], [], [], 'a "b" <c>', "now & then", PENS);
     expect([picture.width, picture.height]).toEqual([950 + 280 + 80, 78 + 64 + 80]);
     expect(picture.svg).toContain("<title>a &quot;b&quot; &lt;c>, now &amp; then</title>");
     expect(picture.svg).toContain('<g transform="translate(90 104)">');
@@ -62,6 +62,20 @@ describe("the picture", () => {
     expect(svg).toMatch(/>x{20,40}…<.*>10 of 12 columns<.*>c9</);
     expect(svg).not.toContain(">c10<");
   });
+});
+
+test("a picture has frames around nodes, and what is wrong in its colour", () => {
+  const frame = { frame: { id: id("j"), name: "dag", platform: null, members: [] }, x: -20, y: -40, width: 900, height: 200 };
+  const picture = pictureOf([placed("j", 0, {}, { trouble: "failed" }), placed("a", 300)], [], [frame], "a", "b", PENS);
+  expect([picture.width, picture.height]).toEqual([980, 344]);
+  expect(picture.svg).toContain('>dag</text>');
+  expect(picture.svg).toMatch(/stroke="#bad" stroke-width="2"/);
+});
+
+test("lines from top to bottom end above and below nodes", () => {
+  const nodes = [placed("a", 0), { ...placed("j", 0), position: { x: 0, y: 200 } }];
+  expect(svgOf(nodes, [line("a", "j", { data: { corners: [], isDown: true } })])).toContain("M140 78C140 139 140 139 140 200");
+  expect(svgOf([placed("a", 0), placed("b", 0)], [line("a", "b", { data: { isBeside: true } })])).toContain("L304 39");
 });
 
 describe("lines", () => {

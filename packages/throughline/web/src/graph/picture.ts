@@ -1,15 +1,17 @@
 import type { ColumnRow, RowPage } from "./columns";
 import type { Mark } from "./difference";
+import type { FrameBox } from "./arrange";
+import type { Trouble } from "./state";
 import { around, GRIPS, sizeOf, type Box, type Place } from "./layout";
 import { columnKey } from "./lit";
-import { linePath } from "./route";
+import { besidePath, linePath } from "./route";
 import type { LineageNode, RunLine } from "./types";
 import { duration, moment, parts, short } from "./words";
 
 /** A node as the graph draws it; a line names its ends' handles as `in:column`. */
 export interface PictureNode {
   position: Place;
-  data: { node: LineageNode; isDim: boolean; isRoot: boolean; mark: Mark | null; columns: RowPage | null; litColumns: ReadonlySet<string> };
+  data: { node: LineageNode; isDim: boolean; isRoot: boolean; mark: Mark | null; trouble: Trouble | null; columns: RowPage | null; litColumns: ReadonlySet<string> };
 }
 
 export interface PictureLine {
@@ -20,16 +22,16 @@ export interface PictureLine {
   className?: string;
   label?: unknown;
   /** Where a line goes between its ends. */
-  data?: { corners?: readonly Place[] };
+  data?: { corners?: readonly Place[]; isDown?: boolean; isBeside?: boolean };
 }
 
 export const COLOURS = ["page", "card", "hover", "line", "line-strong", "text", "muted", "accent", "accent-soft", "good", "bad", "warn", "run"] as const;
 type Colour = (typeof COLOURS)[number];
 
-/** What a picture is drawn with: the theme's colours, icons as paths of 24 by 24, and how wide a text is. */
+/** What a picture is drawn with: the theme's colours, nodes' icons as elements of 24 by 24, and how wide a text is. */
 export interface Pens {
   colours: Record<Colour, string>;
-  icons: Record<string, string>;
+  iconOf: (node: LineageNode) => { markup: string; colour: string; isFilled: boolean };
   measure: (text: string, size: number, isBold: boolean) => number;
 }
 
@@ -46,16 +48,17 @@ const FIRST_ROW = 122;
 const SANS = 'system-ui, -apple-system, "Segoe UI", Roboto, sans-serif'.replaceAll('"', "'");
 const MONO = "ui-monospace, Menlo, Consolas, monospace";
 const STATES: Record<RunLine["state"], Colour> = { COMPLETED: "good", FAILED: "bad", ABORTED: "bad", RUNNING: "run", NEW: "run", LOST: "warn" };
+const TROUBLES: Record<Trouble, Colour> = { failed: "bad", stale: "warn", late: "warn" };
 const MARKS: Record<Mark, [string, Colour]> = { added: ["New", "good"], removed: ["Gone", "bad"], changed: ["Changed", "warn"] };
 
 /** The whole graph as an SVG that needs nothing else, below its title and what it is about. */
-export function pictureOf(nodes: readonly PictureNode[], lines: readonly PictureLine[], title: string, about: string, pens: Pens): Picture {
+export function pictureOf(nodes: readonly PictureNode[], lines: readonly PictureLine[], frames: readonly FrameBox[], title: string, about: string, pens: Pens): Picture {
   const draw = new Drawing(pens);
   const boxes = new Map(nodes.map((each) => [each.data.node.id as string, { ...boxOf(each), rows: each.data.columns?.rows ?? [] }]));
-  const { x, y, width, height } = around([...boxes.values()]);
-  const size = { width: Math.max(width, 480) + 2 * MARGIN, height: height + TITLE + 2 * MARGIN };
+  const { x, y, width, height } = around([...boxes.values(), ...frames]);
+  const size = { width: Math.round(Math.max(width, 480)) + 2 * MARGIN, height: Math.round(height) + TITLE + 2 * MARGIN };
   const heading = [draw.text(MARGIN, MARGIN + 16, title, { size: 20, isBold: true, room: size.width - 2 * MARGIN }), draw.text(MARGIN, MARGIN + 38, about, { size: 13, colour: "muted", room: size.width - 2 * MARGIN })];
-  const drawn = [...lines.map((each) => draw.line(each, boxes)), ...nodes.map((each) => draw.node(each)), ...lines.map((each) => draw.label(each, boxes))];
+  const drawn = [...frames.map((frame) => draw.frame(frame)), ...lines.map((each) => draw.line(each, boxes)), ...nodes.map((each) => draw.node(each)), ...lines.map((each) => draw.label(each, boxes))];
   const { colours } = pens;
   const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="${size.width}" height="${size.height}" viewBox="0 0 ${size.width} ${size.height}" font-family="${SANS}"><title>${escaped(`${title}, ${about}`)}</title><rect width="100%" height="100%" fill="${colours.page}"/>${heading.join("")}<g transform="translate(${MARGIN - x} ${MARGIN + TITLE - y})">${drawn.join("")}</g></svg>`;
   return { svg, ...size };
@@ -100,17 +103,18 @@ class Drawing {
   }
 
   node(each: PictureNode): string {
-    const { node, isDim, isRoot, mark, columns, litColumns } = each.data;
-    const { colours, icons } = this.pens;
+    const { node, isDim, isRoot, mark, trouble, columns, litColumns } = each.data;
+    const { colours, iconOf } = this.pens;
+    const icon = iconOf(node);
     const { x, y, width, height } = boxOf(each);
     const { title, above } = parts(node.name, node.type);
     const isJob = node.type === "job";
-    const border = mark ? MARKS[mark][1] : isRoot ? "accent" : "line";
+    const border = trouble ? TROUBLES[trouble] : mark ? MARKS[mark][1] : isRoot ? "accent" : "line";
     const end = width - 14;
     const pieces = [
-      `<rect width="${width}" height="${height}" rx="${isJob ? 22 : 10}" fill="${colours.card}" stroke="${colours[border]}"${mark === "removed" ? ' stroke-dasharray="5 4"' : ""}/>`,
+      `<rect width="${width}" height="${height}" rx="${isJob ? 22 : 10}" fill="${colours.card}" stroke="${colours[border]}"${trouble ? ' stroke-width="2"' : ""}${mark === "removed" ? ' stroke-dasharray="5 4"' : ""}/>`,
       isJob ? "" : `<rect x="-1" y="8" width="3" height="${height - 16}" fill="${colours[node.kind === "model" || node.kind === "artifact" ? "accent" : "line-strong"]}"/>`,
-      `<path transform="translate(12 10) scale(0.7)" d="${icons[node.kind] ?? ""}" fill="none" stroke="${colours[isJob ? "accent" : "muted"]}" stroke-width="2" stroke-linecap="round" stroke-linejoin="round"/>`,
+      `<g transform="translate(12 10) scale(0.7)" ${icon.isFilled ? `fill="${icon.colour}"` : `fill="none" stroke="${icon.colour}" stroke-width="2" stroke-linecap="round" stroke-linejoin="round"`}>${icon.markup}</g>`,
       this.text(38, 24, title, { isBold: true, room: end - 38 - (mark ? 62 : 0) }),
       mark ? this.text(end, 24, MARKS[mark][0], { size: 11, isBold: true, isEnd: true, colour: MARKS[mark][1] }) : "",
       this.text(14, 43, `${node.kind} · ${above || node.namespace}`, { size: 12, colour: "muted", room: end - 14 }),
@@ -130,6 +134,12 @@ class Drawing {
       });
     }
     return `<g transform="translate(${x} ${y})"${isDim ? ' opacity="0.35"' : ""}>${pieces.join("")}</g>`;
+  }
+
+  /** A pipeline around its tasks. */
+  frame({ x, y, width, height, frame }: FrameBox): string {
+    const { colours } = this.pens;
+    return `<g transform="translate(${x} ${y})"><rect width="${width}" height="${height}" rx="16" fill="${colours.hover}" stroke="${colours["line-strong"]}"/>${this.text(16, 24, frame.name, { isBold: true, room: width - 32 })}</g>`;
   }
 
   /** What stands in a node's last line: the newest run of a job, rows and tags of a dataset, and when. */
@@ -152,14 +162,16 @@ class Drawing {
   }
 
   line(line: PictureLine, boxes: Boxes): string {
-    const from = gripOf(boxes.get(line.source), line.sourceHandle, "right");
-    const to = gripOf(boxes.get(line.target), line.targetHandle, "left");
+    const from = gripOf(boxes.get(line.source), line.sourceHandle, line.data?.isDown ? "bottom" : "right");
+    const to = gripOf(boxes.get(line.target), line.targetHandle, line.data?.isDown ? "top" : "left");
     if (!from || !to) return "";
     const looks = new Set((line.className ?? "").split(" "));
     const { colours } = this.pens;
     const colour = looks.has("lit") ? "accent" : looks.has("added") ? "good" : looks.has("removed") ? "bad" : "line-strong";
     const dashes = looks.has("control") ? "3 5" : looks.has("indirect") ? "2 4" : looks.has("removed") ? "6 5" : "";
-    return `<path d="${linePath(from, line.data?.corners ?? [], to)}" fill="none" stroke="${colours[colour]}" stroke-width="${looks.has("lit") ? 2 : 1.5}"${dashes && ` stroke-dasharray="${dashes}"`}${looks.has("dim") ? ' opacity="0.3"' : ""}/>`;
+    const corners = line.data?.corners ?? [];
+    const path = line.data?.isBeside ? besidePath(from, corners, to) : linePath(from, corners, to, line.data?.isDown);
+    return `<path d="${path}" fill="none" stroke="${colours[colour]}" stroke-width="${looks.has("lit") ? 2 : 1.5}"${dashes && ` stroke-dasharray="${dashes}"`}${looks.has("dim") ? ' opacity="0.3"' : ""}/>`;
   }
 
   /** What a line says, beside its end and above all else. */
@@ -174,9 +186,9 @@ class Drawing {
 }
 
 /** Where a line ends; null at a column that is not shown. */
-function gripOf(box: (Box & { rows: Rows }) | undefined, handle: string | null | undefined, side: "left" | "right"): Place | null {
+function gripOf(box: (Box & { rows: Rows }) | undefined, handle: string | null | undefined, side: "left" | "right" | "top" | "bottom"): Place | null {
   if (!box) return null;
-  const { x, y } = GRIPS[side];
+  const { x, y } = side === "bottom" ? { ...GRIPS.top, y: box.height } : GRIPS[side];
   const field = handle?.includes(":") ? handle.slice(handle.indexOf(":") + 1) : null;
   if (field === null) return { x: box.x + x, y: box.y + y };
   const place = box.rows.findIndex((row) => row.name === field);

@@ -1,25 +1,10 @@
 import { expect, test } from "vitest";
 import { answer, column, id } from "../test/graphs";
 import { merge } from "./merge";
-import { cornersOf, linePath, throughJobs } from "./route";
+import { besidePath, linePath, throughJobs } from "./route";
 import type { LineageEdge } from "./types";
 
 const at = (x: number, y = 0) => ({ x, y });
-
-test("lines that lead back or over several layers have elk's corners between their ends, and those with a clear way none", () => {
-  const { edges } = merge([answer("m", "m>j1", "j1>m", "m>j2", "m>j3", "m>j4")]);
-  const bends = [at(5, 50), at(0, 50)];
-  const section = (from: number, to: number, bendPoints = [at(9, 30), ...bends]) => [{ id: "s", startPoint: at(from), endPoint: at(to), bendPoints }];
-  const laid = { id: "graph", edges: [
-    { id: "0", sources: [], targets: [], sections: section(0, 5) },
-    { id: "1", sources: [], targets: [], sections: section(5, 0) },
-    { id: "2", sources: [], targets: [] },
-    { id: "3", sources: [], targets: [], sections: section(0, 5, []) },
-    { id: "4", sources: [], targets: [], sections: [{ id: "s", startPoint: at(5), endPoint: at(0) }] },
-  ] }; // prettier-ignore
-  expect([...cornersOf(laid, edges)]).toEqual([[edges[0], bends], [edges[1], bends], [edges[4], []]]);
-  expect(cornersOf({ id: "graph" }, edges).size).toBe(0);
-});
 
 test("a line that leads on is level at its ends and at its corners", () => {
   expect(linePath(at(0, 10), [], at(100, 50))).toBe("M0 10C50 10 50 50 100 50");
@@ -31,6 +16,30 @@ test("a line that leads back is square to its ends and round at its corners", ()
   const path = linePath(at(300, 50), corners, at(100, 100));
   expect(path).toBe("M300 50L312 50Q324 50 324 64L324 186Q324 200 312 200L312 200Q300 200 286 200L114 200Q100 200 88 200L88 200Q76 200 76 186L76 114Q76 100 88 100L100 100");
   expect(linePath(at(300, 50), [], at(100, 50)), "corners in one place").not.toContain("NaN");
+});
+
+test("a line around rows of nodes is square and round at its corners, whichever way it goes", () => {
+  const corners = [at(310, 50), at(310, 120), at(-10, 120), at(-10, 200)];
+  const path = "M300 50L305 50Q310 50 310 64L310 106Q310 120 296 120L4 120Q-10 120 -10 134L-10 186Q-10 200 -5 200L0 200";
+  expect(linePath(at(300, 50), corners, at(0, 200))).toBe(path);
+  const turned = (points: { x: number; y: number }[]) => points.map(({ x, y }) => at(y, x));
+  const [from, to] = turned([at(300, 50), at(0, 200)]) as [ReturnType<typeof at>, ReturnType<typeof at>];
+  expect(linePath(from, turned(corners), to, true)).toBe("M50 300L50 305Q50 310 64 310L106 310Q120 310 120 296L120 4Q120 -10 134 -10L186 -10Q200 -10 200 -5L200 0");
+  expect(linePath(at(0, 10), [], at(40, 100), true)).toBe("M0 10C0 55 40 55 40 100");
+});
+
+test("lines between columns go below their node, behind the job and above the other from top to bottom", () => {
+  const graph = merge([answer("a", "a>j1", "j1>b")]);
+  const places = new Map([["a", 0], ["j1", 300], ["b", 500]].map(([name, y]) => [id(name as string), at(0, y as number)]));
+  const lines = [column("a.x", "b.x"), column("a.y", "b.y"), column("a.y", "gone.y")];
+  const found = throughJobs(lines, graph.edges, new Map(), places, () => 200);
+  expect([...found.values()]).toEqual([
+    [at(280, 210), at(126, 210), at(126, 300), at(126, 378), at(126, 492), at(0, 492)],
+    [at(280, 212), at(130, 212), at(130, 300), at(130, 378), at(130, 490), at(0, 490)],
+  ]);
+  expect(besidePath(at(280, 100), [at(280, 210), at(0, 210)], at(0, 300))).toMatch(/^M280 100L.*L0 300$/);
+  places.delete(id("b"));
+  expect(throughJobs(lines.slice(0, 1), graph.edges, new Map(), places, () => 200).size).toBe(1);
 });
 
 const PLACES = new Map([["a", 0], ["j1", 400], ["b", 800]].map(([name, x]) => [id(name as string), at(x as number)]));

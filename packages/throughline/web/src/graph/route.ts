@@ -1,35 +1,23 @@
-import type { ElkNode } from "elkjs/lib/elk-api";
 import { GRIPS, sizeOf, type Place } from "./layout";
 import type { ColumnEdge, LineageEdge, NodeId } from "./types";
 import { neighboursOf } from "./visible";
 
 /** How far from a corner a line begins to turn. */
 const TURN = 14;
+/** Nodes that the browser measured are not at whole pixels. */
+const LEVEL = 2;
 /** How far beside its ends a line that leads back goes up or down. */
 const ASIDE = 24;
 
 /** Where lines go between their ends so that no node lies over them; those that have a clear way are left out. */
 export type Corners = ReadonlyMap<LineageEdge, readonly Place[]>;
 
-/** The corners of lines that lead back or lead on over several layers, as elk has found them. */
-export function cornersOf(laid: ElkNode, edges: readonly LineageEdge[]): Map<LineageEdge, Place[]> {
-  const found = new Map<LineageEdge, Place[]>();
-  for (const { id, sections } of laid.edges ?? []) {
-    const [edge, section] = [edges[Number(id)], sections?.[0]];
-    if (!edge || !section) continue;
-    const isBack = section.endPoint.x <= section.startPoint.x;
-    const [left, right] = [section.startPoint.x, section.endPoint.x].sort((a, b) => a - b) as [number, number];
-    const corners = (section.bendPoints ?? []).filter(({ x }) => x >= left && x <= right);
-    if (isBack || corners.length > 0) found.set(edge, corners);
-  }
-  return found;
-}
-
 /**
  * Where lines between columns go: by the way of the line into the job that makes one of the other, behind
- * that job, each at a height of its own, and by the way of the line out of it.
+ * that job, each at a height of its own, and by the way of the line out of it. With `heightOf` the graph
+ * goes from top to bottom.
  */
-export function throughJobs(lines: readonly ColumnEdge[], edges: readonly LineageEdge[], corners: Corners, places: ReadonlyMap<NodeId, Place>): Map<ColumnEdge, Place[]> {
+export function throughJobs(lines: readonly ColumnEdge[], edges: readonly LineageEdge[], corners: Corners, places: ReadonlyMap<NodeId, Place>, heightOf: ((id: string) => number) | null = null): Map<ColumnEdge, Place[]> {
   if (lines.length === 0) return new Map();
   const data = edges.filter((edge) => edge.kind === "data");
   const near = neighboursOf(data);
@@ -45,8 +33,13 @@ export function throughJobs(lines: readonly ColumnEdge[], edges: readonly Lineag
     const at = places.get(job);
     if (!at) continue;
     through.forEach((line, place) => {
-      const y = at.y + (sizeOf(null).height * (place + 1)) / (through.length + 1);
       const wayOf = (from: string, to: string) => corner.get(`${from} ${to}`) as readonly Place[];
+      const [start, end] = [places.get(line.from.id as NodeId), places.get(line.to.id as NodeId)];
+      if (heightOf && start && end) {
+        found.set(line, downward({ start, job: at, end }, heightOf(line.from.id), [wayOf(line.from.id, job), wayOf(job, line.to.id)], place));
+        return;
+      }
+      const y = at.y + (sizeOf(null).height * (place + 1)) / (through.length + 1);
       const behind = leadsOn(line, places) ? [{ x: at.x, y }, { x: at.x + GRIPS.right.x, y }] : [];
       found.set(line, [...wayOf(line.from.id, job), ...behind, ...wayOf(job, line.to.id)]);
     });
@@ -54,39 +47,78 @@ export function throughJobs(lines: readonly ColumnEdge[], edges: readonly Lineag
   return found;
 }
 
+interface Ends {
+  start: Place;
+  job: Place;
+  end: Place;
+}
+
+/** The way of a line between columns from top to bottom: below its node, behind the job, and above the other node. */
+function downward({ start, job, end }: Ends, height: number, [into, out]: [readonly Place[], readonly Place[]], place: number): Place[] {
+  const middle = ({ x }: Place) => x + GRIPS.top.x + (place % 8) * 4 - TURN;
+  const [below, above] = [start.y + height + 10 + (place % 4) * 2, end.y - 8 - (place % 4) * 2];
+  return [
+    { x: start.x + GRIPS.right.x, y: below },
+    { x: middle(start), y: below },
+    ...into,
+    { x: middle(job), y: job.y },
+    { x: middle(job), y: job.y + sizeOf(null).height },
+    ...out,
+    { x: middle(end), y: above },
+    { x: end.x, y: above },
+  ];
+}
+
+/** The SVG path of a line that leaves its node at the right and enters the other from the left, wherever that is. */
+export function besidePath(from: Place, corners: readonly Place[], to: Place): string {
+  return backPath(from, corners, to, (command, ...points) => command + points.map(({ x, y }) => `${x} ${y}`).join(" "));
+}
+
 function leadsOn({ from, to }: ColumnEdge, places: ReadonlyMap<NodeId, Place>): boolean {
   const [start, end] = [places.get(from.id as NodeId), places.get(to.id as NodeId)];
   return start !== undefined && end !== undefined && start.x < end.x;
 }
 
-/** The SVG path of a line by its corners. */
-export function linePath(from: Place, corners: readonly Place[], to: Place): string {
-  if (to.x < from.x) return backPath(from, corners, to);
-  const points = [from, ...corners, to];
+/** The SVG path of a line by its corners; `isDown`: from the bottom of one node to the top of another. */
+export function linePath(from: Place, corners: readonly Place[], to: Place, isDown = false): string {
+  const turn = ({ x, y }: Place): Place => (isDown ? { x: y, y: x } : { x, y });
+  const write: Write = (command, ...points) => command + points.map(turn).map(({ x, y }) => `${x} ${y}`).join(" ");
+  const points = [from, ...corners, to].map(turn);
+  const [start, end] = [turn(from), turn(to)];
+  if (isSquare(points)) return routed(points, write);
+  if (end.x < start.x) return backPath(start, corners.map(turn), end, write);
   const curves = points.slice(1).map((point, at) => {
     const before = points[at] as Place;
     const middle = (before.x + point.x) / 2;
-    return `C${middle} ${before.y} ${middle} ${point.y} ${point.x} ${point.y}`;
+    return write("C", { x: middle, y: before.y }, { x: middle, y: point.y }, point);
   });
-  return `M${from.x} ${from.y}${curves.join("")}`;
+  return `${write("M", start)}${curves.join("")}`;
+}
+
+type Write = (command: string, ...points: Place[]) => string;
+
+/** Whether a line goes around rows of nodes: level at first, and straight across between two of its corners. */
+function isSquare([from, ...rest]: readonly Place[]): boolean {
+  const corners = rest.slice(0, -1);
+  return from !== undefined && Math.abs((corners[0] ?? from).y - from.y) < LEVEL && corners.some((corner, at) => corners[at + 1]?.x === corner.x);
 }
 
 /** Out of its node, by its corners, and into the other from the left: a line from right to left would lie under these. */
-function backPath(from: Place, corners: readonly Place[], to: Place): string {
+function backPath(from: Place, corners: readonly Place[], to: Place, write: Write): string {
   const [out, into] = [from.x + ASIDE, to.x - ASIDE];
   const [first, last] = [corners[0] ?? from, corners.at(-1) ?? from];
-  return routed([from, { x: out, y: from.y }, { x: out, y: first.y }, ...corners, { x: into, y: last.y }, { x: into, y: to.y }, to]);
+  return routed([from, { x: out, y: from.y }, { x: out, y: first.y }, ...corners, { x: into, y: last.y }, { x: into, y: to.y }, to], write);
 }
 
 /** A path through points, round at its corners. */
-function routed(points: readonly Place[]): string {
+function routed(points: readonly Place[], write: Write): string {
   return points
     .map((point, at) => {
       const [before, after] = [points[at - 1], points[at + 1]];
-      if (!before) return `M${point.x} ${point.y}`;
-      if (!after) return `L${point.x} ${point.y}`;
+      if (!before) return write("M", point);
+      if (!after) return write("L", point);
       const [start, end] = [toward(point, before), toward(point, after)];
-      return `L${start.x} ${start.y}Q${point.x} ${point.y} ${end.x} ${end.y}`;
+      return write("L", start) + write("Q", point, end);
     })
     .join("");
 }

@@ -30,6 +30,8 @@ interface Base {
   id: NodeId;
   namespace: string;
   name: string;
+  /** The reported integration of a job, or the storage layer of a dataset. */
+  platform: string | null;
   owners: string[];
   tags: string[];
   up: number;
@@ -39,8 +41,20 @@ interface Base {
 export interface JobNode extends Base {
   type: "job";
   kind: Level;
-  integration: string | null;
   run: RunLine | null;
+  /** The pipeline that it is part of. */
+  pipeline: NodeId | null;
+  /** What it stands for, where several nodes are drawn as one. */
+  group?: Group;
+}
+
+/** Several nodes that are drawn as one. */
+export interface Group {
+  kind: "pipeline" | "chain";
+  jobs: number;
+  datasets: number;
+  failedChecks: number;
+  members: NodeId[];
 }
 
 export interface DatasetNode extends Base {

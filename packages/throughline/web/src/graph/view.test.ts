@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { id } from "../test/graphs";
-import { addressOf, DEEPEST, fold, formatView, grip, grow, held, keeping, NEW_VIEW, parseView, picked, seek, type View } from "./view";
+import { addressOf, AUTO, DEEPEST, fold, formatView, grip, grow, held, keeping, NEW_VIEW, parseView, picked, seek, toggled, withDepths, type View } from "./view";
 
 const FULL: View = {
   node: "dataset:s3://lake:a b&c",
@@ -11,6 +11,10 @@ const FULL: View = {
   folded: [grip("down", "job:n:z")],
   datasetsOnly: true,
   control: false,
+  direction: "down",
+  collapsed: ["job:n:x"],
+  chains: true,
+  expanded: ["chain:a"],
   lit: id("j1"),
   open: "run:1",
   tab: "schema",
@@ -82,4 +86,22 @@ test("a moment that is picked is looked at, a second one is compared with it, wh
   expect(picked({ ...NEW_VIEW, at: late }, early, true)).toEqual({ from: early, at: late });
   expect(picked({ ...NEW_VIEW, at: early }, null, true)).toEqual({ from: early, at: null });
   expect(picked({ ...NEW_VIEW, at: early }, early, true), "the same is no difference").toEqual({ at: early, from: null });
+});
+
+test("a graph is shown as a whole unless it is large, or steps are asked for", () => {
+  const steps = (view: Partial<View>, reach: { up: number; down: number } | null) => {
+    const { up, down } = withDepths({ ...NEW_VIEW, ...view }, reach);
+    return [up, down];
+  };
+  expect(steps({}, { up: 16, down: 0 })).toEqual([DEEPEST, DEEPEST]);
+  expect(steps({ up: 1 }, { up: 16, down: 0 })).toEqual([1, DEEPEST]);
+  expect(steps({}, { up: 40, down: 20 })).toEqual([2, 2]);
+  expect(steps({ down: 3 }, null)).toEqual([1, 3]);
+  expect(parseView("?up=-1&down=x")).toMatchObject({ up: 0, down: AUTO });
+});
+
+test("pipelines and chains are drawn as one node and again as several", () => {
+  const once = { ...NEW_VIEW, ...toggled(NEW_VIEW, "job:n:x"), ...toggled(NEW_VIEW, "chain:a") };
+  expect(once).toMatchObject({ collapsed: ["job:n:x"], expanded: ["chain:a"] });
+  expect({ ...once, ...toggled(once, "job:n:x"), ...toggled(once, "chain:a") }).toEqual(NEW_VIEW);
 });

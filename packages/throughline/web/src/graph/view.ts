@@ -1,4 +1,5 @@
 import type { Seek } from "./columns";
+import type { Direction } from "./arrange";
 import type { Moment } from "./moments";
 import { RANGES, type Range } from "./timeline";
 import type { Level, NodeId, Side } from "./types";
@@ -6,6 +7,7 @@ import type { Level, NodeId, Side } from "./types";
 /** Everything that the graph shows and how: it is the address, so that going back undoes. */
 export interface View {
   node: string;
+  /** Steps on each side; AUTO: as many as suit the graph. */
   up: number;
   down: number;
   level: Level;
@@ -15,6 +17,13 @@ export interface View {
   folded: Grip[];
   datasetsOnly: boolean;
   control: boolean;
+  /** Null: the direction that suits the window. */
+  direction: Direction | null;
+  /** Pipelines that are drawn as one node. */
+  collapsed: string[];
+  /** Whether nodes in a row are drawn as one, and the rows that are not. */
+  chains: boolean;
+  expanded: string[];
   /** The node whose path is lit. */
   lit: NodeId | null;
   /** What the details show: a node's id, or `run:` and a run's. */
@@ -37,15 +46,21 @@ export interface View {
 /** A node and a side of it, as `up:ID` or `down:ID`. */
 export type Grip = `${Side}:${string}`;
 
+export const AUTO = -1;
+
 export const NEW_VIEW: View = {
   node: "",
-  up: 1,
-  down: 1,
+  up: AUTO,
+  down: AUTO,
   level: "task",
   grown: [],
   folded: [],
   datasetsOnly: false,
   control: true,
+  direction: null,
+  collapsed: [],
+  chains: false,
+  expanded: [],
   lit: null,
   open: null,
   tab: null,
@@ -59,6 +74,7 @@ export const NEW_VIEW: View = {
   beside: null,
 };
 
+const DIRECTIONS: readonly Direction[] = ["right", "down"];
 const LEVELS: readonly string[] = ["pipeline", "task", "query"];
 /** As many steps as the API walks. */
 export const DEEPEST = 100;
@@ -76,6 +92,10 @@ export function parseView(search: string): View {
     folded: told.getAll("folded").filter(isGrip),
     datasetsOnly: told.get("only") === "datasets",
     control: told.get("control") !== "no",
+    direction: DIRECTIONS.find((each) => each === told.get("direction")) ?? null,
+    collapsed: told.getAll("collapsed"),
+    chains: told.get("chains") === "collapsed",
+    expanded: told.getAll("expanded"),
     lit: told.get("lit") as NodeId | null,
     open: told.get("open"),
     tab: told.get("tab"),
@@ -104,6 +124,10 @@ export function formatView(view: View): string {
   for (const each of view.folded) put("folded", each);
   put("only", view.datasetsOnly ? "datasets" : null);
   put("control", view.control ? null : "no");
+  put("direction", view.direction);
+  for (const id of view.collapsed) put("collapsed", id);
+  put("chains", view.chains ? "collapsed" : null);
+  for (const id of view.expanded) put("expanded", id);
   put("lit", view.lit);
   put("open", view.open);
   put("tab", view.tab);
@@ -144,12 +168,29 @@ export function seek(view: View, sought: Seek): Seek[] {
 export function keeping(before: View, view: View): View {
   const isSame = (was: readonly unknown[], now: readonly unknown[]) => JSON.stringify(was) === JSON.stringify(now);
   const kept = <T>(was: T[], now: T[]) => (isSame(was, now) ? was : now);
-  return { ...view, grown: kept(before.grown, view.grown), folded: kept(before.folded, view.folded), columns: kept(before.columns, view.columns), seeks: kept(before.seeks, view.seeks) };
+  return { ...view, grown: kept(before.grown, view.grown), folded: kept(before.folded, view.folded), collapsed: kept(before.collapsed, view.collapsed), expanded: kept(before.expanded, view.expanded), columns: kept(before.columns, view.columns), seeks: kept(before.seeks, view.seeks) };
 }
 
 function depth(text: string | null): number {
-  const number = text === null ? 1 : Number(text);
-  return Number.isInteger(number) ? Math.min(Math.max(number, 0), DEEPEST) : 1;
+  const number = text === null ? AUTO : Number(text);
+  return Number.isInteger(number) ? Math.min(Math.max(number, text === null ? AUTO : 0), DEEPEST) : AUTO;
+}
+
+/** A graph of no more nodes than this is shown as a whole; of a larger one the nearest are. */
+const MOST_AUTO = 60;
+const NEAREST = 2;
+
+/** The view with its steps as numbers, once it is known how many nodes there are on each side; null: that is an error. */
+export function withDepths(view: View, reach: Record<Side, number> | null): View {
+  const isAll = reach !== null && reach.up + reach.down < MOST_AUTO;
+  const steps = reach === null ? 1 : isAll ? DEEPEST : NEAREST;
+  return { ...view, up: view.up === AUTO ? steps : view.up, down: view.down === AUTO ? steps : view.down };
+}
+
+/** The pipeline as one node, or open again; a chain open, or as one node again. */
+export function toggled(view: View, id: string): Partial<View> {
+  const key = id.startsWith("chain:") ? "expanded" : "collapsed";
+  return { [key]: view[key].includes(id) ? view[key].filter((other) => other !== id) : [...view[key], id] };
 }
 
 export function isGrip(text: string): text is Grip {

@@ -1,14 +1,14 @@
 import { describe, expect, test } from "vitest";
-import { answer, id, told } from "../test/graphs";
+import { answer, id, told, NEAR } from "../test/graphs";
 import { merge } from "./merge";
 import type { Graph, GraphAnswer, Side } from "./types";
-import { fold, grip, grow, NEW_VIEW, type View } from "./view";
-import { visible } from "./visible";
+import { fold, grip, grow, type View } from "./view";
+import { farthest, visible } from "./visible";
 
 const CHAIN = merge([answer("m", "a>j1", "j1>m", "m>j2", "j2>b", "b>j3", "j3>c")]);
 
 function seen(graph: Graph, view: Partial<View> = {}): string {
-  return visible(graph, { ...NEW_VIEW, ...view }).nodes.map((node) => node.name).sort().join(" ");
+  return visible(graph, { ...NEAR, ...view }).nodes.map((node) => node.name).sort().join(" ");
 }
 
 describe("what is visible", () => {
@@ -34,7 +34,7 @@ describe("what is visible", () => {
   });
 
   test("tells of each node how many neighbours are hidden", () => {
-    const { hidden } = visible(CHAIN, NEW_VIEW);
+    const { hidden } = visible(CHAIN, NEAR);
     expect(hidden.get(id("j1"))).toEqual({ up: 1, down: 0 });
     expect(hidden.get(id("j2"))).toEqual({ up: 0, down: 1 });
   });
@@ -45,14 +45,14 @@ describe("what is visible", () => {
       const [before, after] = [visible(graph, view), visible(graph, grow(view, side, id(name)))];
       return [before.more.get(id(name))?.[side], after.nodes.length - before.nodes.length];
     };
-    expect(opened(NEW_VIEW, "down", "j2")).toEqual([2, 2]);
-    expect(opened({ ...NEW_VIEW, down: 9 }, "down", "j2"), "all is shown").toEqual([0, 0]);
-    const deep = { ...NEW_VIEW, down: 9 };
+    expect(opened(NEAR, "down", "j2")).toEqual([2, 2]);
+    expect(opened({ ...NEAR, down: 9 }, "down", "j2"), "all is shown").toEqual([0, 0]);
+    const deep = { ...NEAR, down: 9 };
     expect(opened(fold(deep, "down", id("j2")), "down", "j2"), "all that was folded comes back").toEqual([4, 4]);
-    const grown = grow(grow(NEW_VIEW, "down", id("j2")), "down", id("b"));
+    const grown = grow(grow(NEAR, "down", id("j2")), "down", id("b"));
     expect(opened(fold(grown, "down", id("j2")), "down", "j2"), "also what was opened there").toEqual([3, 3]);
-    expect(visible(graph, fold(NEW_VIEW, "up", id("j1"))).more.get(id("j1"))?.up, "three are in no answer yet").toBe(4);
-    expect(visible(graph, { ...NEW_VIEW, folded: [grip("up", id("gone")), grip("up", id("d"))] }).nodes).toHaveLength(3);
+    expect(visible(graph, fold(NEAR, "up", id("j1"))).more.get(id("j1"))?.up, "three are in no answer yet").toBe(4);
+    expect(visible(graph, { ...NEAR, folded: [grip("up", id("gone")), grip("up", id("d"))] }).nodes).toHaveLength(3);
   });
 
   test("leaves out nodes of which nothing is known yet", () => {
@@ -70,16 +70,16 @@ describe("control edges", () => {
   const graph = merge([answer("j1", "a>j1", "j1>b", "b>j2", "j0~j1", "j1~j2", "j2~j7")]);
 
   test("bring the jobs beside a root, and none further", () => {
-    const shown = visible(graph, { ...NEW_VIEW, down: 2 });
+    const shown = visible(graph, { ...NEAR, down: 2 });
     expect(shown.nodes.map((node) => node.name).sort()).toEqual(["a", "b", "j0", "j1", "j2"]);
     expect(shown.edges.filter((edge) => edge.kind === "control").map((edge) => edge.to)).toEqual([id("j1"), id("j2")]);
     expect(shown.left.control).toBe(0);
   });
 
   test("are counted when they are hidden", () => {
-    const shown = visible(graph, { ...NEW_VIEW, down: 2, control: false });
+    const shown = visible(graph, { ...NEAR, down: 2, control: false });
     expect(shown.edges.every((edge) => edge.kind === "data")).toBe(true);
-    const all = visible(graph, { ...NEW_VIEW, down: 2 });
+    const all = visible(graph, { ...NEAR, down: 2 });
     expect(shown.left.control).toBe(all.edges.length - shown.edges.length);
     expect(shown.left.control).toBe(2);
   });
@@ -110,4 +110,9 @@ describe("merge", () => {
   test("of nothing is empty", () => {
     expect(merge([])).toMatchObject({ roots: [], reach: { up: 0, down: 0 }, left: { jobs: 0 }, edges: [] });
   });
+});
+
+test("the farthest node of a side is so many steps away, also where data goes in a circle", () => {
+  expect([farthest(CHAIN, "up"), farthest(CHAIN, "down")]).toEqual([2, 4]);
+  expect(farthest(merge([answer("m", "m>j1", "j1>m", "j2~j1")]), "down")).toBe(1);
 });

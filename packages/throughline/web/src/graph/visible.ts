@@ -51,6 +51,18 @@ export function visible(graph: Graph, view: Extent): Shown {
   return { nodes, edges: [...edges, ...drawn], hidden, more, left: { control: left } };
 }
 
+/** How many steps away the farthest node is on a side. */
+export function farthest({ roots, edges }: Pick<Graph, "roots" | "edges">, side: Side): number {
+  const near = neighboursOf(edges.filter((edge) => edge.kind === "data"))[side];
+  const seen = new Set(roots);
+  let [newest, steps] = [[...roots], 0];
+  for (;;) {
+    newest = newest.flatMap((id) => near.get(id) ?? []).filter((id) => !seen.has(id) && seen.add(id));
+    if (newest.length === 0) return steps;
+    steps++;
+  }
+}
+
 function edgeWithin({ from, to }: LineageEdge, ids: ReadonlySet<NodeId>): boolean {
   return ids.has(from) && ids.has(to);
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { piecesOf } from "./code";
-import { ago, called, cardCommand, distinctNames, duration, ending, moment, parts, plural, quoted, short, uuid, within } from "./words";
+import { ago, called, cardCommand, distinctNames, duration, errorLines, ending, moment, parts, plural, quoted, short, uuid, within } from "./words";
 
 test.each([
   [0, "0 ms"],
@@ -93,4 +93,11 @@ test("names that end alike are told apart by as little as it takes", () => {
 test("random bytes are a UUID that says how it was made", () => {
   expect(uuid(new Uint8Array(16).fill(255))).toBe("ffffffff-ffff-4fff-8fff-ffffffffffff");
   expect(uuid(new Uint8Array(16))).toBe("00000000-0000-4000-8000-000000000000");
+});
+
+test("of an error the line that says what happened comes first", () => {
+  expect(errorLines("HTTPError: 503")).toEqual({ first: "HTTPError: 503", rest: null });
+  expect(errorLines("Boom\n  at x").first).toBe("Boom");
+  expect(errorLines("Traceback (most recent call last):\n  File\nValueError: no rows\n").first).toBe("ValueError: no rows");
+  expect(errorLines("")).toEqual({ first: "", rest: null });
 });

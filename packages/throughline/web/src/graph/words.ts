@@ -55,6 +55,14 @@ export function parts(name: string, type: "job" | "dataset"): { title: string; a
   return { title: bare.slice(at + 1), above: bare.slice(0, Math.max(at, 0)) };
 }
 
+/** The first line of an error that says something, and all of it if there is more. */
+export function errorLines(error: string): { first: string; rest: string | null } {
+  const lines = error.split("\n").filter((line) => line.trim() !== "");
+  // A Python traceback says at its end what happened.
+  const first = (lines[0]?.startsWith("Traceback") ? lines.at(-1) : lines[0])?.trim() ?? "";
+  return { first, rest: lines.length > 1 ? error : null };
+}
+
 export function plural(count: number, one: string, many = `${one}s`): string {
   return `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
 }

@@ -1,12 +1,11 @@
 import { expect, test } from "vitest";
-import { answer, column, id } from "../test/graphs";
+import { answer, column, id, NEAR } from "../test/graphs";
 import { merge } from "./merge";
-import { NEW_VIEW } from "./view";
 import { visible } from "./visible";
 import { fileName, jsonOf, mermaidOf } from "./written";
 
 const GRAPH = merge([{ ...answer("j1", "a>j1", "j1>b", "j1~j2", "b>j3", "j3>c"), columns: [column("a.x", "b.x"), column("b.x", "c.x")] }]);
-const SHOWN = visible(GRAPH, NEW_VIEW);
+const SHOWN = visible(GRAPH, NEAR);
 
 test("Mermaid has what is shown: datasets as cylinders, control dotted", () => {
   const text = mermaidOf({ ...SHOWN, nodes: SHOWN.nodes.map((node) => (node.id === id("a") ? { ...node, name: 'a<"&' } : node)) });
@@ -18,7 +17,7 @@ test("Mermaid has what is shown: datasets as cylinders, control dotted", () => {
 });
 
 test("JSON has what is shown, and the columns among it", () => {
-  const told = JSON.parse(jsonOf(SHOWN, GRAPH, { ...NEW_VIEW, node: "j1", at: "2026-01-01T00:00:00Z" })) as { asOf: string; nodes: unknown[]; columns: { to: { id: string } }[] };
+  const told = JSON.parse(jsonOf(SHOWN, GRAPH, { ...NEAR, node: "j1", at: "2026-01-01T00:00:00Z" })) as { asOf: string; nodes: unknown[]; columns: { to: { id: string } }[] };
   expect(told.asOf).toBe("2026-01-01T00:00:00Z");
   expect(told.nodes).toHaveLength(4);
   expect(told.columns.map((each) => each.to.id)).toEqual([id("b")]);

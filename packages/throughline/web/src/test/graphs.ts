@@ -1,5 +1,9 @@
 /** Small graphs for tests: `a>j` is a dataset that a job reads, `j>b` one that it writes. */
 import type { ColumnEdge, GraphAnswer, NodeId, Told } from "../graph/types";
+import { NEW_VIEW, type View } from "../graph/view";
+
+/** One step on each side. */
+export const NEAR: View = { ...NEW_VIEW, up: 1, down: 1 };
 
 const isJob = (name: string) => name.startsWith("j");
 export const id = (name: string) => `${isJob(name) ? "job" : "dataset"}:n:${name}` as NodeId;
@@ -27,8 +31,8 @@ export function answer(root: string, ...edges: string[]): GraphAnswer {
 export function told(name: string, up = 0, down = 0): Told {
   return {
     id: id(name), type: isJob(name) ? "job" : "dataset", namespace: "n", name, kind: isJob(name) ? "task" : "table",
-    owners: [], tags: [], integration: null, run: null, aliases: [], version: null, writtenAt: null, rows: null,
-    failedChecks: null, up, down, isControlOnly: false, fields: [],
+    owners: [], tags: [], integration: null, platform: null, run: null, aliases: [], version: null, writtenAt: null, rows: null,
+    failedChecks: null, up, down, isControlOnly: false, pipeline: null, fields: [],
   }; // prettier-ignore
 }
 

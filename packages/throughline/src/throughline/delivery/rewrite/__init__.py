@@ -1,10 +1,10 @@
 """Rewrite events for one kind of backend with minimal loss: pure functions."""
 
-from throughline.delivery.rewrite.datahub_facts import DATAHUB
+from throughline.delivery.rewrite.datahub import DATAHUB
 from throughline.delivery.rewrite.datazone import DATAZONE
 from throughline.delivery.rewrite.marquez import MARQUEZ
 from throughline.delivery.rewrite.openmetadata import OPENMETADATA
-from throughline.delivery.rewrite.rewriting import Rewrite, Rewriting
+from throughline.delivery.rewrite.rewriting import Rewriting
 
 REWRITINGS = {
     "datahub": DATAHUB,
@@ -14,4 +14,4 @@ REWRITINGS = {
 }
 """Rewritings by the `type` of a backend."""
 
-__all__ = ["DATAHUB", "REWRITINGS", "Rewrite", "Rewriting"]
+__all__ = ["DATAHUB", "MARQUEZ", "OPENMETADATA", "REWRITINGS", "Rewriting"]

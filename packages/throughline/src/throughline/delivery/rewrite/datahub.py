@@ -12,19 +12,22 @@
 from __future__ import annotations
 
 import re
+from importlib.util import find_spec
 from typing import Any
 from urllib.parse import quote
 
-from throughline.delivery.context import RunContext, engine_of
-from throughline.delivery.datasets import Body
-from throughline.delivery.explicit import derivation_of
-from throughline.delivery.rewrite.rewriting import (
-    complete_event,
+from throughline.delivery.body import (
+    Body,
+    facet_of,
     is_run,
     symlinks_of,
+    with_facets,
     with_renamed_datasets,
     with_required_fields,
 )
+from throughline.delivery.context import RunContext, engine_of
+from throughline.delivery.rewrite.rewriting import Rewriting, column_lineage, complete_event
+from throughline.events import parse_derivation, source_datasets
 from throughline.events.column_lineage import objects
 from throughline.identity import DatasetName, Identity, glue_table
 
@@ -32,6 +35,30 @@ _RESERVED = re.compile(r"[\s,()␟]")
 _PARENT_PRODUCER = "https://github.com/OpenLineage/OpenLineage/tree/1.53.0/integration/common"
 UNKNOWN_ORCHESTRATOR = "openlineage"
 """The orchestrator of a job whose engine is not reported."""
+_STORES = {
+    "s3": "s3",
+    "s3a": "s3",
+    "s3n": "s3",
+    "gs": "gcs",
+    "gcs": "gcs",
+    "abfs": "abs",
+    "abfss": "abs",
+    "wasb": "abs",
+    "wasbs": "abs",
+    "dbfs": "dbfs",
+    "file": "file",
+}
+"""Schemes of object stores; the bucket or host is part of the name."""
+_PROPOSED = ("documentation", "ownership", "tags")
+"""The facets of jobs and datasets that proposals contain."""
+_CONTENT = {
+    "documentation": "description",
+    "jobDependencies": "upstream",
+    "ownership": "owners",
+    "tags": "tags",
+}
+"""The key of a facet without which it is empty."""
+_RENAMED = {"sqlserver": "mssql", "awsathena": "athena"}
 
 
 def rewrite(event: Body, context: RunContext) -> list[Body]:
@@ -52,37 +79,33 @@ def rewrite(event: Body, context: RunContext) -> list[Body]:
 def _rewrite_static(event: Body, context: RunContext) -> Body:
     body = with_required_fields(event, "JobEvent" if "job" in event else "DatasetEvent")
     if "dataset" in body:
-        sources, explicit = derivation_of(body["dataset"])
-        columns = explicit or body["dataset"].get("facets", {}).get("columnLineage")
-        own = context.outputs[0] if context.outputs else body["dataset"]
+        own, facet = body["dataset"], facet_of(body["dataset"], "lineage")
+        columns = column_lineage(facet) or facet_of(own, "columnLineage")
+        stated = parse_derivation(facet).datasets
+        names = sorted(stated | source_datasets(columns))
+        sources = [{"namespace": namespace, "name": name} for namespace, name in names]
+        own = context.outputs[0] if context.outputs else own
         lineage = {"columnLineage": columns} if columns else {}
-        sources += [
-            {"namespace": source["namespace"], "name": source["name"]}
-            for field in ((columns or {}).get("fields") or {}).values()
-            for source in field.get("inputFields") or ()
-        ]
         outputs = [{**own, "facets": own.get("facets", {}) | lineage}]
         return with_datahub_names({**body, "inputs": sources, "outputs": outputs})
-    sides = {
-        "inputs": list(context.inputs) or body.get("inputs") or [],
-        "outputs": list(context.outputs) or body.get("outputs") or [],
-    }
-    job = {**body["job"], "facets": context.job_facets | body["job"].get("facets", {})}
-    body = with_datahub_names({**body, **sides})
+    body["job"]["facets"] = context.job_facets | body["job"].get("facets", {})
     body["run"] = {"facets": dict(context.run_facets)}
-    body["job"] = _renamed_job(job)
+    body["inputs"] = list(context.inputs) or body.get("inputs") or []
+    body["outputs"] = list(context.outputs) or body.get("outputs") or []
+    body = with_datahub_names(body)
+    body["job"] = _renamed_job(body["job"])
     _set_orchestrator(body)
     return body
 
 
 def _renamed_job(job: Body) -> Body:
-    namespace, name = job_name(job["namespace"], job["name"])
+    namespace, name = escaped_name(job["namespace"], job["name"])
     return {**job, "namespace": namespace, "name": name}
 
 
 def with_datahub_names(body: Body) -> Body:
     """Return a body with valid datasets for DataHub."""
-    body = with_renamed_datasets(body, dataset_name)
+    body = with_renamed_datasets(body, escaped_name)
     return body | {side: list(map(_rewrite_dataset, body[side])) for side in ("inputs", "outputs")}
 
 
@@ -103,14 +126,24 @@ def _table(name: str) -> str:
     return name.removeprefix(prefix).replace("/", ".") if name.startswith(prefix) else name
 
 
-def job_name(namespace: str, name: str) -> tuple[str, str]:
-    """Return DataHub's name of a job."""
+def escaped_name(namespace: str, name: str) -> tuple[str, str]:
+    """Return the name of a job or dataset without characters that are invalid in a URN."""
     return escaped(namespace), escaped(name)
 
 
-def dataset_name(namespace: str, name: str) -> tuple[str, str]:
-    """Return the name of a dataset without characters that are invalid in a URN."""
-    return escaped(namespace), escaped(name)
+def platform_name(namespace: str, name: str) -> tuple[str, str]:
+    """Return the platform of a dataset and its name there, as the endpoint derives them.
+
+    The namespace and name are escaped; the function is idempotent.
+    """
+    scheme, separator, authority = namespace.partition("://")
+    if not separator:
+        return namespace, name
+    if scheme in _STORES:
+        is_joined = authority.endswith("/") or name.startswith("/")
+        path = (f"{authority}{name}" if is_joined else f"{authority}/{name}").rstrip("/")
+        return _STORES[scheme], path if scheme == "file" else path.removeprefix("/")
+    return _RENAMED.get(scheme, scheme), name
 
 
 def escaped(text: str) -> str:
@@ -139,10 +172,9 @@ def _set_orchestrator(body: Body) -> None:
 
 def _rewrite_dataset(dataset: Body) -> Body:
     facets = dict(dataset.get("facets", {}))
-    names = [DatasetName(link["namespace"], link["name"]) for link in symlinks_of(facets)]
     facets.pop("symlinks", None)
-    if glue := [name for name in names if glue_table(name)]:
-        facets["symlinks"] = {"identifiers": [{**glue[0]._asdict(), "type": "TABLE"}]}
+    if glue := next(filter(glue_table, symlinks_of(dataset)), None):
+        facets["symlinks"] = {"identifiers": [{**glue._asdict(), "type": "TABLE"}]}
     if "schema" in facets:
         facets["schema"] = {**facets["schema"], "fields": _fields(facets["schema"].get("fields"))}
     if "columnLineage" in facets:
@@ -174,3 +206,63 @@ def _escaped_columns(lineage: Body) -> Body:
     }
     every_row = sources(lineage.get("dataset"))
     return {**lineage, "fields": fields, **({"dataset": every_row} if every_row else {})}
+
+
+def is_emitter_installed() -> bool:
+    """Return True if acryl-datahub is installed, which proposals need."""
+    return find_spec("datahub") is not None
+
+
+def _readable_part(body: Body, context: RunContext) -> Body:
+    """Return what DataHub shows of a run, by the recorded responses of its endpoint, and what the
+    proposals contain; there are none without acryl-datahub."""
+    is_emitted, has_run = is_emitter_installed(), is_run(body)
+    if not (is_emitted or has_run):
+        return {"inputs": [], "outputs": []}
+    part: Body = {
+        side: [_readable_dataset(dataset, body, is_emitted=is_emitted) for dataset in body[side]]
+        for side in ("inputs", "outputs")
+    }
+    emitted = _PROPOSED if is_emitted else ()
+    if has_run:
+        places = ["jobDependencies", *(["parent"] if context.ancestors else [])]
+        run = _without_empty(body["run"])
+        part["run"] = with_facets(
+            run, "airflow", "processing_engine", *(places if is_emitted else ())
+        )
+        part["job"] = with_facets(_without_empty(body["job"]), "documentation", *emitted)
+    elif "job" in body:
+        is_new = context.started is None
+        names = [name for name in emitted if is_new or name != "documentation"]
+        part |= {} if is_new else {"inputs": [], "outputs": []}
+        part["job"] = with_facets(_without_empty(body["job"]), *names)
+    return part
+
+
+def _readable_dataset(dataset: Body, body: Body, *, is_emitted: bool) -> Body:
+    names = {"schema", "columnLineage", "symlinks", *(_PROPOSED if is_emitted else ())}
+    is_model = facet_of(dataset, "datasetType").get("datasetType") == "MODEL"
+    if is_emitted and is_run(body):
+        is_written = body["eventType"] == "COMPLETE" and dataset in body["outputs"]
+        names |= {"version"} if is_written or is_model else set()
+        names |= set(dataset.get("facets", {})) - {"dataSource"} if is_model else set()
+    kept = with_facets(_without_empty(dataset), *names)
+    return {**kept, "inputFacets": {}, "outputFacets": {}}
+
+
+def _without_empty(part: Body) -> Body:
+    """Return a run, job or dataset without the facets that lack their content."""
+    facets = part.get("facets", {})
+    full = (name for name in facets if name not in _CONTENT or facets[name].get(_CONTENT[name]))
+    return with_facets(part, *full)
+
+
+DATAHUB = Rewriting(
+    rewrite,
+    _readable_part,
+    lost=frozenset({"dataset datasetType"}),
+    name=table_name,
+    dataset_name=lambda namespace, name: platform_name(*escaped_name(namespace, name)),
+    job_name=escaped_name,
+    is_per_job=True,
+)

@@ -11,32 +11,32 @@ Import this module only if acryl-datahub is installed.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+
+from datahub.emitter import mce_builder
 from datahub.emitter.mcp import MetadataChangeProposalWrapper
 from datahub.metadata import schema_classes as dh
+from datahub.metadata.urns import DataProcessInstanceUrn, DatasetUrn, MlModelUrn
 
-from throughline.delivery.context import RunContext
-from throughline.delivery.datasets import Body
-from throughline.delivery.models import Model
+from throughline.delivery.body import Body, facet_of, is_run, uuid_of
+from throughline.delivery.context import Model, RunContext
 from throughline.delivery.rewrite.datahub import (
     UNKNOWN_ORCHESTRATOR,
-    job_name,
+    escaped,
+    escaped_name,
     orchestrator,
+    platform_name,
     with_datahub_names,
 )
-from throughline.delivery.rewrite.datahub_aspects import (
-    Aspects,
-    dataset_aspects,
-    description,
-    input_output,
-    millis,
-    ownership,
-    tags,
-    upstream_lineage,
-)
-from throughline.delivery.rewrite.datahub_urns import dataset_urn, flow_urn, job_urn, run_urn
-from throughline.delivery.rewrite.rewriting import is_run, uuid_of
-from throughline.events import JobRef
+from throughline.events import EVERY_ROW, JobRef, parse_columns, parse_time, to_micros
+from throughline.events.column_lineage import objects
 
+Aspects = Iterator[tuple[str, dh._Aspect]]
+"""Pairs of an entity's URN and an aspect."""
+
+_ACTOR = "urn:li:corpuser:datahub"
+_GROUPS = ("team", "group")
 _TYPES = {
     "int": dh.NumberTypeClass,
     "long": dh.NumberTypeClass,
@@ -55,66 +55,69 @@ _ENGINE_PROPERTIES = {
 
 def proposals(body: Body, context: RunContext) -> list[MetadataChangeProposalWrapper]:
     """Return the proposals for a body of `datahub.rewrite`; sending them again changes nothing."""
-    aspects = _run_proposals(body, context) if is_run(body) else _static_proposals(body, context)
-    return [MetadataChangeProposalWrapper(entityUrn=urn, aspect=aspect) for urn, aspect in aspects]
+    return [
+        MetadataChangeProposalWrapper(entityUrn=urn, aspect=aspect)
+        for urn, aspect in _aspects(body, context)
+    ]
 
 
-def _run_proposals(body: Body, context: RunContext) -> Aspects:
-    yield from _run_job(body, context)
-    yield _run(body, context)
+def flow_urn(engine: str, job: Body) -> str:
+    """Return the URN of a job's flow, whose name is the job's up to the first dot."""
+    return str(mce_builder.make_data_flow_urn(engine, job["name"].split(".")[0], job["namespace"]))
+
+
+def job_urn(engine: str, job: Body) -> str:
+    """Return the URN of a job."""
+    return str(mce_builder.make_data_job_urn_with_flow(flow_urn(engine, job), job["name"]))
+
+
+def dataset_urn(dataset: Body) -> str:
+    """Return the URN of a dataset in a rewritten event."""
+    return str(DatasetUrn(*platform_name(dataset["namespace"], dataset["name"])))
+
+
+def _aspects(body: Body, context: RunContext) -> Aspects:
+    if is_run(body):
+        yield from _run_job(body, context)
+        yield _run(body, context)
+    elif "job" in body:
+        yield from _static_job(body, context)
     for dataset in (*body["inputs"], *body["outputs"]):
-        yield from dataset_aspects(dataset)
-    writers = _writers(body, context)
+        yield from _dataset(dataset)
+        if not is_run(body):
+            yield from _schema(dataset)
+    writers = [body, *map(with_datahub_names, context.other_writers)]
     for dataset in body["outputs"]:
-        yield from upstream_lineage(dataset, writers, millis(body))
-        yield from _operation(body, dataset)
-    for model in context.models:
+        yield from _upstream_lineage(dataset, writers, _millis(body))
+        if is_run(body):
+            yield from _operation(body, dataset)
+    for model in context.models if is_run(body) else ():
         yield _model(model, body, context)
 
 
-def _static_proposals(body: Body, context: RunContext) -> Aspects:
-    if "job" in body:
-        yield from _static_job(body, context)
-    for dataset in (*body["inputs"], *body["outputs"]):
-        yield from dataset_aspects(dataset)
-        yield from _schema(dataset)
-    writers = _writers(body, context)
-    for dataset in body["outputs"]:
-        yield from upstream_lineage(dataset, writers, millis(body))
-
-
-def _writers(body: Body, context: RunContext) -> list[Body]:
-    return [body, *(with_datahub_names(other) for other in context.other_writers)]
-
-
 def _run_job(body: Body, context: RunContext) -> Aspects:
-    engine, job, facets = orchestrator(body), body["job"], body["job"].get("facets", {})
-    flow, own = flow_urn(engine, job), job_urn(engine, job)
-    name = job["name"].split(".")[0]
-    flow_facets = context.flow_facets
-    if name != job["name"] and ("documentation" in facets or "documentation" in flow_facets):
+    engine, job, flow_facets = orchestrator(body), body["job"], context.flow_facets
+    flow, own, name = flow_urn(engine, job), job_urn(engine, job), job["name"].split(".")[0]
+    is_described = "documentation" in job["facets"] or "documentation" in flow_facets
+    if name != job["name"] and is_described:
         engine_facet = body["run"]["facets"]["processing_engine"]
         properties = {
             property_: str(engine_facet[key])
             for key, property_ in _ENGINE_PROPERTIES.items()
             if key in engine_facet
         }
-        text = flow_facets.get("documentation", {}).get("description")
+        text = facet_of({"facets": flow_facets}, "documentation").get("description")
         yield flow, dh.DataFlowInfoClass(name=name, description=text, customProperties=properties)
-    for urn, owner_facets in ((flow, flow_facets), (own, facets)):
-        yield from ownership(urn, owner_facets)
-        yield from tags(urn, owner_facets)
+    yield from _owners_and_tags(flow, flow_facets)
+    yield from _owners_and_tags(own, job["facets"])
     path = [
         dh.BrowsePathEntryClass(id=key.job.name, urn=_other_job(key.job, context))
         for key in reversed(context.ancestors)
     ]
     yield own, dh.BrowsePathsV2Class(path=path or [dh.BrowsePathEntryClass(id=flow, urn=flow)])
     if upstream := _upstream(body):
-        urns = [
-            _other_job(JobRef(item["job"]["namespace"], item["job"]["name"]), context)
-            for item in upstream
-        ]
-        yield own, input_output(body, urns)
+        refs = (JobRef(item["job"]["namespace"], item["job"]["name"]) for item in upstream)
+        yield own, _input_output(body, (_other_job(ref, context) for ref in refs))
 
 
 def _static_job(body: Body, context: RunContext) -> Aspects:
@@ -123,67 +126,97 @@ def _static_job(body: Body, context: RunContext) -> Aspects:
     if context.started is None:
         name = job["name"].split(".")[0]
         flow_facets = context.flow_facets if name != job["name"] else facets
-        yield flow, dh.DataFlowInfoClass(name=name, description=description(flow_facets))
+        yield flow, dh.DataFlowInfoClass(name=name, description=_description(flow_facets))
         info = dh.DataJobInfoClass(
             name=job["name"][len(name) + 1 :] or name,
             type=engine,
             flowUrn=flow,
-            description=description(facets),
+            description=_description(facets),
         )
         yield own, info
         yield own, dh.BrowsePathsV2Class(path=[dh.BrowsePathEntryClass(id=flow, urn=flow)])
-        yield own, input_output(body, [])
-    yield from ownership(own, facets)
-    yield from tags(own, facets)
+        yield own, _input_output(body, ())
+    yield from _owners_and_tags(own, facets)
+
+
+def _run(body: Body, context: RunContext) -> tuple[str, dh.DataProcessInstanceRelationshipsClass]:
+    parent = uuid_of(context.ancestors[0].run_id) if context.ancestors else None
+    relationships = dh.DataProcessInstanceRelationshipsClass(
+        upstreamInstances=[
+            _run_urn(uuid_of(item["run"]["runId"]))
+            for item in _upstream(body)
+            if "runId" in (item.get("run") or {})
+        ],
+        parentTemplate=job_urn(orchestrator(body), body["job"]),
+        parentInstance=_run_urn(parent) if parent else None,
+    )
+    return _run_urn(body["run"]["runId"]), relationships
+
+
+def _dataset(dataset: Body) -> Aspects:
+    """Yield the description, ownership and tags of a dataset, and the tags of its columns."""
+    urn, facets = dataset_urn(dataset), dataset.get("facets", {})
+    if text := _description(facets):
+        yield urn, dh.DatasetPropertiesClass(description=text)
+    all_tags = facet_of(dataset, "tags").get("tags") or []
+    yield from _ownership(urn, facets)
+    yield from _tags(urn, (tag for tag in all_tags if not tag.get("field")))
+    for field in sorted({tag["field"] for tag in all_tags if tag.get("field")}):
+        field_urn = mce_builder.make_schema_field_urn(urn, escaped(field))
+        yield from _tags(field_urn, (tag for tag in all_tags if tag.get("field") == field))
 
 
 def _schema(dataset: Body) -> Aspects:
     """Yield the columns of a dataset."""
-    fields = dataset.get("facets", {}).get("schema", {}).get("fields")
+    fields = facet_of(dataset, "schema").get("fields")
     if not fields:
         return
-    urn = dataset_urn(dataset)
-    columns = []
-    for field in fields:
-        type_ = str(field.get("type") or "")
-        column = dh.SchemaFieldClass(
+    urn = DatasetUrn.from_string(dataset_urn(dataset))
+    columns = [
+        dh.SchemaFieldClass(
             fieldPath=field["name"],
             type=dh.SchemaFieldDataTypeClass(_TYPES.get(type_, dh.NullTypeClass)()),
             nativeDataType=type_,
             description=field.get("description"),
         )
-        columns.append(column)
+        for field in fields
+        for type_ in [str(field.get("type") or "")]
+    ]
     schema = dh.SchemaMetadataClass(
         schemaName="",
-        platform=urn.removeprefix("urn:li:dataset:(").split(",")[0],
+        platform=urn.platform,
         version=0,
         hash="",
         platformSchema=dh.OtherSchemaClass(rawSchema=""),
         fields=columns,
     )
-    yield urn, schema
+    yield str(urn), schema
 
 
-def _run(body: Body, context: RunContext) -> tuple[str, dh.DataProcessInstanceRelationshipsClass]:
-    upstream = [
-        run_urn(uuid_of(item["run"]["runId"]))
-        for item in _upstream(body)
-        if "runId" in (item.get("run") or {})
-    ]
-    relationships = dh.DataProcessInstanceRelationshipsClass(
-        upstreamInstances=upstream,
-        parentTemplate=job_urn(orchestrator(body), body["job"]),
-        parentInstance=(
-            run_urn(uuid_of(context.ancestors[0].run_id)) if context.ancestors else None
-        ),
-    )
-    return run_urn(body["run"]["runId"]), relationships
+def _upstream_lineage(dataset: Body, writers: list[Body], time: int) -> Aspects:
+    """Yield the lineage of a dataset by all writers, because an aspect replaces the last one.
+
+    Without columns, only a derived dataset, such as a view, has this aspect: others have jobs.
+    """
+    urn = dataset_urn(dataset)
+    lineages: list[dh.FineGrainedLineageClass] = []
+    upstream: set[str] = set()
+    for body in writers:
+        for output in body["outputs"]:
+            if dataset_urn(output) == urn:
+                lineages += _fine_grained(output)
+                upstream |= set(map(dataset_urn, body["inputs"]))
+    is_derived = any("dataset" in body and body["inputs"] for body in writers)
+    if lineages or is_derived:
+        stamp = dh.AuditStampClass(time=time, actor=_ACTOR)
+        kind = dh.DatasetLineageTypeClass.TRANSFORMED
+        upstreams = [dh.UpstreamClass(source, kind, stamp) for source in sorted(upstream)]
+        yield urn, dh.UpstreamLineageClass(upstreams=upstreams, fineGrainedLineages=lineages)
 
 
 def _operation(body: Body, dataset: Body) -> Aspects:
     """Yield the write operation of a completed run with the version that it wrote."""
-    time = millis(body)
-    version = dataset.get("facets", {}).get("version", {}).get("datasetVersion")
+    time, version = _millis(body), facet_of(dataset, "version").get("datasetVersion")
     if version is not None and body["eventType"] == "COMPLETE":
         operation = dh.OperationClass(
             timestampMillis=time,
@@ -198,50 +231,129 @@ def _operation(body: Body, dataset: Body) -> Aspects:
 def _model(model: Model, body: Body, context: RunContext) -> tuple[str, dh.MLModelPropertiesClass]:
     """Return a model with all jobs that train or use it, as the aspect replaces the last one.
 
-    The endpoint does not add a model to the jobs, because it is not a dataset in DataHub.
+    The endpoint does not add a model to the jobs, because it is not a dataset in DataHub. The
+    properties are the scalar values in its facets, such as its errors.
     """
     (dataset,) = with_datahub_names({"inputs": [], "outputs": [model.dataset]})["outputs"]
-    facets = dataset.get("facets", {})
-    version = facets.get("version", {}).get("datasetVersion")
+    version = facet_of(dataset, "version").get("datasetVersion")
+    own, own_urn = body["job"], job_urn(orchestrator(body), body["job"])
+
+    def job(ref: JobRef) -> str:
+        is_own = escaped_name(*ref) == (own["namespace"], own["name"])
+        return own_urn if is_own else _other_job(ref, context)
+
     properties = dh.MLModelPropertiesClass(
         name=dataset["name"],
-        description=facets.get("documentation", {}).get("description"),
-        trainingJobs=[_job(ref, body, context) for ref in model.trained_by],
-        downstreamJobs=[_job(ref, body, context) for ref in model.used_by],
+        description=facet_of(dataset, "documentation").get("description"),
+        trainingJobs=list(map(job, model.trained_by)),
+        downstreamJobs=list(map(job, model.used_by)),
         version=dh.VersionTagClass(versionTag=str(version)) if version else None,
-        customProperties=_plain(facets),
+        customProperties={
+            f"{name}.{key}": str(value)
+            for name, facet in sorted(dataset["facets"].items())
+            if name not in ("datasetType", "documentation", "version", "dataSource")
+            for key, value in facet.items()
+            if isinstance(value, str | int | float) and not key.startswith("_")
+        },
     )
-    return dataset_urn(dataset).replace(":dataset:", ":mlModel:", 1), properties
+    return str(MlModelUrn(*platform_name(dataset["namespace"], dataset["name"]))), properties
 
 
-def _plain(facets: Body) -> dict[str, str]:
-    """Return the scalar values in the facets of a model, such as its errors."""
-    return {
-        f"{name}.{key}": str(value)
-        for name, facet in sorted(facets.items())
-        if name not in ("datasetType", "documentation", "version", "dataSource")
-        for key, value in facet.items()
-        if isinstance(value, str | int | float) and not key.startswith("_")
-    }
+def _input_output(body: Body, upstream: Iterable[str]) -> dh.DataJobInputOutputClass:
+    """Return the complete aspect of a job: its datasets, as the endpoint writes them, and its
+    upstream jobs."""
+    stamp = dh.AuditStampClass(time=_millis(body), actor=_ACTOR)
+
+    def edges(urns: Iterable[str]) -> list[dh.EdgeClass]:
+        return [dh.EdgeClass(destinationUrn=urn, lastModified=stamp) for urn in sorted(set(urns))]
+
+    return dh.DataJobInputOutputClass(
+        inputDatasets=[],
+        outputDatasets=[],
+        inputDatasetEdges=edges(map(dataset_urn, body["inputs"])),
+        outputDatasetEdges=edges(map(dataset_urn, body["outputs"])),
+        inputDatajobEdges=edges(upstream),
+        fineGrainedLineages=[
+            lineage for output in body["outputs"] for lineage in _fine_grained(output)
+        ],
+    )
+
+
+def _fine_grained(dataset: Body) -> Iterator[dh.FineGrainedLineageClass]:
+    """Yield the lineage of each column: one entry for direct sources, one for indirect ones."""
+    urn, facet = dataset_urn(dataset), facet_of(dataset, "columnLineage")
+    links = [link for link in parse_columns(facet).links if link.target != EVERY_ROW]
+    links.sort(key=lambda link: (link.target, not link.is_direct))
+    for (field, is_direct), group in groupby(links, key=lambda link: (link.target, link.is_direct)):
+        sources = {
+            mce_builder.make_schema_field_urn(
+                dataset_urn({"namespace": link.namespace, "name": link.name}), link.field
+            )
+            for link in group
+        }
+        yield dh.FineGrainedLineageClass(
+            upstreamType=dh.FineGrainedLineageUpstreamTypeClass.FIELD_SET,
+            downstreamType=dh.FineGrainedLineageDownstreamTypeClass.FIELD,
+            upstreams=sorted(sources),
+            downstreams=[mce_builder.make_schema_field_urn(urn, field)],
+            transformOperation="DIRECT" if is_direct else "INDIRECT",
+            confidenceScore=1.0 if is_direct else 0.5,
+        )
+
+
+def _owners_and_tags(urn: str, facets: Body) -> Aspects:
+    yield from _ownership(urn, facets)
+    yield from _tags(urn, facets.get("tags", {}).get("tags") or ())
+
+
+def _ownership(urn: str, facets: Body) -> Aspects:
+    """Yield the owners: a group for `team:a` and `group:a`, a user for `user:a` and `a`."""
+    owners = []
+    for owner in facets.get("ownership", {}).get("owners") or ():
+        kind, _, name = str(owner.get("name") or "").rpartition(":")
+        make_urn = mce_builder.make_group_urn if kind in _GROUPS else mce_builder.make_user_urn
+        owners += [make_urn(name)] if name else []
+    if owners:
+        kind = dh.OwnershipTypeClass.TECHNICAL_OWNER
+        yield urn, mce_builder.make_ownership_aspect_from_urn_list(owners, None, kind)
+
+
+def _tags(urn: str, items: Iterable[Body]) -> Aspects:
+    """Yield the tags: `key:value`, or only the key if the value is `true` or the key."""
+    tags = set()
+    for tag in items:
+        key, value = str(tag.get("key")), str(tag.get("value"))
+        is_flag = value.lower() == "true" or value == key
+        tags.add(key if is_flag else f"{key}:{value}")
+    if tags:
+        yield urn, mce_builder.make_global_tag_aspect_with_tag_list(sorted(tags))
+
+
+def _description(facets: Body) -> str | None:
+    """Return the description of the documentation facet."""
+    text = facets.get("documentation", {}).get("description")
+    return str(text) if text else None
 
 
 def _upstream(body: Body) -> list[Body]:
     """Return the upstream dependencies of a run that name a job."""
-    facet = body["run"].get("facets", {}).get("jobDependencies", {})
     return [
         item
-        for item in facet.get("upstream") or ()
+        for item in objects(facet_of(body["run"], "jobDependencies").get("upstream"))
         if isinstance(item.get("job"), dict) and {"namespace", "name"} <= item["job"].keys()
     ]
 
 
-def _job(ref: JobRef, body: Body, context: RunContext) -> str:
-    if job_name(*ref) == (body["job"]["namespace"], body["job"]["name"]):
-        return job_urn(orchestrator(body), body["job"])
-    return _other_job(ref, context)
+def _run_urn(run_id: str) -> str:
+    return str(DataProcessInstanceUrn(run_id))
 
 
 def _other_job(ref: JobRef, context: RunContext) -> str:
-    namespace, name = job_name(*ref)
+    namespace, name = escaped_name(*ref)
     engine = context.engines.get(ref, UNKNOWN_ORCHESTRATOR)
     return job_urn(engine, {"namespace": namespace, "name": name})
+
+
+def _millis(body: Body) -> int:
+    """Return the time of an event in milliseconds."""
+    return to_micros(parse_time(body["eventTime"])) // 1_000

@@ -12,18 +12,18 @@ from collections.abc import Callable, Iterator
 
 import orjson
 
-from throughline.delivery.context import RunContext
-from throughline.delivery.datasets import Body
-from throughline.delivery.rewrite.rewriting import (
-    Retained,
-    Rewriting,
-    complete_event,
+from throughline.delivery.body import (
+    Body,
     is_run,
+    name_of,
     symlinks_of,
+    with_facets,
     with_renamed_datasets,
 )
+from throughline.delivery.context import RunContext
+from throughline.delivery.rewrite.rewriting import Rewriting, complete_event
 from throughline.errors import DeliveryError
-from throughline.identity import DatasetName, glue_table
+from throughline.identity import glue_table
 
 MOST_BYTES = 300_000
 
@@ -48,7 +48,20 @@ def rewrite(event: Body, context: RunContext) -> list[Body]:
     return [body]
 
 
-DATAZONE = Rewriting(rewrite, Retained(frozenset(f"dataset {name}" for name in _RETAINED)))
+def _readable_part(body: Body, _context: RunContext) -> Body:
+    return {
+        "run": with_facets(body["run"]),
+        "job": with_facets(body["job"]),
+        "inputs": [_readable_dataset(dataset) for dataset in body["inputs"]],
+        "outputs": [_readable_dataset(dataset) for dataset in body["outputs"]],
+    }
+
+
+def _readable_dataset(dataset: Body) -> Body:
+    return {**with_facets(dataset, *_RETAINED), "inputFacets": {}, "outputFacets": {}}
+
+
+DATAZONE = Rewriting(rewrite, _readable_part)
 
 
 def client_token(body: Body) -> str:
@@ -59,9 +72,8 @@ def client_token(body: Body) -> str:
 def _under_aws_names(body: Body) -> Body:
     aws: dict[tuple[str, str], tuple[str, str]] = {}
     for dataset in (*body["inputs"], *body["outputs"]):
-        names = [dataset, *symlinks_of(dataset.get("facets", {}))]
-        own, *aliases = (DatasetName(name["namespace"], name["name"]) for name in names)
-        if not glue_table(own) and (glue := next(filter(glue_table, aliases), None)):
+        own = name_of(dataset)
+        if not glue_table(own) and (glue := next(filter(glue_table, symlinks_of(dataset)), None)):
             aws[own] = glue
     return with_renamed_datasets(body, lambda *name: aws.get(name, name)) if aws else body
 
@@ -69,22 +81,19 @@ def _under_aws_names(body: Body) -> Body:
 def _map_facets(change: Callable[[Body], Body], *places: str) -> Callable[[Body], Body]:
     """Return a function that changes the facets at `places`.
 
-    The places are run, job, datasets, inputFacets and outputFacets.
+    The places are run, job, and of datasets facets, inputFacets and outputFacets.
     """
 
-    def trim(body: Body) -> Body:
-        trimmed = dict(body)
-        for part in ("run", "job"):
-            if part in places:
-                trimmed[part] = {**body[part], "facets": change(body[part].get("facets", {}))}
-        for side in ("inputs", "outputs"):
-            trimmed[side] = [_of_dataset(dataset) for dataset in body[side]]
-        return trimmed
+    def of_dataset(dataset: Body) -> Body:
+        return dataset | {place: change(dataset[place]) for place in places if place in dataset}
 
-    def _of_dataset(dataset: Body) -> Body:
-        at = {"facets": "datasets", "inputFacets": "inputFacets", "outputFacets": "outputFacets"}
-        changed = {key: change(dataset[key]) for key in at if key in dataset and at[key] in places}
-        return dataset | changed
+    def trim(body: Body) -> Body:
+        parts = {part: body[part] for part in ("run", "job") if part in places}
+        return {
+            **body,
+            **{name: part | {"facets": change(part["facets"])} for name, part in parts.items()},
+            **{side: list(map(of_dataset, body[side])) for side in ("inputs", "outputs")},
+        }
 
     return trim
 
@@ -123,18 +132,18 @@ TRIMMED: dict[str, Callable[[Body], Body]] = {
     "the job's sourceCode": _map_facets(_without("sourceCode"), "job"),
     "inputFacets and outputFacets": _map_facets(_only(), "inputFacets", "outputFacets"),
     "dataset facets except schema, columnLineage, symlinks": _map_facets(
-        _only(*_RETAINED), "datasets"
+        _only(*_RETAINED), "facets"
     ),
     "job facets except jobType, sql, ownership": _map_facets(
         _only("jobType", "sql", "ownership"), "job"
     ),
     "indirect column lineage, and transformations of direct lineage": _map_facets(
-        _direct_only, "datasets"
+        _direct_only, "facets"
     ),
-    "schema": _map_facets(_without("schema"), "datasets"),
+    "schema": _map_facets(_without("schema"), "facets"),
     "run facets except parent": _map_facets(_only("parent"), "run"),
     "job facets except jobType": _map_facets(_only("jobType"), "job"),
-    "columnLineage": _map_facets(_only("symlinks"), "datasets"),
-    "parent, jobType, symlinks": _map_facets(_only(), "run", "job", "datasets"),
+    "columnLineage": _map_facets(_only("symlinks"), "facets"),
+    "parent, jobType, symlinks": _map_facets(_only(), "run", "job", "facets"),
 }
 """Parts that are removed, in this order, while the body is too large."""

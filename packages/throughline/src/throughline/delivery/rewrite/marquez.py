@@ -12,17 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from throughline.delivery.body import Body, datasets_in, is_run, with_required_fields
 from throughline.delivery.context import RunContext
-from throughline.delivery.datasets import Body
-from throughline.delivery.rewrite.rewriting import (
-    ENDS,
-    Retained,
-    Rewriting,
-    complete_event,
-    datasets_in,
-    is_run,
-    with_required_fields,
-)
+from throughline.delivery.rewrite.rewriting import ENDS, Rewriting, complete_event
 from throughline.events import shown_time
 from throughline.projection import RunKey
 
@@ -52,7 +44,9 @@ def _under_full_name(parent: Body, ancestors: Sequence[RunKey]) -> Body:
     return {**parent, "job": {**(parent.get("job") or {}), "name": name}}
 
 
-MARQUEZ = Rewriting(rewrite, Retained(facets=None, hierarchy=True))
+MARQUEZ = Rewriting(
+    rewrite, lambda body, _context: body, lost=frozenset({"control edges", "models"})
+)
 
 
 def _with_data_sources(body: Body) -> Body:

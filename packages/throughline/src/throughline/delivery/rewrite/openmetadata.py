@@ -7,12 +7,10 @@ output facets.
 from __future__ import annotations
 
 import re
-from typing import Any
 
+from throughline.delivery.body import Body, facet_of, is_run, name_of, with_facets
 from throughline.delivery.context import RunContext
-from throughline.delivery.datasets import Body
-from throughline.delivery.explicit import split_by_output
-from throughline.delivery.rewrite.rewriting import Retained, Rewriting, complete_event, is_run
+from throughline.delivery.rewrite.rewriting import Rewriting, complete_event, split_by_output
 from throughline.identity import DatasetName, Identity, glue_table, is_location
 
 _TABLE = re.compile(r"[^/.]+(\.[^/.]+)+")
@@ -27,7 +25,7 @@ def rewrite(event: Body, context: RunContext) -> list[Body]:
         return []
     body = complete_event(event, context)
     for dataset in body["outputs"]:
-        if lineage := dataset.get("facets", {}).get("columnLineage"):
+        if lineage := facet_of(dataset, "columnLineage"):
             dataset["outputFacets"] = {**dataset.get("outputFacets", {}), "columnLineage": lineage}
     return [part for part in split_by_output(body) if part["inputs"] and part["outputs"]]
 
@@ -37,53 +35,42 @@ def _name_of(identity: Identity, name: DatasetName) -> DatasetName:
     return DatasetName(primary.namespace, glue_table(primary) or primary.name)
 
 
-def _readable_part(body: Body) -> Body:
+def _readable_part(body: Body, _context: RunContext) -> Body:
     """Return the tables of a body, with the column lineage from its input tables.
 
     OpenMetadata ignores unknown datasets, and files, artifacts and URLs are not tables. It also
     ignores source columns of tables that are not inputs.
     """
-    inputs = [dataset for dataset in body["inputs"] if _is_table(dataset)]
+    inputs = [with_facets(item, "symlinks") for item in body["inputs"] if _is_table(item)]
     outputs = [dataset for dataset in body["outputs"] if _is_table(dataset)]
     if not (inputs and outputs):
-        return {**body, "job": {**body["job"], "facets": {}}, "inputs": [], "outputs": []}
-    sources = {(dataset["namespace"], dataset["name"]) for dataset in inputs}
+        return {"inputs": [], "outputs": []}
+    sources = set(map(name_of, inputs))
     return {
-        **body,
-        "inputs": inputs,
-        "outputs": [_with_sources(table, sources) for table in outputs],
+        "job": with_facets(body["job"], "sql"),
+        "inputs": [{**dataset, "inputFacets": {}} for dataset in inputs],
+        "outputs": [_with_sources(dataset, sources) for dataset in outputs],
     }
 
 
 def _is_table(dataset: Body) -> bool:
-    name = DatasetName(dataset["namespace"], dataset["name"])
+    name = name_of(dataset)
     return not is_location(name) and _TABLE.fullmatch(name.name) is not None
 
 
-def _with_sources(dataset: Body, sources: set[tuple[str, str]]) -> Body:
-    facets = dict(dataset.get("facets", {}))
-    lineage: Any = facets.pop("columnLineage", {})
+def _with_sources(dataset: Body, sources: set[DatasetName]) -> Body:
     fields = {
-        field: {**column, "inputFields": inputs}
-        for field, column in (lineage.get("fields") or {}).items()
-        if (
-            inputs := [
-                source
-                for source in column.get("inputFields") or ()
-                if (source.get("namespace"), source.get("name")) in sources
-            ]
-        )
+        field: {"inputFields": inputs}
+        for field, column in (facet_of(dataset, "columnLineage").get("fields") or {}).items()
+        for inputs in [
+            [item for item in column.get("inputFields") or () if name_of(item) in sources]
+        ]
+        if inputs
     }
+    readable = {**with_facets(dataset, "symlinks"), "outputFacets": {}}
     if fields:
-        facets["columnLineage"] = {"fields": fields}
-    return {**dataset, "facets": facets, "outputFacets": {}}
+        readable["facets"]["columnLineage"] = {"fields": fields}
+    return readable
 
 
-OPENMETADATA = Rewriting(
-    rewrite,
-    Retained(
-        facets=frozenset({"dataset columnLineage", "dataset symlinks", "job sql"}), runs=False
-    ),
-    name=_name_of,
-    readable=_readable_part,
-)
+OPENMETADATA = Rewriting(rewrite, _readable_part, name=_name_of)

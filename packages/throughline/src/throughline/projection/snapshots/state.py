@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 from importlib import resources
+from importlib.resources.abc import Traversable
 from typing import Any
 
 from throughline.events import EventType, JobRef
@@ -132,15 +133,16 @@ class _Reader(pickle.Unpickler):
 
 
 @cache
-def _format() -> str:
+def _format(root: Traversable | None = None) -> str:
     """Return the snapshot format: a digest of the code that turns events into a state.
 
     Unlike a version number, it cannot be forgotten. An irrelevant change costs one slow start.
+    `root` is the folder of the code, by default that of this package.
     """
     digest = hashlib.sha256()
     for package in _PACKAGES:
-        files = resources.files(f"throughline.{package}").iterdir()
-        for file in sorted(files, key=lambda file: file.name):
+        folder = (root or resources.files("throughline")).joinpath(*package.split("."))
+        for file in sorted(folder.iterdir(), key=lambda file: file.name):
             if file.is_file():
                 digest.update(file.read_bytes())
     return digest.hexdigest()

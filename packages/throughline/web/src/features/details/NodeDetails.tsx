@@ -2,12 +2,14 @@ import type { ReactNode } from "react";
 import { useAnswer } from "../../api/answers";
 import type { Answer } from "../../api/client";
 import { Copy } from "../../components/Copy";
-import { Icon, type IconName } from "../../components/Icon";
+import { Icon } from "../../components/Icon";
 import { Link } from "../../components/Link";
 import { OutLinks } from "../../components/OutLink";
+import { PlatformIcon } from "../../components/PlatformIcon";
 import { Trouble } from "../../components/Trouble";
 import { impactOf, provenanceOf } from "../../graph/places";
 import { addressOf } from "../../graph/view";
+import { kindText } from "../../platforms";
 import { parts } from "../../graph/words";
 import { datasetTabs } from "./DatasetTabs";
 import type { DetailsProps } from "./Details";
@@ -28,9 +30,8 @@ export function NodeDetails({ id, view, change }: DetailsProps & { id: string })
     <>
       <div className="details-head">
         <p className="muted details-kind">
-          <Icon name={node.kind as IconName} />
-          {node.kind}
-          {node.integration && `, ${node.integration.toLowerCase()}`}
+          <PlatformIcon node={node} isNamed />
+          {kindText(node)}
         </p>
         <h2 className="details-title">
           {title}

@@ -4,14 +4,15 @@ import type { Answer } from "../../api/client";
 import { Ago } from "../../components/Ago";
 import { CodeLink } from "../../components/CodeLink";
 import { Command, Copy } from "../../components/Copy";
-import { Icon } from "../../components/Icon";
 import { Link } from "../../components/Link";
-import { OutLinks } from "../../components/OutLink";
+import { OutLink, OutLinks } from "../../components/OutLink";
+import { PlatformIcon } from "../../components/PlatformIcon";
 import { RunState } from "../../components/RunState";
 import { Trouble } from "../../components/Trouble";
 import { codeText } from "../../graph/repository";
 import { formatView, type View } from "../../graph/view";
-import { cardCommand, duration, moment, parts, quoted } from "../../graph/words";
+import { kindText } from "../../platforms";
+import { cardCommand, duration, errorLines, moment, parts, quoted } from "../../graph/words";
 import type { DetailsProps } from "./Details";
 import { Events } from "./Events";
 import { Facets, Facts } from "./Facts";
@@ -36,8 +37,8 @@ export function RunDetails({ id, view, change }: DetailsProps & { id: string }):
     <>
       <div className="details-head">
         <p className="muted details-kind">
-          <Icon name="run" />
-          run
+          <PlatformIcon node={{ kind: "run", namespace: run.job.namespace, platform: run.platform }} isNamed />
+          {kindText({ kind: "run", namespace: run.job.namespace, platform: run.platform })}
         </p>
         <h2 className="details-title">{title}</h2>
         {above && <p className="muted wrap">{above}</p>}
@@ -61,7 +62,7 @@ function About({ run, view }: { run: Run; view: View }): ReactNode {
   return (
     <>
       {view.at && <p className="muted">The run as it is now, not as of {moment(view.at)}.</p>}
-      {run.error && <pre className="note bad wrap">{run.error}</pre>}
+      {run.error && <Failure error={run.error} links={run.links} />}
       <Facts
         facts={[
           ["State", <RunState key="state" state={run.state} />],
@@ -96,6 +97,23 @@ function About({ run, view }: { run: Run; view: View }): ReactNode {
       {card && <Command text={card} label="Copy the command that opens the card" />}
       <Command text={`throughline runs --tree ${quoted(run.runId)}`} />
     </>
+  );
+}
+
+/** The first line of an error, the rest of it to unfold, and where the log is. */
+function Failure({ error, links }: { error: string; links: Run["links"] }): ReactNode {
+  const { first, rest } = errorLines(error);
+  return (
+    <section className="note bad failure" aria-label="Error">
+      <p className="wrap">{first}</p>
+      {rest && (
+        <details>
+          <summary>Full error</summary>
+          <pre className="wrap" tabIndex={0}>{rest}</pre>
+        </details>
+      )}
+      {links[0] && <OutLink href={links[0].url}>Open the log: {links[0].name}</OutLink>}
+    </section>
   );
 }
 

@@ -4,13 +4,14 @@ import { PROGRAM } from "../../api/base";
 import { troubleOf, useAnswer } from "../../api/answers";
 import { go, useAddress } from "../../app/address";
 import { Command } from "../../components/Copy";
-import { Icon, type IconName } from "../../components/Icon";
 import { Link } from "../../components/Link";
+import { PlatformIcon } from "../../components/PlatformIcon";
 import { Sheet } from "../../components/Sheet";
 import { Tags } from "../../components/Tags";
 import { Trouble } from "../../components/Trouble";
 import { addressOfHit, PLACES, type Hit } from "../../graph/found";
 import { foundOf, impactOf, parseFound } from "../../graph/places";
+import { kindText } from "../../platforms";
 import { parts, plural, quoted } from "../../graph/words";
 
 const PAGE = 200;
@@ -88,11 +89,11 @@ function Found({ hit }: { hit: Hit }): ReactNode {
   const isColumn = hit.matched === "column";
   return (
     <li>
-      <Icon name={hit.kind as IconName} />
+      <PlatformIcon node={hit} />
       <Link className="found-name" href={addressOfHit(hit)} title={`${hit.name}\n${hit.namespace}\nShow it in the graph`}>
         <span className="clip">{title}</span>
         <span className="muted clip">
-          {hit.kind} · {above || hit.namespace}
+          {kindText(hit)} · {above || hit.namespace}
         </span>
       </Link>
       <span className="found-text clip" title={hit.text}>

@@ -1,13 +1,16 @@
 import "./canvas.css";
 import { Background, Panel, ReactFlow, ReactFlowProvider, useReactFlow, type Edge, type ReactFlowInstance } from "@xyflow/react";
-import { useCallback, useEffect, useId, useLayoutEffect, useMemo, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
+import { useCallback, useEffect, useId, useLayoutEffect, useMemo, useRef, useState, type FocusEvent, type KeyboardEvent, type ReactNode } from "react";
 import { focusNode, takesFocus } from "../../components/focus";
 import { Icon, type IconName } from "../../components/Icon";
-import { around, beside, isWithin, meet, moved, showing, type Box, type Viewport } from "../../graph/layout";
+import type { FrameBox } from "../../graph/arrange";
+import type { Trouble } from "../../graph/state";
+import { around, beside, into, isWithin, meet, moved, showing, type Box, type Viewport } from "../../graph/layout";
 import type { NodeId } from "../../graph/types";
 import { ActionsContext, type Actions } from "./actions";
+import { Distance } from "./Distance";
 import { EDGE_TYPES } from "./edges";
-import type { FlowNode } from "./flow";
+import { flowFrames, type FlowNode, type FrameFlowNode } from "./flow";
 import { Legend } from "./Legend";
 import { belowOf, cameBeside, kept, MOVING_MS, outside, startOf, STILL, wantedOf, windowOf, type Start } from "./looks";
 import { NODE_TYPES } from "./nodes";
@@ -18,6 +21,7 @@ interface Props {
   label: string;
   nodes: FlowNode[];
   edges: Edge[];
+  frames: readonly { box: FrameBox; trouble: Trouble | null }[];
   actions: Actions;
   /** The node that keeps its place on the screen when others come and go. */
   anchor: Anchor | null;
@@ -53,8 +57,8 @@ export function Canvas(props: Props): ReactNode {
   );
 }
 
-function Stage({ label, nodes, edges, anchor, path, looked, about, onNowhere, onOutside }: Props): ReactNode {
-  const flow = useReactFlow<FlowNode>();
+function Stage({ label, nodes, edges, frames, anchor, path, looked, about, onNowhere, onOutside }: Props): ReactNode {
+  const flow = useReactFlow<FlowNode | FrameFlowNode>();
   const frame = useRef<HTMLDivElement>(null);
   const id = useId();
   const awaiting = useRef<Anchor | null>(null);
@@ -73,7 +77,10 @@ function Stage({ label, nodes, edges, anchor, path, looked, about, onNowhere, on
   const count = useGradually(nodes.length);
   const isAll = count >= nodes.length;
   const drawn = useMemo(() => (isAll ? { nodes, edges } : firstOf(nodes, edges, count)), [isAll, nodes, edges, count]);
-  const fitAll = useCallback(() => void flow.setViewport(startOf(nodes, frame.current, null).viewport), [flow, nodes]);
+  const frameBoxes = useMemo(() => frames.map(({ box }) => box), [frames]);
+  const outlines = useMemo(() => flowFrames(frames), [frames]);
+  const all: (FlowNode | FrameFlowNode)[] = useMemo(() => [...outlines, ...drawn.nodes], [outlines, drawn.nodes]);
+  const fitAll = useCallback(() => void flow.setViewport(startOf(nodes, frameBoxes, frame.current, null).viewport), [flow, nodes, frameBoxes]);
   const tell = useCallback(
     (viewport: Viewport) => {
       const { clientWidth: width = 0, clientHeight: height = 0 } = frame.current ?? {};
@@ -96,7 +103,7 @@ function Stage({ label, nodes, edges, anchor, path, looked, about, onNowhere, on
     const [old, now] = [was?.boxes.get(anchor?.id ?? ""), boxes.get(anchor?.id ?? "")];
     if (!was || (about !== null && was.about !== about)) {
       const root = nodes.find((node) => node.data.isRoot) ?? null;
-      const fit = startOf(nodes, frame.current, root);
+      const fit = startOf(nodes, frameBoxes, frame.current, root);
       const viewport = frame.current ? kept(fit.viewport, seen.current, frame.current) : fit.viewport;
       setStart((first) => first ?? { ...fit, viewport });
       void flow.setViewport(viewport);
@@ -118,7 +125,7 @@ function Stage({ label, nodes, edges, anchor, path, looked, about, onNowhere, on
     if (here !== there) void flow.setViewport(here, { duration: STILL.matches ? 0 : MOVING_MS });
     if (wanted.length > 0) isPart.current ||= outside(nodes, here, size) > 0;
     if (here !== there || boxes.size !== was.boxes.size || wanted.length > 0) tell(here);
-  }, [nodes, about, anchor, path, flow, tell]);
+  }, [nodes, frameBoxes, about, anchor, path, flow, tell]);
   useEffect(() => {
     if (!isAll || !wantsFocus.current) return;
     wantsFocus.current = false;
@@ -144,13 +151,13 @@ function Stage({ label, nodes, edges, anchor, path, looked, about, onNowhere, on
     return () => watch.disconnect();
   }, [flow]);
   return (
-    <div className="canvas" role="region" ref={frame} aria-busy={!isAll} onKeyDown={(event) => step(event, flow, nodes)} aria-label={label}>
+    <div className="canvas" role="region" ref={frame} aria-busy={!isAll} onFocus={(event) => reveal(event, flow)} onKeyDown={(event) => step(event, flow, nodes)} aria-label={label}>
       {start && <ReactFlow
         id={id}
         defaultViewport={start.viewport}
         width={start.width}
         height={start.height}
-        nodes={drawn.nodes}
+        nodes={all}
         edges={drawn.edges}
         nodeTypes={NODE_TYPES}
         nodesDraggable={false}
@@ -166,6 +173,7 @@ function Stage({ label, nodes, edges, anchor, path, looked, about, onNowhere, on
         onPaneClick={onNowhere}
         onError={ignore}
       >
+        <Distance frame={frame} />
         <Background gap={24} size={1.4} />
         <Panel position="bottom-right">
           {nodes.length > 0 && <Overview nodes={nodes} />}
@@ -189,7 +197,7 @@ function firstOf(nodes: readonly FlowNode[], edges: readonly Edge[], count: numb
 }
 
 /** Arrow keys go from node to node, and the graph moves along. */
-function step(event: KeyboardEvent<HTMLElement>, flow: ReactFlowInstance<FlowNode>, nodes: readonly FlowNode[]): void {
+function step(event: KeyboardEvent<HTMLElement>, flow: ReactFlowInstance<FlowNode | FrameFlowNode>, nodes: readonly FlowNode[]): void {
   const from = event.target instanceof HTMLElement ? event.target.dataset["node"] : undefined;
   const next = from && beside(new Map(nodes.map((node) => [node.id, boxOf(node)])), from, event.key);
   const node = nodes.find((each) => each.id === next);
@@ -200,6 +208,16 @@ function step(event: KeyboardEvent<HTMLElement>, flow: ReactFlowInstance<FlowNod
   void flow.setCenter(x + width / 2, y + height / 2, { zoom: flow.getZoom() });
   // Nodes outside of the window are not there to be focused before it has moved.
   requestAnimationFrame(() => requestAnimationFrame(() => canvas.querySelector<HTMLElement>(`[data-node="${CSS.escape(node.id)}"]`)?.focus({ preventScroll: true })));
+}
+
+/** What gets the focus by a key is moved into the window. */
+function reveal({ target, currentTarget }: FocusEvent<HTMLElement>, flow: ReactFlowInstance<FlowNode | FrameFlowNode>): void {
+  if (!target.matches(".react-flow__node :focus-visible")) return;
+  const [canvas, { left, top, width, height }] = [currentTarget.getBoundingClientRect(), target.getBoundingClientRect()];
+  const { x, y, zoom } = flow.getViewport();
+  // Within the window, of which the canvas is the whole.
+  const at = into({ x: 0, y: 0, zoom: 1 }, { x: left - canvas.left, y: top - canvas.top, width, height }, canvas);
+  if (at.x !== 0 || at.y !== 0) void flow.setViewport({ x: x + at.x, y: y + at.y, zoom });
 }
 
 /** React Flow complains of edges to columns whose places it does not know yet: it draws them once it does. */

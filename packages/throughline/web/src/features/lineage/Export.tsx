@@ -1,10 +1,10 @@
 import { useState, type ReactNode } from "react";
 import { PROGRAM } from "../../api/base";
-import { ICONS } from "../../components/Icon";
 import { Menu } from "../../components/Menu";
 import { COLOURS, pictureOf, scaleOf, type Pens, type Picture } from "../../graph/picture";
 import type { View } from "../../graph/view";
 import { moment, plural } from "../../graph/words";
+import { markupOf, platformOf } from "../../platforms";
 import { fileName, jsonOf, mermaidOf } from "../../graph/written";
 import type { Scene } from "./useScene";
 
@@ -17,7 +17,7 @@ export function Export({ scene: { graph, shown, drawn }, view }: { scene: Scene;
     const title = view.node.slice(view.node.lastIndexOf(":") + 1);
     const when = [view.from, view.at ?? now].filter((at) => at !== null).map(moment).join(" to ");
     const about = [`${view.level} level`, when, plural(drawn.nodes.length, "node"), "throughline"].join(" · ");
-    return pictureOf(drawn.nodes, drawn.edges, title, about, pens());
+    return pictureOf(drawn.nodes, drawn.edges, drawn.frames.map(({ box }) => box), title, about, pens());
   };
   const png = () => {
     setTrouble("");
@@ -59,6 +59,14 @@ function pens(): Pens {
       return [colour, getComputedStyle(probe).color];
     }),
   ) as Pens["colours"];
+  const iconOf: Pens["iconOf"] = (node) => {
+    const platform = platformOf(node);
+    document.body.append(probe);
+    probe.style.color = platform.colour;
+    const { color: colour } = getComputedStyle(probe);
+    probe.remove();
+    return { markup: markupOf(platform), colour, isFilled: platform.isFilled };
+  };
   probe.remove();
   const context = document.createElement("canvas").getContext("2d");
   const measure: Pens["measure"] = (text, size, isBold) => {
@@ -66,7 +74,7 @@ function pens(): Pens {
     context.font = `${isBold ? 600 : 400} ${size}px system-ui, sans-serif`;
     return context.measureText(text).width;
   };
-  return { colours, icons: ICONS, measure };
+  return { colours, iconOf, measure };
 }
 
 async function dots(picture: Picture): Promise<Blob> {

@@ -42,6 +42,15 @@ export function Legend(): ReactNode {
           <li>
             <i className="legend-dataset made" /> Model or artifact
           </li>
+          <li>
+            <i className="legend-frame" /> Pipeline, with its tasks and their datasets
+          </li>
+          <li>
+            <i className="alarm failed" /> Failed run or failed checks
+          </li>
+          <li>
+            <i className="alarm late" /> Late, or no end event
+          </li>
           {LINES.map(([tone, text]) => (
             <li key={tone}>
               <svg viewBox="0 0 28 4" className={`react-flow__edge ${tone}`} aria-hidden="true">

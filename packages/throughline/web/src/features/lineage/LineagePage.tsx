@@ -12,12 +12,14 @@ import { MomentTabs } from "./MomentTabs";
 import { Notes } from "./Notes";
 import { Beside, Pane } from "./Pane";
 import { Toolbar } from "./Toolbar";
+import { useDepths } from "./useDepths";
 import { useScene } from "./useScene";
 
 /** The graph around a node, its details beside it, and the differences between two moments. */
 export default function LineagePage(): ReactNode {
-  const [view, go] = useView();
-  const change = useCallback((changes: Partial<View>, isSmall?: boolean) => go(moving(view, changes), isSmall), [view, go]);
+  const [asked, go] = useView();
+  const view = useDepths(asked);
+  const change = useCallback((changes: Partial<View>, isSmall?: boolean) => go(moving(asked, changes), isSmall), [asked, go]);
   const scene = useScene(view);
   const [outside, setOutside] = useState<Outside | null>(null);
   const { graph, shown, diff, trouble } = scene;

@@ -1,6 +1,7 @@
 import { useReactFlow, useStore, type ReactFlowState } from "@xyflow/react";
 import { useMemo, useRef, type PointerEvent, type ReactNode } from "react";
 import { around, outline, type Box } from "../../graph/layout";
+import { TROUBLES } from "../../graph/state";
 import type { FlowNode } from "./flow";
 
 /** Where there is less room for the graph than this, it has all of it. */
@@ -13,9 +14,10 @@ export function Overview({ nodes }: { nodes: readonly FlowNode[] }): ReactNode {
   const [x, y, zoom] = useStore(transformOf);
   const [width, height] = [useStore(widthOf), useStore(heightOf)];
   // One path for all of a type: 1,000 elements would be drawn anew at each movement.
-  const { jobs, datasets, all } = useMemo(() => {
+  const { jobs, datasets, troubles, all } = useMemo(() => {
     const boxes = (type: FlowNode["type"]) => nodes.filter((node) => node.type === type).map(boxOf);
-    return { jobs: outline(boxes("job")), datasets: outline(boxes("dataset")), all: around(nodes.map(boxOf)) };
+    const troubles = TROUBLES.map((trouble) => ({ trouble, path: outline(nodes.filter((node) => node.data.trouble === trouble).map(boxOf)) }));
+    return { jobs: outline(boxes("job")), datasets: outline(boxes("dataset")), troubles, all: around(nodes.map(boxOf)) };
   }, [nodes]);
   const seen = { x: -x / zoom, y: -y / zoom, width: width / zoom, height: height / zoom };
   const frame = around([all, seen]);
@@ -32,6 +34,7 @@ export function Overview({ nodes }: { nodes: readonly FlowNode[] }): ReactNode {
     <svg ref={drawing} className="overview" role="img" aria-label="Overview of the graph" viewBox={`${frame.x} ${frame.y} ${frame.width} ${frame.height}`} onPointerDown={go} onPointerMove={go}>
       <path className="dataset" d={datasets} />
       <path className="job" d={jobs} />
+      {troubles.map(({ trouble, path }) => path && <path key={trouble} className={`alarm ${trouble}`} d={path} />)}
       <path className="unseen" d={outline([frame, seen])} />
     </svg>
   );

@@ -47,6 +47,7 @@ export function Pane({ scene: { drawn, trouble }, view, change, onOutside }: Pro
       label={view.beside ? `Lineage graph, ${nameOf(momentOf(view))}` : "Lineage graph"}
       nodes={drawn.nodes}
       edges={drawn.edges}
+      frames={drawn.frames}
       actions={actions}
       anchor={anchor}
       path={drawn.path}

@@ -1,7 +1,9 @@
 import { useEffect, useId, useRef, useState, type ReactNode } from "react";
-import { Icon } from "../../components/Icon";
+import { Icon, type IconName } from "../../components/Icon";
+import type { Direction } from "../../graph/arrange";
 import type { Level, Side } from "../../graph/types";
-import { DEEPEST, type View } from "../../graph/view";
+import { AUTO, DEEPEST, type View } from "../../graph/view";
+import { farthest } from "../../graph/visible";
 import { plural } from "../../graph/words";
 import { Export } from "./Export";
 import { Moments } from "./Moments";
@@ -58,8 +60,8 @@ export function Toolbar({ view, change, scene }: Props): ReactNode {
           <Icon name="more" /> Options
         </button>
         <div id={menu} className={`toolbar-rest${isOpen ? " open" : ""}`}>
-          <Depth side="up" text="Upstream" view={view} change={change} />
-          <Depth side="down" text="Downstream" view={view} change={change} />
+          <Depth side="up" text="Upstream" view={view} change={change} scene={scene} />
+          <Depth side="down" text="Downstream" view={view} change={change} scene={scene} />
           {isAsking ? (
             <span className="group" role="alert">
               {plural(all + 1, "node")} take a while to draw.
@@ -81,6 +83,10 @@ export function Toolbar({ view, change, scene }: Props): ReactNode {
           <button type="button" className="button" aria-pressed={!view.control} aria-label="Hide control" onClick={() => change({ control: !view.control })} title="Hide control: the dashed lines, which say what waits for what">
             <Icon name="pipeline" /> <span className="wide">Hide control</span>
           </button>
+          <button type="button" className="button" aria-pressed={view.chains} aria-label="Collapse chains" onClick={() => change({ chains: !view.chains, expanded: [] })} title="Collapse chains: nodes in a row are drawn as one">
+            <Icon name="chain" /> <span className="wide">Collapse chains</span>
+          </button>
+          <Directions view={view} change={change} shown={scene.drawn.direction} />
           <Ways view={view} />
           <Export scene={scene} view={view} />
         </div>
@@ -90,17 +96,36 @@ export function Toolbar({ view, change, scene }: Props): ReactNode {
   );
 }
 
-function Depth({ side, text, view, change }: { side: Side; text: string; view: View; change: (change: Partial<View>) => void }): ReactNode {
+const DIRECTIONS: readonly { direction: Direction; icon: IconName; text: string }[] = [
+  { direction: "right", icon: "across", text: "Left to right" },
+  { direction: "down", icon: "downward", text: "Top to bottom" },
+];
+
+/** The direction of the data on the screen; the one that is pressed a second time is again the window's. */
+function Directions({ view, change, shown }: { view: View; change: Props["change"]; shown: Direction | null }): ReactNode {
+  return (
+    <div className="segments directions" role="group" aria-label="Direction">
+      {DIRECTIONS.map(({ direction, icon, text }) => (
+        <button key={direction} type="button" aria-pressed={shown === direction} aria-label={text} title={view.direction === direction ? `${text}; again: what suits the window` : text} onClick={() => change({ direction: view.direction === direction ? null : direction })}>
+          <Icon name={icon} />
+        </button>
+      ))}
+    </div>
+  );
+}
+
+function Depth({ side, text, view, change, scene: { graph } }: Props & { side: Side; text: string }): ReactNode {
   const depth = view[side];
   const set = (count: number) => change({ [side]: count });
+  const less = () => set((depth === DEEPEST && graph ? Math.max(1, farthest(graph, side)) : depth) - 1);
   return (
     <span className="depth" role="group" aria-label={`Steps ${text.toLowerCase()}`}>
       <span className="muted">{text}</span>
-      <button type="button" className="button bare square" disabled={depth === 0} onClick={() => set(depth - 1)} aria-label={`One step less ${text.toLowerCase()}`} title={`One step less ${text.toLowerCase()}`}>
+      <button type="button" className="button bare square" disabled={depth <= 0} onClick={less} aria-label={`One step less ${text.toLowerCase()}`} title={`One step less ${text.toLowerCase()}`}>
         <Icon name="minus" />
       </button>
-      <span className="count">{depth === DEEPEST ? "all" : depth}</span>
-      <button type="button" className="button bare square" disabled={depth === DEEPEST} onClick={() => set(depth + 1)} aria-label={`One step more ${text.toLowerCase()}`} title={`One step more ${text.toLowerCase()}`}>
+      <span className="count">{depth === DEEPEST ? "all" : depth === AUTO ? "…" : depth}</span>
+      <button type="button" className="button bare square" disabled={depth === DEEPEST || depth === AUTO} onClick={() => set(depth + 1)} aria-label={`One step more ${text.toLowerCase()}`} title={`One step more ${text.toLowerCase()}`}>
         <Icon name="plus" />
       </button>
     </span>

@@ -4,7 +4,10 @@ import type { NodeId, Side } from "../../graph/types";
 
 /** What nodes can ask of the page. */
 export interface Actions {
-  select: (id: NodeId) => void;
+  /** Light a node's path, or open its details: at once, or if its path is lit. */
+  select: (id: NodeId, isOpening?: boolean) => void;
+  /** Draw a pipeline or a chain as one node, or its nodes again. */
+  toggle: (id: NodeId) => void;
   step: (side: Side, id: NodeId, isMore: boolean) => void;
   toggleColumns: (id: NodeId) => void;
   /** Lock the path of a column; one without any, among what is shown, opens its details too. */

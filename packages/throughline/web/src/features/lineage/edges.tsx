@@ -1,15 +1,16 @@
 import { BaseEdge, EdgeLabelRenderer, type Edge, type EdgeProps, type EdgeTypes } from "@xyflow/react";
 import type { ReactNode } from "react";
 import type { Place } from "../../graph/layout";
-import { linePath } from "../../graph/route";
+import { besidePath, linePath } from "../../graph/route";
 import type { NodeId } from "../../graph/types";
 import { useActions } from "./actions";
 
-type LineProps = EdgeProps<Edge<{ corners: readonly Place[] }>>;
+type LineProps = EdgeProps<Edge<{ corners: readonly Place[]; isDown?: boolean; isBeside?: boolean }>>;
 
 /** A line by its corners. */
 function Line({ data, sourceX, sourceY, targetX, targetY }: LineProps): ReactNode {
-  return <BaseEdge path={linePath({ x: sourceX, y: sourceY }, data?.corners ?? [], { x: targetX, y: targetY })} />;
+  const [from, to, corners] = [{ x: sourceX, y: sourceY }, { x: targetX, y: targetY }, data?.corners ?? []];
+  return <BaseEdge path={data?.isBeside ? besidePath(from, corners, to) : linePath(from, corners, to, data?.isDown)} />;
 }
 
 /** A line between two columns; how one is made of the other stands beside its end, and opens how. */

@@ -1,8 +1,10 @@
 import { Position, type Edge, type Node, type NodeHandle } from "@xyflow/react";
 import type { RowPage } from "../../graph/columns";
+import type { Direction, FrameBox } from "../../graph/arrange";
 import type { Mark } from "../../graph/difference";
 import { GRIPS, sizeOf, type Place } from "../../graph/layout";
 import type { ColumnEdge, DatasetNode, JobNode, LineageEdge, LineageNode, NodeId, Side } from "../../graph/types";
+import type { Trouble } from "../../graph/state";
 import { said } from "../../graph/transformation";
 import type { Laid } from "./useLayout";
 
@@ -12,6 +14,7 @@ export interface Look {
   isLit: boolean;
   isRoot: boolean;
   mark: Mark | null;
+  trouble: Trouble | null;
 }
 
 interface Data<T extends LineageNode> extends Record<string, unknown>, Look {
@@ -20,16 +23,39 @@ interface Data<T extends LineageNode> extends Record<string, unknown>, Look {
   shownSides: Record<Side, boolean>;
   columns: RowPage | null;
   litColumns: ReadonlySet<string>;
+  direction: Direction;
+  /** Whether its pipeline is named by the frame around it. */
+  isFramed: boolean;
 }
 
+export type FrameFlowNode = Node<{ box: FrameBox; trouble: Trouble | null }, "frame">;
 export type JobFlowNode = Node<Data<JobNode>, "job">;
 export type DatasetFlowNode = Node<Data<DatasetNode>, "dataset">;
 export type FlowNode = JobFlowNode | DatasetFlowNode;
 
-const HANDLES: NodeHandle[] = [
-  { id: "in", type: "target", position: Position.Left, ...GRIPS.left },
-  { id: "out", type: "source", position: Position.Right, ...GRIPS.right },
-];
+/** The sides of a node at which edges end. */
+export const SIDES: Record<Direction, { in: Position; out: Position }> = {
+  right: { in: Position.Left, out: Position.Right },
+  down: { in: Position.Top, out: Position.Bottom },
+};
+
+function handlesOf(direction: Direction, height: number): NodeHandle[] {
+  const { in: start, out: end } = SIDES[direction];
+  const [first, last] = direction === "right" ? [GRIPS.left, GRIPS.right] : [GRIPS.top, { ...GRIPS.top, y: height }];
+  return [
+    { id: "in", type: "target", position: start, ...first },
+    { id: "out", type: "source", position: end, ...last },
+  ];
+}
+
+/** Frames as React Flow takes them: below edges and nodes. */
+export function flowFrames(frames: readonly { box: FrameBox; trouble: Trouble | null }[]): FrameFlowNode[] {
+  return frames.map((data) => {
+    const { box } = data;
+    const { x, y, width, height, frame } = box;
+    return { id: `frame ${frame.id}`, type: "frame", position: { x, y }, width, height, measured: { width, height }, zIndex: -1, data };
+  });
+}
 
 interface Looks {
   lookOf: (id: NodeId) => Look;
@@ -40,6 +66,7 @@ interface Looks {
 /** Nodes as React Flow takes them. */
 export function flowNodes(laid: Laid, { lookOf, columnsOf, litColumns }: Looks): FlowNode[] {
   const sides = new Set(laid.shown.edges.flatMap((edge) => (edge.kind === "data" ? [`down ${edge.from}`, `up ${edge.to}`] : [])));
+  const framed = new Set(laid.frames.flatMap(({ frame }) => frame.members));
   return laid.shown.nodes.flatMap((node): FlowNode[] => {
     const position = laid.places.get(node.id);
     if (!position) return [];
@@ -50,10 +77,12 @@ export function flowNodes(laid: Laid, { lookOf, columnsOf, litColumns }: Looks):
       shownSides: { up: sides.has(`up ${node.id}`), down: sides.has(`down ${node.id}`) },
       columns,
       litColumns,
+      direction: laid.direction,
+      isFramed: node.type === "job" && framed.has(node.id),
     };
     const size = sizeOf(laid.columns.get(node.id) ?? null);
     // React Flow draws every node of unknown size or handles once, to measure it: all 1,000 of them.
-    const base = { id: node.id, position, ...size, measured: size, ...(columns ? {} : { handles: HANDLES }) };
+    const base = { id: node.id, position, ...size, measured: size, ...(columns ? {} : { handles: handlesOf(laid.direction, size.height) }) };
     return node.type === "job"
       ? [{ ...base, type: "job" as const, data: { ...shared, node } }]
       : [{ ...base, type: "dataset" as const, data: { ...shared, node } }];
@@ -61,7 +90,7 @@ export function flowNodes(laid: Laid, { lookOf, columnsOf, litColumns }: Looks):
 }
 
 /** An edge between nodes as React Flow takes it. */
-export function flowEdge(edge: LineageEdge, corners: readonly Place[] | undefined, look: Look): Edge {
+export function flowEdge(edge: LineageEdge, corners: readonly Place[] | undefined, direction: Direction, look: Look): Edge {
   const tone = [edge.kind, look.isDim && "dim", look.isLit && "lit", look.mark].filter(Boolean).join(" ");
   return {
     id: `${edge.kind} ${edge.from} ${edge.to}`,
@@ -71,13 +100,13 @@ export function flowEdge(edge: LineageEdge, corners: readonly Place[] | undefine
     targetHandle: "in",
     className: tone,
     type: "line",
-    ...(corners && { data: { corners } }),
+    data: { corners: corners ?? [], isDown: direction === "down" },
     focusable: false,
   };
 }
 
 /** An edge between columns; how one is made of the other is written on it when it is lit. */
-export function columnFlowEdge(edge: ColumnEdge, corners: readonly Place[] | undefined, isLit: boolean, mark: Mark | null): Edge {
+export function columnFlowEdge(edge: ColumnEdge, corners: readonly Place[] | undefined, direction: Direction, isLit: boolean, mark: Mark | null): Edge {
   return {
     id: `column ${edge.from.id}|${edge.from.field} ${edge.to.id}|${edge.to.field}`,
     source: edge.from.id,
@@ -86,7 +115,7 @@ export function columnFlowEdge(edge: ColumnEdge, corners: readonly Place[] | und
     targetHandle: `in:${edge.to.field}`,
     className: ["column", !edge.isDirect && "indirect", isLit && "lit", mark].filter(Boolean).join(" "),
     type: "column",
-    ...(corners && { data: { corners } }),
+    data: { corners: corners ?? [], isBeside: corners !== undefined && direction === "down" },
     label: isLit ? said(edge.how) || "direct" : undefined,
     focusable: false,
   };

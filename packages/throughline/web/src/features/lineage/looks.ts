@@ -16,9 +16,9 @@ export const MOVING_MS = 200;
 const BELOW_OVERVIEW = 112;
 
 /** How to look at all nodes, or at what is around one where that would be too small to read. */
-export function startOf(nodes: readonly FlowNode[], frame: HTMLElement | null, first: FlowNode | null): Start {
+export function startOf(nodes: readonly FlowNode[], frames: readonly Box[], frame: HTMLElement | null, first: FlowNode | null): Start {
   const { clientWidth: width = 1, clientHeight: height = 1 } = frame ?? {};
-  return { viewport: viewportFor(nodes.map(boxOf), { width, height }, first && boxOf(first), belowOf(width)), width, height };
+  return { viewport: viewportFor([...nodes.map(boxOf), ...frames], { width, height }, first && boxOf(first), belowOf(width)), width, height };
 }
 
 /** How much is left free below a graph that is seen in part. */

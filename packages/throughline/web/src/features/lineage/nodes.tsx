@@ -1,60 +1,55 @@
 import "./node.css";
-import { Handle, Position, type NodeProps, type NodeTypes } from "@xyflow/react";
+import { Handle, type NodeProps, type NodeTypes } from "@xyflow/react";
 import type { ReactNode } from "react";
 import { Ago } from "../../components/Ago";
 import { Icon } from "../../components/Icon";
+import { PlatformIcon } from "../../components/PlatformIcon";
 import { RunState } from "../../components/RunState";
+import { kindText } from "../../platforms";
+import { TROUBLE_TEXT } from "../../graph/state";
 import { isPiiText } from "../../graph/tags";
 import { duration, ending, parts, plural, short } from "../../graph/words";
 import { useActions } from "./actions";
 import { Columns } from "./Columns";
-import type { DatasetFlowNode, FlowNode, JobFlowNode } from "./flow";
+import { SIDES, type DatasetFlowNode, type FlowNode, type JobFlowNode } from "./flow";
+import { Frame as PipelineFrame } from "./Frame";
 import { MARKS } from "./marks";
 import { Steps } from "./Steps";
 
-const KINDS: Record<string, string> = {
-  table: "Table",
-  file: "File",
-  artifact: "Artifact",
-  model: "Model",
-  stream: "Stream",
-  pipeline: "Pipeline",
-  task: "Task",
-  query: "Query",
-};
-
 /** What every node has: its name, its kind, and a button on each side. */
 function Frame({ data, children, below }: { data: FlowNode["data"]; children: ReactNode; below?: ReactNode }): ReactNode {
-  const { node, isDim, isLit, isRoot, mark } = data;
-  const { select } = useActions();
+  const { node, isDim, isLit, isRoot, mark, direction, trouble, isFramed } = data;
+  const { select, toggle } = useActions();
   const { title, above } = parts(node.name, node.type);
-  const kind = KINDS[node.kind] ?? node.kind;
   const where = above || node.namespace;
   const owners = node.owners.join(", ");
-  const tone = [node.type, node.kind, isDim && "dim", isLit && "lit", isRoot && "root", mark].filter(Boolean).join(" ");
+  const group = node.type === "job" ? node.group : undefined;
+  const about = group ? `${plural(group.jobs, "job")} · ${plural(group.datasets, "dataset")}` : [kindText(node), isFramed ? "" : where, owners].filter(Boolean).join(" · ");
+  const tone = [node.type, node.kind, direction, trouble && `alarm ${trouble}`, group && "stack", isDim && "dim", isLit && "lit", isRoot && "root", mark].filter(Boolean).join(" ");
   return (
     <div className={`node ${tone}`}>
-      <Handle type="target" position={Position.Left} id="in" isConnectable={false} />
+      <Handle type="target" position={SIDES[direction].in} id="in" isConnectable={false} />
       <button
         type="button"
         className="node-face"
         data-node={node.id}
-        onClick={() => select(node.id)}
+        onClick={() => (group?.kind === "chain" ? toggle(node.id) : select(node.id))}
         aria-pressed={isLit}
-        title={isLit || isRoot ? "Open its details" : "Light its path"}
+        title={group?.kind === "chain" ? "Draw its nodes" : isLit || isRoot ? "Open its details" : "Light its path"}
       >
         <span className="node-head">
           <span className="node-kind">
-            <Icon name={node.kind} />
+            <PlatformIcon node={node} />
           </span>
           <span className="node-title clip" title={`${node.name}\n${node.namespace}`}>
             {title}
           </span>
           {mark && <span className={`mark ${mark}`}>{MARKS[mark]}</span>}
+          {trouble === "late" && <span className="mark late">{TROUBLE_TEXT[trouble]}</span>}
         </span>
         <span className="node-where muted">
           <span className="clip" title={[where, owners && `Owned by ${owners}`].filter(Boolean).join("\n")}>
-            {[kind, where, owners].filter(Boolean).join(" · ")}
+            {about}
           </span>
           {node.type === "dataset" && node.version && (
             <span className="at-end" title={`Version ${node.version}`}>
@@ -66,19 +61,25 @@ function Frame({ data, children, below }: { data: FlowNode["data"]; children: Re
       </button>
       <Steps data={data} />
       {below}
-      <Handle type="source" position={Position.Right} id="out" isConnectable={false} />
+      <Handle type="source" position={SIDES[direction].out} id="out" isConnectable={false} />
     </div>
   );
 }
 
 function Job({ data }: NodeProps<JobFlowNode>): ReactNode {
-  const { run } = data.node;
+  const { run, group, id, name } = data.node;
+  const { toggle } = useActions();
+  const expand = group && (
+    <button type="button" className="node-columns" aria-expanded={false} aria-label={`Expand ${name}`} title="Draw its nodes" onClick={() => toggle(id)}>
+      <Icon name="down" />
+    </button>
+  );
   return (
-    <Frame data={data}>
+    <Frame data={data} below={expand}>
       {run ? (
         <>
           <RunState state={run.state} />
-          <span className="muted">{run.durationMs === null ? "" : duration(run.durationMs)}</span>
+          <span className="muted">{run.durationMs === null || group ? "" : duration(run.durationMs)}</span>
           <span className="muted at-end">
             <Ago at={run.startedAt} />
           </span>
@@ -136,4 +137,4 @@ function Dataset({ data }: NodeProps<DatasetFlowNode>): ReactNode {
   );
 }
 
-export const NODE_TYPES: NodeTypes = { job: Job, dataset: Dataset };
+export const NODE_TYPES: NodeTypes = { job: Job, dataset: Dataset, frame: PipelineFrame };

@@ -2,7 +2,7 @@ import { useMemo } from "react";
 import type { Change } from "../../app/address";
 import { columnKey, openColumn } from "../../graph/lit";
 import { ALL_ROWS } from "../../graph/types";
-import { fold, grow, seek, type View } from "../../graph/view";
+import { fold, grow, seek, toggled, type View } from "../../graph/view";
 import type { Actions } from "./actions";
 import type { Anchor } from "./Canvas";
 
@@ -10,14 +10,18 @@ import type { Anchor } from "./Canvas";
 export function useActionsOf(view: View, change: Change, keep: (anchor: Anchor) => void): Actions {
   return useMemo(
     () => ({
-      select: (id) => {
+      select: (id, isOpening = false) => {
         keep({ id, isOpening: false });
         // The first click lights the path, the next one opens it. The path of what was asked for is all there is.
-        change(view.lit === id || view.node === id ? { open: id, tab: null } : { lit: id, column: null, ...(view.open ? { open: id, tab: null } : {}) });
+        change(isOpening || view.lit === id || view.node === id ? { open: id, tab: null } : { lit: id, column: null, ...(view.open ? { open: id, tab: null } : {}) });
       },
       step: (side, id, isMore) => {
         keep({ id, isOpening: isMore });
         change(isMore ? grow(view, side, id) : fold(view, side, id));
+      },
+      toggle: (id) => {
+        keep({ id, isOpening: false });
+        change(toggled(view, id));
       },
       toggleColumns: (id) => {
         keep({ id, isOpening: false });

@@ -5,15 +5,23 @@ import type { Difference } from "../../graph/difference";
 import { datasetsOf, litColumns, litPath } from "../../graph/lit";
 import { columnEdgeKey } from "../../graph/merge";
 import { throughJobs } from "../../graph/route";
+import { troubleOf, troubleOfFrame, type Trouble } from "../../graph/state";
 import type { Graph, NodeId } from "../../graph/types";
 import type { Shown } from "../../graph/visible";
 import type { View } from "../../graph/view";
+import { directionFor, type Direction, type FrameBox } from "../../graph/arrange";
+import { sizeOf } from "../../graph/layout";
 import { columnFlowEdge, flowEdge, flowNodes, type FlowNode } from "./flow";
+import { useLate } from "./useLate";
 import { useLayout } from "./useLayout";
+import { useRoom } from "./useRoom";
 
 interface Drawn {
   nodes: FlowNode[];
   edges: Edge[];
+  /** Pipelines around their tasks. */
+  frames: readonly { box: FrameBox; trouble: Trouble | null }[];
+  direction: Direction | null;
   /** What the drawn graph is about; null while it is partly of the view before. */
   about: string | null;
   /** The datasets on the locked column's path, once they have their places; null: none is locked. */
@@ -38,13 +46,16 @@ export function useDrawn(graph: Graph | null, shown: Shown | null, view: View, d
     return found;
   }, [graph, shown, locked, view.columns, difference]);
   const counts = useMemo(() => new Map([...opened].map(([id, { rows }]) => [id, rows.length])), [opened]);
-  const { laid, trouble } = useLayout(shown, counts, about);
+  const late = useLate(view.at);
+  const room = useRoom(view.beside !== null);
+  const { laid, trouble } = useLayout(shown, counts, room, view.direction ?? directionFor(room), about);
   return useMemo(() => {
-    if (!laid || !graph) return { nodes: [], edges: [], about: null, path: null, left: 0, trouble };
+    if (!laid || !graph) return { nodes: [], edges: [], frames: [], direction: null, about: null, path: null, left: 0, trouble };
     const { nodes, edges } = laid.shown;
     const ids = new Set(nodes.map((node) => node.id));
     const lit = view.lit && ids.has(view.lit) ? litPath({ edges, sources: graph.sources }, view.lit) : null;
     const path: ReadonlySet<string> | null = locked && datasetsOf(locked.keys);
+    const troubles = new Map(nodes.map((node) => [node.id as string, troubleOf(node, late)]));
     const isDim = (id: string) => (lit ? !lit.nodes.has(id as NodeId) : path ? !path.has(id) && id.startsWith("dataset:") : false);
     const keys = locked?.keys ?? new Set<string>();
     // What waits for its place is not drawn over what has one.
@@ -56,21 +67,23 @@ export function useDrawn(graph: Graph | null, shown: Shown | null, view: View, d
         isLit: view.lit === id,
         isRoot: graph.roots.includes(id),
         mark: difference?.marks.get(id) ?? null,
+        trouble: troubles.get(id) ?? null,
       }),
       columnsOf: (id) => pages.get(id) ?? null,
       litColumns: keys,
     });
     const lines = edges.map((edge) =>
-      flowEdge(edge, laid.corners.get(edge), {
+      flowEdge(edge, laid.corners.get(edge), laid.direction, {
         isDim: lit ? !lit.edges.has(edge) : path !== null,
         isLit: lit?.edges.has(edge) ?? false,
         isRoot: false,
         mark: difference?.edges.get(`${edge.from} ${edge.to}`) ?? null,
+        trouble: null,
       }),
     );
     const { lines: between, left } = linesOf(locked?.edges ?? graph.columns, pages);
-    const ways = throughJobs(between, edges, laid.corners, laid.places);
-    const columns = between.map((edge) => columnFlowEdge(edge, ways.get(edge), locked !== null, difference?.columnEdges.get(columnEdgeKey(edge)) ?? null));
-    return { nodes: drawn, edges: [...lines, ...columns], about: laid.about, path: placed.length === opened.size ? path : null, left, trouble };
-  }, [laid, trouble, graph, locked, view.lit, view.seeks, difference, opened]);
+    const ways = throughJobs(between, edges, laid.corners, laid.places, laid.direction === "down" ? (id) => sizeOf(laid.columns.get(id as NodeId) ?? null).height : null);
+    const columns = between.map((edge) => columnFlowEdge(edge, ways.get(edge), laid.direction, locked !== null, difference?.columnEdges.get(columnEdgeKey(edge)) ?? null));
+    return { nodes: drawn, edges: [...lines, ...columns], frames: laid.frames.map((box) => ({ box, trouble: troubleOfFrame(box, troubles, late) })), direction: laid.direction, about: laid.about, path: placed.length === opened.size ? path : null, left, trouble };
+  }, [laid, trouble, graph, late, locked, view.lit, view.seeks, difference, opened]);
 }

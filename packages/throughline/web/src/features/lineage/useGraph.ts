@@ -5,11 +5,12 @@ import type { Query } from "../../api/client";
 import type { Both } from "../../graph/difference";
 import { merge } from "../../graph/merge";
 import type { Graph, GraphAnswer } from "../../graph/types";
-import type { View } from "../../graph/view";
+import { AUTO, type View } from "../../graph/view";
 
 /** The questions whose answers together are what a view shows: one for each moment, the newer first. */
 function questionsOf(view: View): Query<"graph">[] {
   const { level } = view;
+  if (view.up === AUTO || view.down === AUTO) return []; // How many steps are shown is about to be known.
   if (!view.node && view.from) return []; // The difference of the whole lineage, around no node.
   const asOf = view.at ?? undefined;
   const columns = view.columns.length > 0 || view.column ? true : undefined;

@@ -1,15 +1,12 @@
 import { startTransition, useEffect, useState } from "react";
 import { PartError } from "../../components/part";
-import { toElk, placesOf, type Place } from "../../graph/layout";
-import { cornersOf, type Corners } from "../../graph/route";
-import type { LineageNode, NodeId } from "../../graph/types";
+import { arrange, type Arrangement, type Direction, type Room } from "../../graph/arrange";
+import type { NodeId } from "../../graph/types";
 import type { Shown } from "../../graph/visible";
 import { layOut } from "./elk";
 
-export interface Laid {
+export interface Laid extends Arrangement {
   shown: Shown;
-  places: Map<NodeId, Place>;
-  corners: Corners;
   columns: ReadonlyMap<NodeId, number>;
   about: string | null;
 }
@@ -20,20 +17,19 @@ interface Layout {
 }
 
 /** What is shown, with its places once the worker has found them; until then what was before. */
-export function useLayout(shown: Shown | null, columns: ReadonlyMap<NodeId, number>, about: string | null): Layout {
+export function useLayout(shown: Shown | null, columns: ReadonlyMap<NodeId, number>, { width, height }: Room, direction: Direction, about: string | null): Layout {
   const [layout, setLayout] = useState<Layout>({ laid: null, trouble: null });
   const rows = JSON.stringify([...columns]);
   useEffect(() => {
     if (!shown) return;
     let isOld = false;
     const asked = new Map(JSON.parse(rows) as [NodeId, number][]);
-    const graph = toElk(shown.nodes, shown.edges, (node: LineageNode) => asked.get(node.id) ?? null);
     const start = performance.now();
-    layOut(graph).then(
+    arrange(shown.nodes, shown.edges, (id) => asked.get(id) ?? null, { direction, room: { width, height } }, layOut).then(
       (found) => {
         performance.measure("layout", { start }); // benchmarks/lineage_page.py reads it
         // Drawing 1,000 nodes gives way to clicks and keys.
-        if (!isOld) startTransition(() => setLayout({ laid: { shown, places: placesOf(found), corners: cornersOf(found, shown.edges), columns: asked, about }, trouble: null }));
+        if (!isOld) startTransition(() => setLayout({ laid: { ...found, shown, columns: asked, about }, trouble: null }));
       },
       (trouble: unknown) => {
         if (!isOld) setLayout(({ laid }) => ({ laid, trouble: trouble as Error }));
@@ -42,7 +38,7 @@ export function useLayout(shown: Shown | null, columns: ReadonlyMap<NodeId, numb
     return () => {
       isOld = true;
     };
-  }, [shown, rows, about]);
+  }, [shown, rows, width, height, direction, about]);
   if (layout.trouble instanceof PartError) throw layout.trouble;
   return layout;
 }

@@ -3,6 +3,7 @@ import { useAnswer } from "../../api/answers";
 import { go, useAddress } from "../../app/address";
 import { Ago } from "../../components/Ago";
 import { Link } from "../../components/Link";
+import { PlatformIcon } from "../../components/PlatformIcon";
 import { RunState } from "../../components/RunState";
 import { addressOf } from "../../graph/view";
 import { duration, parts } from "../../graph/words";
@@ -36,6 +37,7 @@ export function NewestRuns(): ReactNode {
                 <span className="row-state">
                   <RunState state={run.state} />
                 </span>
+                <PlatformIcon node={{ kind: "run", namespace: run.job.namespace, platform: run.platform }} />
                 <span className="row-name clip" title={run.job.name}>
                   {title}
                   {above && <span className="muted"> {above}</span>}

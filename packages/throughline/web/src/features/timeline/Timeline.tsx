@@ -4,7 +4,7 @@ import { useAnswer } from "../../api/answers";
 import { Icon } from "../../components/Icon";
 import { useNow } from "../../components/now";
 import { barsOf, beginOf, HOUR, lineOf, marksOn, placeOf, RANGES, ticksOf, timeAt, type Bar, type Line, type Mark, type Range, type Tone } from "../../graph/timeline";
-import { DEEPEST, picked, type View } from "../../graph/view";
+import { AUTO, DEEPEST, picked, type View } from "../../graph/view";
 import { moment, parts, plural } from "../../graph/words";
 
 const PARTS = 48;
@@ -23,7 +23,7 @@ export function Timeline({ view, change }: Props): ReactNode {
   // Between two datasets there is a job.
   const [up, down] = [view.up, view.down].map((count) => Math.min(DEEPEST, view.datasetsOnly ? 2 * count : count));
   const now = useNow(HOUR);
-  const { data, error } = useAnswer("timeline", range === null ? null : { node, up, down, level, parts: PARTS, from: beginOf(range, now) });
+  const { data, error } = useAnswer("timeline", range === null || view.up === AUTO || view.down === AUTO ? null : { node, up, down, level, parts: PARTS, from: beginOf(range, now) });
   const runs = data?.runs.reduce((sum, run) => sum + run.completed + run.failed + run.lost + run.running, 0) ?? 0;
   const about = data && `${plural(runs, "run")}, ${plural(data.changes.length, "change")}${data.isMore ? " and more" : ""}, ${steps(view)}`;
   const text = said || (error ? `The timeline is not there: ${error.message}` : about);

@@ -1,0 +1,27 @@
+import type { NodeProps } from "@xyflow/react";
+import type { ReactNode } from "react";
+import { Icon } from "../../components/Icon";
+import { PlatformIcon } from "../../components/PlatformIcon";
+import { TROUBLE_TEXT } from "../../graph/state";
+import { useActions } from "./actions";
+import type { FrameFlowNode } from "./flow";
+
+/** A pipeline around its tasks; its button draws it as one node. */
+export function Frame({ data }: NodeProps<FrameFlowNode>): ReactNode {
+  const { box: { frame }, trouble } = data;
+  const { toggle, select } = useActions();
+  return (
+    <section className={trouble ? `frame alarm ${trouble}` : "frame"} aria-label={`Pipeline ${frame.name}`}>
+      <p className="frame-head">
+        <button type="button" className="frame-toggle nodrag" onClick={() => toggle(frame.id)} aria-expanded={true} aria-label={`Collapse ${frame.name}`} title="Draw the pipeline as one node">
+          <Icon name="down" />
+        </button>
+        <button type="button" className="frame-name nodrag" onClick={() => select(frame.id, true)} title={`${frame.name}: open its details`}>
+          <PlatformIcon node={{ kind: "pipeline", namespace: "", platform: frame.platform }} />
+          <span className="clip">{frame.name}</span>
+        </button>
+        {trouble && <span className={`mark ${trouble}`}>{TROUBLE_TEXT[trouble]}</span>}
+      </p>
+    </section>
+  );
+}

@@ -1,0 +1,155 @@
+import ELK from "elkjs/lib/elk.bundled.js";
+import { describe, expect, test } from "vitest";
+import { answer, id } from "../test/graphs";
+import { arrange, directionFor, type Arrangement, type Direction, type Room } from "./arrange";
+import { blockOf, toElk } from "./block";
+import { around, meet, sizeOf, type Box, type Place } from "./layout";
+import { merge } from "./merge";
+import { linePath } from "./route";
+import type { Graph } from "./types";
+
+const elk = new ELK();
+const layOut = (graph: Parameters<typeof elk.layout>[0]) => elk.layout(graph);
+const SCREEN = { width: 1440, height: 632 };
+const WIDE = { width: 4_000, height: 4_000 };
+const PHONE = { width: 390, height: 576 };
+
+/** The demo: two sources, an ingestion of three tasks, and a training of four. */
+const DEMO = graphOf(
+  ["u1>j1", "u2>j1", "j1>l1", "j1>l2", "l1>j2", "l2>j2", "j2>staging", "staging>j3", "j3>raw", "raw>j4", "j4>actuals", "actuals>j5", "j5>data", "data>j6", "j6>model", "model>j7", "j7>forecast", "j4~j5", "j5~j6", "j0~j4"],
+  { jY: ["j1", "j2", "j3"], jT: ["j4", "j5", "j6", "j7", "j0"] },
+);
+
+function graphOf(edges: string[], pipelines: Record<string, string[]> = {}): Graph {
+  const graph = merge([answer("raw", ...edges)]);
+  const owner = new Map(Object.entries(pipelines).flatMap(([pipeline, jobs]) => jobs.map((job) => [id(job), id(pipeline)] as const)));
+  for (const node of graph.nodes.values()) if (node.type === "job") node.pipeline = owner.get(node.id) ?? null;
+  return graph;
+}
+
+const arranged = ({ nodes, edges }: Graph, direction: Direction, room: Room, columns: Record<string, number> = {}) =>
+  arrange([...nodes.values()], edges, (node) => columns[node] ?? null, { direction, room }, layOut);
+
+function boxesOf({ places }: Arrangement): Map<string, Box> {
+  return new Map([...places].map(([node, place]) => [node, { ...place, ...sizeOf(null) }]));
+}
+
+/** How large all of it can be drawn. */
+function zoomIn(found: Arrangement, { width, height }: Room): number {
+  const all = around([...boxesOf(found).values(), ...found.frames]);
+  return Math.min((width - 56) / all.width, (height - 92) / all.height);
+}
+
+/** Points along the SVG path of an edge: of each of its lines and curves 20. */
+function pointsOf(path: string): Place[] {
+  let from = { x: 0, y: 0 };
+  return [...path.matchAll(/([MLQC])([^MLQC]*)/g)].flatMap(([, command, rest = ""]) => {
+    const numbers = rest.trim().split(" ").map(Number);
+    const ends = numbers.flatMap((x, at) => (at % 2 === 0 ? [{ x, y: numbers[at + 1] as number }] : []));
+    const control = [command === "M" ? (ends[0] as Place) : from, ...ends];
+    from = ends.at(-1) as Place;
+    return Array.from({ length: 21 }, (_, step) => bezier(control, step / 20));
+  });
+}
+
+/** The point of a Bézier curve, by De Casteljau's algorithm. */
+function bezier(points: readonly Place[], share: number): Place {
+  const [first = { x: 0, y: 0 }, ...rest] = points;
+  if (rest.length === 0) return first;
+  return bezier(rest.map(({ x, y }, at) => ({ x: (points[at] as Place).x * (1 - share) + x * share, y: (points[at] as Place).y * (1 - share) + y * share })), share);
+}
+
+/** Edges that lie under a node. */
+function hidden(found: Arrangement, { edges }: Graph): string[] {
+  const boxes = boxesOf(found);
+  const isDown = found.direction === "down";
+  return edges.flatMap((edge) => {
+    const [from, to] = [boxes.get(edge.from), boxes.get(edge.to)] as [Box, Box];
+    const ends = isDown ? [{ x: from.x + 140, y: from.y + 78 }, { x: to.x + 140, y: to.y }] : [{ x: from.x + 280, y: from.y + 39 }, { x: to.x, y: to.y + 39 }];
+    const points = pointsOf(linePath(ends[0] as Place, found.corners.get(edge) ?? [], ends[1] as Place, isDown));
+    const isUnder = points.some(({ x, y }) => [...boxes.values()].some((box) => x > box.x + 2 && x < box.x + 278 && y > box.y + 2 && y < box.y + 76));
+    return isUnder ? [`${edge.from} > ${edge.to}`] : [];
+  });
+}
+
+describe("the demo's graph", () => {
+  test.each<[string, Direction, Room]>([
+    ["from left to right", "right", SCREEN],
+    ["from top to bottom", "down", SCREEN],
+    ["on a phone", "down", PHONE],
+    ["from left to right on a phone", "right", PHONE],
+  ])("%s has no node over another, each inside of its frame, and no edge under a node", async (_, direction, room) => {
+    const found = await arranged(DEMO, direction, room);
+    const boxes = [...boxesOf(found)];
+    expect(boxes).toHaveLength(DEMO.nodes.size);
+    expect(boxes.filter(([node, box]) => boxes.some(([other, there]) => node < other && meet(box, there)))).toEqual([]);
+    for (const { frame, ...area } of found.frames) {
+      const inside = boxes.filter(([, box]) => meet(box, area)).map(([node]) => node);
+      expect(inside.sort()).toEqual([...frame.members].sort());
+    }
+    expect(hidden(found, DEMO)).toEqual([]);
+  });
+
+  test("can be read as a whole on a screen, and as wide as it is on a phone", async () => {
+    const screen = await arranged(DEMO, "right", SCREEN);
+    expect(zoomIn(screen, SCREEN)).toBeGreaterThanOrEqual(0.85);
+    const phone = await arranged(DEMO, "down", PHONE);
+    expect(around([...boxesOf(phone).values(), ...phone.frames]).width * 0.85).toBeLessThan(PHONE.width);
+  });
+
+  test("goes from left to right on a screen, and down on a phone or where two moments are beside each other", () => {
+    expect([SCREEN, PHONE, { width: 720, height: 1100 }].map(directionFor)).toEqual(["right", "down", "down"]);
+  });
+});
+
+test("columns make a node larger, along or across", async () => {
+  const small = graphOf(["raw>j1", "j1>b"]);
+  for (const direction of ["right", "down"] as const) {
+    const [plain, open] = await Promise.all([arranged(small, direction, WIDE), arranged(small, direction, WIDE, { [id("raw")]: 10 })]);
+    const end = ({ places }: Arrangement) => Math.max(...[...places.values()].map(({ x, y }) => (direction === "right" ? x : y)));
+    expect(end(open) - end(plain)).toBe(direction === "right" ? 0 : 324);
+  }
+});
+
+test("a graph of one node, and one of none, have their places", async () => {
+  expect((await arranged(graphOf([]), "right", SCREEN)).places.size).toBe(1);
+  expect((await arrange([], [], () => null, { direction: "right", room: SCREEN }, layOut)).places.size).toBe(0);
+});
+
+test("large graphs are in one piece", async () => {
+  const edges = Array.from({ length: 80 }, (_, nth) => [`d${nth}>j${nth}`, `j${nth}>d${nth + 1}`]).flat();
+  const { places } = await arranged(graphOf(edges), "right", SCREEN);
+  expect(new Set([...places.values()].map(({ y }) => y)).size).toBeLessThan(3);
+  const many = Array.from({ length: 301 }, (_, nth) => ({ id: `d${nth}`, along: 280, across: 78 }));
+  expect(toElk(many, []).layoutOptions).not.toEqual(toElk(many.slice(1), []).layoutOptions);
+});
+
+test("edges that lead back and edges over rows go around the nodes", async () => {
+  const loops = graphOf(
+    ["raw>j1", "j1>b", "b>j2", "j2>c", "c>j3", "j3>d", "d>j4", "j4>e", "e>j5", "j5>raw", "raw>j5", "b>j5", "c>j1"],
+    { jP: ["j1", "j2", "j3"], jQ: ["j4", "j5"] },
+  );
+  for (const room of [SCREEN, { width: 900, height: 900 }, { width: 700, height: 500 }]) {
+    for (const direction of ["right", "down"] as const) expect(hidden(await arranged(loops, direction, room), loops), `${direction} ${room.width}`).toEqual([]);
+  }
+});
+
+test("edges into and out of the middle of a frame go around the nodes beside", async () => {
+  const middle = graphOf(["raw>j1", "j1>m", "m>j2", "j2>n", "n>j3", "j3>o", "j1>x", "x>j9", "y>j3", "z>j2"], { jP: ["j1", "j2", "j3"] });
+  for (const direction of ["right", "down"] as const) expect(hidden(await arranged(middle, direction, SCREEN), middle)).toEqual([]);
+});
+
+test("edges over several layers go around the nodes", async () => {
+  const layers = graphOf(["trips>j1", "j1>raw", "raw>j2", "j2>counted", "trips>j3", "raw>j3", "counted>j3", "j3>reported"]);
+  for (const direction of ["right", "down"] as const) {
+    for (const room of [SCREEN, WIDE, PHONE]) expect(hidden(await arranged(layers, direction, room), layers), `${direction} ${room.width}`).toEqual([]);
+  }
+});
+
+test("a block has as few rows as its limit allows, of much the same length", () => {
+  const children = Array.from({ length: 5 }, (_, nth) => ({ id: `n${nth}`, x: nth * 100, y: nth, width: 80, height: 50 }));
+  const rows = (limit: number) => blockOf({ id: "g", children }, limit).rows.map((row) => row.layers.length);
+  expect([rows(Infinity), rows(400), rows(10)]).toEqual([[5], [3, 2], [1, 1, 1, 1, 1]]);
+  expect(blockOf({ id: "g" }, 100)).toMatchObject({ along: 0, across: 0 });
+  expect(blockOf({ id: "g", children: [{ id: "bare" }] }, 100).spots.get("bare")).toMatchObject({ u: 0, v: 0, along: 0, across: 0 });
+});

@@ -1,0 +1,180 @@
+import type { ElkNode } from "elkjs/lib/elk-api";
+import { between, blockOf, entry, exit, toElk, type Block, type Item, type Link, type Point, type Spot } from "./block";
+import { framesOf, type Frame } from "./groups";
+import { sizeOf, WIDTH, type Box, type Place } from "./layout";
+import type { LineageEdge, LineageNode, NodeId } from "./types";
+import { neighboursOf } from "./visible";
+
+/** Whether the data goes from left to right or from top to bottom. */
+export type Direction = "right" | "down";
+
+export interface Room {
+  width: number;
+  height: number;
+}
+
+export interface FrameBox extends Box {
+  frame: Frame;
+}
+
+/** Where nodes, frames and the corners of edges are. */
+export interface Arrangement {
+  places: Map<NodeId, Place>;
+  frames: FrameBox[];
+  corners: Map<LineageEdge, readonly Place[]>;
+  direction: Direction;
+}
+
+export type LayOut = (graph: ElkNode) => Promise<ElkNode>;
+
+/** More nodes than this are not wrapped: they would not be readable at once in any case. */
+const MOST_WRAPPED = 150;
+/** Up to this width a graph is scrolled from top to bottom: it is as wide as one node. */
+const NARROW = 600;
+const READABLE = 0.85;
+const NODE = { right: WIDTH + 40, down: 78 + 40 };
+/** What of the room stays free around a graph. */
+const MARGIN = { width: 56, height: 92 };
+
+/** Inside of a frame its name stands above its nodes. */
+const PADS = { right: { u: 26, v: 36, ends: { u: 26, v: 22 } }, down: { u: 44, v: 24, ends: { u: 26, v: 24 } } };
+
+/** The direction that suits a window. */
+export function directionFor({ width, height }: Room): Direction {
+  return width < NARROW || width * 1.4 < height ? "down" : "right";
+}
+
+/** Lay out a graph: pipelines as frames, each wrapped so that all of it is as large as possible in the room. */
+export async function arrange(nodes: readonly LineageNode[], edges: readonly LineageEdge[], columnsOf: (id: NodeId) => number | null, { direction, room }: { direction: Direction; room: Room }, layOut: LayOut): Promise<Arrangement> {
+  const plan = new Plan(nodes, edges, columnsOf, direction);
+  const free = { width: room.width - MARGIN.width, height: room.height - MARGIN.height };
+  const [along, across] = direction === "right" ? [free.width, free.height] : [free.height, free.width];
+  const isNarrow = direction === "down" && room.width < NARROW;
+  const space = { along: isNarrow ? Infinity : along, across };
+  const widest = isNarrow ? WIDTH : Infinity;
+  const limits = nodes.length > MOST_WRAPPED ? [Infinity] : [Infinity, 8, 7, 6, 5, 4, 3, 2].map((count) => count * NODE[direction]);
+  const inner = await Promise.all(plan.frames.map((frame) => layOut(plan.inside(frame))));
+  const found = new Map<string, Map<NodeId, Block>>();
+  for (const limit of limits) {
+    const blocks = new Map(plan.frames.map(({ id }, nth) => [id, blockOf(inner[nth] as ElkNode, limit, widest)] as const));
+    found.set([...blocks.values()].map((block) => block.rows.length).join(), blocks);
+  }
+  const outer = await Promise.all([...found.values()].map(async (blocks) => ({ blocks, laid: await layOut(plan.outside(blocks)) })));
+  const whole = outer.flatMap(({ blocks, laid }) => limits.map((limit) => ({ blocks, block: blockOf(laid, limit, isNarrow ? WIDTH + 2 * PADS.down.v : Infinity) })));
+  return plan.placed(whole.reduce((best, other) => (zoomOf(other.block, space) > zoomOf(best.block, space) + 0.02 ? other : best)));
+}
+
+/** How large a block is drawn in a space; more than can be read counts little. */
+function zoomOf({ along, across }: Block, space: { along: number; across: number }): number {
+  const zoom = Math.min(space.along / along, space.across / across);
+  return Math.min(zoom, READABLE) + Math.max(0, Math.min(zoom, 1) - READABLE) / 4;
+}
+
+/** A graph with its measures along and across its direction. */
+class Plan {
+  readonly frames: Frame[];
+  private readonly owner: Map<NodeId, NodeId>;
+  private readonly items: Map<NodeId, Item>;
+  /** Control edges that data goes along: they have no say in where nodes are. */
+  private readonly implied: ReadonlySet<number>;
+  private readonly grip: number;
+  private readonly pads;
+
+  constructor(nodes: readonly LineageNode[], private readonly edges: readonly LineageEdge[], columnsOf: (id: NodeId) => number | null, private readonly direction: Direction) {
+    this.frames = framesOf(nodes, edges);
+    this.owner = new Map(this.frames.flatMap(({ id, members }) => members.map((member) => [member, id])));
+    this.implied = impliedOf(edges);
+    this.grip = direction === "right" ? sizeOf(null).height / 2 : WIDTH / 2;
+    this.pads = PADS[direction];
+    const sized = (id: NodeId): Item => {
+      const { width, height } = sizeOf(columnsOf(id));
+      return direction === "right" ? { id, along: width, across: height } : { id, along: height, across: width };
+    };
+    this.items = new Map(nodes.map(({ id }) => [id, sized(id)]));
+  }
+
+  /** The graph inside of a frame, for elk. */
+  inside({ id, members }: Frame): ElkNode {
+    const links = this.edges.flatMap(({ from, to }, key): Link[] => (!this.implied.has(key) && this.owner.get(from) === id && this.owner.get(to) === id ? [{ key, from, to, out: this.grip, into: this.grip }] : []));
+    return toElk(members.map((member) => this.items.get(member) as Item), links);
+  }
+
+  /** The graph of frames and of the nodes outside of them, for elk. */
+  outside(blocks: ReadonlyMap<NodeId, Block>): ElkNode {
+    const { pads } = this;
+    const frames = [...blocks].map(([id, { along, across }]): Item => ({ id: `frame ${id}`, along: along + pads.u + pads.ends.u, across: across + pads.v + pads.ends.v }));
+    const loose = [...this.items.values()].filter(({ id }) => !this.owner.has(id as NodeId));
+    const links = this.edges.flatMap((edge, key): Link[] => {
+      if (this.isInside(edge) || this.implied.has(key)) return [];
+      const [from, to] = [this.end(edge.from, blocks, key, exit), this.end(edge.to, blocks, key, entry)];
+      return [{ key, from: from.item, to: to.item, out: from.v, into: to.v }];
+    });
+    return toElk([...loose, ...frames], links);
+  }
+
+  private isInside({ from, to }: LineageEdge): boolean {
+    return this.owner.has(from) && this.owner.get(from) === this.owner.get(to);
+  }
+
+  /** Where an edge ends at a node, or at the frame around it, with the way between the two. */
+  private end(id: NodeId, blocks: ReadonlyMap<NodeId, Block>, key: number, way: typeof exit): { item: string; v: number; points: Point[] } {
+    const frame = this.owner.get(id);
+    if (!frame) return { item: id, v: this.grip, points: [] };
+    const block = blocks.get(frame) as Block;
+    const spot = block.spots.get(id) as Spot;
+    const { points, v } = way(block, spot, spot.v + this.grip, key);
+    return { item: `frame ${frame}`, v: v + this.pads.v, points };
+  }
+
+  /** Everything with its place on the page. */
+  placed({ blocks, block }: { blocks: ReadonlyMap<NodeId, Block>; block: Block }): Arrangement {
+    const { pads, direction } = this;
+    const page = ({ u, v }: Point): Place => (direction === "right" ? { x: u, y: v } : { x: v, y: u });
+    const places = new Map<NodeId, Place>();
+    const frames: FrameBox[] = [];
+    const origins = new Map<NodeId, Point>();
+    for (const spot of block.spots.values()) if (!spot.id.startsWith("frame ")) places.set(spot.id as NodeId, page(spot));
+    for (const frame of this.frames) {
+      const { u, v, along, across } = block.spots.get(`frame ${frame.id}`) as Spot;
+      const [width, height] = direction === "right" ? [along, across] : [across, along];
+      frames.push({ frame, ...page({ u, v }), width, height });
+      origins.set(frame.id, { u: u + pads.u, v: v + pads.v });
+      for (const spot of (blocks.get(frame.id) as Block).spots.values()) places.set(spot.id as NodeId, page({ u: u + pads.u + spot.u, v: v + pads.v + spot.v }));
+    }
+    const corners = new Map<LineageEdge, readonly Place[]>();
+    this.edges.forEach((edge, key) => {
+      const way = this.isInside(edge) ? this.within(edge, key, blocks, origins) : this.across(edge, key, blocks, block, origins);
+      if (way.length > 0) corners.set(edge, way.map(page));
+    });
+    return { places, frames, corners, direction };
+  }
+
+  private within({ from, to }: LineageEdge, key: number, blocks: ReadonlyMap<NodeId, Block>, origins: ReadonlyMap<NodeId, Point>): Point[] {
+    const frame = this.owner.get(from) as NodeId;
+    const block = blocks.get(frame) as Block;
+    const [start, end] = [block.spots.get(from), block.spots.get(to)] as [Spot, Spot];
+    return between(block, start, start.v + this.grip, end, end.v + this.grip, key).map(moved(origins.get(frame) as Point));
+  }
+
+  private across({ from, to }: LineageEdge, key: number, blocks: ReadonlyMap<NodeId, Block>, block: Block, origins: ReadonlyMap<NodeId, Point>): Point[] {
+    const [out, into] = [this.end(from, blocks, key, exit), this.end(to, blocks, key, entry)];
+    const [start, end] = [block.spots.get(out.item), block.spots.get(into.item)] as [Spot, Spot];
+    const origin = (id: NodeId) => origins.get(this.owner.get(id) as NodeId) as Point;
+    const [leave, arrive] = [start.v + out.v, end.v + into.v];
+    const way = between(block, start, leave, end, arrive, key);
+    // Inside of a frame an edge is level: it turns at the border.
+    const first = this.owner.has(from) ? [...out.points.map(moved(origin(from))), { u: start.u + start.along, v: leave }] : [];
+    const last = this.owner.has(to) ? [{ u: end.u, v: arrive }, ...into.points.map(moved(origin(to)))] : [];
+    return [...first, ...way, ...last];
+  }
+}
+
+function impliedOf(edges: readonly LineageEdge[]): Set<number> {
+  const { down } = neighboursOf(edges.filter((edge) => edge.kind === "data"));
+  const isImplied = ({ from, to, kind }: LineageEdge) => kind === "control" && (down.get(from) ?? []).some((id) => down.get(id)?.includes(to));
+  return new Set(edges.flatMap((edge, key) => (isImplied(edge) ? [key] : [])));
+}
+
+function moved(origin: Point): (point: Point) => Point {
+  return ({ u, v }) => ({ u: u + origin.u, v: v + origin.v });
+}

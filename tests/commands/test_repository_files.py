@@ -1,0 +1,77 @@
+"""Workflows, issue forms and editor configuration are valid and match the project."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from lakehouse.settings import REPOSITORY, Settings
+
+GITHUB = REPOSITORY / ".github"
+COMMANDS = set(re.findall(r"^([\w-]+) +\S", (REPOSITORY / "run").read_text(), re.MULTILINE))
+
+
+@pytest.mark.parametrize(
+    ("schema", "folder", "count"),
+    [
+        ("vendor.github-workflows", "workflows", 2),
+        ("custom.github-workflows-require-timeout", "workflows", 2),
+        ("vendor.github-issue-forms", "ISSUE_TEMPLATE", 2),
+    ],
+)
+def test_github_files_match_their_schema(schema: str, folder: str, count: int) -> None:
+    files = list((GITHUB / folder).glob("*.yml"))
+    assert len(files) == count
+    checker = str(Path(sys.executable).with_name("check-jsonschema"))
+    command = [checker, "--builtin-schema", schema, *map(str, files)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_ci_tests_every_supported_python() -> None:
+    job = yaml.safe_load((GITHUB / "workflows" / "ci.yml").read_text())["jobs"]["test"]
+    pyproject = (REPOSITORY / "pyproject.toml").read_text()
+    bounds = re.search(r'requires-python = ">=3\.(\d+),<3\.(\d+)"', pyproject)
+    assert bounds
+    supported = [f"3.{minor}" for minor in range(int(bounds[1]), int(bounds[2]))]
+    assert job["strategy"]["matrix"]["python"] == supported
+    assert job["env"] == {"UV_PYTHON": "${{ matrix.python }}"}
+    assert (REPOSITORY / job["steps"][-1]["run"]).is_file()
+
+
+def test_dev_container_forwards_the_default_ports() -> None:
+    container = json.loads((REPOSITORY / ".devcontainer" / "devcontainer.json").read_text())
+    names = ("throughline_port", "airflow_port")
+    ports = [Settings.model_fields[name].default for name in names]
+    assert container["forwardPorts"] == ports
+    assert set(container["portsAttributes"]) == set(map(str, ports))
+    assert _command(container["postCreateCommand"]) in COMMANDS
+
+
+def test_editor_tasks_run_existing_commands() -> None:
+    tasks = json.loads((REPOSITORY / ".vscode" / "tasks.json").read_text())["tasks"]
+    commands = [_command(task["command"]) for task in tasks]
+    assert commands == ["demo", "test", "lint"]
+    assert set(commands) <= COMMANDS
+
+
+def test_guides_only_mention_existing_files_and_commands() -> None:
+    for name in ("AGENTS.md", "CONTRIBUTING.md", "SECURITY.md"):
+        text = (REPOSITORY / name).read_text()
+        assert set(re.findall(r"\./run ([a-z][\w-]+)", text)) <= COMMANDS, name
+        for link in re.findall(r"\]\(([^)#]+)\)", text):
+            assert (REPOSITORY / link).exists(), (name, link)
+    for path in re.findall(r"`([\w./-]+/)`", (REPOSITORY / "AGENTS.md").read_text()):
+        assert (REPOSITORY / path).is_dir(), path
+
+
+def _command(line: str) -> str:
+    match = re.match(r"\./run ([\w-]+)", line)
+    assert match, line
+    return match[1]

@@ -1,0 +1,171 @@
+"""Platforms, types and states are seen at a glance."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.looking import Look, axe_finds, details
+
+from .conftest import Lineage
+from .test_views import _at, _node
+
+pytestmark = [pytest.mark.browser, pytest.mark.server]
+
+_LAKE = "dataset:hive://lake:9083:nyc_taxi."
+_FORECAST = f"/lineage?node={_LAKE}yellow_rides_hourly_forecast"
+
+
+def _platforms(page: Page) -> set[str | None]:
+    return {each.get_attribute("data-platform") for each in page.locator(".node .platform").all()}
+
+
+def test_nodes_show_their_platform_and_type(look_at_demo: Look) -> None:
+    page = look_at_demo(
+        "/lineage?node=dataset:hive://lakehouse:nyc_taxi.yellow_rides_hourly_forecast"
+    )
+    expect(page.locator("[data-node]")).to_have_count(17)
+    assert _platforms(page) == {
+        "Airflow", "Metaflow", "Iceberg", "Hive", "File", "Model", "Artifact",
+    }  # fmt: skip
+    expect(_node(page, "yellow_taxi_raw")).to_contain_text("Iceberg table")
+    expect(_node(page, "TrainForecastModelFlow.train")).to_contain_text("Metaflow task")
+    page.get_by_role("button", name="Query", exact=True).click()
+    expect(page.locator('.node .platform[data-platform="Spark"]').first).to_be_visible()
+
+
+def _written(namespace: str, name: str) -> dict[str, Any]:
+    return {
+        "eventType": "COMPLETE",
+        "eventTime": datetime.now(UTC).isoformat(),
+        "producer": "https://example.org/test",
+        "schemaURL": "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent",
+        "run": {"runId": str(uuid.uuid4())},
+        "job": {"namespace": "glance", "name": f"load_{name}"},
+        "outputs": [{"namespace": namespace, "name": name}],
+    }
+
+
+@pytest.mark.parametrize(
+    ("namespace", "platform"),
+    [
+        ("arn:aws:glue:eu-west-1:123456789012", "Glue"),
+        ("redshift://warehouse.eu-west-1:5439", "Redshift"),
+        ("kafka://broker:9092", "Kafka"),
+        ("postgres://database:5432", "Postgres"),
+        ("s3://bucket", "S3"),
+    ],
+)
+def test_datasets_show_the_platform_of_their_namespace(
+    namespace: str, platform: str, look: Look, lineage: Lineage
+) -> None:
+    name = f"{platform}_{uuid.uuid4().hex}".lower()
+    lineage.take(_written(namespace, name))
+    page = look(f"/search?text={name}")
+    icon = page.locator(f'.found .platform[data-platform="{platform}"]')
+    expect(icon).to_have_count(1)
+    page.get_by_role("link", name=re.compile(f"^{name}")).first.click()
+    expect(page.locator(f'.node .platform[data-platform="{platform}"]')).to_have_count(1)
+
+
+def test_search_runs_and_details_show_the_platform(look: Look) -> None:
+    page = look("/")
+    row = page.get_by_role("region", name="Newest runs").get_by_role("link")
+    metaflow = row.filter(has_text="TrainForecastModelFlow").first
+    expect(metaflow.locator('[data-platform="Metaflow"]')).to_be_visible()
+    metaflow.click()
+    expect(details(page).locator(".details-kind")).to_have_text("Metaflow run")
+    page.get_by_role("combobox").fill("merge_upsert_staging_into_raw_yellow")
+    option = page.get_by_role("option").first
+    expect(option.locator('[data-platform="Airflow"]')).to_be_visible()
+    option.click()
+    page.locator(".node.root .node-face").click()
+    expect(details(page).locator(".details-kind")).to_have_text("Airflow task")
+
+
+_COLOURS = """(node) => {
+    const probe = document.createElement("i");
+    document.body.append(probe);
+    const [style, bad] = [getComputedStyle(node), getComputedStyle(probe)];
+    probe.style.color = "var(--bad)";
+    const found = { border: style.borderTopColor, fill: style.backgroundColor, bad: bad.color };
+    probe.remove();
+    return found;
+}"""
+
+
+def test_what_failed_has_an_outline_near_and_is_a_block_from_far(look: Look) -> None:
+    page = look(_FORECAST)
+    stage = page.locator(
+        ".node.alarm.failed", has=page.locator('[data-node$="weather_data.stage"]')
+    )
+    expect(stage).to_have_count(1)
+    near = stage.evaluate(_COLOURS)
+    assert near["border"] == near["bad"] != near["fill"]
+    expect(page.get_by_role("region", name="Pipeline ingest_weather_data")).to_contain_text(
+        "Failed"
+    )
+    expect(page.locator(".node.alarm.failed")).to_have_count(2)  # a table with a failed check too
+    for _ in range(6):
+        page.get_by_role("button", name="Zoom out").click()
+    expect(page.locator(".canvas.far")).to_have_count(1)
+    far = stage.evaluate(_COLOURS)
+    assert far["fill"] == far["bad"]
+    expect(stage.locator(".node-title")).to_be_hidden()
+    label = page.get_by_role("region", name="Pipeline ingest_weather_data").locator(".frame-name")
+    box = label.bounding_box()
+    assert box is not None
+    assert box["height"] >= 11, "its name can still be read"
+    assert axe_finds(page) == []
+
+
+def test_the_overview_shows_what_failed(look: Look) -> None:
+    page = look(_FORECAST, width=1000, height=620)
+    expect(page.locator(".overview .alarm.failed")).to_have_count(1)
+
+
+def test_a_late_job_is_marked_as_such_and_a_lost_run_too(look: Look) -> None:
+    page = look(_at("job:nyc_taxi:archive_landing_files", level="pipeline"))
+    expect(page.locator(".node.alarm.late")).to_contain_text("Late")
+    page = look(_at("job:nyc_taxi:refresh_dashboards", level="pipeline"))
+    expect(page.locator(".node.alarm.stale")).to_have_count(1)
+
+
+def _failed(run: str, job: str) -> dict[str, Any]:
+    facet = {
+        "_producer": "https://example.org/test",
+        "_schemaURL": "https://openlineage.io/spec/facets/1-0-0/BaseFacet.json",
+    }
+    message = 'Traceback (most recent call last):\n  File "x.py", line 1\nValueError: no rows'
+    address = f"http://airflow.example:8080/dags/d/runs/r/tasks/{job}?try_number=1"
+    return {
+        **_written("glance", job),
+        "eventType": "FAIL",
+        "run": {
+            "runId": run,
+            "facets": {
+                "errorMessage": {**facet, "message": message, "programmingLanguage": "python"},
+                "airflow": {**facet, "taskInstance": {"log_url": address}},
+            },
+        },
+        "job": {"namespace": "glance", "name": job},
+    }
+
+
+def test_a_failed_run_says_why_in_a_line_and_links_to_its_log(look: Look, lineage: Lineage) -> None:
+    run, job = str(uuid.uuid4()), f"failing_{uuid.uuid4().hex}"
+    lineage.take(_failed(run, job))
+    page = look(_at(f"job:glance:{job}", open=f"run:{run}"))
+    error = details(page).get_by_role("region", name="Error")
+    expect(error.locator("p")).to_have_text("ValueError: no rows")
+    log = error.get_by_role("link", name="Open the log: Task instance in Airflow")
+    expect(log).to_have_attribute("href", re.compile(r"^http://airflow\.example:8080/dags/d/"))
+    expect(error.get_by_text("Traceback")).to_be_hidden()
+    error.get_by_text("Full error").click()
+    expect(error.get_by_text("Traceback")).to_be_visible()
+    assert axe_finds(page) == []
