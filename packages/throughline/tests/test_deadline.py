@@ -54,7 +54,7 @@ _ASKED: dict[str, list[dict[str, Any]]] = {
     "lateness": [{"node": f"dataset:db:d{_COUNT}"}, {"node": "job:demo:often"}],
     "completeness": [{}],
     "gate": [{"dataset": [f"d{_COUNT}"]}],
-    "doctor": [{}],
+    "check": [{}],
 }
 _EACH = [(name, asked) for name, all_ in _ASKED.items() for asked in all_]
 

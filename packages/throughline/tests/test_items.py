@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import gzip
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from fastapi.testclient import TestClient
 
 from throughline.collect.files import read_files
 from throughline.collect.lines import sort_lines
-from throughline.errors import EventError
+from throughline.errors import ConfigError, EventError
 from throughline.events.limits import LONGEST_TEXT, MOST_ITEMS, MOST_LEVELS
 from throughline.log import entry_of
 from throughline.projection.live import Live
@@ -134,3 +135,12 @@ def test_lines_keep_the_first_rejected_items_and_count_the_rest(tmp_path: Path) 
     *_, more, unread = lines.rejected_lines
     assert more.reason == "998 more lines or items were rejected"
     assert unread.reason == "1001 items after 1000 rejected ones were not read"
+
+
+@pytest.mark.parametrize("name", ["a.json.gz", "a.jsonl.gz", "a.log.gz", "a.jsonl"])
+def test_file_larger_than_the_limit_is_rejected(name: str, tmp_path: Path) -> None:
+    zip_ = gzip.compress if name.endswith(".gz") else bytes
+    (tmp_path / name).write_bytes(zip_(b" " * 1_000))
+    assert list(read_files([str(tmp_path)], largest=1_000))
+    with pytest.raises(ConfigError, match="a document or line of more than 999 bytes"):
+        list(read_files([str(tmp_path)], largest=999))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator
+from functools import partial
+from io import BufferedIOBase
 from itertools import islice
 from pathlib import Path
 
@@ -14,28 +16,49 @@ from throughline.events import load
 from throughline.unzip import BadGzipFile, open_unzipped
 
 _LINES_AT_ONCE = 1_000
+_LARGEST_TEXT = 2**30
 _SUFFIXES = (".json", ".jsonl", ".log")
 
 
-def read_files(paths: Iterable[str]) -> Iterator[tuple[str, Lines]]:
+def read_files(paths: Iterable[str], largest: int = _LARGEST_TEXT) -> Iterator[tuple[str, Lines]]:
     """Yield each file with its contents, in portions; `-` is the standard input.
 
     Of a folder, read all *.json, *.jsonl and *.log in it, also with .gz. In a log, ignore lines
     without an event.
+
+    Raises:
+        ConfigError: a line, or a file that is one document, has more than `largest` bytes,
+            decompressed; or a path or a gzip file is invalid.
     """
     for path in paths:
         if path == "-":
-            yield from _read("-", *_documents(sys.stdin.buffer.read()))
+            raw = _bounded(sys.stdin.buffer.read(largest + 1), largest, path)
+            yield from _read(path, *_documents(raw))
             continue
         for file in _files(Path(path)):
-            suffix = _without_gz(file).suffix
             try:
-                with open_unzipped(file) as lines:
-                    is_whole = suffix not in (".jsonl", ".log")
-                    documents = _documents(lines.read()) if is_whole else (lines, suffix == ".log")
-                    yield from _read(str(file), *documents)
+                with open_unzipped(file) as opened:
+                    yield from _read(str(file), *_contents(file, opened, largest))
             except BadGzipFile as error:
                 raise ConfigError(f"{file}: incomplete or damaged gzip file: {error}") from None
+
+
+def _contents(file: Path, opened: BufferedIOBase, largest: int) -> tuple[Iterable[bytes], bool]:
+    """Return the lines of a file, or its only document, and True if it is a log."""
+    suffix = _without_gz(file).suffix
+    if suffix not in (".jsonl", ".log"):
+        return _documents(_bounded(opened.read(largest + 1), largest, file))
+    lines = iter(partial(opened.readline, largest + 1), b"")
+    return (_bounded(line, largest, file) for line in lines), suffix == ".log"
+
+
+def _bounded(text: bytes, largest: int, source: Path | str) -> bytes:
+    if len(text) > largest:
+        raise ConfigError(
+            f"{source}: received a document or line of more than {largest} bytes, which is the"
+            " limit: split it, for instance into JSON Lines"
+        )
+    return text
 
 
 def _without_gz(path: Path) -> Path:

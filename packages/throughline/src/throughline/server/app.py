@@ -29,18 +29,7 @@ from throughline.server.options import ServerOptions
 from throughline.server.sample import PREFIX, PRESENT, Sample
 from throughline.trust import endpoints as trust
 
-_FEATURES = (
-    intake,
-    marquez,
-    endpoints,
-    trust,
-    deliver,
-    alerts,
-    keys,
-    aliases,
-    openapi,
-    page,
-)
+_FEATURES = (intake, marquez, endpoints, trust, deliver, alerts, keys, aliases, openapi, page)
 _ROUTERS = [module.router for module in _FEATURES]
 
 

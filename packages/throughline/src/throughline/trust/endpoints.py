@@ -30,8 +30,7 @@ def post_check(live: LiveState, given: CheckRequest) -> Response:
 @router.get("/api/v2/doctor", response_model=DoctorAnswer)
 def get_doctor(request: Request, live: LiveState) -> Response:
     """Return the producers, and the problems of the received lineage and of its intake."""
-    state = request.app.state
-    lag, unended = state.spool_lag() if state.spool_lag else (0, 0)
-    files = state.stuck_files() if state.stuck_files else ()
-    stuck = [(file["file"], file["reason"]) for file in files]
-    return answer(doctor_answer(live, Spool(lag, unended, stuck)))
+    tail = request.app.state.tail
+    lag, unended = tail.lag() if tail else (0, 0)
+    spool = Spool(lag, unended, tail.stuck if tail else ())
+    return answer(doctor_answer(live, spool))
