@@ -24,7 +24,7 @@ from lakehouse.errors import SetupError
 from lakehouse.settings import REPOSITORY
 
 WEB = REPOSITORY / "packages" / "throughline" / "web"
-BUILT = WEB.parent / "src" / "throughline" / "api" / "built"
+BUILT = WEB.parent / "src" / "throughline" / "server" / "built"
 TYPES = WEB / "src" / "api" / "schema.ts"
 LEAST_NODE = (20, 19)
 _NOT_SOURCES = {"node_modules", "coverage"}

@@ -90,7 +90,7 @@ def test_wheel_and_sdist_contain_the_built_page(
     (wheel,), (source,) = ((tmp_path / "dist").glob(kind) for kind in ("*.whl", "*.tar.gz"))
     with zipfile.ZipFile(wheel) as files, tarfile.open(source) as sources:
         assert "throughline/server/built/index.html" in files.namelist()
-        assert any(name.endswith("/api/built/index.html") for name in sources.getnames())
+        assert any(name.endswith("/server/built/index.html") for name in sources.getnames())
 
 
 @pytest.mark.node

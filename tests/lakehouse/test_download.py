@@ -100,7 +100,9 @@ def test_interrupted_download_keeps_the_old_file(site: Site, tmp_path: Path) -> 
     landed = fetch(file_of(site), tmp_path)
     site.files["/a.parquet"] = b"half of the new on"
     site.announce_more = 5
-    with pytest.raises(BadSourceFile, match=r"interrupted 3 times, the last time by .* of .* bytes"):
+    with pytest.raises(
+        BadSourceFile, match=r"interrupted 3 times, the last time by .* of .* bytes"
+    ):
         fetch(file_of(site), tmp_path)
     assert Path(landed.path).read_bytes() == b"PAR1 first PAR1"
     site.announce_more = 0
@@ -123,7 +125,7 @@ def test_interrupted_download_is_resumed(breaks: int, site: Site, tmp_path: Path
 
 def test_full_disk_is_reported(site: Site, tmp_path: Path) -> None:
     (tmp_path / "a.parquet.part").symlink_to("/dev/full")
-    with pytest.raises(BadSourceFile, match=r"No space left on device\. Make room"):
+    with pytest.raises(BadSourceFile, match=r"No space left on device\. Free disk space"):
         fetch(file_of(site), tmp_path)
     assert list(tmp_path.iterdir()) == []
     fetch(file_of(site), tmp_path)
@@ -214,6 +216,8 @@ def test_months_are_sorted_and_invalid_ones_reported() -> None:
     assert parse_months("") == []
     with pytest.raises(SettingsError, match=r"'2019-13' is not a month. Use YYYY-MM"):
         parse_months(["2019-13"])
-    with pytest.raises(SettingsError, match=r"^2999-01 has not begun. The latest allowed month is 20"):
+    with pytest.raises(
+        SettingsError, match=r"^2999-01 has not begun. The latest allowed month is 20"
+    ):
         parse_months("2019-03,2999-01")
     assert months_before(date(2026, 2, 14), 4) == ["2025-11", "2025-12", "2026-01", "2026-02"]

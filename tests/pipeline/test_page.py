@@ -23,8 +23,8 @@ TRAIN = f"job:nyc_taxi:{FLOW}.train"
 
 
 def _graph(node: str, **others: str) -> str:
-    told = "".join(f"&{name}={quote(value)}" for name, value in others.items())
-    return f"/lineage?node={quote(node)}{told}"
+    parameters = "".join(f"&{name}={quote(value)}" for name, value in others.items())
+    return f"/lineage?node={quote(node)}{parameters}"
 
 
 VIEWS = {
