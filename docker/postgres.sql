@@ -1,2 +1,2 @@
--- Airflow's database is made by the image (POSTGRES_DB); this is the lineage server's.
+-- The lineage server's database; the image creates Airflow's (POSTGRES_DB).
 CREATE DATABASE throughline;

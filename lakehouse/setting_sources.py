@@ -59,15 +59,15 @@ def disabled_values(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def openlineage_values(
-    environ: Mapping[str, str], given: Collection[str]
+    environ: Mapping[str, str], set_names: Collection[str]
 ) -> dict[str, tuple[str, str]]:
     """Return the variable and value of each setting that OpenLineage's variables set.
 
-    Settings in `given` are left out. The key and the endpoint apply only to OPENLINEAGE_URL.
+    Settings in `set_names` are left out. The key and the endpoint apply only to OPENLINEAGE_URL.
     """
     values = {"job_namespace": ("OPENLINEAGE_NAMESPACE", environ.get("OPENLINEAGE_NAMESPACE", ""))}
     url = environ.get("OPENLINEAGE_URL", "").strip()
-    if url and "lineage_backend" not in given:
+    if url and "lineage_backend" not in set_names:
         endpoint, key = environ.get("OPENLINEAGE_ENDPOINT"), environ.get("OPENLINEAGE_API_KEY", "")
         parts = urlsplit(urljoin(url, endpoint or ENDPOINT))
         if parts.scheme not in ("http", "https") or not parts.netloc:
@@ -79,4 +79,4 @@ def openlineage_values(
         source = "OPENLINEAGE_ENDPOINT" if endpoint else "OPENLINEAGE_URL"
         values["lineage_url_endpoint"] = source, path
         values["lineage_url_api_key"] = "OPENLINEAGE_API_KEY", key
-    return {name: pair for name, pair in values.items() if pair[1] and name not in given}
+    return {name: pair for name, pair in values.items() if pair[1] and name not in set_names}

@@ -29,8 +29,13 @@ def looking(
 
     def open_(path: str, theme: Any = "light", width: int = 1440, height: int = 900) -> Page:
         size: Any = {"width": width, "height": height}
-        told = {"viewport": size, "color_scheme": theme, "reduced_motion": "reduce", **options}
-        context = browser.new_context(**told)
+        context_options = {
+            "viewport": size,
+            "color_scheme": theme,
+            "reduced_motion": "reduce",
+            **options,
+        }
+        context = browser.new_context(**context_options)
         contexts.append(context)
         page = context.new_page()
         page.set_default_timeout(20_000)

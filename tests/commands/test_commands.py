@@ -149,7 +149,7 @@ def test_stop_ends_processes_with_new_sessions_or_titles(
 def test_failed_start_shows_the_end_of_the_log(tmp_path: Path) -> None:
     program = "raise SystemExit('no luck today')"
     service = Service("It", [[sys.executable, "-c", program]], {}, tmp_path / "it.log")
-    with pytest.raises(SetupError, match=r"It ended by itself(.|\n)*no luck today"):
+    with pytest.raises(SetupError, match=r"It ended unexpectedly(.|\n)*no luck today"):
         service.wait_until(lambda: False, 30)
     service.stop()
 
@@ -157,7 +157,7 @@ def test_failed_start_shows_the_end_of_the_log(tmp_path: Path) -> None:
 def test_service_exit_while_waiting_for_ctrl_c_is_an_error(tmp_path: Path) -> None:
     program = "import sys; sys.stdin.read(); raise SystemExit('killed by hand')"
     service = Service("It", [[sys.executable, "-c", program]], {}, tmp_path / "it.log")
-    with pytest.raises(SetupError, match=r"It ended by itself(.|\n)*killed by hand"):
+    with pytest.raises(SetupError, match=r"It ended unexpectedly(.|\n)*killed by hand"):
         wait_for_interrupt([service])
     service.stop()
 

@@ -34,8 +34,8 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         if not self._fails():
-            found = self.path.rpartition("/")[2] in self.server.runs
-            self._answer(*((200, {"state": "success"}) if found else (404, {})))
+            is_known = self.path.rpartition("/")[2] in self.server.runs
+            self._answer(*((200, {"state": "success"}) if is_known else (404, {})))
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
@@ -108,7 +108,7 @@ def test_slow_call_is_retried_and_reported(
     assert len(server.calls) == 3
     assert len(reports) == 2
     assert all("Waiting for Airflow: " in line for line in reports)
-    assert all("GET /dags/dag/dagRuns/known is repeated" in line for line in reports)
+    assert all("retrying GET /dags/dag/dagRuns/known" in line for line in reports)
 
 
 @pytest.mark.parametrize("fault", FAULTS)

@@ -182,46 +182,46 @@ def tell(engine: Engine, aws: str, folder: Path) -> Story:
         state_dir=state, airflow_port=port, throughline_port=port + 3, generator_rows=5_000
     )
     stack = Stack(engine, settings, folder / "compose.log", engine.environ | settings.environ())
-    found = Story(stack, Store())
+    record = Story(stack, Store())
     try:
-        _use(found)
-        _restart(found)
-        _stop(found)
-        with serving(Sink(found.datahub.answer), host=engine.gateway) as datahub:
-            _walk_through(found, aws, datahub)
+        _use(record)
+        _restart(record)
+        _stop(record)
+        with serving(Sink(record.datahub.answer), host=engine.gateway) as datahub:
+            _walk_through(record, aws, datahub)
     finally:
         if stack.is_started:
             stack.stop()
-        found.left = _clean_up(stack)
-    return found
+        record.left = _clean_up(stack)
+    return record
 
 
-def _use(found: Story) -> None:
+def _use(record: Story) -> None:
     """Ingest both sources through Airflow's API, which triggers the training."""
-    stack = found.stack
+    stack = record.stack
     stack.start("airflow-docker")
-    found.containers = stack.containers("{{.Config.Image}}")
+    record.containers = stack.containers("{{.Config.Image}}")
     airflow = stack.containers("{{.Id}}")["airflow"]
     command = ("sh", "-c", "id -u; echo $SSL_CERT_FILE")
-    found.users = stack.engine.docker("exec", airflow, *command)
+    record.users = stack.engine.docker("exec", airflow, *command)
     with Progress(Console(quiet=True)) as progress:
         months = {TAXI_DAG: [MONTH], WEATHER_DAG: [MONTH]}
         run_dags(stack.settings, stack.airflow, progress, months)
-    found.health = stack.containers("{{.State.Health.Status}}")
-    found.import_errors = stack.airflow.import_errors()
+    record.health = stack.containers("{{.State.Health.Status}}")
+    record.import_errors = stack.airflow.import_errors()
     url = f"http://localhost:{stack.settings.throughline_port}"
-    found.unauthorized = httpx.get(f"{url}/api/v2/runs", timeout=60).status_code
+    record.unauthorized = httpx.get(f"{url}/api/v2/runs", timeout=60).status_code
     with lineage_server(with_key(stack.settings), timeout=60) as server:
-        found.accepted = server.post("/api/v1/lineage", json=EVENT).status_code
-    found.tree = stack.tree()
+        record.accepted = server.post("/api/v1/lineage", json=EVENT).status_code
+    record.tree = stack.tree()
 
 
-def _restart(found: Story) -> None:
+def _restart(record: Story) -> None:
     """Restart every container, and run a DAG; its month is loaded already."""
-    stack = found.stack
+    stack = record.stack
     stack.engine.docker("restart", *stack.engine.docker("ps", "--quiet").split())
     stack.wait_until(lambda: stack.airflow.healthy(DAGS))
-    found.tree_after_restart = stack.tree()
+    record.tree_after_restart = stack.tree()
     _ingest(stack, TAXI_DAG)
 
 
@@ -231,30 +231,30 @@ def _ingest(stack: Stack, dag: str) -> None:
     assert stack.airflow.run_state(dag, run) == "success"
 
 
-def _stop(found: Story) -> None:
-    found.stack.stop()
-    found.exit_codes = found.stack.containers("{{.State.ExitCode}}")
+def _stop(record: Story) -> None:
+    record.stack.stop()
+    record.exit_codes = record.stack.containers("{{.State.ExitCode}}")
 
 
-def _walk_through(found: Story, aws: str, datahub: Sink) -> None:
+def _walk_through(record: Story, aws: str, datahub: Sink) -> None:
     """Follow docs/walkthrough.md; DataHub and AWS are stand-ins."""
-    stack = found.stack
+    stack = record.stack
     with pytest.MonkeyPatch.context() as patch:
         isolate(patch, stack.settings.state_dir)
         patch.setenv("AWS_ENDPOINT_URL", aws)
-        found.infra = stack.run("create-infra", "--yes")
+        record.infra = stack.run("create-infra", "--yes")
     stack.environ |= {"DATAHUB_URL": datahub.url}
     stack.start("airflow-docker-datahub")
     for dag in (TAXI_DAG, WEATHER_DAG):
         _ingest(stack, dag)
-    found.flow = stack.run("training-flow-datahub", "run")
+    record.flow = stack.run("training-flow-datahub", "run")
 
     def is_delivered() -> bool:
         with datahub.changed:
-            return "TrainForecastModelFlow.write_forecasts_to_table" in found.datahub.edges()
+            return "TrainForecastModelFlow.write_forecasts_to_table" in record.datahub.edges()
 
     stack.wait_until(is_delivered)
-    found.tree_of_flow = stack.tree()
+    record.tree_of_flow = stack.tree()
 
 
 def _clean_up(stack: Stack) -> list[str]:

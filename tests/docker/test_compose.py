@@ -145,14 +145,14 @@ def test_compose_rejects_missing_secrets(tmp_path: Path) -> None:
         tmp_path / "empty.env", [COMPOSE_FILE], state_dir=tmp_path
     )  # every file requires it in the same way, see below
     assert done.returncode != 0
-    assert "./run airflow-docker makes it" in done.stderr
+    assert "./run airflow-docker creates it" in done.stderr
 
 
 def test_every_variable_is_a_setting_or_required_secret() -> None:
     assert VARIABLES
     for name, operator, message in VARIABLES:
         if name in SECRETS:
-            assert (operator, message) == ("?", "./run airflow-docker makes it"), (
+            assert (operator, message) == ("?", "./run airflow-docker creates it"), (
                 f"{name} must be given, so that no default is ever used"
             )
         elif name != CA_BUNDLE:

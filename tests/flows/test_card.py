@@ -150,7 +150,7 @@ def test_card_has_all_sections_in_order(held_out: pd.DataFrame, ahead: pd.DataFr
     kinds = ["markdown", "markdown", "table", "vegaChart", "markdown", "vegaChart"]
     assert [content["type"] for content in contents] == kinds
     assert "Green rides as of 2025-06-01 00:00" in contents[0]["source"]
-    assert "There were 3, each forecast" in contents[1]["source"]
+    assert "Each of the 3 days was forecast" in contents[1]["source"]
 
 
 @pytest.mark.filterwarnings("ignore:unclosed file")  # Metaflow's own import

@@ -54,7 +54,7 @@ def test_hour_without_rides_has_a_zero_row() -> None:
     frame = forecasting.training_frame(actuals, [7], START, END)
     assert len(frame) == 30 * 24
     assert frame["y"].sum() == 8
-    with pytest.raises(forecasting.BadWindow, match="locations names 8, 9, where nobody"):
+    with pytest.raises(forecasting.BadWindow, match="locations contains 8, 9, which had no rides"):
         forecasting.training_frame(actuals, [9, 7, 8], START, END)
 
 

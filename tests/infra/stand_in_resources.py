@@ -120,15 +120,15 @@ class Bucket(Resource, CloudFormationModel):
 
     @classmethod
     def _configure(cls, name: str, cloudformation_json: Json, account_id: str) -> None:
-        given, s3 = cloudformation_json["Properties"], s3_of(account_id)
-        s3.put_bucket_versioning(name, given["VersioningConfiguration"]["Status"])
-        s3.put_public_access_block(name, given["PublicAccessBlockConfiguration"])
+        properties, s3 = cloudformation_json["Properties"], s3_of(account_id)
+        s3.put_bucket_versioning(name, properties["VersioningConfiguration"]["Status"])
+        s3.put_public_access_block(name, properties["PublicAccessBlockConfiguration"])
         s3.put_bucket_ownership_controls(
-            name, given["OwnershipControls"]["Rules"][0]["ObjectOwnership"]
+            name, properties["OwnershipControls"]["Rules"][0]["ObjectOwnership"]
         )
         s3.put_bucket_lifecycle(
             name,
-            [_lifecycle_rule(rule) for rule in given["LifecycleConfiguration"]["Rules"]],
+            [_lifecycle_rule(rule) for rule in properties["LifecycleConfiguration"]["Rules"]],
         )
 
     @classmethod
@@ -167,11 +167,11 @@ class BucketPolicy(Resource, CloudFormationModel):
         region_name: str,
         **kwargs: Any,
     ) -> BucketPolicy:
-        given = cloudformation_json["Properties"]
+        properties = cloudformation_json["Properties"]
         s3_of(account_id).put_bucket_policy(
-            given["Bucket"], json.dumps(given["PolicyDocument"]).encode()
+            properties["Bucket"], json.dumps(properties["PolicyDocument"]).encode()
         )
-        return cls(given["Bucket"])
+        return cls(properties["Bucket"])
 
     @classmethod
     def delete_from_cloudformation_json(
@@ -197,9 +197,9 @@ class Database(Resource, CloudFormationModel):
         region_name: str,
         **kwargs: Any,
     ) -> Database:
-        given = cloudformation_json["Properties"]["DatabaseInput"]
-        glue_backends[account_id][region_name].create_database(given["Name"], given)
-        return cls(given["Name"])
+        properties = cloudformation_json["Properties"]["DatabaseInput"]
+        glue_backends[account_id][region_name].create_database(properties["Name"], properties)
+        return cls(properties["Name"])
 
     @classmethod
     def delete_from_cloudformation_json(
@@ -224,20 +224,20 @@ class Application(Resource, CloudFormationModel):
         region_name: str,
         **kwargs: Any,
     ) -> Application:
-        given = cloudformation_json["Properties"]
+        properties = cloudformation_json["Properties"]
         application = emr.Application(
-            name=given["Name"],
-            release_label=given["ReleaseLabel"],
-            application_type=given["Type"],
+            name=properties["Name"],
+            release_label=properties["ReleaseLabel"],
+            application_type=properties["Type"],
             client_token="",
             account_id=account_id,
             region_name=region_name,
             initial_capacity="",
-            maximum_capacity=_camel(given["MaximumCapacity"]),
+            maximum_capacity=_camel(properties["MaximumCapacity"]),
             tags={},
-            auto_start_configuration=_camel(given["AutoStartConfiguration"]),
-            auto_stop_configuration=_camel(given["AutoStopConfiguration"]),
-            network_configuration=_camel(given.get("NetworkConfiguration")),
+            auto_start_configuration=_camel(properties["AutoStartConfiguration"]),
+            auto_stop_configuration=_camel(properties["AutoStopConfiguration"]),
+            network_configuration=_camel(properties.get("NetworkConfiguration")),
         )
         application.initial_capacity, application.state = None, "CREATED"  # type: ignore[assignment]
         backend = emr.emrserverless_backends[account_id][region_name]

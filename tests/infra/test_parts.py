@@ -38,12 +38,12 @@ def _as_printed(settings: Settings, said: str) -> Settings:
 
 def test_emr_application_has_auto_stop_and_limits(aws: Aws, settings: Settings) -> None:
     _create(settings, with_="emr-serverless")
-    given = outputs(find_stack(aws, EMR_SERVERLESS.stack)) or {}
-    made = aws.emr.get_application(applicationId=given["ApplicationId"])["application"]
-    assert made["releaseLabel"] == "emr-spark-8.0.0"
-    assert made["autoStopConfiguration"] == {"enabled": True, "idleTimeoutMinutes": 5}
-    assert made["maximumCapacity"]["cpu"] == "16 vCPU"
-    assert "networkConfiguration" not in made
+    values = outputs(find_stack(aws, EMR_SERVERLESS.stack)) or {}
+    application = aws.emr.get_application(applicationId=values["ApplicationId"])["application"]
+    assert application["releaseLabel"] == "emr-spark-8.0.0"
+    assert application["autoStopConfiguration"] == {"enabled": True, "idleTimeoutMinutes": 5}
+    assert application["maximumCapacity"]["cpu"] == "16 vCPU"
+    assert "networkConfiguration" not in application
     assert find_stack(aws, DATAZONE.stack) is None
 
 
@@ -114,8 +114,8 @@ def test_part_is_deleted_without_a_lakehouse(aws: Aws, settings: Settings) -> No
 def _status(settings: Settings, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
     capsys.readouterr()
     code = infra_status(settings)
-    told = capsys.readouterr()
-    return code, told.out + told.err
+    output = capsys.readouterr()
+    return code, output.out + output.err
 
 
 def test_status_without_stacks_shows_the_commands(
@@ -158,7 +158,9 @@ def test_status_shows_changed_templates_and_parameters(
     monkeypatch.setattr("infra.stack.DATABASE", "other")
     there = infra.status.part_status(aws, settings, replace(LAKEHOUSE, template=path))
     assert "its template differs from lakehouse.yaml; run ./run create-infra" in there.problems
-    assert any("parameter DatabaseName is 'nyc_taxi' and not 'other'" in p for p in there.problems)
+    assert any(
+        "parameter DatabaseName is 'nyc_taxi', expected 'other'" in p for p in there.problems
+    )
 
 
 def test_status_without_credentials_has_its_own_exit_code(

@@ -82,8 +82,8 @@ def test_harvesters_use_the_profile_of_the_settings_file(profile: str, tmp_path:
         THROUGHLINE_DATABASE=log,
     )
     assert done.returncode == 0, done.stderr
-    found = _commands(tmp_path, "lineage", "search", "orders", "--database", log)
-    assert "table/sales/orders" in found.stdout
+    search = _commands(tmp_path, "lineage", "search", "orders", "--database", log)
+    assert "table/sales/orders" in search.stdout
 
 
 @pytest.fixture

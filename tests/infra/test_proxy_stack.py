@@ -39,7 +39,7 @@ class ProxyStack:
         s3 = self.client("s3")
         s3.create_bucket(Bucket=CODE)
         s3.put_object(Bucket=CODE, Key="1.zip", Body=zipped.getvalue())
-        given = {
+        parameters = {
             "DomainId": "dzd_standin",
             "CodeBucket": CODE,
             "CodeKey": "1.zip",
@@ -49,11 +49,11 @@ class ProxyStack:
         self.client("cloudformation").create_stack(
             StackName=STACK,
             TemplateBody=TEMPLATE,
-            Parameters=[{"ParameterKey": k, "ParameterValue": v} for k, v in given.items()],
+            Parameters=[{"ParameterKey": k, "ParameterValue": v} for k, v in parameters.items()],
             Capabilities=["CAPABILITY_IAM"],
         )
-        found = self.client("cloudformation").list_stack_resources(StackName=STACK)
-        resources = found["StackResourceSummaries"]
+        listing = self.client("cloudformation").list_stack_resources(StackName=STACK)
+        resources = listing["StackResourceSummaries"]
         self.ids = {
             resource["LogicalResourceId"]: resource["PhysicalResourceId"] for resource in resources
         }
@@ -65,13 +65,13 @@ class ProxyStack:
 
     def function(self, name: str) -> Json:
         """Return the configuration of a function in Lambda."""
-        found: Json = self.client("lambda").get_function(FunctionName=self.ids[name])
-        return dict(found["Configuration"])
+        response: Json = self.client("lambda").get_function(FunctionName=self.ids[name])
+        return dict(response["Configuration"])
 
     def queue(self, name: str) -> Json:
         """Return the attributes of a queue."""
-        asked = {"QueueUrl": self.ids[name], "AttributeNames": ["All"]}
-        return dict(self.client("sqs").get_queue_attributes(**asked)["Attributes"])
+        query = {"QueueUrl": self.ids[name], "AttributeNames": ["All"]}
+        return dict(self.client("sqs").get_queue_attributes(**query)["Attributes"])
 
 
 @pytest.fixture(params=["standard", "fifo"])
@@ -114,8 +114,8 @@ def test_each_role_is_limited_to_its_functions_resources(stack: ProxyStack) -> N
         (policy,) = iam.list_role_policies(RoleName=role)["PolicyNames"]
         document = iam.get_role_policy(RoleName=role, PolicyName=policy)["PolicyDocument"]
         statements = yaml.safe_load(document)["Statement"]  # moto returns no JSON
-        named = {statement["Resource"] for statement in statements}
-        assert named == resources | {arns[stack.ids[f"{name}Log"]]}
+        statement_resources = {statement["Resource"] for statement in statements}
+        assert statement_resources == resources | {arns[stack.ids[f"{name}Log"]]}
     assert {group["retentionInDays"] for group in logs} == {30}
 
 

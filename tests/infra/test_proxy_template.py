@@ -37,8 +37,12 @@ def template() -> Json:
 
 
 def _of_type(template: Json, type_: str) -> dict[str, Json]:
-    found = template["Resources"].items()
-    return {name: each.get("Properties", {}) for name, each in found if each["Type"] == type_}
+    resources = template["Resources"].items()
+    return {
+        name: resource.get("Properties", {})
+        for name, resource in resources
+        if resource["Type"] == type_
+    }
 
 
 def _functions(template: Json) -> dict[str, Json]:

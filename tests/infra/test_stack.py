@@ -104,8 +104,8 @@ def test_role_is_limited_to_bucket_and_database(aws: Aws, settings: Settings) ->
     glue = f"arn:aws:glue:us-east-1:{aws.account}"
     resources: set[str] = set()
     for statement in policy["Statement"]:
-        named = statement["Resource"]
-        resources |= {named} if isinstance(named, str) else set(named)
+        arns = statement["Resource"]
+        resources |= {arns} if isinstance(arns, str) else set(arns)
     assert resources == {
         f"arn:aws:s3:::{bucket}",
         f"arn:aws:s3:::{bucket}/*",
@@ -205,7 +205,7 @@ def test_accounts_and_regions_have_different_buckets(
     monkeypatch.setenv("AWS_SESSION_TOKEN", other["SessionToken"])
     there = connect(settings)
     outputs = [apply_stack(aws, Talk().dialogue) for aws in (here, europe, there)]
-    buckets = {found["BucketName"] for found in outputs if found}
+    buckets = {values["BucketName"] for values in outputs if values}
     assert len(buckets) == 3
     assert {a.account for a in (here, europe, there)} == {"123456789012", "111111111111"}
 

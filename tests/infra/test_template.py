@@ -51,8 +51,8 @@ def test_role_resources_are_bucket_and_database(template: Json) -> None:
         assert statement["Effect"] == "Allow"
         if statement["Sid"] in ("Log", "FindLog", "LineageKey"):
             continue
-        named = statement["Resource"]
-        for resource in named if isinstance(named, list) else [named]:
+        arns = statement["Resource"]
+        for resource in arns if isinstance(arns, list) else [arns]:
             arn = resource["Fn::Sub"]
             own = ("${Bucket}", "${BucketName}", "${DatabaseName}")
             assert any(part in arn for part in own) or arn.endswith(":catalog"), arn

@@ -125,7 +125,7 @@ def test_interrupted_download_is_resumed(breaks: int, site: Site, tmp_path: Path
 
 def test_full_disk_is_reported(site: Site, tmp_path: Path) -> None:
     (tmp_path / "a.parquet.part").symlink_to("/dev/full")
-    with pytest.raises(BadSourceFile, match=r"No space left on device\. Make room"):
+    with pytest.raises(BadSourceFile, match=r"No space left on device\. Free disk space"):
         fetch(file_of(site), tmp_path)
     assert list(tmp_path.iterdir()) == []
     fetch(file_of(site), tmp_path)

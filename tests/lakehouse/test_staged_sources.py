@@ -48,10 +48,7 @@ def test_check_rejects_files_staged_by_another_run(make_settings: Callable[..., 
     settings = make_settings("staged")
     staged(settings, FIRST, 3)
     staged(settings, SECOND, 2)
-    theirs = (
-        "yellow_taxi_staging contains a.parquet with the source hash second, but this run loads"
-        " first"
-    )
+    theirs = "a.parquet with the source hash second, but this run loads first"
     with pytest.raises(Conflict, match=theirs):
         ingest.check_staging(NO_SPARK, settings, SPEC, [FIRST])
     table = load_table(settings, SPEC.staging.table)

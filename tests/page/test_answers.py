@@ -21,8 +21,8 @@ MODEL = "dataset:metaflow://local:TrainForecastModelFlow/model"
 
 
 def _at(path: str, node: str, **others: str) -> str:
-    told = "".join(f"&{name}={quote(value)}" for name, value in others.items())
-    return f"/{path}?node={quote(node)}{told}"
+    parameters = "".join(f"&{name}={quote(value)}" for name, value in others.items())
+    return f"/{path}?node={quote(node)}{parameters}"
 
 
 VIEWS = {
@@ -182,11 +182,13 @@ def test_graph_export_is_complete_sharp_and_themed(theme: str, look: Look) -> No
         assert text in svg
     assert ("rgb(14, 15, 18)" in svg) == (theme == "dark")  # the page's own colour
     size = [
-        int(float(each)) for each in re.findall(r'<svg .*?width="(.*?)" height="(.*?)"', svg)[0]
+        int(float(length)) for length in re.findall(r'<svg .*?width="(.*?)" height="(.*?)"', svg)[0]
     ]
     name, picture = _saved(page, "PNG")
     assert (name[-4:], picture[:4]) == (".png", b"\x89PNG")
-    assert [int.from_bytes(picture[at : at + 4]) for at in (16, 20)] == [2 * each for each in size]
+    assert [int.from_bytes(picture[at : at + 4]) for at in (16, 20)] == [
+        2 * length for length in size
+    ]
     url = "data:image/png;base64," + b64encode(picture).decode()
     colours = page.evaluate(_COLOURS, url)
     assert colours["corner"] == ([14, 15, 18] if theme == "dark" else [250, 250, 251])
@@ -214,8 +216,8 @@ def test_graph_is_exported_as_mermaid_and_json(look: Look) -> None:
         "TrainForecastModelFlow.prepare_training_data",
     ]
     _, data = _saved(page, "JSON")
-    told = json.loads(data)
-    assert (told["node"], len(told["nodes"]), len(told["edges"])) == (ACTUALS, 3, 2)
+    exported = json.loads(data)
+    assert (exported["node"], len(exported["nodes"]), len(exported["edges"])) == (ACTUALS, 3, 2)
 
 
 def test_escape_closes_the_export_but_not_the_details(look: Look) -> None:

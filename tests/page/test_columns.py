@@ -24,7 +24,7 @@ def _copied() -> dict[str, Any]:
     schema = {"fields": [{"name": name, "type": "int"} for name in _NAMES]}
     of = {"namespace": "trial", "name": "wide_table"}
     lineage = {name: {"inputFields": [{**of, "field": name}]} for name in _NAMES}
-    made = {"schema": schema, "columnLineage": {"fields": lineage}}
+    facets = {"schema": schema, "columnLineage": {"fields": lineage}}
     return {
         "eventType": "COMPLETE",
         "eventTime": "2026-01-01T00:00:00Z",
@@ -33,7 +33,7 @@ def _copied() -> dict[str, Any]:
         "run": {"runId": "0194b1c4-0000-7000-8000-000000000025"},
         "job": {"namespace": "trial", "name": "copy_wide"},
         "inputs": [{**of, "facets": {"schema": schema}}],
-        "outputs": [{"namespace": "trial", "name": "wide_copy", "facets": made}],
+        "outputs": [{"namespace": "trial", "name": "wide_copy", "facets": facets}],
     }
 
 

@@ -67,18 +67,20 @@ def test_dragging_the_overview_moves_the_graph(look: Look) -> None:
     expect(overview).to_be_visible()
     box = overview.bounding_box()
     assert box is not None
-    seen: list[str] = []
+    transforms: list[str] = []
     page.mouse.move(box["x"] + 10, box["y"] + box["height"] / 2)
     page.mouse.down()
     for place in (20, 60, 100):
         page.mouse.move(box["x"] + place, box["y"] + box["height"] / 2)
-        page.wait_for_function(f"was => ({_PANE})() !== was", arg=seen[-1] if seen else "")
-        seen.append(page.evaluate(_PANE))
+        page.wait_for_function(
+            f"was => ({_PANE})() !== was", arg=transforms[-1] if transforms else ""
+        )
+        transforms.append(page.evaluate(_PANE))
     page.mouse.up()
-    shifts = [float(re.findall(r"-?[\d.]+", each)[0]) for each in seen]
+    shifts = [float(re.findall(r"-?[\d.]+", transform)[0]) for transform in transforms]
     assert shifts[0] > shifts[1] > shifts[2], "to the right on the overview, the graph to the left"
     page.mouse.move(box["x"] + 20, box["y"] + 10)
-    assert page.evaluate(_PANE) == seen[-1], "without a button it stays"
+    assert page.evaluate(_PANE) == transforms[-1], "without a button it stays"
 
 
 def test_copy_writes_to_the_clipboard(browser: Browser, lineage: Lineage) -> None:

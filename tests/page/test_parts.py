@@ -81,7 +81,7 @@ def test_layout_error_is_shown_and_the_view_can_be_changed(
     look: Look,
 ) -> None:
     page = look("/")
-    page.route(_WORKER, lambda each: each.fulfill(body=_REFUSES, content_type="text/javascript"))
+    page.route(_WORKER, lambda route: route.fulfill(body=_REFUSES, content_type="text/javascript"))
     _search(page)
     expect(page.get_by_role("alert")).to_contain_text("could not be laid out: no places")
     page.get_by_role("button", name="One step less upstream").click()
@@ -92,12 +92,12 @@ def test_layout_error_is_shown_and_the_view_can_be_changed(
 def test_view_error_leaves_the_rest_of_the_page(browser: Browser, lineage: Lineage) -> None:
     with looking(browser, lineage.url, expected=("TypeError",)) as look:
         page = look("/")
-        told: list[str] = []
-        page.on("console", lambda each: told.append(each.text))
-        page.route("**/api/v2/graph?*", lambda each: each.fulfill(json={"nodes": 1}))
+        messages: list[str] = []
+        page.on("console", lambda item: messages.append(item.text))
+        page.route("**/api/v2/graph?*", lambda item: item.fulfill(json={"nodes": 1}))
         page.goto(page.url + _at(ACTUALS)[1:])
         expect(page.get_by_role("alert")).to_contain_text("The page has an error")
-        assert [each for each in told if each.startswith("TypeError")] != []
+        assert [item for item in messages if item.startswith("TypeError")] != []
         page.unroute("**/api/v2/graph?*")
         page.get_by_role("button", name="Reload").click()
         expect(_node(page, "yellow_rides_hourly_actuals")).to_be_visible()

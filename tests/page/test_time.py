@@ -18,7 +18,7 @@ _WEATHER = f"{_LAKE}weather_raw"
 
 
 def _address(page: Page) -> dict[str, str]:
-    return {name: each[0] for name, each in parse_qs(urlparse(page.url).query).items()}
+    return {name: values[0] for name, values in parse_qs(urlparse(page.url).query).items()}
 
 
 def _timeline(page: Page) -> Locator:
@@ -220,7 +220,7 @@ def test_child_runs_are_a_tree_that_works_by_keyboard(look: Look) -> None:
     expect(rows).to_have_count(6)
     expect(rows.first).to_have_attribute("title", re.compile("completed, from .*, 14 min"))
     expect(rows.nth(2)).to_contain_text("write")
-    left = [float(each.evaluate("bar => bar.offsetLeft")) for each in rows.locator("i").all()]
+    left = [float(bar.evaluate("bar => bar.offsetLeft")) for bar in rows.locator("i").all()]
     assert left[0] < left[1] < left[5]
     rows.first.focus()
     page.keyboard.press("ArrowDown")

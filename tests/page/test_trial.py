@@ -36,8 +36,10 @@ def test_opened_details_leave_the_node_visible(look: Look) -> None:
     rights = "all => all.map(e => [e.getBoundingClientRect().right, e.dataset.node])"
     frame = page.locator(".canvas").bounding_box()
     assert frame
-    seen = [each for each in faces.evaluate_all(rights) if each[0] <= frame["x"] + frame["width"]]
-    id_ = max(seen)[1]
+    visible = [
+        face for face in faces.evaluate_all(rights) if face[0] <= frame["x"] + frame["width"]
+    ]
+    id_ = max(visible)[1]
     node = page.locator(f'[data-node="{id_}"]')
     node.click()
     node.click()
@@ -77,7 +79,7 @@ def test_focus_moves_from_search_to_root_and_back_from_details(
     expect(root).to_be_focused()
 
 
-def _made(job: str, of: list[str], made: list[str]) -> dict[str, Any]:
+def _made(job: str, of: list[str], outputs: list[str]) -> dict[str, Any]:
     """A job made datasets of others."""
     return {
         "eventType": "COMPLETE",
@@ -87,7 +89,7 @@ def _made(job: str, of: list[str], made: list[str]) -> dict[str, Any]:
         "run": {"runId": str(uuid.uuid4())},
         "job": {"namespace": "trial", "name": job},
         "inputs": [{"namespace": "trial", "name": name} for name in of],
-        "outputs": [{"namespace": "trial", "name": name} for name in made],
+        "outputs": [{"namespace": "trial", "name": name} for name in outputs],
     }
 
 

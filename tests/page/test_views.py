@@ -29,8 +29,9 @@ NEAR = {"up": "1", "down": "1"}
 
 
 def _at(node: str, **others: str) -> str:
-    told = "".join(f"&{name}={quote(value)}" for name, value in {**NEAR, **others}.items())
-    return f"/lineage?node={quote(node)}{told}"
+    view = {**NEAR, **others}
+    parameters = "".join(f"&{name}={quote(value)}" for name, value in view.items())
+    return f"/lineage?node={quote(node)}{parameters}"
 
 
 def _days_ago(days: int) -> str:
@@ -113,8 +114,8 @@ def test_new_events_refetch_a_slow_query_only_after_it_has_ended(
     expect(page.get_by_text("Live")).to_be_visible()
     newest = page.get_by_role("region", name="Newest runs")
     expect(newest.get_by_role("link").first).to_be_visible()
-    held: list[Route] = []
-    page.route("**/api/v2/runs?*", lambda route: held.append(route), times=1)
+    waiting: list[Route] = []
+    page.route("**/api/v2/runs?*", lambda route: waiting.append(route), times=1)
     aborted: list[str] = []
     page.on("requestfailed", lambda request: aborted.append(request.url))
     with page.expect_request("**/api/v2/runs?*"):
@@ -123,7 +124,7 @@ def test_new_events_refetch_a_slow_query_only_after_it_has_ended(
         with page.expect_response("**/api/v2/health?*"):
             lineage.take(_run_of(job))
     assert aborted == []
-    held[0].fulfill(json={"items": [], "next": None})
+    waiting[0].fulfill(json={"items": [], "next": None})
     expect(newest.get_by_role("link", name=re.compile("third"))).to_be_visible()
 
 

@@ -24,8 +24,8 @@ TRAIN = f"job:nyc_taxi:{FLOW}.train"
 
 def _graph(node: str, **others: str) -> str:
     view = {"up": "1", "down": "1", **others}
-    query = "".join(f"&{name}={quote(value)}" for name, value in view.items())
-    return f"/lineage?node={quote(node)}{query}"
+    parameters = "".join(f"&{name}={quote(value)}" for name, value in view.items())
+    return f"/lineage?node={quote(node)}{parameters}"
 
 
 VIEWS = {

@@ -60,14 +60,14 @@ def load(spark: SparkSession, lake: Settings, spec: ingest.Spec, *partitions: Pa
 
 
 def rows(lake: Settings, table: Table, filename: str) -> list[dict[str, Any]]:
-    found = load_table(lake, table)
-    assert found is not None
-    return found.scan(row_filter=f"filename = '{filename}'").to_arrow().to_pylist()  # type: ignore[no-any-return]
+    loaded = load_table(lake, table)
+    assert loaded is not None
+    return loaded.scan(row_filter=f"filename = '{filename}'").to_arrow().to_pylist()  # type: ignore[no-any-return]
 
 
 def snapshots(lake: Settings, table: Table) -> int:
-    found = load_table(lake, table)
-    return len(found.metadata.snapshots) if found else 0
+    loaded = load_table(lake, table)
+    return len(loaded.metadata.snapshots) if loaded else 0
 
 
 def test_real_month_is_loaded_completely(spark: SparkSession, lake: Settings, shared: Path) -> None:

@@ -52,9 +52,9 @@ def month_file(folder: Path, name: str, rows: int) -> Partition:
 
 
 def held(lake: Settings, table: Table = RAW) -> IcebergTable:
-    found = load_table(lake, table)
-    assert found is not None
-    return found
+    loaded = load_table(lake, table)
+    assert loaded is not None
+    return loaded
 
 
 def on_disk(table: IcebergTable, partition: str) -> set[Path]:

@@ -77,13 +77,13 @@ class _Proxy(BaseHTTPRequestHandler):
         self.connection.close()
 
     def do_GET(self) -> None:
-        found = CONTENT if self.path.endswith(".jar") else b""
-        self.send_response(200 if found else 404)
-        self.send_header("Content-Length", str(len(found)))
+        content = CONTENT if self.path.endswith(".jar") else b""
+        self.send_response(200 if content else 404)
+        self.send_header("Content-Length", str(len(content)))
         self.send_header("Connection", "close")
         self.end_headers()
         if self.command == "GET":
-            self.wfile.write(found)
+            self.wfile.write(content)
 
     do_HEAD = do_GET
 

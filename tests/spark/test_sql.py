@@ -95,15 +95,15 @@ def _sql(lake: Settings, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 def test_program_runs_only_with_write(spark: SparkSession, lake: Settings, tmp_path: Path) -> None:
     spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {Table('t').spark.rpartition('.')[0]}")
-    made = tmp_path / "made"
-    query = f"SELECT TRANSFORM(a) USING 'tee {made}' AS (b) FROM VALUES ('\\u001b[2J') AS t(a)"
+    created = tmp_path / "made"
+    query = f"SELECT TRANSFORM(a) USING 'tee {created}' AS (b) FROM VALUES ('\\u001b[2J') AS t(a)"
     refused = _sql(lake, query)
     assert refused.returncode == 1
     assert "WritingQuery: The query uses SELECT TRANSFORM, which runs a program" in refused.stderr
-    assert not made.exists()
+    assert not created.exists()
     allowed = _sql(lake, query, "--write")
     assert allowed.returncode == 0, allowed.stderr
-    assert made.exists()
+    assert created.exists()
     assert r"|\x1b[2J|" in allowed.stdout  # a control character of a cell, escaped
 
 
