@@ -145,5 +145,5 @@ def test_without_a_profile_the_environment_is_unchanged() -> None:
 
 
 def test_unknown_profile_lists_the_existing_ones(profile: str) -> None:
-    with pytest.raises(SettingsError, match="no AWS profile 'sandbx'.* are: sandbox"):
+    with pytest.raises(SettingsError, match="no AWS profile 'sandbx'.* in ~/.aws: sandbox"):
         credentials(load_settings(aws_profile="sandbx"))
