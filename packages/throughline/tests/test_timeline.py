@@ -178,7 +178,7 @@ def test_timeline_command_prints_changes_and_run_counts(
     found = call("timeline", "prepare", *there)
     *changes, runs = found.stdout.splitlines()
     assert (found.returncode, runs) == (0, "4 runs: 3 completed, 1 failed")
-    assert [line[21:] for line in changes] == [
+    assert [" ".join(line[21:].split()) for line in changes] == [
         "! prepare failed",
         "+ rides became an input of prepare",
         "- weather is no longer an input of prepare",

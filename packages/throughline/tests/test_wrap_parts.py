@@ -17,10 +17,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from openlineage.client.event_v2 import InputDataset, OutputDataset
 
-from throughline.config import resolve
 from throughline.errors import ConfigError
 from throughline.harvest.events import FinishedRun, dataset_event, location, run_id, schema
 from throughline.log import entry_of
+from throughline.settings import resolve
 from throughline.wrap.declared import read_declared
 from throughline.wrap.git import git_location
 from throughline.wrap.openlineage import ReportedRun, to_json
@@ -136,9 +136,14 @@ def test_file_outside_of_git_has_no_location(tmp_path: Path) -> None:
     ],
 )
 def test_first_destination_that_is_set_receives_the_events(
-    given: dict[str, str], variables: dict[str, str], expected: str
+    given: dict[str, str],
+    variables: dict[str, str],
+    expected: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    settings = resolve(given, variables)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    settings = resolve(given)
     report = Report.from_settings(settings, variables, url=given.get("url"), api_key=None)
     assert report._address == expected
 
