@@ -12,9 +12,9 @@ import pytest
 
 from infra.proxy_local.datazone import DataZoneServer
 from throughline.delivery import forwarder
+from throughline.delivery._store import delivery_statuses
 from throughline.delivery.backends import read_backends
 from throughline.delivery.forwarder import Forwarder
-from throughline.delivery.store import delivery_statuses
 from throughline.log import EventLog, entry_of
 from throughline.projection.live import Batch, Live
 from throughline_aws.datazone import DataZone

@@ -12,8 +12,8 @@ from throughline.delivery.backends import DataHub
 from throughline.delivery.context import engine_of
 from throughline.delivery.forwarder import Backoff, Forwarder
 from throughline.delivery.models import DataHubSettings
-from throughline.delivery.rewrite.datahub import platform_name
-from throughline.delivery.rewrite.datahub_proposals import flow_urn, job_urn
+from throughline.delivery.rewrite._datahub import platform_name
+from throughline.delivery.rewrite._datahub_proposals import flow_urn, job_urn
 from throughline.projection.live import Batch, Live
 
 from .sinks import Answer, Said, Sink, serving

@@ -11,9 +11,9 @@ from typing import Any
 
 import orjson
 
-from throughline.alerts.store import Alerts
-from throughline.aliases.service import alias_entry
-from throughline.delivery.store import Deliveries
+from throughline.alerts._store import Alerts
+from throughline.aliases._service import alias_entry
+from throughline.delivery._store import Deliveries
 from throughline.events import parse_time, to_micros
 from throughline.keys.store import add_key
 from throughline.log import EventLog, RejectedLine, entry_of

@@ -7,7 +7,7 @@ from typing import Any
 
 from throughline.collect.spool import StuckFile
 from throughline.events import JobRef
-from throughline.marquez.versions import Versions
+from throughline.marquez._versions import Versions
 from throughline.projection.live import Live
 
 from .sample import run_id

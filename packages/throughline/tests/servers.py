@@ -18,7 +18,7 @@ import orjson
 
 # Everything is imported once, by a process that each command is then a fork of.
 _FORKS = multiprocessing.get_context("forkserver")
-_FORKS.set_forkserver_preload(["throughline.server.serve"])
+_FORKS.set_forkserver_preload(["throughline.server._serve"])
 _MAIN = """
 import os, sys
 os.dup2(stdout.fileno(), 1)

@@ -15,15 +15,15 @@ from throughline.errors import ConfigError, NotFoundError
 from throughline.keys.store import add_key, hash_of, keys_of, remove_key
 from throughline.log import EventLog
 from throughline.projection.live import Live
+from throughline.server._options import ServerOptions
 from throughline.server.app import make_app
-from throughline.server.options import ServerOptions
 from throughline.settings import resolve
 
 
 @pytest.fixture(autouse=True)
 def _keys_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """A key counts as soon as it is made, so that no test has to wait a second."""
-    monkeypatch.setattr("throughline.server.access._KEYS_SECONDS", 0)
+    monkeypatch.setattr("throughline.server._access._KEYS_SECONDS", 0)
 
 
 @pytest.fixture

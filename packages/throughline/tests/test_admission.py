@@ -23,9 +23,9 @@ from throughline.http.admission import Admission
 from throughline.projection import State
 from throughline.projection.live import Batch, Live
 from throughline.projection.past import Moment
+from throughline.server._options import ServerOptions
+from throughline.server._stream import end_streams
 from throughline.server.app import make_app
-from throughline.server.options import ServerOptions
-from throughline.server.stream import end_streams
 from throughline.settings import resolve
 
 from .servers import until

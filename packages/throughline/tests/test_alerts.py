@@ -13,7 +13,7 @@ from typing import Any, get_args
 import orjson
 import pytest
 
-from throughline.alerts.causes import FINDERS
+from throughline.alerts._causes import FINDERS
 from throughline.alerts.endpoints import alerts_answer
 from throughline.alerts.rules import Action, Kind, read_rules
 from throughline.alerts.watch import Watch

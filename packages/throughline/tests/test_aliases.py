@@ -13,8 +13,8 @@ from fastapi.testclient import TestClient
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from throughline.aliases._service import alias_entry
 from throughline.aliases.queries import aliases_answer
-from throughline.aliases.service import alias_entry
 from throughline.events import parse_time, to_micros
 from throughline.export.queries import export
 from throughline.identity import DatasetName

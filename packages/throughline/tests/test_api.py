@@ -10,8 +10,8 @@ import pytest
 from fastapi.testclient import TestClient
 
 from throughline.projection.live import Live
+from throughline.server._options import ServerOptions
 from throughline.server.app import make_app
-from throughline.server.options import ServerOptions
 
 _ARN = "arn:aws:glue:eu-west-1:1"
 

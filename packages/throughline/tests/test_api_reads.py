@@ -10,7 +10,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from throughline.events import from_micros
-from throughline.marquez.stats import intervals
+from throughline.marquez._stats import intervals
 from throughline.projection.live import Batch, Live
 from throughline.server.app import make_app
 

@@ -15,10 +15,10 @@ import pytest
 from fastapi import FastAPI
 
 from throughline.projection.live import Live
+from throughline.server._bodies import SMALL
+from throughline.server._options import ServerOptions
+from throughline.server._serve import Server
 from throughline.server.app import make_app
-from throughline.server.bodies import SMALL
-from throughline.server.options import ServerOptions
-from throughline.server.serve import Server
 
 from .raw import head, open_socket, posted, read_answer
 from .servers import until

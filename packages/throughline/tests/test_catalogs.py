@@ -12,11 +12,11 @@ from urllib.parse import unquote
 
 import pytest
 
+from throughline.delivery._store import delivery_statuses
 from throughline.delivery.backends import Marquez, OpenMetadata
 from throughline.delivery.forwarder import Backoff, Forwarder
 from throughline.delivery.models import MarquezSettings, OpenMetadataSettings
-from throughline.delivery.rewrite.marquez import MARQUEZ
-from throughline.delivery.store import delivery_statuses
+from throughline.delivery.rewrite._marquez import MARQUEZ
 from throughline.errors import EventError, UnavailableError
 from throughline.events import parse_time
 from throughline.projection.live import Batch, Live

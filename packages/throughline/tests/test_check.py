@@ -16,8 +16,8 @@ from throughline.errors import ConfigError
 from throughline.keys.store import add_key
 from throughline.log import EventLog
 from throughline.projection import State
-from throughline.trust.contract import captured_of, differences, updated
-from throughline.trust.odcs import contract_of
+from throughline.trust._contract import captured_of, differences, updated
+from throughline.trust._odcs import contract_of
 from throughline.trust.queries import check_answer
 
 from .conftest import Call

@@ -501,8 +501,8 @@ def test_help_and_messages_name_the_program_as_it_was_called(
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.4", "example.org"])
 def test_a_server_open_to_others_needs_a_key(host: str) -> None:
-    from throughline.server.options import ServerOptions
-    from throughline.server.serve import check_exposure
+    from throughline.server._options import ServerOptions
+    from throughline.server._serve import check_exposure
 
     open_to_all = ServerOptions.of(resolve({"host": host}))
     with pytest.raises(ExposureError, match=r"keys add NAME .* set one with --api-key"):
@@ -513,7 +513,7 @@ def test_a_server_open_to_others_needs_a_key(host: str) -> None:
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1", "localhost", "127.8.8.8"])
 def test_loopback_needs_no_key(host: str) -> None:
-    from throughline.server.options import ServerOptions
-    from throughline.server.serve import check_exposure
+    from throughline.server._options import ServerOptions
+    from throughline.server._serve import check_exposure
 
     check_exposure(ServerOptions.of(resolve({"host": host})), host, has_keys=False)

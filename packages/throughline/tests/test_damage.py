@@ -13,9 +13,9 @@ import pytest
 from starlette.testclient import TestClient
 
 from throughline.console.client import Client
+from throughline.delivery._store import delivery_statuses
 from throughline.delivery.backend import Delivery
 from throughline.delivery.forwarder import Forwarder
-from throughline.delivery.store import delivery_statuses
 from throughline.errors import LogError
 from throughline.export.commands import events_of
 from throughline.log import EventLog

@@ -12,8 +12,8 @@ import pytest
 
 from throughline.delivery.context import RunContext, engine_of
 from throughline.delivery.rewrite import DATAHUB
-from throughline.delivery.rewrite.datahub import rewrite
-from throughline.delivery.rewrite.datahub_proposals import dataset_urn, flow_urn, job_urn
+from throughline.delivery.rewrite._datahub import rewrite
+from throughline.delivery.rewrite._datahub_proposals import dataset_urn, flow_urn, job_urn
 from throughline.errors import UnavailableError
 from throughline.log import EventLog
 from throughline.projection.live import Live

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
+from throughline.delivery._loss import losses
 from throughline.delivery.backend import Delivery
 from throughline.delivery.forwarder import Forwarder
-from throughline.delivery.loss import losses
 from throughline.delivery.payloads import payloads_with_context
 from throughline.delivery.rewrite import DATAHUB
-from throughline.delivery.rewrite.datahub_proposals import proposals
+from throughline.delivery.rewrite._datahub_proposals import proposals
 from throughline.errors import EventError
 from throughline.log import EventLog
 from throughline.projection.live import Live

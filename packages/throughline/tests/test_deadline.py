@@ -18,8 +18,8 @@ from throughline.log import EventLog, make_alias
 from throughline.projection import State, project
 from throughline.projection.live import Batch, Live
 from throughline.query.registry import Times, load_queries
+from throughline.server._options import ServerOptions
 from throughline.server.app import make_app
-from throughline.server.options import ServerOptions
 
 from .test_health import at
 

@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy.engine import make_url
 
+from throughline.delivery._store import Deliveries, delivery_statuses
 from throughline.delivery.backend import Delivery
 from throughline.delivery.backends import Http
 from throughline.delivery.forwarder import Backoff, Forwarder
 from throughline.delivery.models import HttpSettings
-from throughline.delivery.store import Deliveries, delivery_statuses
 from throughline.errors import DeliveryError, LogError, NotFoundError, UnavailableError
 from throughline.events import JobRef, RunEvent
 from throughline.log import EventLog

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from throughline.delivery._store import delivery_statuses
 from throughline.delivery.backend import Backend
 from throughline.delivery.backends import BUILT_IN, DataHub, Http, Marquez, OpenMetadata
 from throughline.delivery.forwarder import Backoff, Forwarder
@@ -17,7 +18,6 @@ from throughline.delivery.models import (
     MarquezSettings,
     OpenMetadataSettings,
 )
-from throughline.delivery.store import delivery_statuses
 from throughline.errors import UnavailableError
 from throughline.projection.live import Batch, Live
 

@@ -11,7 +11,7 @@ import pytest
 
 from throughline.events import parse_time, to_micros
 from throughline.projection import State
-from throughline.trust.doctor import doctor, producers_of
+from throughline.trust._doctor import doctor, producers_of
 
 from .conftest import Call
 from .servers import Server, until

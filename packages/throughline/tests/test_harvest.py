@@ -200,7 +200,7 @@ def test_invalid_arguments_are_explained(call: Call, tmp_path: Path) -> None:
 
 def test_missing_package_is_named(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in ("throughline_aws.harvest.redshift", "throughline_aws.harvest._statements",
-                   "throughline.harvest.dbt"):  # fmt: skip
+                   "throughline.harvest._dbt"):  # fmt: skip
         monkeypatch.delitem(sys.modules, module, raising=False)
     monkeypatch.setitem(sys.modules, "sqlglot", None)
     found = call("harvest", "redshift", "dev", "--cluster", "lake", "--dry-run")
@@ -224,7 +224,7 @@ def test_package_adds_a_harvester_as_an_entry_point(tmp_path: Path) -> None:
     )
     (tmp_path / "acme_lineage.py").write_text(
         "from typing import Annotated\nimport typer\n"
-        "from throughline.harvest.sources import airflow_logs\n"
+        "from throughline.harvest._sources import airflow_logs\n"
         "from pathlib import Path\n"
         "def acme(folder: Path, days: Annotated[int, typer.Option(help='Days to read.')] = 3):\n"
         '    """Import the events of ACME."""\n'

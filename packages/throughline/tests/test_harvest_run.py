@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 from throughline.collect.lines import Lines
 from throughline.errors import LogError
 from throughline.events import parse_time
+from throughline.harvest._logs import LogFiles
+from throughline.harvest._run import Harvest, State
 from throughline.harvest.harvester import Cursor, Portion
-from throughline.harvest.logs import LogFiles
 from throughline.harvest.printing import print_summary
-from throughline.harvest.run import Harvest, State
 
 from .conftest import Build
 

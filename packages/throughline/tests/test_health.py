@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from throughline.events import parse_time, to_micros
 from throughline.projection import State
+from throughline.trust._health import health_answer
 from throughline.trust.completeness import completeness_answer
-from throughline.trust.health import health_answer
 from throughline.trust.queries import freshness_answer
 
 from .graphs import DAG, TASK

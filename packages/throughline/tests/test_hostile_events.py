@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from throughline.log import EventLog
 from throughline.projection.live import Live
+from throughline.server._options import ServerOptions
 from throughline.server.app import make_app
-from throughline.server.options import ServerOptions
 
 from .test_api_junk import _full
 

@@ -15,11 +15,11 @@ from fastapi.testclient import TestClient
 from throughline.collect.files import read_files
 from throughline.collect.lines import sort_lines
 from throughline.errors import ConfigError, EventError
-from throughline.events.limits import LONGEST_TEXT, MOST_ITEMS, MOST_LEVELS
+from throughline.events._limits import LONGEST_TEXT, MOST_ITEMS, MOST_LEVELS
 from throughline.log import entry_of
 from throughline.projection.live import Live
+from throughline.server._options import ServerOptions
 from throughline.server.app import make_app
-from throughline.server.options import ServerOptions
 
 
 @pytest.fixture

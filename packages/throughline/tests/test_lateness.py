@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from throughline.projection import State
-from throughline.trust.health import health_answer
-from throughline.trust.lateness import lateness_answer
+from throughline.trust._health import health_answer
+from throughline.trust._lateness import lateness_answer
 from throughline.trust.queries import freshness_answer
 
 from .graphs import DAG, TASK

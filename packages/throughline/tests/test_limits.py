@@ -12,8 +12,8 @@ from fastapi.testclient import TestClient
 from throughline import deadline
 from throughline.errors import BusyError
 from throughline.projection.live import Batch, Live
+from throughline.server._options import ServerOptions
 from throughline.server.app import make_app
-from throughline.server.options import ServerOptions
 
 _NODE = "node=dataset:db:d0"
 _QUESTIONS = (

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from throughline.delivery.loss import losses
+from throughline.delivery._loss import losses
 
 from .conftest import Call
 from .rewritten import pipeline

@@ -6,8 +6,8 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
+from throughline.delivery._store import delivery_statuses
 from throughline.delivery.forwarder import Forwarder
-from throughline.delivery.store import delivery_statuses
 from throughline.log import EventLog
 from throughline.log.schema import VERSION
 from throughline.projection import State

@@ -24,9 +24,9 @@ from schemathesis.specs.openapi.checks import (
 
 from throughline.log import EventLog, entry_of
 from throughline.projection.live import Batch, Live
+from throughline.server._options import ServerOptions
 from throughline.server.app import make_app
 from throughline.server.openapi import document
-from throughline.server.options import ServerOptions
 
 from .sample import sample, sample_events
 from .sample_queries import asked

@@ -10,9 +10,9 @@ from fastapi.testclient import TestClient
 
 from throughline.log import EventLog
 from throughline.projection.live import Live
-from throughline.server import page
+from throughline.server import _page as page
+from throughline.server._options import ServerOptions
 from throughline.server.app import make_app
-from throughline.server.options import ServerOptions
 
 
 @pytest.fixture

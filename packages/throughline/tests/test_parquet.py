@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 import pytest
 
-from throughline.export.parquet import COLUMNS, type_of
+from throughline.export._parquet import COLUMNS, type_of
 
 from .conftest import Call
 from .written import check_written, table

@@ -15,7 +15,7 @@ from throughline.graph.nodes import Node, node_id
 from throughline.lineage.queries import columns_answer, edges_answer, tree_answer
 from throughline.log import Entry, entry_of
 from throughline.projection import State, project
-from throughline.projection.apply import apply
+from throughline.projection._apply import apply
 
 from .drawn import canonical, run_entries, some_entries
 from .graphs import DAG, SQL, TASK

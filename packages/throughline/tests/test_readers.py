@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from throughline.log import Entry, EventLog
 from throughline.projection import State, apply
+from throughline.projection._readers import Readers
 from throughline.projection.live import Batch, Live
 from throughline.projection.past import Moment
-from throughline.projection.readers import Readers
 
 from .drawn import canonical, some_entries
 

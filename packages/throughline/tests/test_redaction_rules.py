@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from throughline.redaction import MASK, is_suspicious, redact, redact_line, redact_text
-from throughline.redaction.forms import GROUPS
-from throughline.redaction.rules import Finder, Group, lower_bytes
+from throughline.redaction._forms import GROUPS
+from throughline.redaction._rules import Finder, Group, lower_bytes
 
 from . import secret_forms as forms
 

@@ -16,8 +16,8 @@ from fastapi.testclient import TestClient
 from throughline.log import EventLog
 from throughline.projection.live import Live
 from throughline.server import sample
+from throughline.server._options import ServerOptions
 from throughline.server.app import make_app
-from throughline.server.options import ServerOptions
 
 from .rides import rides
 

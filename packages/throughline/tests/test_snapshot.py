@@ -24,11 +24,11 @@ from throughline.log import Entry, EventLog, read_logged, schema
 from throughline.projection import State, apply, project
 from throughline.projection.live import Batch, Live
 from throughline.projection.past import Moment, Past
+from throughline.projection.snapshot_writer import Snapshotter
+from throughline.projection.snapshots import _table as snapshots
 from throughline.projection.snapshots import state as snapshot
-from throughline.projection.snapshots import table as snapshots
+from throughline.projection.snapshots._table import Snapshots
 from throughline.projection.snapshots.state import restore, save
-from throughline.projection.snapshots.table import Snapshots
-from throughline.projection.snapshots.writer import Snapshotter
 
 from .conftest import Call
 from .drawn import canonical, some_entries

@@ -14,10 +14,10 @@ from throughline.alerts.endpoints import alerts_answer
 from throughline.alerts.rules import read_rules
 from throughline.alerts.watch import Watch
 from throughline.collect.spool import SpoolTail
+from throughline.delivery._store import delivery_statuses
 from throughline.delivery.backends import Http
 from throughline.delivery.forwarder import Forwarder
 from throughline.delivery.models import HttpSettings
-from throughline.delivery.store import delivery_statuses
 from throughline.errors import UnavailableError
 from throughline.log import EventLog, Offset, RejectedLine
 from throughline.projection.live import Batch, Live

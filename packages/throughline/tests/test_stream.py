@@ -17,9 +17,9 @@ import pytest
 
 from throughline.log import entry_of
 from throughline.projection.live import Batch, Live
+from throughline.server._options import ServerOptions
+from throughline.server._serve import Server
 from throughline.server.app import make_app
-from throughline.server.options import ServerOptions
-from throughline.server.serve import Server
 
 _MAIN = [sys.executable, "-c", "from throughline.cli import main; main()"]
 
@@ -121,7 +121,7 @@ def test_the_stream_needs_the_key_like_everything_else(port: int) -> None:
 def test_a_stream_speaks_at_once_and_fills_silence_with_comments(
     port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("throughline.server.stream._HEARTBEAT_SECONDS", 0.01)
+    monkeypatch.setattr("throughline.server._stream._HEARTBEAT_SECONDS", 0.01)
     client = Client(port)
     assert client.lines() == [": here"]
     assert client.lines() == client.lines() == [": still here"]

@@ -65,3 +65,28 @@ def test_no_file_is_longer_than_five_hundred_lines() -> None:
     lengths = {p: len(p.read_text().splitlines()) for p in _SOURCE.rglob("*.py")}
     assert max(lengths.values()) <= 500
     assert sorted(lengths.values())[len(lengths) // 2] < 150
+
+
+def test_private_modules_are_imported_only_within_their_package() -> None:
+    folders = ("airflow", "commands", "infra", "lakehouse", "metaflow_flows", "spark_jobs")
+    roots = [_SOURCE, *_SOURCE.parents[2].glob("throughline-aws/src")]
+    roots += [_SOURCE.parents[3] / folder for folder in folders]
+    foreign = {
+        (str(file), module)
+        for root in roots
+        for file in root.rglob("*.py")
+        for module in _private_imports(file)
+        if not file.is_relative_to(_SOURCE / module.split(".")[1])
+    }
+    assert foreign == set()
+
+
+def _private_imports(file: Path) -> set[str]:
+    """Return the private modules of throughline that a file imports."""
+    private = {module for module in _MODULES if module.rpartition(".")[2].startswith("_")}
+    return private & {
+        name
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.ImportFrom) and node.module
+        for name in (node.module, *(f"{node.module}.{alias.name}" for alias in node.names))
+    }

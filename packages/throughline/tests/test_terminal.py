@@ -18,10 +18,10 @@ import pytest
 from rich.table import Table
 from rich.text import Text
 
+from throughline.alerts._store import Alert
 from throughline.alerts.rules import Log
-from throughline.alerts.store import Alert
 from throughline.console.render import SafeConsole, SafeFormatter, log_to_stderr
-from throughline.delivery.store import Deliveries
+from throughline.delivery._store import Deliveries
 from throughline.keys import commands as keys
 from throughline.log import EventLog
 from throughline.trust.findings import finding

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from throughline.changes._steps import Counting, steps_of
 from throughline.changes.queries import diff_answer, timeline_answer
-from throughline.changes.steps import Counting, steps_of
 from throughline.errors import ConfigError
 from throughline.events import JobRef
 from throughline.graph import generations as of_task
@@ -191,7 +191,7 @@ def test_timeline_command_prints_changes_and_run_counts(
         "+ data is new, by prepare",
     ]
     short = call("timeline", "prepare", "--limit", "1", *there).stdout.splitlines()
-    assert (short[0][21:], short[1][:14]) == ("! prepare failed", "More results: ")
+    assert (short[0][21:], short[1][:14]) == ("!  prepare failed", "More results: ")
     since = call("timeline", "prepare", "--since", "2025-11-21T13:00:00Z", *there).stdout
     assert since.splitlines() == ["No changes.", "0 runs"]
 

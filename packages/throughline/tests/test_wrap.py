@@ -22,7 +22,7 @@ import pytest
 
 from throughline.errors import ConfigError
 from throughline.log import entry_of
-from throughline.wrap.declared import Declared, read_declared
+from throughline.wrap._declared import Declared, read_declared
 from throughline.wrap.git import git_location
 from throughline.wrap.parent import RunRef, parents
 
@@ -38,8 +38,8 @@ _MAIN = [sys.executable, "-c", "from throughline.cli import main; main()", "run"
 _DIRECT = [
     sys.executable, "-c",
     "import os, sys\nfrom pathlib import Path\n"
-    "from throughline.wrap.declared import read_declared\n"
-    "from throughline.wrap.process import end_like, run_command\n"
+    "from throughline.wrap._declared import read_declared\n"
+    "from throughline.wrap._process import end_like, run_command\n"
     "from throughline.wrap.report import Report\n"
     "file, spool, *command = sys.argv[1:]\n"
     "declared, report = read_declared(Path(file), os.environ), Report(Path(spool), None)\n"
@@ -66,7 +66,7 @@ def _types(folder: Path) -> list[str]:
 
 
 def _start(declared: Declared) -> dict[str, Any]:
-    from throughline.wrap.events import command_run
+    from throughline.wrap._events import command_run
 
     run = command_run(declared, RunRef.new("n", "j"), None)
     event: dict[str, Any] = json.loads(run.to_json("START", datetime.now(UTC)))

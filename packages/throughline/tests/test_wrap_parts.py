@@ -21,7 +21,7 @@ from throughline.errors import ConfigError
 from throughline.harvest.events import FinishedRun, dataset_event, location, run_id, schema
 from throughline.log import entry_of
 from throughline.settings import resolve
-from throughline.wrap.declared import read_declared
+from throughline.wrap._declared import read_declared
 from throughline.wrap.git import git_location
 from throughline.wrap.openlineage import ReportedRun, to_json
 from throughline.wrap.parent import RunRef, child_environment, parents

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Response
 
-from throughline.alerts.store import AlertInfo, Alerts, alert_of
+from throughline.alerts._store import AlertInfo, Alerts, alert_of
 from throughline.http.routes import Cursor, LiveState, PageLimit, answer
 from throughline.log import EventLog
 from throughline.query.models import Page

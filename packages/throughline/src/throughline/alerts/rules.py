@@ -15,7 +15,7 @@ import orjson
 from annotated_types import Ge, Le, Len, MinLen
 from pydantic import Field, model_validator
 
-from throughline.alerts.store import Alert
+from throughline.alerts._store import Alert
 from throughline.config import read_yaml
 from throughline.delivery.http import Client, post
 from throughline.errors import ConfigError, DeliveryError, UnavailableError

@@ -13,9 +13,9 @@ import time
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
-from throughline.alerts.causes import FINDERS, STANDING, Cause, Changed
+from throughline.alerts._causes import FINDERS, STANDING, Cause, Changed
+from throughline.alerts._store import Alerts, FiredAlert, alert_of
 from throughline.alerts.rules import Rule
-from throughline.alerts.store import Alerts, FiredAlert, alert_of
 from throughline.delivery.forwarder import Backoff
 from throughline.errors import DeliveryError, EventError, UnavailableError
 from throughline.events import DatasetEvent, Event, RunEvent

@@ -39,7 +39,7 @@ def alias(
 
 
 def _store(client: Client, one: str, other: str, *, is_removed: bool) -> None:
-    from throughline.aliases.service import alias_entry
+    from throughline.aliases._service import alias_entry
     from throughline.projection.live import Batch, Live
 
     with client.log() as log:

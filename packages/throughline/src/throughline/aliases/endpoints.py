@@ -7,9 +7,9 @@ import time
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 
+from throughline.aliases._service import alias_entry
 from throughline.aliases.models import AliasPair
 from throughline.aliases.queries import aliases_answer
-from throughline.aliases.service import alias_entry
 from throughline.http.admission import Queried
 from throughline.http.models import Error
 from throughline.http.routes import LiveState, answer

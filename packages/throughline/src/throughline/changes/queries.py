@@ -6,10 +6,10 @@ from typing import Annotated
 
 from annotated_types import Ge, Le
 
-from throughline.changes.diff import diff
-from throughline.changes.history import history, place_of_entry
+from throughline.changes._diff import diff
+from throughline.changes._history import history, place_of_entry
+from throughline.changes._timeline import Scope, Span, timeline
 from throughline.changes.models import DiffAnswer, HistoryAnswer, TimelineAnswer
-from throughline.changes.timeline import Scope, Span, timeline
 from throughline.datasets.models import SchemaChange
 from throughline.datasets.schemas import drift
 from throughline.errors import ConfigError

@@ -16,9 +16,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
 
 from throughline.config import expected, read_yaml
+from throughline.delivery._effective_runs import NewestRuns
 from throughline.delivery.backend import Backend, Delivery
 from throughline.delivery.body import is_run
-from throughline.delivery.effective_runs import NewestRuns
 from throughline.delivery.http import Client, post
 from throughline.delivery.models import (
     ConsoleSettings,
@@ -31,7 +31,7 @@ from throughline.delivery.models import (
 )
 from throughline.delivery.payloads import payloads, payloads_with_context
 from throughline.delivery.rewrite import DATAHUB, MARQUEZ, OPENMETADATA, Rewriting
-from throughline.delivery.rewrite.datahub import is_emitter_installed
+from throughline.delivery.rewrite._datahub import is_emitter_installed
 from throughline.errors import ConfigError, DeliveryError, UnavailableError, shown
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ class DataHub(Http):
             if is_run(body):
                 self._post(orjson.dumps(body))
             if self._has_emitter:
-                from throughline.delivery.rewrite.datahub_proposals import proposals
+                from throughline.delivery.rewrite._datahub_proposals import proposals
 
                 self._emit(proposals(body, context))
 

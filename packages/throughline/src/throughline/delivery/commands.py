@@ -15,7 +15,7 @@ from throughline.console.source import request
 from throughline.console.text import counted, escaped
 
 if TYPE_CHECKING:
-    from throughline.delivery.loss import Loss
+    from throughline.delivery._loss import Loss
     from throughline.delivery.models import BackendInfo, Retried
     from throughline.settings import Settings
 
@@ -61,7 +61,7 @@ def deliver(
     elif once:
         _deliver_once(settings)
     else:
-        from throughline.delivery.service import deliver_until_stopped
+        from throughline.delivery._service import deliver_until_stopped
 
         log_to_stderr()
         deliver_until_stopped(settings)
@@ -71,7 +71,7 @@ def _retry(settings: Settings, name: str, *, is_local: bool) -> Retried:
     if not is_local:
         answer: Retried = request(settings, f"/api/v2/deliver/{quote(name, safe='')}/retry", b"")
         return answer
-    from throughline.delivery.store import Deliveries
+    from throughline.delivery._store import Deliveries
     from throughline.log import EventLog
 
     with closing(EventLog(settings.database, must_exist=True)) as log:
@@ -82,7 +82,7 @@ def _statuses(settings: Settings, *, is_local: bool) -> list[BackendInfo]:
     if not is_local:
         answer: list[BackendInfo] = request(settings, "/api/v2/deliver")
         return answer
-    from throughline.delivery.store import delivery_statuses
+    from throughline.delivery._store import delivery_statuses
     from throughline.log import EventLog
 
     with closing(EventLog(settings.database, must_exist=True)) as log:
@@ -103,7 +103,7 @@ def _print_statuses(statuses: list[BackendInfo]) -> None:
 
 def _deliver_once(settings: Settings) -> None:
     """Deliver the present events; exit with 1 if some were not delivered."""
-    from throughline.delivery.service import deliver_once
+    from throughline.delivery._service import deliver_once
 
     has_failed = False
     for forwarder, error in deliver_once(settings):
@@ -138,8 +138,8 @@ def loss(
     from dataclasses import asdict
 
     from throughline.collect.files import read_files
-    from throughline.delivery.loss import losses
-    from throughline.delivery.rewrite.datahub import is_emitter_installed
+    from throughline.delivery._loss import losses
+    from throughline.delivery.rewrite._datahub import is_emitter_installed
 
     entries = [entry for _, lines in read_files(paths) for entry in lines.entries]
     found = losses(entries)

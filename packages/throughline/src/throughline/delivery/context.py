@@ -12,14 +12,14 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Literal
 
-from throughline.delivery.body import Body, rename_datasets, symlink, with_renamed_lineage
-from throughline.delivery.effective_runs import (
+from throughline.delivery._effective_runs import (
     NewestRuns,
     effective_runs,
     newest_effective_runs,
     start_time,
     with_subruns,
 )
+from throughline.delivery.body import Body, rename_datasets, symlink, with_renamed_lineage
 from throughline.events import DatasetEvent, EventType, Facets, JobEvent, JobRef, RunEvent
 from throughline.events.column_lineage import objects
 from throughline.graph.current import generations_of

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Response
 
+from throughline.delivery._store import Deliveries, delivery_statuses
 from throughline.delivery.models import BackendInfo, Retried
-from throughline.delivery.store import Deliveries, delivery_statuses
 from throughline.http.routes import LiveState, answer
 
 router = APIRouter()

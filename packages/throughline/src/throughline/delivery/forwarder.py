@@ -14,8 +14,8 @@ import time
 from dataclasses import dataclass
 
 from throughline.console.text import counted
+from throughline.delivery._store import Deliveries
 from throughline.delivery.backend import Backend, Delivery, Processing
-from throughline.delivery.store import Deliveries
 from throughline.errors import DeliveryError, EventError, LogError, UnavailableError
 from throughline.events import load
 from throughline.projection.live import Live

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import orjson
 
+from throughline.delivery._effective_runs import NewestRuns
 from throughline.delivery.backend import Delivery
 from throughline.delivery.body import Body, with_renamed_datasets
 from throughline.delivery.context import Contexts, RunContext, affected_ends
-from throughline.delivery.effective_runs import NewestRuns
 from throughline.delivery.rewrite import Rewriting
 from throughline.events import EventType, RunEvent, shown_time
 from throughline.projection import RunKey, Stamp

@@ -1,17 +1,7 @@
 """Parse and validate OpenLineage events into immutable values."""
 
-from throughline.events.canonical import canonical, dump, identity_of
-from throughline.events.column_lineage import (
-    EVERY_ROW,
-    UNKNOWN_COLUMN,
-    ColumnLineage,
-    ColumnLink,
-    Legacy,
-    Transformation,
-    parse_columns,
-    source_datasets,
-)
-from throughline.events.event import (
+from throughline.events._canonical import canonical, dump, identity_of
+from throughline.events._event import (
     AliasEvent,
     Dataset,
     DatasetEvent,
@@ -24,10 +14,9 @@ from throughline.events.event import (
     Logged,
     RunEvent,
 )
-from throughline.events.event_warnings import EventWarning, event_warnings
-from throughline.events.explicit_lineage import DatasetId, Entry, parse_derivation, parse_entries
-from throughline.events.limits import check_limits
-from throughline.events.parse import (
+from throughline.events._explicit_lineage import DatasetId, Entry, parse_derivation, parse_entries
+from throughline.events._limits import check_limits
+from throughline.events._parse import (
     load,
     load_plain,
     parse_alias,
@@ -35,7 +24,18 @@ from throughline.events.parse import (
     run_id_of,
     with_parent,
 )
-from throughline.events.times import from_micros, parse_time, shown_time, to_micros
+from throughline.events._times import from_micros, parse_time, shown_time, to_micros
+from throughline.events.column_lineage import (
+    EVERY_ROW,
+    UNKNOWN_COLUMN,
+    ColumnLineage,
+    ColumnLink,
+    Legacy,
+    Transformation,
+    parse_columns,
+    source_datasets,
+)
+from throughline.events.event_warnings import EventWarning, event_warnings
 
 __all__ = [
     "EVERY_ROW",

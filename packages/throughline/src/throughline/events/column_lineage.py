@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple, TypeGuard
 
-from throughline.events.event import Json
+from throughline.events._event import Json
 
 __all__ = [
     "EVERY_ROW",

@@ -9,10 +9,10 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from throughline.errors import shown
+from throughline.events._event import EventType, Json
+from throughline.events._parse import kind_of
+from throughline.events._times import without_region
 from throughline.events.column_lineage import is_name
-from throughline.events.event import EventType, Json
-from throughline.events.parse import kind_of
-from throughline.events.times import without_region
 
 _TYPES = ", ".join(EventType)
 _SPEC_1 = re.compile(r"/spec/[01]-")

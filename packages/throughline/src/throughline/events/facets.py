@@ -10,9 +10,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self, dataclass_transform
 
+from throughline.events._event import JobRef, Json
+from throughline.events._parse import run_id_of
 from throughline.events.column_lineage import is_name, objects
-from throughline.events.event import JobRef, Json
-from throughline.events.parse import run_id_of
 
 
 @dataclass_transform(frozen_default=True)

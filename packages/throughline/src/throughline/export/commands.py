@@ -41,14 +41,14 @@ def export(
 
     Example: throughline export --format mermaid --level pipeline > lineage.mmd
     """
-    from throughline.export.diagram import graphviz, mermaid
+    from throughline.export._diagram import graphviz, mermaid
 
     if (form is Format.PARQUET) != (output is not None):
         raise ConfigError(
             "--format parquet requires --output FOLDER; other formats are written to stdout"
         )
     if output is not None:
-        from throughline.export.parquet import write_parquet
+        from throughline.export._parquet import write_parquet
 
         rows = write_parquet(output, client.source, lambda: events_of(client))
         for table, count in rows.items():

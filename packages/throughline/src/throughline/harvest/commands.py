@@ -89,8 +89,8 @@ def _run(create: Callable[[], Harvester], options: _Options) -> None:
     """Harvest; show the summary before or after storing, and ask in between unless `yes`."""
     from throughline.collect.store import opened_store
     from throughline.console.render import print_line
+    from throughline.harvest._run import Harvest, State
     from throughline.harvest.printing import print_summary
-    from throughline.harvest.run import Harvest, State
     from throughline.redaction import use_rules
 
     if not (options.yes or options.dry_run or sys.stdin.isatty()):

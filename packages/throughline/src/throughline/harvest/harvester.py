@@ -59,7 +59,7 @@ def find_harvesters(installed: Iterable[EntryPoint] | None = None) -> dict[str, 
     `installed` are those of other packages, by default of all installed ones.
     """
     own = [
-        EntryPoint(name, f"throughline.harvest.sources:{name.replace('-', '_')}", _GROUP)
+        EntryPoint(name, f"throughline.harvest._sources:{name.replace('-', '_')}", _GROUP)
         for name in _OWN
     ]
     points = entry_points(group=_GROUP) if installed is None else installed

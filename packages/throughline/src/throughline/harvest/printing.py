@@ -10,7 +10,7 @@ from rich.text import Text
 from throughline.console.render import new_console, print_line
 from throughline.console.text import counted, escaped
 from throughline.events import from_micros
-from throughline.harvest.run import JobSummary, Summary
+from throughline.harvest._run import JobSummary, Summary
 
 _ROWS, _NAMES = 40, 3
 _PIPE_WIDTH = 1_000  # columns

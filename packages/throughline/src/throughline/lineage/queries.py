@@ -21,9 +21,10 @@ from throughline.graph.nodes import (
     typed_name,
 )
 from throughline.identity import DatasetName
-from throughline.lineage.column_producers import describe_column
+from throughline.lineage._column_producers import describe_column
+from throughline.lineage._impact import column_impact, impact, path
+from throughline.lineage._tree import tree
 from throughline.lineage.columns import columns
-from throughline.lineage.impact import column_impact, impact, path
 from throughline.lineage.models import (
     ColumnAnswer,
     ColumnsAnswer,
@@ -40,7 +41,6 @@ from throughline.lineage.models import (
 from throughline.lineage.neighbourhood import graph_around, neighbourhood
 from throughline.lineage.provenance import origin, provenance
 from throughline.lineage.tags import ColumnTag, Tags, dataset_tag, tags_of_tree
-from throughline.lineage.tree import tree
 from throughline.projection import State
 from throughline.query.models import DatasetTag, Page
 from throughline.query.pages import cut, paged

@@ -1,7 +1,7 @@
 """The append-only event log, from which everything else is projected."""
 
-from throughline.log.damage import DamagedRow, damaged_rows, move_aside
-from throughline.log.entry import (
+from throughline.log._damage import DamagedRow, damaged_rows, move_aside
+from throughline.log._entry import (
     Entry,
     entry_of,
     make_alias,
@@ -9,7 +9,7 @@ from throughline.log.entry import (
     read_logged,
     without_secrets,
 )
-from throughline.log.items import MOST_REJECTED, Items, Rejected, read_items
+from throughline.log._items import MOST_REJECTED, Items, Rejected, read_items
 from throughline.log.schema import storable
 from throughline.log.store import Appended, EventLog, Offset, RejectedLine
 

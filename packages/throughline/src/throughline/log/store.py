@@ -31,7 +31,7 @@ from sqlalchemy.exc import ArgumentError, DataError, SQLAlchemyError
 from throughline.errors import ConfigError, LogError, UnstorableError
 from throughline.events import AliasEvent
 from throughline.log import schema
-from throughline.log.entry import Entry
+from throughline.log._entry import Entry
 from throughline.redaction import redact_text
 
 _PAGE = 1_000

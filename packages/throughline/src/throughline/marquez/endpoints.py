@@ -15,10 +15,11 @@ from throughline.graph import Node, node_id
 from throughline.http.admission import Queried
 from throughline.http.routes import Limit, Offset, get
 from throughline.identity import DatasetName, canonical_name
-from throughline.marquez import graphs, stats
+from throughline.marquez import _graphs as graphs
+from throughline.marquez import _stats as stats
 from throughline.marquez import models as marquez
-from throughline.marquez.service import Converter, parent_job, run_of, tagged
-from throughline.marquez.versions import runs_of, times_of
+from throughline.marquez._service import Converter, parent_job, run_of, tagged
+from throughline.marquez._versions import runs_of, times_of
 from throughline.projection import Job, RunState, State, outcome
 from throughline.runs.summary import newest_run
 

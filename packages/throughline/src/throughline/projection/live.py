@@ -3,7 +3,7 @@
 A caller submits a batch of events and gets a future. One thread appends all waiting batches in one
 transaction, passes the new events to the readers and resolves the futures. Acknowledged events are
 therefore durable, and every later query reads them. No batch waits for a running query (see
-throughline.projection.readers). Events appended by another process are read with the next append
+throughline.projection._readers). Events appended by another process are read with the next append
 or by `follow`.
 """
 
@@ -23,9 +23,9 @@ from throughline import deadline
 from throughline.errors import EventError, LogError, UnstorableError
 from throughline.events import Logged
 from throughline.log import Appended, Entry, EventLog, Offset, RejectedLine, read_logged
-from throughline.projection.apply import apply
+from throughline.projection._apply import apply
+from throughline.projection._readers import Change, Counts, Readers
 from throughline.projection.past import Moment, Past
-from throughline.projection.readers import Change, Counts, Readers
 from throughline.projection.snapshots.state import gc_paused, restore
 from throughline.projection.state import State
 

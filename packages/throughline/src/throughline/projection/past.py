@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from throughline import deadline
 from throughline.errors import EventError
 from throughline.log import EventLog, read_logged
-from throughline.projection.apply import apply
+from throughline.projection._apply import apply
 from throughline.projection.snapshots.state import gc_paused, restore
 from throughline.projection.state import State
 

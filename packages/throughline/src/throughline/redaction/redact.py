@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 
 from throughline.config import filled, read_yaml
 from throughline.errors import ConfigError
-from throughline.redaction.forms import GROUPS
-from throughline.redaction.rules import MASK, Finder, Group, compiled, lower_bytes
-from throughline.redaction.words import PASSWORD_KEY, PLAIN, SECRET_KEY
+from throughline.redaction._forms import GROUPS
+from throughline.redaction._rules import MASK, Finder, Group, compiled, lower_bytes
+from throughline.redaction._words import PASSWORD_KEY, PLAIN, SECRET_KEY
 
 
 class _Rules(NamedTuple):

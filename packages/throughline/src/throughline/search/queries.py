@@ -17,8 +17,8 @@ from throughline.query.pages import cut
 from throughline.query.parameters import Cursor, Limit, Name
 from throughline.query.registry import Times, query
 from throughline.runs.summary import place_of_run, run_line
+from throughline.search._search import counts_of, search, search_hit
 from throughline.search.models import NewestAnswer, NewestDataset, NodeAnswer, SearchAnswer
-from throughline.search.search import counts_of, search, search_hit
 from throughline.search.summary import node_in_full
 
 

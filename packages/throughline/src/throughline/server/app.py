@@ -22,10 +22,13 @@ from throughline.http.routes import RawPath, answer, failure
 from throughline.keys import endpoints as keys
 from throughline.marquez import endpoints as marquez
 from throughline.projection.live import Live
-from throughline.server import endpoints, intake, openapi, page, stream
-from throughline.server.access import Guard
-from throughline.server.bodies import Bodies, BodyReader
-from throughline.server.options import ServerOptions
+from throughline.server import _intake as intake
+from throughline.server import _page as page
+from throughline.server import _stream as stream
+from throughline.server import endpoints, openapi
+from throughline.server._access import Guard
+from throughline.server._bodies import Bodies, BodyReader
+from throughline.server._options import ServerOptions
 from throughline.server.sample import PREFIX, PRESENT, Sample
 from throughline.trust import endpoints as trust
 

@@ -33,7 +33,7 @@ def serve(
 
     Example: throughline serve --spool /var/spool/lineage --database lineage.db
     """
-    from throughline.server.serve import run_server
+    from throughline.server._serve import run_server
 
     run_server(
         settings_of(

@@ -152,7 +152,7 @@ def _of_log(settings: Settings) -> DoctorAnswer:
     from throughline.collect.spool import SpoolTail, stuck_files
     from throughline.log import EventLog
     from throughline.projection.live import Live
-    from throughline.trust.doctor import Spool, doctor_answer
+    from throughline.trust._doctor import Spool, doctor_answer
 
     with closing(EventLog(settings.database, must_exist=True)) as log:
         live, spool = Live(log, settings.lost_after), Spool()

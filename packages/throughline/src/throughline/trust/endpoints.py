@@ -7,7 +7,7 @@ from pydantic import BaseModel, Field
 
 from throughline.http.routes import LiveState, Tagged, answer
 from throughline.query.registry import ask, load_queries
-from throughline.trust.doctor import Spool, doctor_answer
+from throughline.trust._doctor import Spool, doctor_answer
 from throughline.trust.models import CheckAnswer, DoctorAnswer
 
 router = APIRouter(route_class=Tagged)

@@ -11,19 +11,19 @@ from throughline.query.models import Page
 from throughline.query.pages import Place, cut, paged
 from throughline.query.parameters import Cursor, Limit
 from throughline.query.registry import Times, query
+from throughline.trust._contract import captured_of, differences, updated
+from throughline.trust._health import health_answer
+from throughline.trust._lateness import lateness_answer
+from throughline.trust._odcs import contract_of
 from throughline.trust.completeness import completeness_answer
-from throughline.trust.contract import captured_of, differences, updated
 from throughline.trust.documents import decoded, validated
 from throughline.trust.freshness import late
 from throughline.trust.gate import Policy, gate
-from throughline.trust.health import health_answer
-from throughline.trust.lateness import lateness_answer
 from throughline.trust.models import (
     CheckAnswer,
     GateAnswer,
     LateJob,
 )
-from throughline.trust.odcs import contract_of
 
 
 @query("freshness", Times.THEN)

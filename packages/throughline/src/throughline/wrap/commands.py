@@ -33,9 +33,9 @@ def run(
 
     Example: throughline run -f lineage.yaml --spool ./spool -- true
     """
-    from throughline.wrap.declared import read_declared
+    from throughline.wrap._declared import read_declared
+    from throughline.wrap._process import end_like, run_command
     from throughline.wrap.parent import PARENT, parents
-    from throughline.wrap.process import end_like, run_command
     from throughline.wrap.report import Report
 
     settings = settings_of(spool=spool, url=url, api_key=api_key)

@@ -1,10 +1,10 @@
 """Rewrite events for one kind of backend with minimal loss: pure functions."""
 
-from throughline.delivery.rewrite.datahub import DATAHUB
+from throughline.delivery.rewrite._datahub import DATAHUB
+from throughline.delivery.rewrite._marquez import MARQUEZ
+from throughline.delivery.rewrite._openmetadata import OPENMETADATA
+from throughline.delivery.rewrite._rewriting import Rewriting
 from throughline.delivery.rewrite.datazone import DATAZONE
-from throughline.delivery.rewrite.marquez import MARQUEZ
-from throughline.delivery.rewrite.openmetadata import OPENMETADATA
-from throughline.delivery.rewrite.rewriting import Rewriting
 
 REWRITINGS = {
     "datahub": DATAHUB,

@@ -21,7 +21,7 @@ from throughline.delivery.body import (
     with_renamed_datasets,
 )
 from throughline.delivery.context import RunContext
-from throughline.delivery.rewrite.rewriting import Rewriting, complete_event
+from throughline.delivery.rewrite._rewriting import Rewriting, complete_event
 from throughline.errors import DeliveryError
 from throughline.identity import glue_table
 

@@ -25,7 +25,7 @@ from throughline.events.facets import Reference
 from throughline.identity import DatasetName, Identity
 from throughline.log import EventLog
 from throughline.projection.facets import FacetBook, Stamp
-from throughline.projection.snapshots.table import Snapshots
+from throughline.projection.snapshots._table import Snapshots
 from throughline.projection.state import (
     DatasetRecord,
     Declared,

@@ -1,6 +1,6 @@
 """Write snapshots in a separate process, as that takes seconds of CPU.
 
-The process (`python -m throughline.projection.snapshots.writer`) restores the newest snapshot,
+The process (`python -m throughline.projection.snapshot_writer`) restores the newest snapshot,
 applies the events since, as any start does, and writes a new snapshot. It only needs the database.
 """
 

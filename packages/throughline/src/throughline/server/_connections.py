@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from throughline.server.options import ServerOptions
+from throughline.server._options import ServerOptions
 
 _HEAD_SECONDS = 10.0
 _MOST_OVERHEAD = 64 * 1024

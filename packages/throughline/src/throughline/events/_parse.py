@@ -14,8 +14,8 @@ from typing import Any
 import orjson
 
 from throughline.errors import BodyError, EventError
-from throughline.events.canonical import dump
-from throughline.events.event import (
+from throughline.events._canonical import dump
+from throughline.events._event import (
     AliasEvent,
     Dataset,
     DatasetEvent,
@@ -27,8 +27,8 @@ from throughline.events.event import (
     Json,
     RunEvent,
 )
-from throughline.events.explicit_lineage import with_lineage_datasets
-from throughline.events.times import parse_time, to_micros
+from throughline.events._explicit_lineage import with_lineage_datasets
+from throughline.events._times import parse_time, to_micros
 
 
 def load(raw: bytes | str) -> Any:

@@ -15,7 +15,7 @@ from functools import cache
 from types import FrameType
 from typing import TYPE_CHECKING
 
-from throughline.wrap.declared import Declared
+from throughline.wrap._declared import Declared
 from throughline.wrap.parent import RunRef, child_environment, parents
 from throughline.wrap.report import Report
 
@@ -46,7 +46,7 @@ def run_command(
 
     @cache
     def run() -> ReportedRun:
-        from throughline.wrap.events import command_run
+        from throughline.wrap._events import command_run
 
         return command_run(declared, ref, ancestors)
 

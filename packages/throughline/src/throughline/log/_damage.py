@@ -9,7 +9,7 @@ from sqlalchemy import delete
 
 from throughline.errors import EventError
 from throughline.log import schema
-from throughline.log.entry import read_logged
+from throughline.log._entry import read_logged
 from throughline.log.store import EventLog, RejectedLine
 from throughline.redaction import redact_line
 

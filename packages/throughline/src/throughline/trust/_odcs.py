@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, Field
 
-from throughline.trust.contract import ColumnContract, Contract, DatasetContract
+from throughline.trust._contract import ColumnContract, Contract, DatasetContract
 from throughline.trust.documents import Text, validated
 
 _Name = Annotated[Text | None, Field(alias="physicalName")]

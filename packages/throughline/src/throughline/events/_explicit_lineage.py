@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from throughline.events._event import Dataset, JobRef, Json
 from throughline.events.column_lineage import (
     EVERY_ROW,
     UNKNOWN_COLUMN,
@@ -23,7 +24,6 @@ from throughline.events.column_lineage import (
     objects,
     transformations_of,
 )
-from throughline.events.event import Dataset, JobRef, Json
 
 __all__ = ["DatasetId", "Entry", "parse_derivation", "parse_entries", "with_lineage_datasets"]
 

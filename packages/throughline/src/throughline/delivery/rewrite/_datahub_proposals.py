@@ -21,7 +21,7 @@ from datahub.metadata.urns import DataProcessInstanceUrn, DatasetUrn, MlModelUrn
 
 from throughline.delivery.body import Body, facet_of, is_run, uuid_of
 from throughline.delivery.context import Model, RunContext
-from throughline.delivery.rewrite.datahub import (
+from throughline.delivery.rewrite._datahub import (
     UNKNOWN_ORCHESTRATOR,
     escaped,
     escaped_name,

@@ -19,7 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from throughline.errors import BusyError, SlowBodyError, ThroughlineError, TooLargeError
 from throughline.http.routes import failure
-from throughline.server.options import ServerOptions
+from throughline.server._options import ServerOptions
 from throughline.unzip import PORTION, Unzip
 
 SMALL = 64 * 1024

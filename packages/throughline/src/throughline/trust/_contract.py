@@ -23,7 +23,7 @@ from throughline.graph.nodes import Node, fields_of, find_dataset
 from throughline.graph.walk import reached
 from throughline.identity import DatasetName
 from throughline.projection import State
-from throughline.trust.column_types import is_same_type
+from throughline.trust._column_types import is_same_type
 from throughline.trust.documents import Document, Text
 from throughline.trust.findings import finding
 from throughline.trust.models import Finding

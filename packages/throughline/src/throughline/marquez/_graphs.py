@@ -31,8 +31,8 @@ from throughline.identity import DatasetName
 from throughline.lineage.columns import check_column
 from throughline.lineage.neighbourhood import at_level
 from throughline.marquez import models as marquez
-from throughline.marquez.service import Converter, run_of
-from throughline.marquez.versions import Versions, dataset_facets
+from throughline.marquez._service import Converter, run_of
+from throughline.marquez._versions import Versions, dataset_facets
 from throughline.projection import Run, RunKey, State
 
 router = APIRouter(prefix="/api/v1", route_class=Tagged)

@@ -28,7 +28,7 @@ from throughline.graph.nodes import name_of
 from throughline.http.routes import fragment
 from throughline.identity import DatasetName, is_location
 from throughline.marquez import models as marquez
-from throughline.marquez.versions import (
+from throughline.marquez._versions import (
     DatasetVersion,
     JobVersion,
     Versions,

@@ -13,9 +13,9 @@ from typing import Any
 
 import orjson
 
+from throughline.delivery._effective_runs import NewestRuns
 from throughline.delivery.backend import Delivery
 from throughline.delivery.body import Body, Name, facet_of, is_run, uuid_of
-from throughline.delivery.effective_runs import NewestRuns
 from throughline.delivery.payloads import payloads_with_context
 from throughline.delivery.rewrite import REWRITINGS, Rewriting
 from throughline.errors import DeliveryError

@@ -10,7 +10,7 @@ import re
 
 from throughline.delivery.body import Body, facet_of, is_run, name_of, with_facets
 from throughline.delivery.context import RunContext
-from throughline.delivery.rewrite.rewriting import Rewriting, complete_event, split_by_output
+from throughline.delivery.rewrite._rewriting import Rewriting, complete_event, split_by_output
 from throughline.identity import DatasetName, Identity, glue_table, is_location
 
 _TABLE = re.compile(r"[^/.]+(\.[^/.]+)+")

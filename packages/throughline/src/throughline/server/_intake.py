@@ -23,7 +23,7 @@ from throughline.marquez.models import (
 )
 from throughline.projection.live import Batch, Receipt
 from throughline.query.models import Json
-from throughline.server.bodies import SMALL, BodyReader
+from throughline.server._bodies import SMALL, BodyReader
 
 router = APIRouter(route_class=Plain)
 

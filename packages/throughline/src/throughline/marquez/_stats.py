@@ -17,7 +17,7 @@ from throughline.events import EventType, shown_time, to_micros
 from throughline.http.admission import Queried
 from throughline.http.routes import get
 from throughline.marquez import models as marquez
-from throughline.marquez.versions import times_of
+from throughline.marquez._versions import times_of
 from throughline.projection import Stamp, State
 
 router = APIRouter(prefix="/api/v1/stats", route_class=Queried)

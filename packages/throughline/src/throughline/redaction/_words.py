@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from throughline.redaction.rules import MASK, Finder, Group, compiled, lower_bytes
+from throughline.redaction._rules import MASK, Finder, Group, compiled, lower_bytes
 
 _PASS_OF = (
     "admin|api|app|auth|client|db|email|ftp|http|kafka|keystore|ldap|login|mail|mongo|mssql|my|mysql"

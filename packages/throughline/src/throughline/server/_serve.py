@@ -31,12 +31,12 @@ from throughline.errors import ConfigError, ExposureError
 from throughline.keys.store import keys_of
 from throughline.log import EventLog
 from throughline.projection.live import Live
-from throughline.projection.snapshots.writer import Snapshotter
+from throughline.projection.snapshot_writer import Snapshotter
 from throughline.redaction import use_rules
+from throughline.server._connections import BoundedProtocol
+from throughline.server._options import ServerOptions
+from throughline.server._stream import end_streams
 from throughline.server.app import make_app
-from throughline.server.connections import BoundedProtocol
-from throughline.server.options import ServerOptions
-from throughline.server.stream import end_streams
 from throughline.settings import Settings, default_database
 
 log = logging.getLogger(__name__)

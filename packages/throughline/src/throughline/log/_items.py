@@ -8,7 +8,7 @@ from typing import Any
 
 from throughline.errors import EventError
 from throughline.events import dump
-from throughline.log.entry import Entry, entry_of
+from throughline.log._entry import Entry, entry_of
 
 MOST_REJECTED = 1_000
 """Rejected items after which the rest of an array is not read."""

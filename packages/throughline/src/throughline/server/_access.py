@@ -16,7 +16,7 @@ from throughline.errors import LogError
 from throughline.http.routes import answer, unavailable
 from throughline.keys.store import Key, hash_of, keys_of
 from throughline.log import EventLog
-from throughline.server.options import ServerOptions
+from throughline.server._options import ServerOptions
 
 _KEYS_SECONDS = 1.0
 """Seconds after which created and deleted keys take effect in every process."""

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Set
 
 from throughline.events import Dataset
 from throughline.events.facets import Symlinks
-from throughline.identity.names import DatasetName, canonical_name, is_location
+from throughline.identity._names import DatasetName, canonical_name, is_location
 
 _TABLE, _NAME, _LOCATION = range(3)
 

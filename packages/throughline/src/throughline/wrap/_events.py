@@ -16,7 +16,7 @@ from openlineage.client.facet_v2 import (
     tags_job,
 )
 
-from throughline.wrap.declared import Declaration, Declared
+from throughline.wrap._declared import Declaration, Declared
 from throughline.wrap.git import git_location
 from throughline.wrap.openlineage import PRODUCER, VERSION, ReportedRun
 from throughline.wrap.parent import RunRef

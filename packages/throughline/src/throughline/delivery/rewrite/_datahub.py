@@ -26,7 +26,7 @@ from throughline.delivery.body import (
     with_required_fields,
 )
 from throughline.delivery.context import RunContext, engine_of
-from throughline.delivery.rewrite.rewriting import Rewriting, column_lineage, complete_event
+from throughline.delivery.rewrite._rewriting import Rewriting, column_lineage, complete_event
 from throughline.events import parse_derivation, source_datasets
 from throughline.events.column_lineage import objects
 from throughline.identity import DatasetName, Identity, glue_table

@@ -17,7 +17,7 @@ def spark_logs(paths: Paths) -> Harvester:
 
     Example: throughline harvest spark-logs logs/ --yes
     """
-    from throughline.harvest.logs import LogFiles
+    from throughline.harvest._logs import LogFiles
 
     return LogFiles("spark-logs", paths)
 
@@ -27,7 +27,7 @@ def airflow_logs(paths: Paths) -> Harvester:
 
     Example: throughline harvest airflow-logs logs/ --since 2026-11-01 --dry-run
     """
-    from throughline.harvest.logs import LogFiles
+    from throughline.harvest._logs import LogFiles
 
     return LogFiles("airflow-logs", paths)
 
@@ -50,7 +50,7 @@ def dbt(
 
     Example: throughline harvest dbt rides/ --dry-run
     """
-    from throughline.harvest.dbt import Dbt
+    from throughline.harvest._dbt import Dbt
 
     return Dbt(
         project,

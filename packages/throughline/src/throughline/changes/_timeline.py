@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from throughline import deadline
+from throughline.changes._steps import Step, steps_of
 from throughline.changes.models import GraphChange, RunCounts, TimelineAnswer
-from throughline.changes.steps import Step, steps_of
 from throughline.datasets.schemas import drift
 from throughline.events import JobRef, parse_time, shown_time, to_micros
 from throughline.events.facets import ErrorMessage

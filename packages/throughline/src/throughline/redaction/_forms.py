@@ -11,8 +11,8 @@ import binascii
 import json
 import re
 
-from throughline.redaction.rules import MASK, Group
-from throughline.redaction.words import WORDS
+from throughline.redaction._rules import MASK, Group
+from throughline.redaction._words import WORDS
 
 # user:password@ and, for http, a token as the user; most lower-case words are names.
 URLS = Group(

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 from throughline.delivery.body import Body, datasets_in, is_run, with_required_fields
 from throughline.delivery.context import RunContext
-from throughline.delivery.rewrite.rewriting import ENDS, Rewriting, complete_event
+from throughline.delivery.rewrite._rewriting import ENDS, Rewriting, complete_event
 from throughline.events import shown_time
 from throughline.projection import RunKey
 
