@@ -90,3 +90,8 @@ def _private_imports(file: Path) -> set[str]:
         if isinstance(node, ast.ImportFrom) and node.module
         for name in (node.module, *(f"{node.module}.{alias.name}" for alias in node.names))
     }
+
+
+def test_source_does_not_grow() -> None:
+    lines = sum(len(file.read_text().splitlines()) for file in _SOURCE.rglob("*.py"))
+    assert lines <= 26_450, "docs/decisions/0010-size.md says what to do"

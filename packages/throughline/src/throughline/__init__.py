@@ -1,1 +1,12 @@
-"""throughline: an OpenLineage collector with a store, a Marquez-compatible API and a CLI."""
+"""throughline: an OpenLineage collector with a store, a Marquez-compatible API and a CLI.
+
+Modules for other packages:
+
+- `spool`: a transport for openlineage-python that writes to a spool folder
+- `harvest.harvester`: the interface of an import source (entry point `throughline.harvesters`)
+- `delivery.backend`, `delivery.models`: the interface of a backend (entry point `throughline.backends`)
+- `trust.gate`: check provenance against a policy in Python
+- `log`, `projection`, `events`: read a log, project it, parse an event
+
+Modules that start with an underscore are private to their package.
+"""
