@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -20,17 +21,16 @@ from throughline.server.app import make_app
 from throughline.settings import resolve
 
 
-@pytest.fixture(autouse=True)
-def _keys_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A key counts as soon as it is made, so that no test has to wait a second."""
-    monkeypatch.setattr("throughline.server._access._KEYS_SECONDS", 0)
-
-
 @pytest.fixture
 def client(live: Live) -> Iterator[TestClient]:
-    app = make_app(live, ServerOptions.of(resolve()))
+    app = make_app(live, _options())
     with TestClient(app, base_url="http://localhost:9002") as client:
         yield client
+
+
+def _options(settings: dict[str, str] | None = None) -> ServerOptions:
+    """Return options with which a new key takes effect at once."""
+    return replace(ServerOptions.of(resolve(settings)), keys_seconds=0)
 
 
 def _bearer(key: str) -> dict[str, str]:
@@ -104,7 +104,7 @@ def test_a_key_may_do_what_its_scopes_say_and_nothing_else(
 
 @pytest.mark.each_database
 def test_the_first_key_closes_the_server_and_the_setting_is_an_admin(live: Live) -> None:
-    client = TestClient(make_app(live, ServerOptions("from-the-environment")))
+    client = TestClient(make_app(live, _options({"api_key": "from-the-environment"})))
     without = client.get("/api/v1/jobs")
     assert (without.status_code, "is needed" in without.text) == (401, True)
     admin = _bearer("from-the-environment")
@@ -138,7 +138,7 @@ def test_without_keys_loopback_is_open_and_a_key_closes_it(client: TestClient, l
 
 
 def test_an_exposed_server_whose_last_key_went_answers_nobody(live: Live) -> None:
-    client = TestClient(make_app(live, ServerOptions.of(resolve({"host": "0.0.0.0"}))))
+    client = TestClient(make_app(live, _options({"host": "0.0.0.0"})))
     assert client.get("/api/v1/jobs").status_code == 401
     key = add_key(live.log, "a", ["read"])
     assert client.get("/api/v1/jobs", headers=_bearer(key)).status_code == 200
@@ -172,14 +172,14 @@ def test_a_page_of_another_origin_can_neither_post_nor_read(client: TestClient, 
 
 
 def test_every_answer_tells_browsers_to_be_careful(live: Live) -> None:
-    client = TestClient(make_app(live, ServerOptions("k")))
+    client = TestClient(make_app(live, _options({"api_key": "k"})))
     for path in ("/", "/healthz", "/api/v1/jobs"):
         headers = client.get(path).headers
         assert headers["X-Content-Type-Options"] == "nosniff"
         assert headers["Referrer-Policy"] == "no-referrer"
         assert "frame-ancestors 'none'" in headers["Content-Security-Policy"]
     origins = {"frame_origins": "http://localhost:9090 https://airflow.example"}
-    client = TestClient(make_app(live, ServerOptions.of(resolve(origins))))
+    client = TestClient(make_app(live, _options(origins)))
     policy = client.get("/", headers={"Host": "localhost"}).headers["Content-Security-Policy"]
     assert policy.endswith("frame-ancestors http://localhost:9090 https://airflow.example")
     with pytest.raises(ConfigError, match=r"frame_origins \(.*\): received 'x;'"):
@@ -188,7 +188,9 @@ def test_every_answer_tells_browsers_to_be_careful(live: Live) -> None:
 
 def test_keys_that_cannot_be_read_stay_as_they_were_known(live: Live) -> None:
     key = add_key(live.log, "a", ["read"])
-    known, fresh = (TestClient(make_app(live)) for _ in range(2))
+    known, fresh = (
+        TestClient(make_app(live, replace(ServerOptions(), keys_seconds=0))) for _ in range(2)
+    )
     assert known.get("/api/v1/jobs", headers=_bearer(key)).status_code == 200
 
     with live.log.writing() as connection:
@@ -228,7 +230,7 @@ def test_the_command_line_makes_lists_and_removes_keys_of_a_log(call: Any, datab
 def test_the_command_line_makes_lists_and_removes_keys_of_a_server(
     call: Any, live: Live, serving: Callable[[FastAPI], str]
 ) -> None:
-    where = ("--url", serving(make_app(live, ServerOptions("k"))), "--api-key", "k")
+    where = ("--url", serving(make_app(live, _options({"api_key": "k"}))), "--api-key", "k")
     text = _told(call, "keys", "add", "spark", "--scope", "read", *where).strip()
     assert [key.hash for key in keys_of(live.log)] == [hash_of(text)]
     wrong = call("keys", "add", "reed", "--scope", "reed", *where)

@@ -95,6 +95,13 @@ def test_a_reading_command_adds_no_tables_to_a_file_that_holds_no_log(
     assert b"CREATE TABLE" not in other.read_bytes()
 
 
+def _widen(monkeypatch: pytest.MonkeyPatch, width: int | None) -> None:
+    """Make stdout a terminal of a width, or a pipe."""
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: width is not None)
+    for name, value in {"COLUMNS": str(width), "TERM": "xterm", "FORCE_COLOR": "1"}.items():
+        monkeypatch.setenv(name, value)
+
+
 @pytest.mark.parametrize("width", [60, 80, None], ids=["60", "80", "pipe"])
 def test_long_lines_are_wrapped_on_a_terminal_and_one_line_in_a_pipe(
     width: int | None, tmp_path: Path, build: Any, call: Call, monkeypatch: pytest.MonkeyPatch
@@ -107,9 +114,7 @@ def test_long_lines_are_wrapped_on_a_terminal_and_one_line_in_a_pipe(
     events.write_bytes(orjson.dumps([one, two]))
     log = ("--database", str(tmp_path / "log.db"))
     call("ingest", str(events), *log)
-    monkeypatch.setattr(sys.stdout, "isatty", lambda: width is not None)
-    for name, value in {"COLUMNS": str(width), "TERM": "xterm", "FORCE_COLOR": "1"}.items():
-        monkeypatch.setenv(name, value)
+    _widen(monkeypatch, width)
     tree, runs = (
         re.sub(r"\x1b\[[\d;]*m", "", call(*command, *log).stdout).splitlines()
         for command in (("tree", last), ("runs",))
@@ -140,8 +145,7 @@ def test_tree_deeper_than_the_terminal_is_wide_shows_every_node(
     (tmp_path / "events.json").write_bytes(orjson.dumps(runs))
     log = ("--database", str(tmp_path / "log.db"))
     call("ingest", str(tmp_path / "events.json"), *log)
-    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    monkeypatch.setenv("COLUMNS", "60")
+    _widen(monkeypatch, 60)
     found = call("tree", "dataset:d:15", "--depth", "100", *log).stdout
     found = re.sub(r"\x1b\[[\d;]*m", "", found)
     assert [f"j{n}  COMPLETED" in found for n in range(15)] == [True] * 15

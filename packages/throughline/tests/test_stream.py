@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -26,10 +27,16 @@ _MAIN = [sys.executable, "-c", "from throughline.cli import main; main()"]
 
 @pytest.fixture
 def port(live: Live) -> Iterator[int]:
-    """Where a server listens that this process runs."""
+    """The port of a server in this process."""
+    with _serving(live, ServerOptions("k3y")) as port:
+        yield port
+
+
+@contextmanager
+def _serving(live: Live, options: ServerOptions) -> Iterator[int]:
     live.start()
     listener = socket.create_server(("127.0.0.1", 0))
-    server = Server(make_app(live, ServerOptions("k3y")))
+    server = Server(make_app(live, options))
     thread = threading.Thread(target=server.run, args=([listener],))
     thread.start()
     yield listener.getsockname()[1]
@@ -118,13 +125,11 @@ def test_the_stream_needs_the_key_like_everything_else(port: int) -> None:
     assert Client(port, Authorization="Bearer wrong").answer.status == 401
 
 
-def test_a_stream_speaks_at_once_and_fills_silence_with_comments(
-    port: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("throughline.server._stream._HEARTBEAT_SECONDS", 0.01)
-    client = Client(port)
-    assert client.lines() == [": here"]
-    assert client.lines() == client.lines() == [": still here"]
+def test_stream_starts_with_a_comment_and_sends_heartbeats(live: Live) -> None:
+    with _serving(live, ServerOptions("k3y", heartbeat_seconds=0.01)) as port:
+        client = Client(port)
+        assert client.lines() == [": here"]
+        assert client.lines() == client.lines() == [": still here"]
 
 
 def test_a_client_that_does_not_read_holds_up_nobody(live: Live, port: int, build: Any) -> None:

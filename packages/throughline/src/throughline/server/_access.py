@@ -18,9 +18,6 @@ from throughline.keys.store import Key, hash_of, keys_of
 from throughline.log import EventLog
 from throughline.server._options import ServerOptions
 
-_KEYS_SECONDS = 1.0
-"""Seconds after which created and deleted keys take effect in every process."""
-
 
 class Guard:
     """Reject requests without permission, and add security headers to responses.
@@ -98,7 +95,7 @@ class Guard:
 
     async def _current_keys(self) -> dict[str, Key]:
         """Return the keys by hash, at most a second old unless the store does not respond."""
-        if self._keys is None or time.monotonic() - self._read_at >= _KEYS_SECONDS:
+        if self._keys is None or time.monotonic() - self._read_at >= self._options.keys_seconds:
             self._read_at = time.monotonic()
             try:
                 found = await run_in_threadpool(keys_of, self._log)

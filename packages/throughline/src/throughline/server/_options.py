@@ -27,6 +27,10 @@ class ServerOptions:
     longest_query: float = 30
     running_queries: int = 4
     waiting_queries: int = 100
+    keys_seconds: float = 1
+    """Seconds after which created and deleted keys take effect in every process."""
+    heartbeat_seconds: float = 15
+    """Seconds without events after which an event stream sends a comment."""
 
     @classmethod
     def of(cls, settings: Settings) -> ServerOptions:

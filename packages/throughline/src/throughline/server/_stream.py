@@ -28,7 +28,6 @@ _MOST_EVENTS = 100
 _PAGE_BYTES = 64 * 1024
 """Approximate memory per client that does not read; a single larger event is still read whole."""
 
-_HEARTBEAT_SECONDS = 15.0
 _LINE_END = re.compile(r"\r\n|\n|\r")
 
 
@@ -96,7 +95,7 @@ async def _events(live: Live, after: int, state: Any) -> AsyncIterator[str]:
             if page:
                 continue
             try:
-                await asyncio.wait_for(woken.wait(), _HEARTBEAT_SECONDS)
+                await asyncio.wait_for(woken.wait(), state.options.heartbeat_seconds)
             except TimeoutError:
                 yield ": still here\n\n"
 
