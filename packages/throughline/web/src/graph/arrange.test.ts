@@ -1,7 +1,8 @@
 import ELK from "elkjs/lib/elk.bundled.js";
 import { describe, expect, test } from "vitest";
 import { answer, id } from "../test/graphs";
-import { arrange, directionFor, type Arrangement, type Direction, type Room } from "./arrange";
+import { arrange, directionFor, type Arrangement, type Room } from "./arrange";
+import type { Direction } from "./types";
 import { blockOf, toElk } from "./block";
 import { around, meet, sizeOf, type Box, type Place } from "./layout";
 import { merge } from "./merge";

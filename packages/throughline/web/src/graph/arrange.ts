@@ -2,12 +2,10 @@ import type { ElkNode } from "elkjs/lib/elk-api";
 import { between, blockOf, entry, exit, toElk, type Block, type Item, type Link, type Point, type Spot } from "./block";
 import { framesOf, type Frame } from "./groups";
 import { sizeOf, WIDTH, type Box, type Place } from "./layout";
-import type { LineageEdge, LineageNode, NodeId } from "./types";
+import type { Direction, LineageEdge, LineageNode, NodeId } from "./types";
 import { neighboursOf } from "./visible";
 
 /** Whether the data goes from left to right or from top to bottom. */
-export type Direction = "right" | "down";
-
 export interface Room {
   width: number;
   height: number;

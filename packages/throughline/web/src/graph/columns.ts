@@ -1,6 +1,6 @@
 import type { ColumnChange, Mark } from "./difference";
 import { columnKey, type ColumnKey } from "./lit";
-import type { ColumnEdge, DatasetNode, NodeId } from "./types";
+import type { ColumnEdge, DatasetNode, NodeId, Seek } from "./types";
 
 export const COLUMNS_SHOWN = 10;
 
@@ -33,13 +33,6 @@ export function rowsOf(node: DatasetNode, edges: readonly ColumnEdge[], changes:
       return { name, type, isRelated: related.has(key), mark: changes.get(key)?.mark ?? null };
     })
     .sort((a, b) => Number(b.mark !== null) - Number(a.mark !== null) || Number(b.isRelated) - Number(a.isRelated));
-}
-
-/** Which of a dataset's columns are looked at: a page of those with a text in their name. */
-export interface Seek {
-  id: NodeId;
-  text: string;
-  page: number;
 }
 
 /** The columns that a node shows, and how many there are besides. */

@@ -1,7 +1,6 @@
+import type { Moment } from "./types";
 import type { View } from "./view";
 
-/** What of time is looked at, as one text: `now`, a time, or `FROM~TO` for the difference between two. */
-export type Moment = string;
 type Times = Pick<View, "at" | "from">;
 
 export const NOW = "now";

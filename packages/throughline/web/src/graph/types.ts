@@ -4,6 +4,7 @@ import type { Answer } from "../api/client";
 export type NodeId = string & { readonly brand: "node" };
 export type Level = "pipeline" | "task" | "query";
 export type Side = "up" | "down";
+export type Direction = "right" | "down";
 export type DatasetKind = "table" | "file" | "artifact" | "model" | "stream";
 export type GraphAnswer = Answer<"graph">;
 export type Told = GraphAnswer["nodes"][number];
@@ -89,3 +90,13 @@ export interface Graph {
   sources: Map<NodeId, Sources>;
   columns: ColumnEdge[];
 }
+
+/** Which of a dataset's columns are looked at: a page of those with a text in their name. */
+export interface Seek {
+  id: NodeId;
+  text: string;
+  page: number;
+}
+
+/** The time that is shown: `now`, a time, or `FROM~TO` for the difference between two. */
+export type Moment = string;

@@ -1,8 +1,5 @@
-import type { Seek } from "./columns";
-import type { Direction } from "./arrange";
-import type { Moment } from "./moments";
 import { RANGES, type Range } from "./timeline";
-import type { Level, NodeId, Side } from "./types";
+import type { Direction, Level, Moment, NodeId, Seek, Side } from "./types";
 
 /** Everything that the graph shows and how: it is the address, so that going back undoes. */
 export interface View {

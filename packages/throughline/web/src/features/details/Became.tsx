@@ -6,7 +6,7 @@ import { sentence } from "../../graph/timeline";
 import type { Level } from "../../graph/types";
 import { formatView, type View } from "../../graph/view";
 import { moment, quoted } from "../../graph/words";
-import type { NodeAnswer } from "./NodeDetails";
+import type { NodeAnswer } from "./props";
 
 /** How a node became what it is: its edges, schema, code and failures, each with what it was before. */
 export function Became({ node, view }: { node: NodeAnswer; view: View }): ReactNode {

@@ -19,7 +19,7 @@ import { columnTags } from "../../graph/tags";
 import { isDirect, waysOf } from "../../graph/transformation";
 import { formatView, type View } from "../../graph/view";
 import { parts, plural, quoted } from "../../graph/words";
-import type { DetailsProps } from "./Details";
+import type { DetailsProps } from "./props";
 import { Tabs, type Tab } from "./Tabs";
 
 type Told = Answer<"column">;

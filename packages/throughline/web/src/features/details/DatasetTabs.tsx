@@ -8,7 +8,7 @@ import { Became } from "./Became";
 import { Facets, Facts } from "./Facts";
 import { Quality, Schema, Versions } from "./History";
 import { Lateness } from "./Lateness";
-import type { NodeAnswer } from "./NodeDetails";
+import type { NodeAnswer } from "./props";
 import type { Tab } from "./Tabs";
 
 /** What can be seen of a dataset. */

@@ -3,15 +3,10 @@ import { useEffect, useRef, type ReactNode } from "react";
 import { Icon } from "../../components/Icon";
 import { focusNode } from "../../components/focus";
 import { columnOf } from "../../graph/lit";
-import type { View } from "../../graph/view";
 import { ColumnDetails } from "./ColumnDetails";
 import { NodeDetails } from "./NodeDetails";
+import type { DetailsProps } from "./props";
 import { RunDetails } from "./RunDetails";
-
-export interface DetailsProps {
-  view: View;
-  change: (change: Partial<View>) => void;
-}
 
 /** What is known of a dataset, a job or a run, beside the graph. */
 export function Details({ view, change }: DetailsProps): ReactNode {

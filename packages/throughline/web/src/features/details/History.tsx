@@ -8,7 +8,7 @@ import { Link } from "../../components/Link";
 import { openColumn } from "../../graph/lit";
 import { formatView, type View } from "../../graph/view";
 import { plural, within } from "../../graph/words";
-import type { NodeAnswer } from "./NodeDetails";
+import type { NodeAnswer } from "./props";
 
 type Entry = Answer<"history">["items"][number];
 const SHOWN = 200;

@@ -15,7 +15,7 @@ import { duration, quoted } from "../../graph/words";
 import { Became } from "./Became";
 import { Facets, Facts } from "./Facts";
 import { Lateness } from "./Lateness";
-import type { NodeAnswer } from "./NodeDetails";
+import type { NodeAnswer } from "./props";
 import type { Tab } from "./Tabs";
 
 /** What can be seen of a job. */

@@ -1,6 +1,5 @@
 import type { ReactNode } from "react";
 import { useAnswer } from "../../api/answers";
-import type { Answer } from "../../api/client";
 import { Copy } from "../../components/Copy";
 import { Icon } from "../../components/Icon";
 import { Link } from "../../components/Link";
@@ -12,11 +11,9 @@ import { addressOf } from "../../graph/view";
 import { kindText } from "../../platforms";
 import { parts } from "../../graph/words";
 import { datasetTabs } from "./DatasetTabs";
-import type { DetailsProps } from "./Details";
+import type { DetailsProps } from "./props";
 import { jobTabs } from "./JobTabs";
 import { Tabs } from "./Tabs";
-
-export type NodeAnswer = Answer<"node">;
 
 /** What is known of a dataset or a job. */
 export function NodeDetails({ id, view, change }: DetailsProps & { id: string }): ReactNode {

@@ -13,7 +13,7 @@ import { codeText } from "../../graph/repository";
 import { formatView, type View } from "../../graph/view";
 import { kindText } from "../../platforms";
 import { cardCommand, duration, errorLines, moment, parts, quoted } from "../../graph/words";
-import type { DetailsProps } from "./Details";
+import type { DetailsProps } from "./props";
 import { Events } from "./Events";
 import { Facets, Facts } from "./Facts";
 import { RunGantt } from "./RunGantt";

@@ -1,6 +1,6 @@
 import { useEffect, useId, useRef, useState, type ReactNode } from "react";
 import { Icon, type IconName } from "../../components/Icon";
-import type { Direction } from "../../graph/arrange";
+import type { Direction } from "../../graph/types";
 import type { Level, Side } from "../../graph/types";
 import { AUTO, DEEPEST, type View } from "../../graph/view";
 import { farthest } from "../../graph/visible";

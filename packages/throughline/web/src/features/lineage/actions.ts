@@ -1,5 +1,5 @@
 import { createContext, useContext } from "react";
-import type { Seek } from "../../graph/columns";
+import type { Seek } from "../../graph/types";
 import type { NodeId, Side } from "../../graph/types";
 
 /** What nodes can ask of the page. */

@@ -1,6 +1,7 @@
 import { Position, type Edge, type Node, type NodeHandle } from "@xyflow/react";
 import type { RowPage } from "../../graph/columns";
-import type { Direction, FrameBox } from "../../graph/arrange";
+import type { FrameBox } from "../../graph/arrange";
+import type { Direction } from "../../graph/types";
 import type { Mark } from "../../graph/difference";
 import { GRIPS, sizeOf, type Place } from "../../graph/layout";
 import type { ColumnEdge, DatasetNode, JobNode, LineageEdge, LineageNode, NodeId, Side } from "../../graph/types";

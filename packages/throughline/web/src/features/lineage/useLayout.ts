@@ -1,6 +1,7 @@
 import { startTransition, useEffect, useState } from "react";
 import { PartError } from "../../components/part";
-import { arrange, type Arrangement, type Direction, type Room } from "../../graph/arrange";
+import { arrange, type Arrangement, type Room } from "../../graph/arrange";
+import type { Direction } from "../../graph/types";
 import type { NodeId } from "../../graph/types";
 import type { Shown } from "../../graph/visible";
 import { layOut } from "./elk";
