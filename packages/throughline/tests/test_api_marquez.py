@@ -73,16 +73,16 @@ def test_every_reason_explains_a_difference(replays: list[Replay]) -> None:
     assert [reason.text for reason in REASONS if reason not in used] == []
 
 
-def test_nothing_that_marquez_was_asked_gets_a_5xx(replays: list[Replay]) -> None:
+def test_no_recorded_marquez_request_returns_5xx(replays: list[Replay]) -> None:
     assert [path for replay in replays for path in replay.failed] == []
 
 
-def test_every_answer_is_as_the_openapi_document_tells(replays: list[Replay], told: Told) -> None:
+def test_every_response_matches_the_openapi_document(replays: list[Replay], told: Told) -> None:
     assert replays
     assert told.untrue == []
 
 
-def test_the_differences_are_listed_in_docs(replays: list[Replay]) -> None:
+def test_docs_list_the_differences(replays: list[Replay]) -> None:
     by_reason: dict[Any, list[Difference]] = defaultdict(list)
     for replay in replays:
         for difference in replay.differences:

@@ -37,7 +37,7 @@ def _writes(build: Any, run: str, time: str, name: str, **facets: Any) -> dict[s
     return {**body, "outputs": [build.dataset(name, **facets)]}
 
 
-def test_each_version_of_a_dataset_has_the_schema_that_its_run_wrote(
+def test_dataset_version_has_the_schema_its_run_wrote(
     live: Live, client: TestClient, build: Any
 ) -> None:
     events = (
@@ -71,7 +71,7 @@ def test_equal_facets_are_kept_once_but_never_mixed_up(
     assert [str(v["facets"]["odd"]["rows"]) for v in versions] == ["True", "1.0", "1"]
 
 
-def test_the_version_that_a_run_read_is_the_one_written_before_it_began(
+def test_run_reads_the_version_written_before_its_start(
     live: Live, client: TestClient, build: Any
 ) -> None:
     _take(
@@ -92,7 +92,7 @@ def test_the_version_that_a_run_read_is_the_one_written_before_it_began(
     assert (raw["version"], raw["createdByRun"]) == (by_name["raw"]["version"], None)
 
 
-def test_a_job_has_a_version_for_each_way_in_which_its_ended_runs_ran(
+def test_job_has_a_version_per_distinct_finished_run(
     live: Live, client: TestClient, build: Any
 ) -> None:
     _take(
@@ -117,7 +117,7 @@ def test_a_job_has_a_version_for_each_way_in_which_its_ended_runs_ran(
     assert client.get("/api/v1/namespaces/demo/jobs/j/versions/nope").status_code == 404
 
 
-def test_runs_upstream_are_those_that_wrote_what_was_read_whoever_else_wrote_it_later(
+def test_upstream_runs_wrote_the_versions_that_were_read(
     live: Live, client: TestClient, build: Any
 ) -> None:
     _take(
@@ -204,9 +204,7 @@ def test_sources_are_those_of_datasource_facets(live: Live, client: TestClient, 
     assert client.get("/api/v1/namespaces/db/datasets/plain").json()["sourceName"] == "default"
 
 
-def test_a_namespace_that_only_a_symlink_names_lists_the_datasets_shown_under_it(
-    live: Live, client: TestClient, build: Any
-) -> None:
+def test_symlink_namespace_lists_its_datasets(live: Live, client: TestClient, build: Any) -> None:
     link = [("hive://lake", "db.t", "TABLE")]
     _take(live, build, _writes(build, "r", "08:00:00", "s3://b|t", symlinks=link))
     path = "/api/v1/namespaces/hive%3A%2F%2Flake"
@@ -216,7 +214,7 @@ def test_a_namespace_that_only_a_symlink_names_lists_the_datasets_shown_under_it
 
 
 @pytest.mark.each_database
-def test_events_are_listed_from_after_to_before_without_it(
+def test_events_include_after_and_exclude_before(
     live: Live, client: TestClient, build: Any
 ) -> None:
     _take(live, build, *(build.run("START", f"r{h}", "j", f"{h:02}:00:00") for h in range(8, 12)))
@@ -249,7 +247,7 @@ def test_search_is_narrowed_by_kind_and_namespace_and_sorted(
 
 
 @pytest.mark.each_database
-def test_stats_count_what_came_hour_by_hour(live: Live, client: TestClient, build: Any) -> None:
+def test_stats_count_received_events_per_hour(live: Live, client: TestClient, build: Any) -> None:
     now = datetime.now(UTC)
     start = build.run("START", "r", "j", "08:00:00", writes=("db|t",))
     end = build.run("FAIL", "r", "j", "08:00:00")
@@ -269,7 +267,7 @@ def test_stats_count_what_came_hour_by_hour(live: Live, client: TestClient, buil
         assert client.get(f"/api/v1/stats/jobs?{wrong}").status_code == 400
 
 
-def test_days_of_a_place_are_as_long_as_its_clock_says() -> None:
+def test_days_follow_the_clock_changes_of_a_time_zone() -> None:
     found = intervals(datetime(2025, 3, 31, 12, tzinfo=UTC), "WEEK", "Europe/Paris")
     hours = [(from_micros(end) - from_micros(start)) / timedelta(hours=1) for start, end in found]
     assert hours == [24, 24, 24, 24, 24, 23, 24]
@@ -277,7 +275,7 @@ def test_days_of_a_place_are_as_long_as_its_clock_says() -> None:
 
 
 @pytest.mark.parametrize("name", ["f.own", "f.other"])
-def test_run_that_is_its_own_parent_has_the_times_of_its_events(
+def test_run_that_is_its_own_parent_uses_its_event_times(
     name: str, live: Live, client: TestClient, build: Any
 ) -> None:
     run = build.run("COMPLETE", "r", "f.own", "08:00:00", parent=("r", name), root=("top", "f"))
@@ -322,7 +320,7 @@ def _producers(client: TestClient, name: str, **params: str) -> list[str]:
     return [edge["origin"] for edge in node["inEdges"]]
 
 
-def test_lineage_has_the_producer_of_a_dataset_that_the_newest_run_did_not_write(
+def test_lineage_shows_producer_whose_newest_run_did_not_write(
     live: Live, client: TestClient, build: Any
 ) -> None:
     _take(live, build, *two_services(build))

@@ -169,9 +169,7 @@ def test_stand_in_responds_like_the_recorded_marquez(
 @pytest.mark.parametrize(
     "scenario", ["02-parent-facet", "10-foreach-three-runs", "18-spark-create-table-as-select"]
 )
-def test_stand_in_has_the_jobs_and_runs_that_marquez_was_recorded_to_have(
-    scenario: str, shared: Path
-) -> None:
+def test_stand_in_has_the_recorded_jobs_and_runs_of_marquez(scenario: str, shared: Path) -> None:
     folder, server = shared / "marquez-answers" / scenario, MarquezServer()
     for line in (folder / "events.jsonl").read_text().splitlines():
         assert server.answer(json.loads(line), 0) == 201

@@ -44,7 +44,7 @@ def database(tmp_path: Path, build: Any, call: Call) -> str:
     return str(tmp_path / "log.db")
 
 
-def test_a_tree_shows_names_states_and_durations_without_colour_in_a_pipe(
+def test_piped_tree_shows_names_states_and_durations_without_color(
     database: str, call: Call
 ) -> None:
     found = call("tree", "forecast", "--database", database)
@@ -59,7 +59,7 @@ def test_a_tree_shows_names_states_and_durations_without_colour_in_a_pipe(
     assert "\x1b" not in found.stdout
 
 
-def test_a_tree_goes_down_to_a_depth_and_prints_json(database: str, call: Call) -> None:
+def test_tree_respects_depth_and_prints_json(database: str, call: Call) -> None:
     found = call("tree", "db.trips", "--down", "--depth", "1", "--json", "--database", database)
     answer = orjson.loads(found.stdout)
     assert (answer["direction"], answer["level"], answer["depth"]) == ("down", "task", 1)
@@ -67,14 +67,14 @@ def test_a_tree_goes_down_to_a_depth_and_prints_json(database: str, call: Call) 
     assert answer["down"]["children"][0]["latestRun"]["durationMs"] == 90_000
 
 
-def test_an_unknown_node_suggests_the_nearest_with_exit_code_1(database: str, call: Call) -> None:
+def test_unknown_node_suggests_similar_names_with_exit_code_1(database: str, call: Call) -> None:
     found = call("tree", "forcast", "--database", database)
     assert (found.returncode, found.stdout) == (1, "")
     assert found.stderr.splitlines()[1] == "Did you mean: db.forecast"
 
 
 @pytest.mark.parametrize("command", [("tree", "x"), ("runs",), ("export",)])
-def test_a_reading_command_makes_no_log_and_names_the_one_that_is_missing(
+def test_read_command_reports_a_missing_log_without_creating_it(
     command: tuple[str, ...], tmp_path: Path, call: Call
 ) -> None:
     typo = tmp_path / "new" / "typo.db"
@@ -86,9 +86,7 @@ def test_a_reading_command_makes_no_log_and_names_the_one_that_is_missing(
     assert not typo.parent.exists()
 
 
-def test_a_reading_command_adds_no_tables_to_a_file_that_holds_no_log(
-    tmp_path: Path, call: Call
-) -> None:
+def test_read_command_adds_no_tables_to_another_file(tmp_path: Path, call: Call) -> None:
     other = tmp_path / "other.db"
     other.touch()
     assert "there is no log in" in call("runs", "--database", str(other)).stderr
@@ -96,7 +94,7 @@ def test_a_reading_command_adds_no_tables_to_a_file_that_holds_no_log(
 
 
 @pytest.mark.parametrize("width", [60, 80, None], ids=["60", "80", "pipe"])
-def test_long_lines_are_wrapped_on_a_terminal_and_one_line_in_a_pipe(
+def test_long_lines_wrap_on_a_terminal_but_not_in_pipes(
     width: int | None, tmp_path: Path, build: Any, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = "/data/a/long/way/to/the/landing/folder/trips_2025-04.parquet"
@@ -147,7 +145,7 @@ def test_tree_deeper_than_the_terminal_is_wide_shows_every_node(
     assert [f"j{n}  COMPLETED" in found for n in range(15)] == [True] * 15
 
 
-def test_a_pipeline_is_shown_at_its_own_level_unless_a_level_is_given(
+def test_pipeline_is_shown_at_its_own_level_by_default(
     tmp_path: Path, build: Any, call: Call
 ) -> None:
     flow = {"parent": ("f", "Flow"), "kind": "METAFLOW/STEP"}
@@ -165,9 +163,7 @@ def test_a_pipeline_is_shown_at_its_own_level_unless_a_level_is_given(
     assert "No downstream lineage reported." in call("tree", "Flow", "--down", *log).stdout
 
 
-def test_what_is_searched_for_is_a_line_each_and_nothing_is_exit_code_1(
-    database: str, call: Call
-) -> None:
+def test_search_prints_matches_as_lines_or_exits_with_1(database: str, call: Call) -> None:
     found = call("search", "trips", "--database", database)
     assert found.stdout == "db.trips  (hive://h)\n"
     found = call("search", "tripps", "--database", database)
@@ -176,9 +172,7 @@ def test_what_is_searched_for_is_a_line_each_and_nothing_is_exit_code_1(
     assert (none.returncode, none.stdout) == (1, "No matches.\n")
 
 
-def test_what_a_change_reaches_and_how_it_gets_there_is_a_line_each(
-    database: str, call: Call
-) -> None:
+def test_impact_and_path_print_one_line_per_node(database: str, call: Call) -> None:
     found = call("impact", "db.trips", "--database", database).stdout.splitlines()
     assert [line.split()[1] for line in found[1:]][:2] == ["Flow.train", "Flow/model"]
     assert re.split("  +", found[0]) == ["steps", "node", "latest run, tags, owners"]
@@ -190,7 +184,7 @@ def test_what_a_change_reaches_and_how_it_gets_there_is_a_line_each(
     assert "--level" in call("impact", "--help").stdout
 
 
-def test_the_past_is_shown_and_compared_with_the_present(database: str, call: Call) -> None:
+def test_past_state_is_shown_and_compared_with_the_current(database: str, call: Call) -> None:
     log = ("--database", database)
     then = "2025-11-21T08:01:45Z"
     assert "Flow.write" not in call("tree", "trips", "--down", "--as-of", then, *log).stdout
@@ -237,7 +231,7 @@ def test_runs_are_listed_newest_first_and_only_of_jobs(database: str, call: Call
     assert call("runs", "trips", "--database", database).returncode == 1
 
 
-def test_runs_show_errors_ids_and_parameters_and_the_tree_of_one(
+def test_runs_show_errors_ids_parameters_and_a_run_tree(
     tmp_path: Path, build: Any, call: Call
 ) -> None:
     own = {
@@ -277,9 +271,7 @@ def test_runs_show_errors_ids_and_parameters_and_the_tree_of_one(
     assert "no run has the id 'x'" in call("runs", "--tree", "x", *log).stderr
 
 
-def test_an_export_is_equal_after_a_rebuild_from_the_log(
-    database: str, tmp_path: Path, call: Call
-) -> None:
+def test_export_is_equal_after_a_rebuild(database: str, tmp_path: Path, call: Call) -> None:
     first = call("export", "--database", database).stdout
     events = call("export", "--format", "openlineage", "--database", database).stdout.splitlines()
     late = "\n".join(reversed(events)).encode()
@@ -289,7 +281,7 @@ def test_an_export_is_equal_after_a_rebuild_from_the_log(
     assert [job["name"] for job in orjson.loads(first)["jobs"]] == ["Flow.train", "Flow.write"]
 
 
-def test_the_graph_is_exported_as_a_diagram(database: str, call: Call) -> None:
+def test_graph_is_exported_as_a_diagram(database: str, call: Call) -> None:
     def exported(form: str) -> list[str]:
         return call("export", "--format", form, "--database", database).stdout.splitlines()
 
@@ -335,7 +327,7 @@ def test_wrong_usage_is_exit_code_2(line: str, database: str, tmp_path: Path, ca
     assert not re.search("Value error|Input should|sqlalche|(byte|unicode) str", found.stderr)
 
 
-def test_the_folder_of_a_log_must_be_there(tmp_path: Path, call: Call) -> None:
+def test_folder_of_a_log_must_exist(tmp_path: Path, call: Call) -> None:
     folder = tmp_path / "nodir"
     for line in (("serve", "--port", "0"), ("keys", "add", "a", "--scope", "read")):
         found = call(*line, "--database", str(folder / "log.db"))
@@ -343,14 +335,14 @@ def test_the_folder_of_a_log_must_be_there(tmp_path: Path, call: Call) -> None:
     assert not folder.exists()
 
 
-def test_without_a_server_the_message_says_what_to_do(call: Call) -> None:
+def test_message_without_a_server_says_what_to_do(call: Call) -> None:
     found = call("runs", "--url", "http://127.0.0.1:9")
     assert found.returncode == 3
     assert "no server responds at http://127.0.0.1:9" in found.stderr
     assert "start one with `throughline serve`" in found.stderr
 
 
-def test_a_project_around_throughline_can_name_its_own_command_to_start_the_server(
+def test_message_uses_the_configured_server_command(
     call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("THROUGHLINE_START_HINT", "./run airflow")
@@ -360,7 +352,7 @@ def test_a_project_around_throughline_can_name_its_own_command_to_start_the_serv
 
 
 @pytest.mark.parametrize("url", ["localhost:9002", "localhost", "file:///x", "http://h:x", ""])
-def test_a_url_that_is_none_is_named_with_an_example_of_one(url: str, call: Call) -> None:
+def test_invalid_url_error_includes_an_example(url: str, call: Call) -> None:
     found = call("runs", "--url", url)
     assert found.returncode == 2
     expected = (
@@ -369,7 +361,7 @@ def test_a_url_that_is_none_is_named_with_an_example_of_one(url: str, call: Call
     assert expected in found.stderr
 
 
-def test_who_reads_no_further_ends_a_command_without_a_word(database: str) -> None:
+def test_closed_pipe_ends_a_command_silently(database: str) -> None:
     script = "from throughline.cli import main; main()"
     command = [sys.executable, "-c", script, "export", "--database", database]
     read, write = os.pipe()
@@ -379,7 +371,7 @@ def test_who_reads_no_further_ends_a_command_without_a_word(database: str) -> No
     assert (found.returncode, found.stderr) == (-signal.SIGPIPE, b"")
 
 
-def test_the_help_shows_every_command_in_a_group_with_a_whole_sentence(call: Call) -> None:
+def test_help_describes_every_command_in_a_sentence(call: Call) -> None:
     output = call("--help").stdout
     lines = {line.split()[0]: line for line in output.splitlines() if line.startswith("  ")}
     assert set(_COMMANDS) <= lines.keys()
@@ -388,7 +380,7 @@ def test_the_help_shows_every_command_in_a_group_with_a_whole_sentence(call: Cal
     assert call("--version").stdout.startswith("throughline 0.")
 
 
-def test_what_answers_without_speaking_http_is_no_server(call: Call) -> None:
+def test_response_that_is_not_http_is_no_server(call: Call) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
         threading.Thread(target=_greet, args=(listener,)).start()
@@ -427,9 +419,7 @@ def test_commands_load_slow_modules_only_when_needed(
 
 
 @pytest.mark.parametrize("wrong", ["25:99", "2026-13-01", "2026-11-21 8h"])
-def test_what_looks_like_a_time_and_is_none_is_refused_in_the_commands_words(
-    call: Call, wrong: str
-) -> None:
+def test_invalid_time_error_uses_the_option_name(call: Call, wrong: str) -> None:
     for *arguments, name in (
         ("tree", "x", "--as-of", wrong, "--as-of"),
         ("diff", wrong, "SINCE"),
@@ -481,7 +471,7 @@ def test_every_command_has_help_with_an_example(command: str, call: Call) -> Non
     assert f"Example: throughline {command}" in found.stdout
 
 
-def test_help_and_messages_name_the_program_as_it_was_called(
+def test_help_and_messages_use_the_program_name_as_called(
     call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("THROUGHLINE_PROGRAM", "./run lineage")
@@ -500,7 +490,7 @@ def test_help_and_messages_name_the_program_as_it_was_called(
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.4", "example.org"])
-def test_a_server_open_to_others_needs_a_key(host: str) -> None:
+def test_exposed_server_needs_a_key(host: str) -> None:
     from throughline.server._options import ServerOptions
     from throughline.server._serve import check_exposure
 

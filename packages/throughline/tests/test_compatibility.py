@@ -219,7 +219,7 @@ class Told:
 
 
 @pytest.mark.parametrize("name", [each.name for each in _OURS])
-def test_expected_state_is_what_the_events_say(name: str, scenarios: Path) -> None:
+def test_expected_state_matches_the_events(name: str, scenarios: Path) -> None:
     told, own = Told(scenarios / name), _CONSUMER / "scenarios" / name / "validation"
     runs = _json(own / "run/runs.json")
     assert {(r["id"], r["jobVersion"]["name"], r["state"]) for r in runs} == told.runs()
@@ -275,7 +275,7 @@ def test_validator_accepts_the_expected_state(mini: tuple[Path, Path], validate:
     ]  # fmt: skip
 
 
-def test_validator_names_each_difference(mini: tuple[Path, Path], validate: Validate) -> None:
+def test_validator_names_every_difference(mini: tuple[Path, Path], validate: Validate) -> None:
     scenario, consumer = mini
     own = consumer / "scenarios" / "mini" / "validation"
     runs, edges, jobs = (
@@ -356,7 +356,7 @@ def _at(value: Json, path: list[str]) -> Iterator[Json]:
                 yield from _at(value[key], path[taken:])
 
 
-def test_each_mapped_field_is_where_the_mapping_says(build: Any) -> None:
+def test_every_mapped_field_is_at_its_mapped_path(build: Any) -> None:
     mapped = _json(_CONSUMER / "mapping.json")["mapped"]
     mapped.pop("core")
     body = build.run(

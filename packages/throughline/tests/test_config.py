@@ -125,7 +125,7 @@ def test_invalid_value_is_reported_with_its_source(
     assert str(of_variable.value).startswith(f"{name} ({source}): {told}")
 
 
-def test_argument_that_is_none_counts_as_not_given(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_argument_of_none_counts_as_not_given(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("THROUGHLINE_PORT", "1234")
     assert (resolve({"port": None}).port, resolve({"port": 5}).port) == (1234, 5)
 

@@ -55,7 +55,7 @@ def _edges_of(answer: Any) -> tuple[set[str], set[str]]:
     return reads, writes
 
 
-def test_stand_in_names_jobs_and_datasets_like_the_recorded_answers(shared: Path) -> None:
+def test_stand_in_names_jobs_and_datasets_as_recorded(shared: Path) -> None:
     checked = 0
     for name, event, answer in _recorded(shared):
         if isinstance(answer, dict) or name.startswith("50-"):  # 50: two clusters are one dataset
@@ -89,7 +89,7 @@ _INTENDED = {
 """Platform and name by DataHub's converter, and ours where it is another on purpose."""
 
 
-def test_delivered_datasets_have_the_urns_of_the_recorded_answers(shared: Path) -> None:
+def test_delivered_datasets_have_the_recorded_urns(shared: Path) -> None:
     intended = {_urn(*theirs): _urn(*ours) for theirs, ours in _INTENDED.items()}
     dropped = {_urn("s3", "lake/raw/my trips"), _urn("postgres", "taxi.public.my trips")}
     found: set[str] = set()
@@ -333,7 +333,7 @@ def test_unsupported_facts_are_emitted(delivered: Store) -> None:
 
 
 @pytest.mark.parametrize("order", [(0, 1, 2, 3), (3, 2, 1, 0), (1, 0, 3, 2)])
-def test_model_has_the_jobs_that_train_and_use_it(order: tuple[int, ...], build: Any) -> None:
+def test_model_is_linked_to_jobs_that_train_and_use_it(order: tuple[int, ...], build: Any) -> None:
     def train(run: str, time: str, version: str) -> Json:
         trained = build.run("COMPLETE", run, "f.train", time, kind="METAFLOW/STEP")
         kind = {"datasetType": "MODEL"}
@@ -396,7 +396,7 @@ def test_both_parts_are_resent_if_either_endpoint_is_busy(
         ("hdfs://nn:8020|/wh/shop/t", "hive://metastore:9083"),
     ],
 )
-def test_table_of_any_catalog_has_the_platform_that_the_converter_gives_it(
+def test_table_of_any_catalog_has_the_converters_platform(
     place: str, catalog: str, build: Any
 ) -> None:
     written = build.dataset(place, symlinks=[(catalog, "shop.t", "TABLE")])

@@ -111,9 +111,7 @@ def test_dataset_without_run_is_emitted(live: Live, build: Any) -> None:
     assert upstreams == {"declared", "by%20a%20job"}
 
 
-def test_view_without_a_job_has_the_upstream_lineage_of_its_lineage_facet(
-    live: Live, build: Any
-) -> None:
+def test_view_has_the_upstream_datasets_of_its_lineage_facet(live: Live, build: Any) -> None:
     store = Store()
     table = {"type": "DATASET", "namespace": "x", "name": "t"}
     by_column = {"type": "DATASET", "namespace": "x", "name": "u", "field": "a"}

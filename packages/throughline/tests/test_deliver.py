@@ -122,7 +122,7 @@ def test_events_wait_while_the_server_is_down(live: Live, build: Any) -> None:
     forwarder.stop()
 
 
-def test_backend_that_asks_for_a_long_wait_is_given_up_at_once(
+def test_once_stops_if_a_backend_requests_a_long_wait(
     live: Live, sink: Sink, forward: Callable[[], Forwarder], build: Any
 ) -> None:
     sink.answer = lambda _body, _nth: (429, {"Retry-After": "3600"})
@@ -263,7 +263,7 @@ class _Rewriting:
         pass
 
 
-def test_backend_can_read_the_run_and_its_bugs_affect_one_event(
+def test_backend_reads_the_run_and_its_bug_affects_one_event(
     live: Live, build: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     events = [

@@ -134,7 +134,7 @@ _ELSEWHERE = (" serve ", "glue", "mwaa", "redshift", "dbt")
 @pytest.mark.parametrize(
     "example", [each for each in _ALL if not any(word in each for word in _ELSEWHERE)]
 )
-def test_an_example_of_the_help_runs_as_it_stands(example: str, run: Run) -> None:
+def test_every_help_example_runs_unchanged(example: str, run: Run) -> None:
     # The one word that differs is the server's address, where the example gives it.
     found = run(example.replace("--url http://localhost:9002", ""))
     assert found.returncode == 0, found.stderr

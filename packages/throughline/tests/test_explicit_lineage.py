@@ -330,7 +330,7 @@ def sources(answer: Json) -> set[str]:
     }
 
 
-def test_graph_has_the_inputs_of_each_output(build: Any) -> None:
+def test_graph_has_the_inputs_of_every_output(build: Any) -> None:
     pairs = [into(dataset(end), dataset(start)) for start, end in ("ac", "ae", "bd")]
     state = build.state(
         run_event("bulk_etl", *pairs, reads="a b", writes="c d e extra"),
@@ -545,7 +545,7 @@ def two_ways(build: Any) -> Any:
     )
 
 
-def test_job_with_two_outputs_has_the_sources_of_each(build: Any) -> None:
+def test_job_with_two_outputs_has_sources_per_output(build: Any) -> None:
     (join,) = tree_answer(two_ways(build), "final", "up")["up"]["children"]
     met = {each["name"]: below_leaf(each) for each in join["children"]}
     assert met == {"out1": {"split", "in1"}, "out2": {"split", "in2"}}

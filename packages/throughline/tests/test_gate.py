@@ -52,7 +52,7 @@ def _state(build: Any, *more: dict[str, Any]) -> State:
     return at(build.state(*_chain(build), *more), NOW)
 
 
-def test_what_meets_the_default_policy_passes_and_the_answer_says_what_was_asked(
+def test_passing_gate_returns_the_default_policy(
     build: Any,
 ) -> None:
     answer = gate_answer(_state(build), ["model", "raw"])
@@ -66,7 +66,7 @@ def test_what_meets_the_default_policy_passes_and_the_answer_says_what_was_asked
         gate_answer(_state(build), ["model", "nothing"])
 
 
-def test_a_source_that_no_pattern_names_is_a_violation(build: Any) -> None:
+def test_source_matching_no_pattern_is_a_violation(build: Any) -> None:
     assert _gate(_state(build), "model", sources=["file:/in/*"]) == []
     (found,) = _gate(_state(build), "model", sources=["file:/out/*", "s3:*"])
     assert (found["kind"], found["subject"]) == ("sources", "dataset:file:/in/a.csv")
@@ -85,7 +85,7 @@ def test_only_data_edges_count(build: Any) -> None:
     assert len(_gate(state, "other", no_failed_runs=True)) == 1
 
 
-def test_a_failed_or_lost_run_behind_is_a_violation_but_not_one_that_was_repeated(
+def test_upstream_failed_or_stale_run_is_a_violation_unless_repeated(
     build: Any,
 ) -> None:
     error = {"errorMessage": {"message": "disk\nfull"}}
@@ -103,7 +103,7 @@ def test_a_failed_or_lost_run_behind_is_a_violation_but_not_one_that_was_repeate
     assert [each["message"] for each in _gate(later, "raw", no_failed_runs=True)] == [_LOST]
 
 
-def test_a_run_that_failed_before_it_named_any_data_is_a_violation(build: Any) -> None:
+def test_run_that_failed_without_datasets_is_a_violation(build: Any) -> None:
     failed = build.run("FAIL", "l2", "load", "10:00:00")
     (found,) = _gate(_state(build, failed), "raw", no_failed_runs=True)
     assert (found["runId"], found["message"]) == ("l2", "failed")
@@ -117,7 +117,7 @@ def test_a_run_that_failed_before_it_named_any_data_is_a_violation(build: Any) -
     assert [each["message"] for each in _gate(silent, "raw", no_failed_runs=True)] == [_LOST]
 
 
-def test_of_elements_of_one_task_the_failed_one_counts_even_if_another_began_later(
+def test_failed_element_of_a_task_counts_despite_later_elements(
     build: Any,
 ) -> None:
     elements = [
@@ -134,7 +134,7 @@ def test_of_elements_of_one_task_the_failed_one_counts_even_if_another_began_lat
     assert found["runId"] == "1"
 
 
-def test_a_try_that_failed_and_was_repeated_under_its_parent_is_no_violation(build: Any) -> None:
+def test_failed_attempt_repeated_under_its_parent_is_no_violation(build: Any) -> None:
     def tried(run: str, type_: str, time: str) -> dict[str, Any]:
         event: dict[str, Any] = build.run(type_, run, "dag.t", time, parent=("d", "dag"),
                                           kind="AIRFLOW/TASK", writes=("db|t",))  # fmt: skip
@@ -145,7 +145,7 @@ def test_a_try_that_failed_and_was_repeated_under_its_parent_is_no_violation(bui
     assert len(_gate(at(build.state(failed), NOW), "t", no_failed_runs=True)) == 1
 
 
-def test_a_late_pipeline_behind_is_a_violation_if_freshness_is_asked_for(build: Any) -> None:
+def test_late_upstream_pipeline_violates_the_freshness_rule(build: Any) -> None:
     events = []
     for day in _WEEK:
         event = build.run("COMPLETE", day, "daily", "00:00:00", reads=("f|a",), writes=("db|t",))
@@ -177,7 +177,7 @@ def _check(build: Any, hour: str, version: str | None, **told: Any) -> dict[str,
         ([("10", None, False), ("11", None, True)], False),
     ],
 )
-def test_the_newest_assertions_on_each_version_behind_must_hold(
+def test_newest_assertions_of_every_upstream_version_must_pass(
     checks: list[tuple[str, str | None, bool]], refused: bool, build: Any
 ) -> None:
     events = [_check(build, hour, version, success=ok) for hour, version, ok in checks]
@@ -189,12 +189,12 @@ def test_the_newest_assertions_on_each_version_behind_must_hold(
         assert each["message"].endswith(": not_null of id")
 
 
-def test_an_assertion_that_only_warns_is_no_violation(build: Any) -> None:
+def test_assertion_of_severity_warn_is_no_violation(build: Any) -> None:
     event = _check(build, "10", "1", success=False, severity="warn")
     assert _gate(_state(build, event), "model", quality_passed=True) == []
 
 
-def test_a_share_that_is_too_small_is_a_violation_that_names_the_jobs(build: Any) -> None:
+def test_low_completeness_is_a_violation_naming_the_jobs(build: Any) -> None:
     assert _gate(_state(build), "model", completeness={"inputs": 1, "code": 1, "ends": 1}) == []
     bare = build.run("COMPLETE", "x", "bare", "08:30:00", reads=("file|/y",), writes=("db|raw",))
     (found,) = _gate(_state(build, bare), "raw", completeness={"code": 0.9, "inputs": 1})
@@ -217,7 +217,7 @@ def _trained(build: Any, how: Any) -> State:
     )  # fmt: skip
 
 
-def test_pii_in_a_models_inputs_is_a_violation_unless_it_was_masked(build: Any) -> None:
+def test_unmasked_pii_in_model_inputs_is_a_violation(build: Any) -> None:
     found = _gate(_trained(build, IDENTITY), "model", no_pii=True)
     places = {(each["subject"], each["column"]) for each in found}
     assert places == {("dataset:db:features", "hash"), ("dataset:mf:model", None)}
@@ -227,7 +227,7 @@ def test_pii_in_a_models_inputs_is_a_violation_unless_it_was_masked(build: Any) 
     assert len(_gate(_trained(build, MASKED), "raw", no_pii=True)) == 1
 
 
-def test_the_order_of_events_changes_no_answer(build: Any) -> None:
+def test_order_of_events_does_not_change_the_response(build: Any) -> None:
     failed = build.run("FAIL", "l2", "load", "10:00:00", writes=("db|raw",))
     events = [*_chain(build), failed, _check(build, "10", "1", success=False)]
     expected = gate_answer(at(build.state(*events), NOW), ["raw", "model"])
@@ -237,7 +237,7 @@ def test_the_order_of_events_changes_no_answer(build: Any) -> None:
         assert gate_answer(state, ["raw", "model"]) == expected
 
 
-def test_the_example_names_every_key_and_its_first_rules_are_the_default() -> None:
+def test_example_has_every_key_and_starts_with_the_defaults() -> None:
     body = yaml.safe_load(_EXAMPLE.read_text())
     policy = validated(Policy, body, "policy")
     assert set(body) == set(Policy.model_fields)
@@ -265,12 +265,12 @@ def test_the_example_names_every_key_and_its_first_rules_are_the_default() -> No
         ({"completeness": {"cod": 1}}, "did you mean 'code'"),
     ],
 )
-def test_a_policy_that_cannot_be_used_is_refused_by_name(body: Any, message: str) -> None:
+def test_invalid_policy_error_names_the_key(body: Any, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         validated(Policy, body, "policy")
 
 
 @pytest.mark.parametrize("text", ["{", "[1", "[" * 100_000])
-def test_a_policy_that_is_no_json_is_refused(text: str, build: Any) -> None:
+def test_policy_that_is_not_json_is_rejected(text: str, build: Any) -> None:
     with pytest.raises(ConfigError, match="policy: received .* expected JSON"):
         gate_answer(_state(build), ["raw"], text)

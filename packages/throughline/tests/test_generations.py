@@ -56,7 +56,7 @@ def test_foreach_runs_of_one_parent_are_united(build: Any) -> None:
     assert edges(build.state(*events), "task") == expected
 
 
-def test_late_events_of_an_old_run_do_not_make_it_current(build: Any) -> None:
+def test_late_events_do_not_make_an_old_run_current(build: Any) -> None:
     new = build.run("COMPLETE", "n", "j", "10:00:00", reads=("db|new",), writes=("db|o",))
     old = build.run("COMPLETE", "o", "j", "09:00:00", reads=("db|old",), writes=("db|o",))
     assert edges(build.state(new, old), "task") == {"j < new", "j > o"}

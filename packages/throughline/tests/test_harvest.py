@@ -209,7 +209,7 @@ def test_missing_package_is_named(call: Call, monkeypatch: pytest.MonkeyPatch) -
     assert "throughline[dbt]" in call("harvest", "dbt", "--dry-run").stderr
 
 
-def test_command_of_a_missing_package_is_known() -> None:
+def test_missing_package_of_a_harvester_is_named() -> None:
     with pytest.raises(ConfigError, match="redshift: the package throughline-aws is missing"):
         load_harvester("redshift", installed=())
     assert load_harvester("no-such", installed=()) is None
@@ -263,7 +263,9 @@ def test_unreadable_state_is_an_error(call: Call, tmp_path: Path, build: Any) ->
 
 
 @pytest.mark.server
-def test_terminal_asks_before_storing_in_a_server(tmp_path: Path, build: Any, serve: Any) -> None:
+def test_terminal_confirms_before_storing_in_a_server(
+    tmp_path: Path, build: Any, serve: Any
+) -> None:
     server: Server = serve(tmp_path / "log.db")
     (tmp_path / "a.log").write_text(_line(_event(build, 1)) + "\n")
     command = [_THROUGHLINE, "harvest", "spark-logs", str(tmp_path / "a.log"), "--url", server.url]

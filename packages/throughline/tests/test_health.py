@@ -58,14 +58,14 @@ _TWO_WEEKS = (*(f"2025-11-0{day}" for day in range(3, 8)), *_WEEK)
         (("2025-11-10",) * 3, "2025-11-20", False),
     ],
 )
-def test_a_job_is_late_against_its_own_rhythm(
+def test_job_is_late_by_its_own_rhythm(
     starts: tuple[str, ...], now: str, late: bool, build: Any
 ) -> None:
     state = at(build.state(*_ran(build, *starts)), f"{now}T06:30:00Z" if "T" not in now else now)
     assert bool(freshness_answer(state)["items"]) is late
 
 
-def test_a_late_job_says_since_when_and_by_how_much_and_one_that_stopped_says_so(
+def test_late_and_stopped_jobs_report_their_delay(
     build: Any,
 ) -> None:
     state = at(build.state(*_ran(build, *_WEEK)), "2025-11-16T06:00:00Z")
@@ -118,7 +118,7 @@ def _failing(build: Any, hour: str = "08") -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def test_a_failed_run_is_told_with_what_failed_lowest_below_it(build: Any) -> None:
+def test_failed_run_is_reported_with_its_lowest_failed_runs(build: Any) -> None:
     found = health_answer(at(build.state(*_failing(build)), "09:00:00"))
     assert found["isHealthy"] is False
     (failed,) = found["findings"]
@@ -128,14 +128,14 @@ def test_a_failed_run_is_told_with_what_failed_lowest_below_it(build: Any) -> No
     assert causes == [("job:demo:query", "s08", "failed: no space left")]
 
 
-def test_what_ran_well_since_is_wrong_no_more(build: Any) -> None:
+def test_later_success_clears_a_failure(build: Any) -> None:
     again = build.run("COMPLETE", "d09", "dag", "09:30:00", kind=DAG)
     state = at(build.state(*_failing(build), again), "10:00:00")
     assert health_answer(state)["findings"] == []
     assert health_answer(state)["isHealthy"] is True
 
 
-def test_what_is_over_below_parents_and_roots_that_never_spoke_is_not_lost(build: Any) -> None:
+def test_finished_runs_below_unreported_parents_are_not_stale(build: Any) -> None:
     above = {"parent": ("t", "dag.task"), "root": ("d", "dag")}
     first, last = (
         build.run(type_, "s", "dag.task.spark", time, **above)
@@ -148,7 +148,7 @@ def test_what_is_over_below_parents_and_roots_that_never_spoke_is_not_lost(build
     assert lost["at"] == "2025-11-21T06:00:00Z"
 
 
-def test_a_run_that_fell_silent_is_lost_and_makes_health_bad(build: Any) -> None:
+def test_stale_run_makes_health_fail(build: Any) -> None:
     state = build.state(build.run("START", "1", "j", "08:00:00"))
     assert health_answer(at(state, "09:00:00"))["isHealthy"] is True
     found = health_answer(at(state, "2025-11-22T09:00:00Z"))
@@ -157,7 +157,7 @@ def test_a_run_that_fell_silent_is_lost_and_makes_health_bad(build: Any) -> None
     assert found["completeness"]["measures"]["ends"]["share"] == 0
 
 
-def test_a_failed_check_is_wrong_until_a_newer_one_passes(build: Any) -> None:
+def test_failed_check_is_a_problem_until_a_newer_one_passes(build: Any) -> None:
     bad = {"assertion": "not_null", "column": "id", "success": False}
     warned = {"assertion": "volume", "success": False, "severity": "warn"}
     good = {"assertion": "not_null", "column": "id", "success": True}
@@ -185,7 +185,7 @@ def _shares(answer: Any) -> dict[str, float | None]:
     return {key: told["share"] for key, told in answer["measures"].items()}
 
 
-def test_completeness_of_a_run_that_says_everything_is_whole(build: Any) -> None:
+def test_run_that_reports_everything_is_complete(build: Any) -> None:
     found = completeness_answer(build.state(_whole(build)))
     assert set(_shares(found).values()) == {1}
     assert found["orphans"] == []
@@ -202,7 +202,7 @@ def test_completeness_of_a_run_that_says_everything_is_whole(build: Any) -> None
         ({"outputs": [{"namespace": "mf", "name": "model"}]}, set()),  # no schema, no columns
     ],
 )  # fmt: skip
-def test_each_loss_is_named(change: dict[str, Any], lost: set[str], build: Any) -> None:
+def test_every_missing_item_is_reported(change: dict[str, Any], lost: set[str], build: Any) -> None:
     found: Any = completeness_answer(build.state(_whole(build, **change)))
     assert {key for key, share in _shares(found).items() if share == 0} == lost
     for measure in lost:
@@ -212,7 +212,7 @@ def test_each_loss_is_named(change: dict[str, Any], lost: set[str], build: Any) 
         assert named["runId"] == "1"
 
 
-def test_a_task_is_looked_at_with_what_is_below_it_and_has_the_code_of_what_is_above(
+def test_task_includes_child_runs_and_inherits_parent_code(
     build: Any,
 ) -> None:
     dag, task = ("d", "dag"), ("t", "dag.load")
@@ -230,7 +230,7 @@ def test_a_task_is_looked_at_with_what_is_below_it_and_has_the_code_of_what_is_a
     }  # fmt: skip
 
 
-def test_a_run_that_only_checks_what_it_reads_lacks_no_output(build: Any) -> None:
+def test_run_that_only_checks_inputs_needs_no_output(build: Any) -> None:
     assertions = {"assertions": [{"assertion": "not_null", "success": True}]}
     table = build.dataset("db|t") | {"inputFacets": {"dataQualityAssertions": assertions}}
     checked = _whole(build, inputs=[table], outputs=[])
@@ -239,7 +239,7 @@ def test_a_run_that_only_checks_what_it_reads_lacks_no_output(build: Any) -> Non
     assert completeness_answer(build.state(checked))["measures"]["outputs"]["share"] == 0
 
 
-def test_a_table_that_was_only_created_needs_no_column_lineage(build: Any) -> None:
+def test_created_table_needs_no_column_lineage(build: Any) -> None:
     task = _whole(build)
     task["job"]["facets"]["jobType"] = {"integration": "AIRFLOW", "jobType": "TASK"}
     created = build.run("COMPLETE", "2", "app.create_table", "08:00:00", parent=("1", "load"))
@@ -252,7 +252,7 @@ def test_a_table_that_was_only_created_needs_no_column_lineage(build: Any) -> No
     assert completeness_answer(build.state(task, created))["measures"]["columns"]["share"] == 0
 
 
-def test_only_the_newest_runs_of_a_job_count_as_complete_or_not(build: Any) -> None:
+def test_completeness_counts_only_the_newest_runs_of_a_job(build: Any) -> None:
     old = [wrote(build, f"{hour:02}", None) for hour in range(3)]  # without inputs
     new = [
         build.run("COMPLETE", f"n{minute}", "load", f"10:{minute}:00", reads=("db|a",),
@@ -265,7 +265,7 @@ def test_only_the_newest_runs_of_a_job_count_as_complete_or_not(build: Any) -> N
     assert completeness_answer(build.state(*old, *new[:-1]))["measures"]["inputs"]["share"] == 0.9
 
 
-def test_what_stands_alone_is_named(build: Any) -> None:
+def test_nodes_without_edges_are_reported(build: Any) -> None:
     described = {"eventTime": "2025-11-21T08:00:00Z", "dataset": build.dataset("db|alone")}
     state = build.state(
         build.run("COMPLETE", "1", "idle", "08:00:00"),

@@ -52,7 +52,7 @@ def _why(state: State, node: str) -> list[tuple[Any, ...]]:
     ]
 
 
-def test_a_table_is_late_by_the_rhythm_of_its_writes(build: Any) -> None:
+def test_table_is_late_by_the_rhythm_of_its_writes(build: Any) -> None:
     state = at(build.state(*_nights(build)), "2025-11-14T18:00:00Z")
     told = lateness_answer(state, "db:raw")
     assert (told["everySeconds"], told["isLate"]) == (86_400, True)
@@ -62,7 +62,7 @@ def test_a_table_is_late_by_the_rhythm_of_its_writes(build: Any) -> None:
     assert (fine["isLate"], fine["lateSeconds"], fine["reasons"]) == (False, 0, [])
 
 
-def test_the_reason_is_the_task_that_fails_and_since_when(build: Any) -> None:
+def test_reason_names_the_failing_task_and_its_first_failure(build: Any) -> None:
     events = [*_nights(build), *_failed(build, "14", "x"), *_failed(build, "15", "y")]
     state = at(build.state(*events), "2025-11-15T18:00:00Z")
     told = lateness_answer(state, "db:report")
@@ -72,7 +72,7 @@ def test_the_reason_is_the_task_that_fails_and_since_when(build: Any) -> None:
     assert failed["at"] == "2025-11-14T00:02:00Z"
 
 
-def test_what_was_not_started_is_the_reason_where_nothing_failed(build: Any) -> None:
+def test_missed_start_is_the_reason_if_no_run_failed(build: Any) -> None:
     state = at(build.state(*_nights(build)), "2025-11-14T18:00:00Z")
     assert _why(state, "db:raw") == [("late", "dag", 1)]
     assert _why(state, "db:report") == [("late", "make", 1), ("late", "dag", 3)]
@@ -80,14 +80,14 @@ def test_what_was_not_started_is_the_reason_where_nothing_failed(build: Any) -> 
 
 
 @pytest.mark.parametrize(("now", "kind"), [("08:00:00", "running"), ("23:30:00", "lost")])
-def test_a_run_that_has_not_ended_is_a_reason(now: str, kind: str, build: Any) -> None:
+def test_open_run_is_a_reason(now: str, kind: str, build: Any) -> None:
     begun = _on("14", build.run("START", "m14", "make", "00:10:00", kind=TASK))
     state = at(build.state(*_nights(build), begun), f"2025-11-14T{now}Z")
     state.stale_before = state.now - 12 * 3_600_000_000
     assert _why(state, "db:report")[0] == (kind, "make", 1)
 
 
-def test_what_was_written_less_than_three_times_has_no_rhythm(build: Any) -> None:
+def test_rhythm_needs_at_least_three_writes(build: Any) -> None:
     state = at(build.state(*_nights(build)[:6]), "2025-11-20T00:00:00Z")
     told = lateness_answer(state, "db:raw")
     assert [told[each] for each in ("lastAt", "dueAt", "lateSeconds")] == [None] * 3

@@ -15,9 +15,7 @@ from .conftest import Call
 from .written import check_written, table
 
 
-def test_the_tables_of_an_export_can_be_joined_by_the_names_that_are_shown(
-    tmp_path: Path, build: Any, call: Call
-) -> None:
+def test_exported_tables_join_on_displayed_names(tmp_path: Path, build: Any, call: Call) -> None:
     from pyarrow import parquet
 
     made = build.run("COMPLETE", "1", "j", "08:01:30", parent=("0", "dag"))
@@ -55,7 +53,7 @@ def test_the_tables_of_an_export_can_be_joined_by_the_names_that_are_shown(
     ]
 
 
-def test_parquet_needs_a_folder_and_a_library_and_says_so(
+def test_parquet_error_names_missing_folder_or_library(
     tmp_path: Path, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log = ("--database", str(tmp_path / "log.db"))
@@ -67,7 +65,7 @@ def test_parquet_needs_a_folder_and_a_library_and_says_so(
     assert not (tmp_path / "new").exists()
 
 
-def test_nodes_and_present_runs_are_the_graph_and_what_it_is_made_of_at_each_level(
+def test_exported_nodes_and_effective_runs_match_the_graph(
     tmp_path: Path, build: Any, call: Call
 ) -> None:
     from pyarrow import parquet

@@ -75,7 +75,7 @@ def test_lineage_as_of_a_time_or_run_is_unchanged(
     assert _inputs(loaded, as_of) == read
 
 
-def test_late_events_were_not_known_before(live: Live, build: Any) -> None:
+def test_late_events_are_excluded_from_known_at(live: Live, build: Any) -> None:
     late, early = _loads(build)
     live.ingest(Batch([build.entry(early)]))
     known = time.time_ns() // 1_000

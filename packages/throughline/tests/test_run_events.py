@@ -30,7 +30,7 @@ def client(live: Live, build: Any) -> TestClient:
 
 
 @pytest.mark.each_database
-def test_a_run_has_its_own_events_in_the_order_of_their_times(client: TestClient) -> None:
+def test_run_lists_its_events_by_time(client: TestClient) -> None:
     page = client.get("/api/v2/events", params={"run": RUN}).json()
     assert [each["eventType"] for each in page["items"]] == ["START", "RUNNING", "COMPLETE"]
     assert page["items"][2]["outputs"] == [{"namespace": "db", "name": "t", "facets": {}}]
@@ -40,7 +40,7 @@ def test_a_run_has_its_own_events_in_the_order_of_their_times(client: TestClient
 
 
 @pytest.mark.each_database
-def test_pages_of_events_hold_each_once(client: TestClient) -> None:
+def test_pages_of_events_contain_every_event_once(client: TestClient) -> None:
     found: list[str] = []
     asked = {"run": RUN, "limit": "1"}
     while asked.get("cursor", "first"):
@@ -50,7 +50,7 @@ def test_pages_of_events_hold_each_once(client: TestClient) -> None:
     assert found == ["START", "RUNNING", "COMPLETE"]
 
 
-def test_what_cannot_be_asked_is_refused(client: TestClient) -> None:
+def test_invalid_query_is_rejected(client: TestClient) -> None:
     assert client.get("/api/v2/events", params={"run": "none"}).status_code == 404
     other = client.get("/api/v2/events", params={"run": OTHER, "limit": 1, "cursor": "x"})
     assert other.status_code == 400

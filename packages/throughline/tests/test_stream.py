@@ -73,9 +73,7 @@ def _runs(client: Client, number: int) -> list[tuple[int, str]]:
     return [(seq, body["run"]["runId"]) for seq, body in (client.event() for _ in range(number))]
 
 
-def test_a_client_gets_every_event_that_is_taken_from_now_on(
-    live: Live, port: int, build: Any
-) -> None:
+def test_client_receives_every_new_event(live: Live, port: int, build: Any) -> None:
     _take(live, build, "before")
     client = Client(port)
     assert client.answer.headers["Content-Type"].startswith("text/event-stream")
@@ -86,7 +84,7 @@ def test_a_client_gets_every_event_that_is_taken_from_now_on(
 
 
 @pytest.mark.each_database
-def test_a_client_that_comes_back_misses_nothing(live: Live, port: int, build: Any) -> None:
+def test_reconnected_client_misses_no_event(live: Live, port: int, build: Any) -> None:
     _take(live, build, *map(str, range(250)))
     assert _runs(Client(port, "?after=0"), 250) == [(n + 1, str(n)) for n in range(250)]
     again = Client(port, "?after=0", **{"Last-Event-ID": "248"})
@@ -94,7 +92,7 @@ def test_a_client_that_comes_back_misses_nothing(live: Live, port: int, build: A
     assert _runs(again, 3) == [(249, "248"), (250, "249"), (251, "new")]
 
 
-def test_an_event_of_several_lines_is_one_event(live: Live, port: int, build: Any) -> None:
+def test_multiline_event_is_one_event(live: Live, port: int, build: Any) -> None:
     body = build.run("START", "r", "j", "08:00:00", facets={"x": {"text": "a\u2028b\x0bc"}})
     raw = orjson.dumps(body, option=orjson.OPT_INDENT_2).replace(b"\n", b"\r\n", 1)
     client = Client(port)
@@ -105,7 +103,7 @@ def test_an_event_of_several_lines_is_one_event(live: Live, port: int, build: An
 @pytest.mark.parametrize(
     ("query", "headers"), [("?after=-1", {}), ("?after=x", {}), ("", {"Last-Event-ID": "x"})]
 )
-def test_a_place_that_is_none_is_refused_by_name(
+def test_invalid_position_is_rejected_by_name(
     query: str, headers: dict[str, str], port: int
 ) -> None:
     answer = Client(port, query, **headers).answer
@@ -114,11 +112,11 @@ def test_a_place_that_is_none_is_refused_by_name(
     assert ("after" if query else "Last-Event-ID") in message
 
 
-def test_the_stream_needs_the_key_like_everything_else(port: int) -> None:
+def test_stream_needs_the_key(port: int) -> None:
     assert Client(port, Authorization="Bearer wrong").answer.status == 401
 
 
-def test_a_stream_speaks_at_once_and_fills_silence_with_comments(
+def test_stream_sends_comments_at_once_and_when_idle(
     port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("throughline.server._stream._HEARTBEAT_SECONDS", 0.01)
@@ -127,7 +125,7 @@ def test_a_stream_speaks_at_once_and_fills_silence_with_comments(
     assert client.lines() == client.lines() == [": still here"]
 
 
-def test_a_client_that_does_not_read_holds_up_nobody(live: Live, port: int, build: Any) -> None:
+def test_slow_client_does_not_block_others(live: Live, port: int, build: Any) -> None:
     slow, quick = Client(port), Client(port)
     text = {"x": {"text": "x" * 50_000}}
     for number in range(400):  # 20 MB: more than the buffers between server and client hold
@@ -138,7 +136,7 @@ def test_a_client_that_does_not_read_holds_up_nobody(live: Live, port: int, buil
     assert _runs(slow, 400) == expected
 
 
-def test_a_client_that_goes_is_forgotten(live: Live, port: int, build: Any) -> None:
+def test_disconnected_client_is_removed(live: Live, port: int, build: Any) -> None:
     client = Client(port)
     _take(live, build, "a")
     client.event()
@@ -154,7 +152,7 @@ def test_a_client_that_goes_is_forgotten(live: Live, port: int, build: Any) -> N
 
 
 @pytest.mark.server
-def test_a_stream_ends_with_its_server(tmp_path: Any) -> None:
+def test_stream_ends_with_its_server(tmp_path: Any) -> None:
     options = ["--port", "0", "--database", str(tmp_path / "log.db")]
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     process = subprocess.Popen([*_MAIN, "serve", *options], **pipes)

@@ -143,7 +143,7 @@ def test_runs_are_counted_by_interval_and_state(build: Any) -> None:
     assert sum(whole["runs"][0][group] for group in ("completed", "failed", "running")) == 6
 
 
-def test_time_of_an_interval_is_after_the_end_of_its_runs(build: Any) -> None:
+def test_interval_time_is_after_the_end_of_its_runs(build: Any) -> None:
     task = ("t", "load")
     events = [
         build.run("START", *task, "08:00:00", kind=TASK),

@@ -81,7 +81,7 @@ def test_merge_target_stays_an_output_of_its_pipeline(level: str, build: Any) ->
         assert found["down"] == {"a": [{"dag.t": [{"t": [{"dag.t*": []}, {"dag.validate": []}]}]}]}
 
 
-def test_default_level_of_a_job_without_task_edges_is_its_own(
+def test_job_without_task_edges_uses_its_own_level(
     build: Any,
 ) -> None:
     state = two_orchestrators(build)
@@ -104,7 +104,7 @@ def test_default_level_of_a_job_without_task_edges_is_its_own(
         ("Flow.train", "pipeline", {"Flow.train": [{"Flow": [{"raw": [{"dag": [{"/in": []}]}]}]}]}),
     ],
 )  # fmt: skip
-def test_job_without_edges_at_a_level_shows_its_parts_or_owner(
+def test_job_without_edges_at_a_level_shows_children_or_parent(
     job: str, level: str, tree: Any, build: Any
 ) -> None:
     state = two_orchestrators(build)

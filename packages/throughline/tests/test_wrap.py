@@ -487,7 +487,7 @@ def test_git_location_has_no_password(repository: Path, tmp_path: Path) -> None:
         ("/srv/git/our jobs.git", "file:///srv/git/our%20jobs.git"),
     ],
 )
-def test_every_address_of_a_repository_is_reported_as_a_url(
+def test_every_repository_address_is_reported_as_a_url(
     remote: str, url: str, repository: Path
 ) -> None:
     _git(repository, "remote", "set-url", "origin", remote)
