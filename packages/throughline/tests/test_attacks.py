@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 import orjson
 import pytest
 
-from .raw import head, open_socket, posted, read_answer
+from .raw_http import head, open_socket, posted, read_answer
 from .servers import Server, until
 
 pytestmark = pytest.mark.server

@@ -20,7 +20,7 @@ from throughline.server._options import ServerOptions
 from throughline.server._serve import Server
 from throughline.server.app import make_app
 
-from .raw import head, open_socket, posted, read_answer
+from .raw_http import head, open_socket, posted, read_answer
 from .servers import until
 
 _LINEAGE = "/api/v1/lineage"

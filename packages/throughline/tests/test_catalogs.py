@@ -21,7 +21,7 @@ from throughline.errors import EventError, UnavailableError
 from throughline.events import parse_time
 from throughline.projection.live import Batch, Live
 
-from .rewritten import pipeline, sent
+from .recording_backend import pipeline, sent
 from .sinks import Answer, Said, Sink, serving
 
 Json = dict[str, Any]

@@ -12,7 +12,7 @@ from throughline.cli.main import app
 from throughline.errors import ConfigError
 from throughline.settings import Settings, resolve, variable_of
 
-from .written import table
+from .generated_docs import table
 
 VALUES = {
     "host": "0.0.0.0",

@@ -19,7 +19,7 @@ from throughline.log import EventLog
 from throughline.projection.live import Live
 
 from .datahub_server import Json, Store, converter_urn, delivering, endpoint_error, fill
-from .rewritten import pipeline, sent
+from .recording_backend import pipeline, sent
 from .sinks import Answer
 
 pytestmark = pytest.mark.replay

@@ -22,7 +22,7 @@ from throughline.projection.live import Live
 from throughline.server.sample import sample_events
 
 from .datahub_server import Json, Store, delivering, fill
-from .rewritten import events_of, pipeline
+from .recording_backend import events_of, pipeline
 from .sinks import Answer
 
 pytestmark = pytest.mark.replay

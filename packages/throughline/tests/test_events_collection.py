@@ -18,7 +18,7 @@ from throughline.log import EventLog, entry_of
 from throughline.projection.live import Live
 from throughline.server.app import make_app
 
-from .written import check_written, table
+from .generated_docs import check_written, table
 
 pytestmark = pytest.mark.replay
 

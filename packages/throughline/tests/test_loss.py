@@ -12,8 +12,8 @@ import pytest
 from throughline.delivery._loss import losses
 
 from .conftest import Call
-from .rewritten import pipeline
-from .written import check_written
+from .generated_docs import check_written
+from .recording_backend import pipeline
 
 _PAGE = """# What arrives where
 

@@ -12,7 +12,7 @@ import pytest
 from throughline.export._parquet import COLUMNS, type_of
 
 from .conftest import Call
-from .written import check_written, table
+from .generated_docs import check_written, table
 
 
 def test_exported_tables_join_on_displayed_names(tmp_path: Path, build: Any, call: Call) -> None:

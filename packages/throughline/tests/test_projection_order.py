@@ -17,7 +17,7 @@ from throughline.log import Entry, entry_of
 from throughline.projection import State, project
 from throughline.projection._apply import apply
 
-from .drawn import canonical, run_entries, some_entries
+from .entry_strategies import canonical, run_entries, some_entries
 from .graphs import DAG, SQL, TASK
 
 

@@ -12,7 +12,7 @@ import pytest
 from throughline.delivery.context import RunContext
 from throughline.delivery.rewrite import REWRITINGS, Rewriting
 
-from .rewritten import Specification, events_of, sent
+from .recording_backend import Specification, events_of, sent
 
 pytestmark = pytest.mark.replay
 

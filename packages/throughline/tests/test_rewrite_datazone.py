@@ -11,7 +11,7 @@ from throughline.delivery.context import RunContext
 from throughline.delivery.rewrite.datazone import DATAZONE, MOST_BYTES, TRIMMED, client_token
 from throughline.errors import DeliveryError
 
-from .rewritten import sent
+from .recording_backend import sent
 
 Json = dict[str, Any]
 

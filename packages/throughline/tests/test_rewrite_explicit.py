@@ -8,7 +8,7 @@ import pytest
 
 from throughline.delivery.rewrite import REWRITINGS
 
-from .rewritten import sent
+from .recording_backend import sent
 from .test_explicit_lineage import dataset, how, into, run_event
 
 Json = dict[str, Any]

@@ -31,7 +31,7 @@ from throughline.projection.snapshots._table import Snapshots
 from throughline.projection.snapshots.state import restore, save
 
 from .conftest import Call
-from .drawn import canonical, some_entries
+from .entry_strategies import canonical, some_entries
 from .graphs import loads
 from .servers import Server, until
 

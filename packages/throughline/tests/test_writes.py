@@ -13,7 +13,7 @@ from throughline.projection import State, apply
 from throughline.runs.service import run_answer
 from throughline.search.queries import node_answer
 
-from .rewritten import pipeline
+from .recording_backend import pipeline
 
 _STAGING, _RAW = "124186556046741260", "2966332369567570868"
 
