@@ -91,13 +91,13 @@ class Store:
 
     def edges(self) -> dict[str, tuple[set[str], set[str]]]:
         """What each job of DESIGN's table reads and writes."""
-        found: dict[str, tuple[set[str], set[str]]] = defaultdict(lambda: (set(), set()))
+        result: dict[str, tuple[set[str], set[str]]] = defaultdict(lambda: (set(), set()))
         for urn, value in self.of("dataJobInputOutput").items():
             job = urn.rpartition(",")[2].rstrip(")")
             if not urn.startswith("urn:li:dataJob:(urn:li:dataFlow:(spark"):
                 for at, side in enumerate(("inputDatasetEdges", "outputDatasetEdges")):
-                    found[job][at].update(_short(e["destinationUrn"]) for e in value[side])
-        return {job: sides for job, sides in found.items() if sides != (set(), set())}
+                    result[job][at].update(_short(e["destinationUrn"]) for e in value[side])
+        return {job: sides for job, sides in result.items() if sides != (set(), set())}
 
 
 def _short(urn: str) -> str:

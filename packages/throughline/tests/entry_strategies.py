@@ -110,7 +110,7 @@ def some_entries(draw: st.DrawFn) -> list[Entry]:
             job = {**_job(draw(st.integers(0, 3))), "facets": {"lineage": {"entries": stated}}}
             view = {**inputs[0], "facets": {"lineage": {"inputs": [draw(_end())]}}}
             declared = {"job": job, "inputs": inputs, "outputs": outputs}
-            told = declared if draw(st.booleans()) else {"dataset": view}
-            entry = entry_of(orjson.dumps({"eventTime": time, **told}))
+            result = declared if draw(st.booleans()) else {"dataset": view}
+            entry = entry_of(orjson.dumps({"eventTime": time, **result}))
         entries.insert(draw(st.integers(0, len(entries))), entry)
     return entries

@@ -114,10 +114,10 @@ class Replay:
             self._words[f"{kind}:{namespace}:{name}"] = f"{kind}:{shown[0]}:{shown[1]}"
 
     def _learn_versions(self, theirs: Any, ours: Any) -> None:
-        by_run = {_maker(each): each["version"] for each in ours["versions"]}
-        for each in theirs["versions"]:
-            if found := by_run.get(_maker(each)):
-                self._words[each["version"]] = found
+        by_run = {_maker(version): version["version"] for version in ours["versions"]}
+        for version in theirs["versions"]:
+            if result := by_run.get(_maker(version)):
+                self._words[version["version"]] = result
 
     def _field(self, id_: str) -> str:
         """The id of a field, with its dataset under the name that we show."""
@@ -134,19 +134,19 @@ class Replay:
 
     def _translated(self, value: Any) -> Any:
         if isinstance(value, list):
-            return [self._translated(each) for each in value]
+            return [self._translated(item) for item in value]
         if isinstance(value, str):
             return self._words.get(value) or self._field(value)
         if not isinstance(value, dict):
             return value
-        found = {
-            key: each if key == "facets" else self._translated(each) for key, each in value.items()
+        results = {
+            key: item if key == "facets" else self._translated(item) for key, item in value.items()
         }
         for key in ("name", "dataset"):
             shown = self._names.get((str(value.get("namespace")), str(value.get(key))))
             if shown:
-                found["namespace"], found[key] = shown
-        return found
+                results["namespace"], results[key] = shown
+        return results
 
 
 def kind_of(path: str) -> str:
@@ -177,7 +177,7 @@ def compare(kind: str, theirs: Any, ours: Any) -> Iterator[tuple[str, Any, Any]]
 
 def _slim(event: dict[str, Any]) -> dict[str, Any]:
     names = {
-        side: [{key: each[key] for key in ("namespace", "name")} for each in event.get(side) or ()]
+        side: [{key: item[key] for key in ("namespace", "name")} for item in event.get(side) or ()]
         for side in ("inputs", "outputs")
     }
     job = {key: (event.get("job") or {}).get(key) for key in ("namespace", "name")}
@@ -241,7 +241,7 @@ def _compare(kind: str, field: str, theirs: Any, ours: Any) -> Iterator[tuple[st
 def _compare_lists(
     kind: str, field: str, theirs: list[Any], ours: list[Any]
 ) -> Iterator[tuple[str, Any, Any]]:
-    one, other = ({_key(each): each for each in side} for side in (theirs, ours))
+    one, other = ({_key(item): item for item in side} for side in (theirs, ours))
     for key in sorted(one.keys() | other.keys(), key=str):
         pair = one.get(key, ABSENT), other.get(key, ABSENT)
         if ABSENT in pair:

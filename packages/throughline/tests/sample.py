@@ -304,17 +304,22 @@ def _run(
 
 def _dataset(name: tuple[str, str], fields: tuple[str, ...], **facets: Any) -> dict[str, Any]:
     schema = _facet(
-        fields=[{"name": each, "type": "string", "description": f"the {each}"} for each in fields]
+        fields=[
+            {"name": field, "type": "string", "description": f"the {field}"} for field in fields
+        ]
     )
     return {**_named(name), "facets": {**({"schema": schema} if fields else {}), **facets}}
 
 
 def _columns(of: tuple[str, str], made: dict[str, str]) -> dict[str, Any]:
     how = {"type": "DIRECT", "subtype": "IDENTITY", "description": "as it is", "masking": False}
-    told = {"transformationType": "IDENTITY", "transformationDescription": "as it is"}
+    reported = {"transformationType": "IDENTITY", "transformationDescription": "as it is"}
     fields = {
-        field: {"inputFields": [{**_named(of), "field": each, "transformations": [how]}], **told}
-        for field, each in made.items()
+        field: {
+            "inputFields": [{**_named(of), "field": item, "transformations": [how]}],
+            **reported,
+        }
+        for field, item in made.items()
     }
     return _facet(fields=fields)
 

@@ -98,8 +98,8 @@ def test_key_only_allows_its_scopes(
     for answer, needed in zip(answers, ("read", "write", "admin", "admin"), strict=True):
         if answer.status_code == 403:
             had = ", ".join(scopes)
-            told = f"the key 'k' has the scope {had}; this needs {needed}"
-            assert answer.json()["message"] == told
+            message = f"the key 'k' has the scope {had}; this needs {needed}"
+            assert answer.json()["message"] == message
 
 
 @pytest.mark.each_database
@@ -108,9 +108,9 @@ def test_first_key_requires_authentication_and_setting_key_is_admin(live: Live) 
     without = client.get("/api/v1/jobs")
     assert (without.status_code, "is needed" in without.text) == (401, True)
     admin = _bearer("from-the-environment")
-    made = client.post("/api/v2/keys", json={"name": "a", "scopes": ["read"]}, headers=admin)
-    assert made.status_code == 201
-    own = _bearer(made.json()["key"])
+    created = client.post("/api/v2/keys", json={"name": "a", "scopes": ["read"]}, headers=admin)
+    assert created.status_code == 201
+    own = _bearer(created.json()["key"])
     assert client.get("/api/v1/jobs", headers=own).status_code == 200
     (listed,) = client.get("/api/v2/keys", headers=admin).json()
     assert (listed["name"], listed["scopes"], set(listed)) == (

@@ -64,9 +64,9 @@ def test_existing_violation_of_a_new_rule_fires_no_alert(
     live: Live, look: Look, build: Any
 ) -> None:
     _take(live, build, build.run("FAIL", "old", "j", "08:00:00"))
-    assert [(each["runId"], each["isPending"]) for each in look("failed")] == [("old", False)]
+    assert [(item["runId"], item["isPending"]) for item in look("failed")] == [("old", False)]
     _take(live, build, build.run("FAIL", "new", "j", "09:00:00"))
-    assert [(each["runId"], each["isPending"]) for each in look("failed")][-1] == ("new", True)
+    assert [(item["runId"], item["isPending"]) for item in look("failed")][-1] == ("new", True)
     assert len(look("failed")) == 2
 
 
@@ -98,8 +98,8 @@ def test_patterns_match_jobs_by_name_or_namespace_at_any_level(
         build.run("FAIL", "d", "dag", "08:02:00"),
         build.run("FAIL", "o", "other", "08:02:00"),
     )
-    found = look("failed", jobs=["*.load", "demo/other"])
-    assert {each["subject"] for each in found} == {"job:demo:dag.load", "job:demo:other"}
+    result = look("failed", jobs=["*.load", "demo/other"])
+    assert {item["subject"] for item in result} == {"job:demo:dag.load", "job:demo:other"}
 
 
 def test_run_without_reported_parent_is_evaluated_on_its_own(
@@ -107,7 +107,7 @@ def test_run_without_reported_parent_is_evaluated_on_its_own(
 ) -> None:
     look("failed")
     _take(live, build, build.run("FAIL", "t", "dbt", "08:01:00", parent=("d", "silent")))
-    assert [each["subject"] for each in look("failed")] == ["job:demo:dbt"]
+    assert [item["subject"] for item in look("failed")] == ["job:demo:dbt"]
 
 
 def test_stale_run_fires_one_alert(live: Live, look: Look, build: Any) -> None:
@@ -121,7 +121,7 @@ def test_stale_run_fires_one_alert(live: Live, look: Look, build: Any) -> None:
         build.run("COMPLETE", "e", "ended", "08:01:00"),
     )
     for _ in range(2):
-        assert [each["runId"] for each in look("lost")] == ["d"]
+        assert [item["runId"] for item in look("lost")] == ["d"]
 
 
 def test_job_is_late_once_per_missed_start(live: Live, look: Look, build: Any) -> None:
@@ -129,11 +129,11 @@ def test_job_is_late_once_per_missed_start(live: Live, look: Look, build: Any) -
     _take(live, build, *hours)
     for now, fired in (("03:30", 0), ("05:10", 1), ("05:20", 1)):
         seconds = to_micros(parse_time(f"2025-11-21T{now}:00")) / 1_000_000
-        found = look("late", clock=lambda seconds=seconds: seconds)
+        result = look("late", clock=lambda seconds=seconds: seconds)
         late = [
             "hourly is late: it usually runs every 1 h 0 min and was due at 2025-11-21T04:00:00Z"
         ] * fired
-        assert [each["message"] for each in found] == late
+        assert [item["message"] for item in result] == late
 
 
 def test_failed_check_fires_an_alert_unless_it_only_warns(
@@ -200,8 +200,8 @@ def test_completeness_fires_again_only_after_recovery(live: Live, look: Look, bu
 def test_alert_is_sent_once_also_across_restarts(
     live: Live, tmp_path: Path, sink: Sink, build: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    told = tmp_path / "told"
-    code = f"import sys; open({str(told)!r}, 'ab').write(sys.stdin.buffer.read() + b'\\n')"
+    result = tmp_path / "told"
+    code = f"import sys; open({str(result)!r}, 'ab').write(sys.stdin.buffer.read() + b'\\n')"
     actions = [
         {"type": "log"},
         {"type": "webhook", "url": sink.url},
@@ -228,8 +228,10 @@ def test_alert_is_sent_once_also_across_restarts(
         "at": "2025-11-21T08:00:00Z",
         "firedAt": "",
     }
-    assert orjson.loads(told.read_bytes()) == posted
-    warnings = [each.getMessage() for each in caplog.records if each.name == "throughline.alerts"]
+    assert orjson.loads(result.read_bytes()) == posted
+    warnings = [
+        record.getMessage() for record in caplog.records if record.name == "throughline.alerts"
+    ]
     assert warnings == ["broken: j failed"]
     (alert,) = alerts_answer(live.log, 10)["items"]
     assert (alert["isPending"], alert["error"]) == (False, None)

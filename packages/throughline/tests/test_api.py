@@ -92,7 +92,7 @@ def test_batch_response_lists_failed_events_with_reasons(
     (failed,) = body["failed_events"]
     assert (failed["index"], failed["retriable"]) == (1, False)
     assert failed["reason"].startswith("eventTime: received 'x', expected")
-    assert [each["status"] for _, each in (post(good), post(bad))] == ["success", "failure"]
+    assert [item["status"] for _, item in (post(good), post(bad))] == ["success", "failure"]
     assert [post(good)[0], post(bad)[0], post()[0]] == [200, 422, 200]
 
 
@@ -159,8 +159,8 @@ def test_names_with_slashes_and_colons_are_found(
     from urllib.parse import quote
 
     ns, ds, job = (quote(text, safe="") for text in (namespace, name, f"{name}/job"))
-    found = client.get(f"/api/v1/namespaces/{ns}/datasets/{ds}")
-    assert found.json()["id"] == {"namespace": namespace, "name": name}
+    result = client.get(f"/api/v1/namespaces/{ns}/datasets/{ds}")
+    assert result.json()["id"] == {"namespace": namespace, "name": name}
     assert client.get(f"/api/v1/namespaces/{ns}/jobs/{job}/runs").json()["totalCount"] == 1
     assert client.get(f"/api/v1/namespaces/{ns}").json()["name"] == namespace
     answer = client.get(

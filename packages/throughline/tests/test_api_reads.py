@@ -84,7 +84,7 @@ def test_run_reads_the_version_written_before_its_start(
         ),
     )
     read = client.get("/api/v1/jobs/runs/x").json()["inputDatasetVersions"]
-    by_name = {each["datasetVersionId"]["name"]: each["datasetVersionId"] for each in read}
+    by_name = {item["datasetVersionId"]["name"]: item["datasetVersionId"] for item in read}
     page = client.get("/api/v1/namespaces/db/datasets/t/versions").json()["versions"]
     assert [v["createdByRun"]["id"] for v in page] == ["w2", "w1"]
     assert by_name["t"]["version"] == page[1]["version"]
@@ -103,10 +103,10 @@ def test_job_has_a_version_per_distinct_finished_run(
         build.run("COMPLETE", "r3", "j", "10:00:00", reads=("db|a",), writes=("db|t",)),
         build.run("START", "r4", "j", "11:00:00", reads=("db|c",)),
     )
-    found = client.get("/api/v1/namespaces/demo/jobs/j/versions").json()
-    assert found["totalCount"] == 2
-    newest, oldest = found["versions"]
-    assert [each["name"] for each in oldest["inputs"]] == ["a", "b"]
+    response = client.get("/api/v1/namespaces/demo/jobs/j/versions").json()
+    assert response["totalCount"] == 2
+    newest, oldest = response["versions"]
+    assert [input_["name"] for input_ in oldest["inputs"]] == ["a", "b"]
     assert newest["createdAt"] == "2025-11-21T09:00:00Z"
     assert newest["latestRun"]["id"] == "r3"
     job = client.get("/api/v1/namespaces/demo/jobs/j").json()
@@ -128,11 +128,11 @@ def test_upstream_runs_wrote_the_versions_that_were_read(
         build.run("COMPLETE", "c", "use", "10:00:00", reads=("db|u", "db|t"), writes=("db|v",)),
         build.run("COMPLETE", "late", "load", "11:00:00", writes=("db|t",)),
     )
-    found = client.get("/api/v1/runlineage/upstream?runId=c").json()["runs"]
-    assert [each["run"]["id"] for each in found] == ["c", "a", "b"]
+    result = client.get("/api/v1/runlineage/upstream?runId=c").json()["runs"]
+    assert [each["run"]["id"] for each in result] == ["c", "a", "b"]
     made_by = {
         (each["run"]["id"], item["name"]): item["producedByRunId"]
-        for each in found
+        for each in result
         for item in each["inputs"]
     }
     assert made_by == {("c", "u"): "b", ("c", "t"): "a", ("b", "t"): "a", ("a", "raw"): None}
@@ -157,7 +157,7 @@ def test_upstream_run_may_start_at_the_same_instant(
 
     def upstream(run: str) -> list[str]:
         runs = client.get(f"/api/v1/runlineage/upstream?runId={run}").json()["runs"]
-        return [each["run"]["id"] for each in runs]
+        return [item["run"]["id"] for item in runs]
 
     assert upstream("again") == ["again", "use", "load"]
     assert upstream("task") == ["task"]
@@ -219,9 +219,9 @@ def test_events_include_after_and_exclude_before(
 ) -> None:
     _take(live, build, *(build.run("START", f"r{h}", "j", f"{h:02}:00:00") for h in range(8, 12)))
     span = "after=2025-11-21T09:00:00Z&before=2025-11-21T11:00:00Z"
-    found = client.get(f"/api/v1/events/lineage?{span}&limit=1").json()
-    assert found["totalCount"] == 2
-    assert found["events"][0]["run"]["runId"] == "r10"
+    response = client.get(f"/api/v1/events/lineage?{span}&limit=1").json()
+    assert response["totalCount"] == 2
+    assert response["events"][0]["run"]["runId"] == "r10"
     assert client.get("/api/v1/events/lineage?before=nonsense").status_code == 400
 
 
@@ -234,14 +234,14 @@ def test_search_is_narrowed_by_kind_and_namespace_and_sorted(
         build.run("START", "r1", "trips", "09:00:00", reads=("db|trips",)),
         build.run("START", "r2", "a_trip", "08:00:00"),
     )
-    found = client.get("/api/v1/search?q=trip").json()["results"]
-    assert [each["nodeId"] for each in found] == [
+    result = client.get("/api/v1/search?q=trip").json()["results"]
+    assert [item["nodeId"] for item in result] == [
         "job:demo:a_trip",
         "dataset:db:trips",
         "job:demo:trips",
     ]
     newest = client.get("/api/v1/search?q=trip&filter=JOB&sort=UPDATE_AT").json()["results"]
-    assert [each["name"] for each in newest] == ["trips", "a_trip"]
+    assert [item["name"] for item in newest] == ["trips", "a_trip"]
     assert client.get("/api/v1/search?q=trip&namespace=db").json()["totalCount"] == 1
     assert client.get("/api/v1/search?q=trip&filter=odd").status_code == 400
 
@@ -268,10 +268,10 @@ def test_stats_count_received_events_per_hour(live: Live, client: TestClient, bu
 
 
 def test_days_follow_the_clock_changes_of_a_time_zone() -> None:
-    found = intervals(datetime(2025, 3, 31, 12, tzinfo=UTC), "WEEK", "Europe/Paris")
-    hours = [(from_micros(end) - from_micros(start)) / timedelta(hours=1) for start, end in found]
+    result = intervals(datetime(2025, 3, 31, 12, tzinfo=UTC), "WEEK", "Europe/Paris")
+    hours = [(from_micros(end) - from_micros(start)) / timedelta(hours=1) for start, end in result]
     assert hours == [24, 24, 24, 24, 24, 23, 24]
-    assert from_micros(found[-1][0]) == datetime(2025, 3, 30, 22, tzinfo=UTC)
+    assert from_micros(result[-1][0]) == datetime(2025, 3, 30, 22, tzinfo=UTC)
 
 
 @pytest.mark.parametrize("name", ["f.own", "f.other"])
@@ -316,7 +316,7 @@ def test_column_lineage_of_an_unknown_column_is_404(
 def _producers(client: TestClient, name: str, **params: str) -> list[str]:
     query = {"nodeId": f"dataset:db:{name}", **params}
     graph = client.get("/api/v1/lineage", params=query).json()["graph"]
-    (node,) = [each for each in graph if each["id"] == query["nodeId"]]
+    (node,) = [item for item in graph if item["id"] == query["nodeId"]]
     return [edge["origin"] for edge in node["inEdges"]]
 
 
@@ -335,8 +335,8 @@ def test_lineage_at_a_level_has_the_nodes_of_the_tree(
     _take(live, build, *two_services(build), *EXAMPLES["4 dataset to dataset"].events)
     params = {"nodeId": "dataset:db:yellow_forecast", "level": "task"}
     graph = client.get("/api/v1/lineage", params=params).json()["graph"]
-    assert not [each["id"] for each in graph if "green" in each["id"]]
-    (train,) = [each for each in graph if each["id"] == "job:demo:Flow.train"]
+    assert not [item["id"] for item in graph if "green" in item["id"]]
+    (train,) = [item for item in graph if item["id"] == "job:demo:Flow.train"]
     assert [edge["origin"] for edge in train["inEdges"]] == ["dataset:db:yellow_raw"]
     params = {"nodeId": f"dataset:{DB}:view", "level": "task"}
     view = client.get("/api/v1/lineage", params=params).json()["graph"][-1]

@@ -50,7 +50,7 @@ class MarquezServer:
         for dataset in (*(body.get("inputs") or ()), *(body.get("outputs") or ())):
             facets += _facets(dataset)
         if "producer" not in body or any(
-            "_producer" not in each or "_schemaURL" not in each for each in facets
+            "_producer" not in facet or "_schemaURL" not in facet for facet in facets
         ):
             return 422
         namespace, name = body["job"]["namespace"], body["job"]["name"]
@@ -95,7 +95,7 @@ class OpenMetadataServer:
         """Take an event; it answers 200 whatever comes of it."""
         if body["eventType"] != "COMPLETE" or not (body["inputs"] and body["outputs"]):
             return Said(200, {"status": "success", "lineageEdgesCreated": 0})
-        names = [each["name"] for each in (*body["inputs"], *body["outputs"])]
+        names = [item["name"] for item in (*body["inputs"], *body["outputs"])]
         missing = [{"name": name} for name in names if name not in self.tables]
         made = {
             (read["name"], written["name"])
@@ -108,8 +108,10 @@ class OpenMetadataServer:
             lineage = written.get("outputFacets", {}).get("columnLineage", {}).get("fields", {})
             self.columns |= {(f, i["field"]) for f in lineage for i in lineage[f]["inputFields"]}
         if missing and not made:
-            told = f"No lineage edges created: {len(missing)} dataset(s) could not be resolved"
-            return Said(200, {"status": "failure", "message": told, "unresolvedDatasets": missing})
+            message = f"No lineage edges created: {len(missing)} dataset(s) could not be resolved"
+            return Said(
+                200, {"status": "failure", "message": message, "unresolvedDatasets": missing}
+            )
         return Said(200, {"status": "success", "lineageEdgesCreated": len(made)})
 
 
@@ -248,7 +250,7 @@ def test_marquez_run_does_not_depend_on_order(
         forwarder.drain()
         assert not forwarder.rejected
     (run,) = server.runs.values()
-    started, ended = (_second(each["eventTime"]) for each in (start, end))
+    started, ended = (_second(item["eventTime"]) for item in (start, end))
     assert run == {"state": "FAILED", "startedAt": started, "endedAt": ended}
 
 

@@ -109,9 +109,9 @@ def test_rewriting_keeps_matching_patterns_and_drops_removed_lineage(build: Any)
                  "columns": {"raw": {"a": ["b"]}}},
         "gone": {},
     }  # fmt: skip
-    found = check_answer(_load(build), json.dumps({"jobs": jobs, "datasets": {"raw": {}}}))
-    assert found["contract"]["datasets"] == {"raw": {}}
-    assert found["contract"]["jobs"] == {
+    result = check_answer(_load(build), json.dumps({"jobs": jobs, "datasets": {"raw": {}}}))
+    assert result["contract"]["datasets"] == {"raw": {}}
+    assert result["contract"]["jobs"] == {
         "load": {"inputs": ["/in/*-05.csv", "file:/in/2025-06.csv"], "outputs": ["raw"],
                  "columns": {"raw": {"a": ["b"]}}},
     }  # fmt: skip
@@ -178,9 +178,9 @@ def test_check_compares_down_to_columns_and_writes_the_file(
     made = {"day": {"a": ["raw.x", "raw.z"]}, "other": {"b": ["raw.x"]}}
     job = {"inputs": ["raw", "zones"], "outputs": ["day"], "columns": made}
     file.write_text(yaml.safe_dump({"jobs": {"make_day": job}}))
-    found = call("check", str(file), *there)
-    assert found.returncode == 1
-    assert found.stdout.splitlines() == [
+    result = call("check", str(file), *there)
+    assert result.returncode == 1
+    assert result.stdout.splitlines() == [
         "missing input: 1",
         "  job:demo:make_day  zones is declared but was not captured",
         "  → correct the job or the contract",
@@ -243,8 +243,10 @@ _FIELDS = (
 
 def _odcs(state: State, text: str = _ODCS) -> list[str]:
     answer = check_answer(state, json.dumps(yaml.safe_load(text), default=str))
-    found = [(each["kind"], each["column"], each["message"]) for each in answer["findings"]]
-    return [" | ".join(filter(None, line)) for line in found]
+    results = [
+        (finding["kind"], finding["column"], finding["message"]) for finding in answer["findings"]
+    ]
+    return [" | ".join(filter(None, line)) for line in results]
 
 
 def test_open_data_contract_checks_columns_types_and_sources(build: Any) -> None:
@@ -265,7 +267,7 @@ def test_source_that_only_filters_may_be_declared_but_need_not(build: Any) -> No
     for sources, found in (([], []), (["raw"], []), (["rates"], ["missing source"])):
         contract = {"datasets": {"day": {"columns": {"total": {"sources": sources}}}}}
         answer = check_answer(build.state(event), json.dumps(contract))
-        assert [each["kind"] for each in answer["findings"]] == found
+        assert [finding["kind"] for finding in answer["findings"]] == found
 
 
 def test_open_data_contract_of_an_unknown_dataset_or_schema(build: Any) -> None:
@@ -292,8 +294,8 @@ def test_open_data_contract_of_an_unknown_dataset_or_schema(build: Any) -> None:
 def test_types_are_compared_by_family(declared: str, captured: str, same: bool, build: Any) -> None:
     fields = {"total": {"type": declared}}
     state = _day(build, {"name": "total", "type": captured})
-    found = _differences(state, datasets={"day": {"columns": fields}})
-    assert (found == []) is same
+    result = _differences(state, datasets={"day": {"columns": fields}})
+    assert (result == []) is same
 
 
 def test_open_data_contract_of_another_version_is_rejected(build: Any) -> None:
@@ -311,8 +313,8 @@ def test_write_does_not_change_an_open_data_contract(
     call("ingest", str(tmp_path / "event.json"), *there)
     file = tmp_path / "orders.odcs.yaml"
     file.write_text(_ODCS)
-    found = call("check", str(file), *there)
-    assert (found.returncode, found.stdout.splitlines()[0]) == (1, "missing schema: 1")
+    result = call("check", str(file), *there)
+    assert (result.returncode, result.stdout.splitlines()[0]) == (1, "missing schema: 1")
     written = call("check", str(file), "--write", *there)
     assert (written.returncode, file.read_text()) == (2, _ODCS)
     assert "does not change an Open Data Contract" in written.stderr
@@ -329,8 +331,8 @@ def test_server_checks_a_long_contract_with_a_read_key(
     server = serve(tmp_path / "log.db")
     file = tmp_path / "contract.yaml"
     file.write_text(yaml.safe_dump({"jobs": {f"job_{number}": {} for number in range(5_000)}}))
-    found = call("check", str(file), "--url", server.url, "--api-key", key)
-    assert (found.returncode, found.stderr, found.stdout[:17]) == (1, "", "missing job: 5000")
+    result = call("check", str(file), "--url", server.url, "--api-key", key)
+    assert (result.returncode, result.stderr, result.stdout[:17]) == (1, "", "missing job: 5000")
 
 
 def test_missing_file_error_explains_how_to_create_it(tmp_path: Path, call: Call) -> None:

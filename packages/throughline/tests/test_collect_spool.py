@@ -122,8 +122,8 @@ def _make(kind: str, path: Path, target: Path) -> None:
     elif kind == "FIFO":
         os.mkfifo(path)
     else:
-        with socket.socket(socket.AF_UNIX) as made:
-            made.bind(str(path))
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.bind(str(path))
 
 
 @pytest.mark.parametrize("kind", ["link", "loop", "FIFO", "socket"])

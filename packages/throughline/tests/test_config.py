@@ -116,13 +116,13 @@ def test_invalid_value_is_reported_with_its_source(
     monkeypatch.setenv(variable_of(name), "1")
     with pytest.raises(ConfigError) as of_argument:
         resolve({name: wrong})
-    told = f"received {wrong!r}, expected"
-    assert str(of_argument.value).startswith(f"{name} (argument {_option_of(name)}): {told}")
+    message = f"received {wrong!r}, expected"
+    assert str(of_argument.value).startswith(f"{name} (argument {_option_of(name)}): {message}")
     monkeypatch.setenv(variable_of(name), wrong)
     with pytest.raises(ConfigError) as of_variable:
         resolve()
     source = f"environment variable {variable_of(name)}"
-    assert str(of_variable.value).startswith(f"{name} ({source}): {told}")
+    assert str(of_variable.value).startswith(f"{name} ({source}): {message}")
 
 
 def test_argument_of_none_counts_as_not_given(monkeypatch: pytest.MonkeyPatch) -> None:

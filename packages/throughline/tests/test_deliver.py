@@ -41,15 +41,15 @@ def sink() -> Iterator[Sink]:
 @pytest.fixture
 def forward(live: Live, sink: Sink) -> Iterator[Callable[[], Forwarder]]:
     """Makes forwarders to the sink, each as a process that starts anew."""
-    made: list[Forwarder] = []
+    results: list[Forwarder] = []
 
     def forward(timeout: float = 30, backoff: Backoff = _QUICK) -> Forwarder:
         backend = Http(HttpSettings(name="x", url=sink.url, timeout=timeout))
-        made.append(Forwarder("sink", backend, live, backoff))
-        return made[-1]
+        results.append(Forwarder("sink", backend, live, backoff))
+        return results[-1]
 
     yield forward
-    for forwarder in made:
+    for forwarder in results:
         forwarder.stop()
 
 

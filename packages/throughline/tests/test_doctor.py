@@ -22,11 +22,11 @@ _SUBMIT = {"airflow": {"task": {"operator_class": "SparkSubmitOperator"}}}
 
 def _found(state: State, *, now: int = 0) -> dict[str, list[tuple[str, str]]]:
     state.now = state.stale_before = now
-    found: dict[str, list[tuple[str, str]]] = {}
+    result: dict[str, list[tuple[str, str]]] = {}
     for finding in doctor(state):
         assert finding["remedy"]
-        found.setdefault(finding["kind"], []).append((finding["subject"], finding["message"]))
-    return found
+        result.setdefault(finding["kind"], []).append((finding["subject"], finding["message"]))
+    return result
 
 
 def test_where_nothing_is_wrong_nothing_is_found(build: Any) -> None:
@@ -45,7 +45,7 @@ def test_producers_are_listed_with_their_last_event(build: Any) -> None:
         build.run("COMPLETE", "3", "c", "07:00:00", **engine),
         build.run("COMPLETE", "4", "d", "06:00:00"),
     )
-    assert [tuple(each.values()) for each in producers_of(state)] == [
+    assert [tuple(item.values()) for item in producers_of(state)] == [
         ("flink", "2025-11-21T07:00:00Z", 1),
         ("spark", "2025-11-21T09:00:00Z", 2),
         ("unnamed, of namespace demo", "2025-11-21T06:00:00Z", 1),
@@ -56,16 +56,16 @@ def test_task_without_spark_child_run_lacks_the_listener(build: Any) -> None:
     task = build.run("COMPLETE", "1", "dag.submit", "08:01:00", facets=_SUBMIT)
     child = build.run("COMPLETE", "2", "app", "08:00:30", parent=("1", "dag.submit"))
     other = build.run("COMPLETE", "3", "dag.py", "08:01:00", facets={"airflow": {"task": {}}})
-    ((about, seen),) = _found(build.state(task, other))["missing Spark run"]
+    ((about, result),) = _found(build.state(task, other))["missing Spark run"]
     assert about == "job:demo:dag.submit"
-    assert "SparkSubmitOperator" in seen
+    assert "SparkSubmitOperator" in result
     assert _found(build.state(task, child)) == {}
 
 
 def test_parent_without_events_lacks_its_provider(build: Any) -> None:
     child = build.run("COMPLETE", "2", "app", "08:00:30", parent=("1", "dag.submit"))
-    ((about, seen),) = _found(build.state(child))["silent parent"]
-    assert (about, "(app)" in seen) == ("job:demo:dag.submit", True)
+    ((about, result),) = _found(build.state(child))["silent parent"]
+    assert (about, "(app)" in result) == ("job:demo:dag.submit", True)
     spoke = build.run("START", "1", "dag.submit", "08:00:00")
     assert "silent parent" not in _found(build.state(child, spoke))
 
@@ -86,10 +86,10 @@ def test_similar_names_are_reported_unless_aliased(one: str, other: str, build: 
         build.run("COMPLETE", "1", "a", "08:00:00", writes=(one,)),
         build.run("COMPLETE", "2", "b", "09:00:00", reads=(other,)),
     ]
-    found = _found(build.state(*events))["similar names"]
-    assert len(found) == 1
+    result = _found(build.state(*events))["similar names"]
+    assert len(result) == 1
     ids = {f"dataset:{name.replace('|', ':')}" for name in (one, other)}
-    assert {found[0][0], found[0][1].removeprefix("may be the same dataset as ")} == ids
+    assert {result[0][0], result[0][1].removeprefix("may be the same dataset as ")} == ids
     namespace, name = other.split("|")
     events[0]["outputs"] = [build.dataset(one, symlinks=[(namespace, name, "TABLE")])]
     assert _found(build.state(*events)) == {}
@@ -117,9 +117,9 @@ def test_runs_without_an_end_are_lost_only_after_their_silence(build: Any) -> No
         build.run("START", "1", "j", "08:00:00"), build.run("START", "2", "j", "09:00:00")
     )
     assert "lost" not in _found(state)
-    ((about, seen),) = _found(state, now=_NIGHT)["lost"]
+    ((about, result),) = _found(state, now=_NIGHT)["lost"]
     assert about == "job:demo:j"
-    assert seen == "has 2 runs without an end event, the newest is 2 of 2025-11-21T09:00:00Z"
+    assert result == "has 2 runs without an end event, the newest is 2 of 2025-11-21T09:00:00Z"
 
 
 def test_overdue_producer_is_reported(build: Any) -> None:
@@ -129,8 +129,8 @@ def test_overdue_producer_is_reported(build: Any) -> None:
     ]
     other = build.run("COMPLETE", "9", "a", "23:00:00", kind="AIRFLOW/TASK")
     state = build.state(*hourly, other)
-    found = _found(state, now=_NIGHT)
-    assert found["silent producer"] == [("spark", "sent no event since 2025-11-21T03:00:00Z")]
+    result = _found(state, now=_NIGHT)
+    assert result["silent producer"] == [("spark", "sent no event since 2025-11-21T03:00:00Z")]
     at_five = to_micros(parse_time("2025-11-21T05:00:00Z"))
     assert "silent producer" not in _found(state, now=at_five)
 

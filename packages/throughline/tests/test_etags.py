@@ -96,6 +96,6 @@ def test_real_server_returns_304_without_a_body(
     with urlopen(url, timeout=10) as response:
         tag, kept = response.headers["ETag"], response.headers["Cache-Control"]
     assert kept == "private, no-cache"
-    with pytest.raises(HTTPError) as told, urlopen(Request(url, headers={"If-None-Match": tag})):
+    with pytest.raises(HTTPError) as caught, urlopen(Request(url, headers={"If-None-Match": tag})):
         pass
-    assert (told.value.code, told.value.headers["ETag"], told.value.read()) == (304, tag, b"")
+    assert (caught.value.code, caught.value.headers["ETag"], caught.value.read()) == (304, tag, b"")

@@ -80,7 +80,7 @@ class Collection:
             tally.repeated += not is_new
             odd = list(event_warnings(body)) if is_new else []
             tally.odd += bool(odd)
-            self.event_warnings.update({(_any_index(each.path), each.expected) for each in odd})
+            self.event_warnings.update({(_any_index(item.path), item.expected) for item in odd})
 
 
 def _bodies(file: Path) -> Iterator[bytes]:
@@ -93,7 +93,7 @@ def _bodies(file: Path) -> Iterator[bytes]:
     if isinstance(body, list):
         yield from map(orjson.dumps, body)
         return
-    lists = [each for each in body.values() if isinstance(each, list)]
+    lists = [item for item in body.values() if isinstance(item, list)]
     if "eventTime" not in body and lists:
         yield from map(orjson.dumps, lists[0])
         return
@@ -136,7 +136,7 @@ def test_all_reads_succeed(collection: tuple[Collection, TestClient]) -> None:
 
 
 def test_docs_have_the_counts_by_class(collection: tuple[Collection, TestClient]) -> None:
-    found = collection[0]
+    result = collection[0]
     rows = [
         (
             f"{name}: {what}",
@@ -149,12 +149,12 @@ def test_docs_have_the_counts_by_class(collection: tuple[Collection, TestClient]
             len(tally.failed),
         )
         for name, what in _CLASSES.items()
-        if (tally := found.tallies[name])
+        if (tally := result.tallies[name])
     ]
     head = ("class", "files", "events", "taken", "of these odd", "repeated", "refused", "5xx")
     text = _HEAD + table(head, rows)
     why = Counter(
-        (name, message) for name, tally in found.tallies.items() for _, message in tally.refused
+        (name, message) for name, tally in result.tallies.items() for _, message in tally.refused
     )
     text += "\n## What was refused\n\n" + table(
         ("events", "class", "answer"),
@@ -164,7 +164,7 @@ def test_docs_have_the_counts_by_class(collection: tuple[Collection, TestClient]
         ("events", "where", "expected"),
         [
             (count, f"`{path}`", expected)
-            for (path, expected), count in sorted(found.event_warnings.items(), key=_by_count)[:25]
+            for (path, expected), count in sorted(result.event_warnings.items(), key=_by_count)[:25]
         ],
     )
     check_written("events.md", text)

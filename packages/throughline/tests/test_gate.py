@@ -30,9 +30,9 @@ def _gate(state: State, node: str, **policy: Any) -> list[dict[str, Any]]:
 
     off = {"no_failed_runs": False, "quality_passed": False, "no_pii": False}
     answer = gate_answer(state, [node], json.dumps(off | policy))
-    (told,) = answer["datasets"]
-    assert answer["passed"] is told["passed"] is (not told["violations"])
-    violations: list[dict[str, Any]] = told["violations"]
+    (result,) = answer["datasets"]
+    assert answer["passed"] is result["passed"] is (not result["violations"])
+    violations: list[dict[str, Any]] = result["violations"]
     return violations
 
 
@@ -57,7 +57,10 @@ def test_passing_gate_returns_the_default_policy(
 ) -> None:
     answer = gate_answer(_state(build), ["model", "raw"])
     assert answer["passed"] is True
-    assert [each["id"] for each in answer["datasets"]] == ["dataset:mf:model", "dataset:db:raw"]
+    assert [dataset["id"] for dataset in answer["datasets"]] == [
+        "dataset:mf:model",
+        "dataset:db:raw",
+    ]
     assert answer["policy"] == {
         "no_failed_runs": True, "quality_passed": True, "no_pii": True,
         "fresh": False, "sources": None, "completeness": {},
@@ -68,11 +71,11 @@ def test_passing_gate_returns_the_default_policy(
 
 def test_source_matching_no_pattern_is_a_violation(build: Any) -> None:
     assert _gate(_state(build), "model", sources=["file:/in/*"]) == []
-    (found,) = _gate(_state(build), "model", sources=["file:/out/*", "s3:*"])
-    assert (found["kind"], found["subject"]) == ("sources", "dataset:file:/in/a.csv")
-    assert found["message"] == "is not an allowed source"
+    (result,) = _gate(_state(build), "model", sources=["file:/out/*", "s3:*"])
+    assert (result["kind"], result["subject"]) == ("sources", "dataset:file:/in/a.csv")
+    assert result["message"] == "is not an allowed source"
     unwritten = _gate(_state(build), "/in/a.csv", sources=["db:*"])
-    assert [each["subject"] for each in unwritten] == ["dataset:file:/in/a.csv"]
+    assert [item["subject"] for item in unwritten] == ["dataset:file:/in/a.csv"]
 
 
 def test_only_data_edges_count(build: Any) -> None:
@@ -90,9 +93,9 @@ def test_upstream_failed_or_stale_run_is_a_violation_unless_repeated(
 ) -> None:
     error = {"errorMessage": {"message": "disk\nfull"}}
     failed = build.run("FAIL", "l2", "load", "10:00:00", writes=("db|raw",), facets=error)
-    (found,) = _gate(_state(build, failed), "raw", no_failed_runs=True)
-    assert (found["runId"], found["subject"]) == ("l2", "job:demo:load")
-    assert found["message"] == "failed: disk full"
+    (result,) = _gate(_state(build, failed), "raw", no_failed_runs=True)
+    assert (result["runId"], result["subject"]) == ("l2", "job:demo:load")
+    assert result["message"] == "failed: disk full"
     assert _gate(_state(build, failed), "model", no_failed_runs=True) == []  # trained before
     again = build.run("COMPLETE", "l3", "load", "11:00:00", writes=("db|raw",))
     assert _gate(_state(build, failed, again), "raw", no_failed_runs=True) == []
@@ -100,13 +103,13 @@ def test_upstream_failed_or_stale_run_is_a_violation_unless_repeated(
     open_ = build.run("START", "l4", "load", "10:30:00", writes=("db|raw",))
     assert _gate(_state(build, open_), "raw", no_failed_runs=True) == []
     later = at(_state(build, open_), "2025-11-23T00:00:00Z")
-    assert [each["message"] for each in _gate(later, "raw", no_failed_runs=True)] == [_LOST]
+    assert [item["message"] for item in _gate(later, "raw", no_failed_runs=True)] == [_LOST]
 
 
 def test_run_that_failed_without_datasets_is_a_violation(build: Any) -> None:
     failed = build.run("FAIL", "l2", "load", "10:00:00")
-    (found,) = _gate(_state(build, failed), "raw", no_failed_runs=True)
-    assert (found["runId"], found["message"]) == ("l2", "failed")
+    (result,) = _gate(_state(build, failed), "raw", no_failed_runs=True)
+    assert (result["runId"], result["message"]) == ("l2", "failed")
     assert _gate(_state(build, failed), "model", no_failed_runs=True) == []  # trained before
     before = build.run("FAIL", "l2", "load", "08:30:00")
     assert len(_gate(_state(build, before), "model", no_failed_runs=True)) == 1
@@ -114,7 +117,7 @@ def test_run_that_failed_without_datasets_is_a_violation(build: Any) -> None:
     assert _gate(_state(build, failed, again), "raw", no_failed_runs=True) == []
 
     silent = at(_state(build, build.run("START", "l2", "load", "10:00:00")), "2025-11-23T00:00:00Z")
-    assert [each["message"] for each in _gate(silent, "raw", no_failed_runs=True)] == [_LOST]
+    assert [item["message"] for item in _gate(silent, "raw", no_failed_runs=True)] == [_LOST]
 
 
 def test_failed_element_of_a_task_counts_despite_later_elements(
@@ -130,8 +133,8 @@ def test_failed_element_of_a_task_counts_despite_later_elements(
             ("1", "FAIL", "08:02:00", ()),
         )
     ]
-    (found,) = _gate(at(build.state(*elements), NOW), "t", no_failed_runs=True)
-    assert found["runId"] == "1"
+    (result,) = _gate(at(build.state(*elements), NOW), "t", no_failed_runs=True)
+    assert result["runId"] == "1"
 
 
 def test_failed_attempt_repeated_under_its_parent_is_no_violation(build: Any) -> None:
@@ -152,9 +155,9 @@ def test_late_upstream_pipeline_violates_the_freshness_rule(build: Any) -> None:
         events.append(event | {"eventTime": f"{day}T06:00:00Z"})
     state = at(build.state(*events), "2025-11-15T07:00:00Z")
     assert _gate(state, "t", fresh=True) == []
-    (found,) = _gate(at(state, "2025-11-16T06:00:00Z"), "t", fresh=True)
-    assert found["subject"] == "job:demo:daily"
-    assert found["message"].endswith("was due at 2025-11-15T06:00:00Z")
+    (result,) = _gate(at(state, "2025-11-16T06:00:00Z"), "t", fresh=True)
+    assert result["subject"] == "job:demo:daily"
+    assert result["message"].endswith("was due at 2025-11-15T06:00:00Z")
     assert _gate(state, "t") == []
 
 
@@ -181,12 +184,12 @@ def test_newest_assertions_of_every_upstream_version_must_pass(
     checks: list[tuple[str, str | None, bool]], refused: bool, build: Any
 ) -> None:
     events = [_check(build, hour, version, success=ok) for hour, version, ok in checks]
-    found = _gate(_state(build, *events), "model", quality_passed=True)
-    assert bool(found) is refused
-    for each in found:
-        assert (each["subject"], each["column"]) == ("dataset:db:raw", "id")
-        assert each["message"].startswith("failed its checks")
-        assert each["message"].endswith(": not_null of id")
+    result = _gate(_state(build, *events), "model", quality_passed=True)
+    assert bool(result) is refused
+    for item in result:
+        assert (item["subject"], item["column"]) == ("dataset:db:raw", "id")
+        assert item["message"].startswith("failed its checks")
+        assert item["message"].endswith(": not_null of id")
 
 
 def test_assertion_of_severity_warn_is_no_violation(build: Any) -> None:
@@ -197,9 +200,9 @@ def test_assertion_of_severity_warn_is_no_violation(build: Any) -> None:
 def test_low_completeness_is_a_violation_naming_the_jobs(build: Any) -> None:
     assert _gate(_state(build), "model", completeness={"inputs": 1, "code": 1, "ends": 1}) == []
     bare = build.run("COMPLETE", "x", "bare", "08:30:00", reads=("file|/y",), writes=("db|raw",))
-    (found,) = _gate(_state(build, bare), "raw", completeness={"code": 0.9, "inputs": 1})
-    assert found["subject"] == "job:demo:bare"
-    assert found["message"] == (
+    (result,) = _gate(_state(build, bare), "raw", completeness={"code": 0.9, "inputs": 1})
+    assert result["subject"] == "job:demo:bare"
+    assert result["message"] == (
         "code: 50% of 2 runs are complete, the policy requires 90%; incomplete: bare"
     )  # fmt: skip
     assert _gate(_state(build, bare), "raw", completeness={"code": 0.5}) == []
@@ -218,10 +221,10 @@ def _trained(build: Any, how: Any) -> State:
 
 
 def test_unmasked_pii_in_model_inputs_is_a_violation(build: Any) -> None:
-    found = _gate(_trained(build, IDENTITY), "model", no_pii=True)
-    places = {(each["subject"], each["column"]) for each in found}
+    result = _gate(_trained(build, IDENTITY), "model", no_pii=True)
+    places = {(item["subject"], item["column"]) for item in result}
     assert places == {("dataset:db:features", "hash"), ("dataset:mf:model", None)}
-    assert "contains PII in hash from raw.email" in {each["message"] for each in found}
+    assert "contains PII in hash from raw.email" in {item["message"] for item in result}
     for node in ("model", "features", "forecast"):
         assert _gate(_trained(build, MASKED), node, no_pii=True) == []
     assert len(_gate(_trained(build, MASKED), "raw", no_pii=True)) == 1

@@ -29,7 +29,7 @@ def at(state: State, time: str) -> State:
 
 
 def _found(answer: Any) -> list[tuple[str, str]]:
-    return [(each["kind"], each["subject"]) for each in answer["findings"]]
+    return [(finding["kind"], finding["subject"]) for finding in answer["findings"]]
 
 
 def _ran(build: Any, *starts: str, job: str = "daily") -> list[dict[str, Any]]:
@@ -98,8 +98,8 @@ def test_retries_and_mapped_elements_are_one_start_of_a_task(build: Any) -> None
     state = at(build.state(*events), "2025-11-15T08:00:00Z")
     assert freshness_answer(state)["items"] == []
     late = freshness_answer(at(state, "2025-11-16T06:00:00Z"))["items"]
-    assert {each["job"]["name"] for each in late} == {"dag", "dag.t"}
-    assert {each["everySeconds"] for each in late} == {_DAY_SECONDS}
+    assert {item["job"]["name"] for item in late} == {"dag", "dag.t"}
+    assert {item["everySeconds"] for item in late} == {_DAY_SECONDS}
     assert _found(health_answer(state)) == [("late", "job:demo:dag")]
 
 
@@ -119,12 +119,12 @@ def _failing(build: Any, hour: str = "08") -> list[dict[str, Any]]:
 
 
 def test_failed_run_is_reported_with_its_lowest_failed_runs(build: Any) -> None:
-    found = health_answer(at(build.state(*_failing(build)), "09:00:00"))
-    assert found["isHealthy"] is False
-    (failed,) = found["findings"]
+    result = health_answer(at(build.state(*_failing(build)), "09:00:00"))
+    assert result["isHealthy"] is False
+    (failed,) = result["findings"]
     assert (failed["kind"], failed["subject"], failed["runId"]) == ("failed", "job:demo:dag", "d08")
     assert failed["message"] == "failed (query: no space left)"
-    causes = [(each["subject"], each["runId"], each["message"]) for each in failed["causes"]]
+    causes = [(cause["subject"], cause["runId"], cause["message"]) for cause in failed["causes"]]
     assert causes == [("job:demo:query", "s08", "failed: no space left")]
 
 
@@ -141,8 +141,8 @@ def test_finished_runs_below_unreported_parents_are_not_stale(build: Any) -> Non
         build.run(type_, "s", "dag.task.spark", time, **above)
         for type_, time in (("START", "06:00:00"), ("COMPLETE", "06:05:00"))
     )
-    found = health_answer(at(build.state(first, last), "2025-11-23T08:00:00Z"))
-    assert (found["isHealthy"], found["findings"]) == (True, [])
+    result = health_answer(at(build.state(first, last), "2025-11-23T08:00:00Z"))
+    assert (result["isHealthy"], result["findings"]) == (True, [])
     (lost,) = health_answer(at(build.state(first), "2025-11-23T08:00:00Z"))["findings"]
     assert (lost["kind"], lost["subject"]) == ("lost", "job:demo:dag")
     assert lost["at"] == "2025-11-21T06:00:00Z"
@@ -151,10 +151,12 @@ def test_finished_runs_below_unreported_parents_are_not_stale(build: Any) -> Non
 def test_stale_run_makes_health_fail(build: Any) -> None:
     state = build.state(build.run("START", "1", "j", "08:00:00"))
     assert health_answer(at(state, "09:00:00"))["isHealthy"] is True
-    found = health_answer(at(state, "2025-11-22T09:00:00Z"))
-    assert [(each["kind"], each["runId"]) for each in found["findings"]] == [("lost", "1")]
-    assert found["isHealthy"] is False
-    assert found["completeness"]["measures"]["ends"]["share"] == 0
+    result = health_answer(at(state, "2025-11-22T09:00:00Z"))
+    assert [(finding["kind"], finding["runId"]) for finding in result["findings"]] == [
+        ("lost", "1")
+    ]
+    assert result["isHealthy"] is False
+    assert result["completeness"]["measures"]["ends"]["share"] == 0
 
 
 def test_failed_check_is_a_problem_until_a_newer_one_passes(build: Any) -> None:
@@ -162,10 +164,10 @@ def test_failed_check_is_a_problem_until_a_newer_one_passes(build: Any) -> None:
     warned = {"assertion": "volume", "success": False, "severity": "warn"}
     good = {"assertion": "not_null", "column": "id", "success": True}
     events = [checked(build, "08", bad, warned)]
-    (found,) = health_answer(at(build.state(*events), "12:00:00"))["findings"]
-    assert (found["kind"], found["subject"]) == ("quality", "dataset:db:t")
-    assert (found["message"], found["column"]) == ("failed its checks: not_null of id", "id")
-    assert found["runId"] == "c08"
+    (result,) = health_answer(at(build.state(*events), "12:00:00"))["findings"]
+    assert (result["kind"], result["subject"]) == ("quality", "dataset:db:t")
+    assert (result["message"], result["column"]) == ("failed its checks: not_null of id", "id")
+    assert result["runId"] == "c08"
     events.append(checked(build, "09", good, warned))
     assert health_answer(at(build.state(*events), "12:00:00"))["findings"] == []
 
@@ -186,9 +188,9 @@ def _shares(answer: Any) -> dict[str, float | None]:
 
 
 def test_run_that_reports_everything_is_complete(build: Any) -> None:
-    found = completeness_answer(build.state(_whole(build)))
-    assert set(_shares(found).values()) == {1}
-    assert found["orphans"] == []
+    result = completeness_answer(build.state(_whole(build)))
+    assert set(_shares(result).values()) == {1}
+    assert result["orphans"] == []
 
 
 @pytest.mark.parametrize(
@@ -203,10 +205,10 @@ def test_run_that_reports_everything_is_complete(build: Any) -> None:
     ],
 )  # fmt: skip
 def test_every_missing_item_is_reported(change: dict[str, Any], lost: set[str], build: Any) -> None:
-    found: Any = completeness_answer(build.state(_whole(build, **change)))
-    assert {key for key, share in _shares(found).items() if share == 0} == lost
+    result: Any = completeness_answer(build.state(_whole(build, **change)))
+    assert {key for key, share in _shares(result).items() if share == 0} == lost
     for measure in lost:
-        (named,) = found["measures"][measure]["findings"]
+        (named,) = result["measures"][measure]["findings"]
         assert (named["kind"], named["subject"]) == (f"incomplete {measure}", "job:demo:load")
         assert named["message"].startswith("1 run without ")
         assert named["runId"] == "1"
@@ -246,8 +248,8 @@ def test_created_table_needs_no_column_lineage(build: Any) -> None:
     change = {"lifecycleStateChange": "CREATE"}
     facets = {"schema": schema(id="int"), "lifecycleStateChange": change}
     created["outputs"] = [build.dataset("db|empty", **facets)]
-    found = completeness_answer(build.state(task, created))["measures"]["columns"]
-    assert (found["share"], found["runs"]) == (1, 1)
+    result = completeness_answer(build.state(task, created))["measures"]["columns"]
+    assert (result["share"], result["runs"]) == (1, 1)
     created["inputs"] = [build.dataset("db|in")]  # as CREATE TABLE ... AS SELECT does
     assert completeness_answer(build.state(task, created))["measures"]["columns"]["share"] == 0
 
@@ -273,7 +275,7 @@ def test_nodes_without_edges_are_reported(build: Any) -> None:
         described,
     )
     orphans = completeness_answer(state)["orphans"]
-    assert [(each["kind"], each["subject"]) for each in orphans] == [
+    assert [(orphan["kind"], orphan["subject"]) for orphan in orphans] == [
         ("job without datasets", "job:demo:idle"),
         ("dataset without jobs", "dataset:db:alone"),
         ("silent parent run", "job:demo:silent"),

@@ -89,8 +89,8 @@ def test_levels_without_job_type_follow_from_the_hierarchy(build: Any) -> None:
         build.run("START", "x", "old.task", "08:00:00", parent=("o", "old")),
     )
     levels = Levels(state)
-    found = {ref.name: levels.of(ref) for ref in state.jobs}
-    assert found == {
+    results = {ref.name: levels.of(ref) for ref in state.jobs}
+    assert results == {
         "app": Level.QUERY,
         "d.t": Level.TASK,
         "d": Level.PIPELINE,

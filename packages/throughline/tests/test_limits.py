@@ -87,7 +87,7 @@ def test_slow_query_is_a_400_and_releases_its_lock(
 def test_waiting_for_another_query_is_limited(
     chain: Live,
 ) -> None:
-    told: list[BusyError] = []
+    results: list[BusyError] = []
 
     def ask() -> None:
         deadline.start(0.01)
@@ -95,10 +95,10 @@ def test_waiting_for_another_query_is_limited(
             with chain.reading():
                 pass
         except BusyError as error:
-            told.append(error)
+            results.append(error)
 
     with chain.reading():
         waiting = threading.Thread(target=ask)
         waiting.start()
         waiting.join()
-    assert len(told) == 1
+    assert len(results) == 1

@@ -62,7 +62,7 @@ def _operations(made: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def test_every_route_and_every_parameter_is_described(app: FastAPI) -> None:
     made = document(app)
-    routes = [each for each in app.routes if isinstance(each, APIRoute) and each.include_in_schema]
+    routes = [item for item in app.routes if isinstance(item, APIRoute) and item.include_in_schema]
     assert {route.path.replace(":segment", "") for route in routes} == made["paths"].keys()
     for name, operation in _operations(made):
         assert operation.get("description"), name

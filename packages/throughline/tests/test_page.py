@@ -45,8 +45,8 @@ def test_page_shows_the_configured_command_name(
     log = EventLog(str(tmp_path / "other.db"))
     other = TestClient(make_app(Live(log), ServerOptions(program="./run 'lineage' &")))
     for path in ("/", "/sample/lineage"):
-        told = other.get(path).text
-        assert 'name="program" content="./run &#x27;lineage&#x27; &amp;"' in told
+        result = other.get(path).text
+        assert 'name="program" content="./run &#x27;lineage&#x27; &amp;"' in result
     assert 'name="present" content=""' in other.get("/").text
     assert 'name="key" content=""' in other.get("/").text
     assert 'name="key" content="needed"' in other.get("/", auth=("any", "key")).text

@@ -155,7 +155,7 @@ def test_secret_never_reaches_the_file(
 @given(
     form=st.sampled_from(forms.OBJECTS),
     secret=SECRETS,
-    place=st.sampled_from([each for each in PLACES if "facets" in each]),
+    place=st.sampled_from([item for item in PLACES if "facets" in item]),
     way=st.sampled_from(["event", "repeat", "reject", "array", "escape"]),
 )
 def test_object_below_a_secret_key_never_reaches_the_file(

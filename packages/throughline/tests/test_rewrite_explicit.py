@@ -28,12 +28,12 @@ def event(**more: Any) -> Json:
 
 
 def names(body: Json, side: str) -> list[str]:
-    return [each["name"] for each in body[side]]
+    return [item["name"] for item in body[side]]
 
 
 def test_openmetadata_gets_one_event_per_output() -> None:
     bodies = sent(REWRITINGS["openmetadata"], [event()])
-    assert [(names(each, "inputs"), names(each, "outputs")) for each in bodies] == [
+    assert [(names(body, "inputs"), names(body, "outputs")) for body in bodies] == [
         (["public.a"], ["public.c"]),
         (["public.b"], ["public.d"]),
     ]

@@ -32,22 +32,22 @@ def client(live: Live, build: Any) -> TestClient:
 @pytest.mark.each_database
 def test_run_lists_its_events_by_time(client: TestClient) -> None:
     page = client.get("/api/v2/events", params={"run": RUN}).json()
-    assert [each["eventType"] for each in page["items"]] == ["START", "RUNNING", "COMPLETE"]
+    assert [item["eventType"] for item in page["items"]] == ["START", "RUNNING", "COMPLETE"]
     assert page["items"][2]["outputs"] == [{"namespace": "db", "name": "t", "facets": {}}]
     assert page["next"] is None
     below = client.get("/api/v2/events", params={"run": OTHER}).json()
-    assert [each["job"]["name"] for each in below["items"]] == ["query"]
+    assert [item["job"]["name"] for item in below["items"]] == ["query"]
 
 
 @pytest.mark.each_database
 def test_pages_of_events_contain_every_event_once(client: TestClient) -> None:
-    found: list[str] = []
+    results: list[str] = []
     asked = {"run": RUN, "limit": "1"}
     while asked.get("cursor", "first"):
         page = client.get("/api/v2/events", params=asked).json()
-        found += [each["eventType"] for each in page["items"]]
+        results += [item["eventType"] for item in page["items"]]
         asked["cursor"] = page["next"]
-    assert found == ["START", "RUNNING", "COMPLETE"]
+    assert results == ["START", "RUNNING", "COMPLETE"]
 
 
 def test_invalid_query_is_rejected(client: TestClient) -> None:

@@ -66,7 +66,9 @@ def test_sample_and_own_lineage_are_separate(client: TestClient) -> None:
 
 def test_sample_has_problems_and_a_past(client: TestClient) -> None:
     health = client.get("/sample/api/v2/health").json()
-    assert {"failed", "late", "lost", "quality"} <= {each["kind"] for each in health["findings"]}
+    assert {"failed", "late", "lost", "quality"} <= {
+        finding["kind"] for finding in health["findings"]
+    }
     then = (datetime.fromisoformat(health["at"]) - timedelta(days=10)).isoformat()
     of_then, of_now = (_reads(client, **moment) for moment in ({"asOf": then}, {}))
     assert {name.rpartition(".")[2] for name in of_now - of_then} == {"weather_raw"}
@@ -88,8 +90,8 @@ def _reads(client: TestClient, **moment: str) -> set[str]:
         "down": 0,
         **moment,
     }
-    told = client.get("/sample/api/v2/graph", params=asked).raise_for_status().json()
-    return {node["name"] for node in told["nodes"] if node["type"] == "dataset"}
+    response = client.get("/sample/api/v2/graph", params=asked).raise_for_status().json()
+    return {node["name"] for node in response["nodes"] if node["type"] == "dataset"}
 
 
 def test_sample_addresses_accept_encoded_slashes(

@@ -54,11 +54,11 @@ def test_acknowledged_events_survive_kill_9(
     runs = {acknowledged.get() for _ in range(acknowledged.qsize())}
     again = serve(tmp_path / "log.db")
     log = EventLog(str(tmp_path / "log.db"))
-    found = {orjson.loads(body)["run"]["runId"] for _, body in log.read()}
+    results = {orjson.loads(body)["run"]["runId"] for _, body in log.read()}
     log.close()
-    assert again.get("/healthz")["runs"] == len(found)
+    assert again.get("/healthz")["runs"] == len(results)
     assert len(runs) >= 150
-    assert runs <= found
+    assert runs <= results
 
 
 def test_spooled_events_are_read_at_the_start(
@@ -118,10 +118,10 @@ def test_every_log_line_has_time_and_level(
 def test_port_in_use_error_names_the_option(tmp_path: Path, call: Call) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = str(other.getsockname()[1])
-        found = call("serve", "--port", port, "--database", str(tmp_path / "log.db"))
-    assert found.returncode == 2
-    assert f"cannot listen on port {port}" in found.stderr
-    assert "--port" in found.stderr
+        result = call("serve", "--port", port, "--database", str(tmp_path / "log.db"))
+    assert result.returncode == 2
+    assert f"cannot listen on port {port}" in result.stderr
+    assert "--port" in result.stderr
 
 
 def test_running_server_sees_events_written_by_a_command(
@@ -132,8 +132,8 @@ def test_running_server_sees_events_written_by_a_command(
     command = ("ingest", str(tmp_path / "events.jsonl"))
     assert call(*command, "--database", str(tmp_path / "log.db")).returncode == 0
     until(lambda: server.get("/healthz")["runs"] == 1)
-    found = call(*command, "--url", server.url)
-    assert found.stdout == "stored 0, duplicates 1, warnings 1, rejected 0\n"
+    result = call(*command, "--url", server.url)
+    assert result.stdout == "stored 0, duplicates 1, warnings 1, rejected 0\n"
 
 
 def test_queries_respond_while_events_arrive(
@@ -175,11 +175,11 @@ def test_doctor_reads_the_servers_spool_with_a_key(
     until(lambda: server.get("/healthz")["spool"]["lagBytes"] == 0)
 
     def doctor(*options: str) -> tuple[int, Any]:
-        found = call("doctor", "--url", server.url, "--json", *options)
-        return found.returncode, orjson.loads(found.stdout)
+        result = call("doctor", "--url", server.url, "--json", *options)
+        return result.returncode, orjson.loads(result.stdout)
 
     code, answer = doctor(*key)
-    assert (code, [each["kind"] for each in answer["findings"]]) == (1, ["rejected lines"])
+    assert (code, [finding["kind"] for finding in answer["findings"]]) == (1, ["rejected lines"])
     assert (len(answer["producers"]), answer["eventsWithWarnings"]) == (1, 1)
     code, answer = doctor()
     assert (code, answer["findings"][0]["kind"]) == (3, "endpoint")

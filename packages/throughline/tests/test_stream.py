@@ -49,12 +49,12 @@ class Client:
 
     def lines(self) -> list[str]:
         """The lines up to the next empty one; none once the stream is over."""
-        found: list[str] = []
+        results: list[str] = []
         while line := self.answer.readline().decode():
             if line == "\n":
-                return found
-            found.append(line.rstrip("\n"))
-        return found
+                return results
+            results.append(line.rstrip("\n"))
+        return results
 
     def event(self) -> tuple[int, Any]:
         """The id and the data of the next event."""

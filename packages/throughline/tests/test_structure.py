@@ -53,8 +53,8 @@ def test_public_names_exist_and_are_documented(name: str) -> None:
 
 def test_errors_docstring_lists_every_error() -> None:
     drawn = errors.__doc__ or ""
-    found = {name: value for name, value in vars(errors).items() if inspect.isclass(value)}
-    classes = {name: value for name, value in found.items() if name != "Sequence"}
+    results = {name: value for name, value in vars(errors).items() if inspect.isclass(value)}
+    classes = {name: value for name, value in results.items() if name != "Sequence"}
     assert set(errors.__all__) == set(classes)
     for name, class_ in classes.items():
         assert name in drawn

@@ -70,9 +70,9 @@ def test_new_run_ids_are_uuids_in_order_of_time() -> None:
     before = time.time_ns() // 1_000_000
     ids = [uuid.UUID(RunRef.new("n", "j").run_id) for _ in range(200)]
     after = time.time_ns() // 1_000_000
-    assert {(each.version, each.variant) for each in ids} == {(7, uuid.RFC_4122)}
+    assert {(item.version, item.variant) for item in ids} == {(7, uuid.RFC_4122)}
     assert len(set(ids)) == 200
-    stamps = [each.int >> 80 for each in ids]
+    stamps = [item.int >> 80 for item in ids]
     assert stamps == sorted(stamps)
     assert before <= stamps[0] <= stamps[-1] <= after
 
