@@ -114,7 +114,7 @@ export function graphOf({ id, field }: Pick<Reached, "id" | "field">, at: string
 export function impactText(heading: string, reached: readonly Reached[]): string {
   const lines = byOwner(reached).flatMap(({ owner, reached: all }) => [
     "",
-    owner ?? "No owner was told",
+    owner ?? "No owner",
     ...all.map((each) => {
       const name = [each.above, each.title].filter(Boolean).join(".");
       const about = [each.kind, each.how, each.run?.state.toLowerCase(), ...each.tags].filter(Boolean).join(", ");

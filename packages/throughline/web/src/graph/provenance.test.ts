@@ -68,14 +68,14 @@ describe("the tree of origins", () => {
   });
 });
 
-describe("whether there is PII", () => {
+describe("PII verdict", () => {
   const run = ran("1", "sum", ["raw"], ["day@1"]);
   test.each([
-    ["in a column of it", [["day", "who", "raw"], ["raw", "mail", "raw"]], "bad", "PII is in it"],
-    ["perhaps, where no columns were told", [["day", null, "raw"], ["raw", "mail", "raw"]], "bad", "PII may be in it"],
-    ["by its own tag", [["day", null, "day"]], "bad", "PII is in it"],
-    ["only in what it was made of", [["raw", "mail", "raw"]], "warn", "told not to go into it"],
-    ["nowhere, and nothing is tagged", [], "warn", "nobody tagged anything"],
+    ["in a column of it", [["day", "who", "raw"], ["raw", "mail", "raw"]], "bad", "Contains PII"],
+    ["possibly, without column lineage", [["day", null, "raw"], ["raw", "mail", "raw"]], "bad", "May contain PII"],
+    ["by its own tag", [["day", null, "day"]], "bad", "Contains PII"],
+    ["only in its inputs", [["raw", "mail", "raw"]], "warn", "masked or not used"],
+    ["nowhere, without any tags", [], "warn", "no tags at all"],
   ] as [string, [string, string | null, string][], string, string][])("%s", (_, tags, tone, text) => {
     const verdict = piiVerdict(answer("day", [run], tags));
     expect(verdict.tone).toBe(tone);
@@ -83,24 +83,24 @@ describe("whether there is PII", () => {
     expect(verdict.columns).toEqual(tags.length > 0 ? [`${tags.at(-1)?.[2] ?? ""} mail`] : []);
   });
 
-  test("nowhere, where other tags are told", () => {
+  test("nowhere, with other tags", () => {
     const told = answer("day", [run], [["raw", null, "raw"]]);
-    expect(piiVerdict({ ...told, tags: told.tags.map((each) => ({ ...each, key: "tier" })) }).text).toBe("No column tagged PII is among its inputs");
+    expect(piiVerdict({ ...told, tags: told.tags.map((each) => ({ ...each, key: "tier" })) }).text).toBe("No input column is tagged PII");
   });
 });
 
-test("what is not known is said", () => {
+test("lists unknown facts", () => {
   const declared: Upstream = { ...ran("", "plan", ["a"], ["t"], null), run: null };
   const failed = ran("f", "load", ["b@1"], ["a@f"], null);
   const told = answer("t", [declared, { ...failed, run: failed.run && { ...failed.run, state: "FAILED" } }]);
   expect(unknownsOf(told)).toEqual([
-    "1 job only declared what it reads and writes: no run of it was told",
-    "The commit of 1 run: nobody told it",
-    "The version of 1 input: the run that read it told none",
-    "The version of 1 output: the run that wrote it stands for it",
-    "How 1 run ended: not completed, or nobody told",
+    "1 job only declared inputs and outputs; no runs reported",
+    "Commit of 1 run: not reported",
+    "Version of 1 input: not reported by the run that read it",
+    "Version of 1 output: not reported; the run id is used",
+    "End of 1 run: not completed or not reported",
   ]);
-  expect(unknownsOf(answer("t", []))).toEqual(["No run is known to have written it: where it comes from nobody told"]);
+  expect(unknownsOf(answer("t", []))).toEqual(["No known run wrote it; its upstream is unknown"]);
   expect(unknownsOf(answer("t", [ran("r", "load", ["a@1"], ["t@1"])]))).toEqual([]);
 });
 

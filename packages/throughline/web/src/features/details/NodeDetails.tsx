@@ -22,7 +22,7 @@ export type NodeAnswer = Answer<"node">;
 export function NodeDetails({ id, view, change }: DetailsProps & { id: string }): ReactNode {
   const { data: node, error } = useAnswer("node", { node: id, asOf: view.at });
   if (error) return <div className="details-head"><Trouble error={error} /></div>;
-  if (!node) return <p className="waiting">Asking …</p>;
+  if (!node) return <p className="waiting">Loading …</p>;
   const isJob = node.type === "job";
   const { title, above } = parts(node.name, isJob ? "job" : "dataset");
   const tabs = isJob ? jobTabs(node, view) : datasetTabs(node, view);
@@ -50,7 +50,7 @@ export function NodeDetails({ id, view, change }: DetailsProps & { id: string })
           )}
           {node.id !== view.node && (
             <Link className="button" href={addressOf(node.id, { level: view.level, at: view.at, from: view.from })}>
-              <Icon name="pipeline" /> Graph around it
+              <Icon name="pipeline" /> Show in graph
             </Link>
           )}
         </div>

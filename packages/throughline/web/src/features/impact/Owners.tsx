@@ -29,16 +29,16 @@ function Owner({ group: { owner, reached }, at, part }: Omit<Props, "reached"> &
   return (
     <section className="card owner" aria-label={[owner ?? "No owner", part].filter(Boolean).join(", ")}>
       <Heading>
-        {owner ?? "No owner was told"} <span className="muted">{reached.length.toLocaleString("en")}</span>
-        {byJob > 0 && <span className="muted owner-note"> {byJob === reached.length ? "" : `${byJob} of them `}as the owner of the job that writes it</span>}
+        {owner ?? "No owner"} <span className="muted">{reached.length.toLocaleString("en")}</span>
+        {byJob > 0 && <span className="muted owner-note"> {byJob === reached.length ? "" : `${byJob} of them `}by the owner of the writing job</span>}
       </Heading>
       <table className="reached">
         <thead>
           <tr>
             <th scope="col">Steps</th>
-            <th scope="col">What</th>
+            <th scope="col">Name</th>
             <th scope="col">Kind</th>
-            <th scope="col">How, and newest run</th>
+            <th scope="col">Transformation, newest run</th>
             <th scope="col">Tags</th>
           </tr>
         </thead>

@@ -34,7 +34,7 @@ export function Pane({ scene: { drawn, trouble }, view, change, onOutside }: Pro
         <Trouble error={trouble}>
           {(view.at ?? view.from) && (
             <button type="button" className="button" onClick={() => change({ at: null, from: null })}>
-              Look at the present
+              Show the current graph
             </button>
           )}
         </Trouble>
@@ -69,7 +69,7 @@ export function Beside({ moment, view, change }: { moment: Moment; view: View; c
     <section className="pane" aria-label={`Beside: ${nameOf(moment)}`}>
       <h2 className="pane-head">
         <span className="clip">{nameOf(moment)}</span>
-        <button type="button" className="button bare square" onClick={() => change({ beside: null })} aria-label={`Do not show ${nameOf(moment)} beside`} title="Show one moment only">
+        <button type="button" className="button bare square" onClick={() => change({ beside: null })} aria-label={`Close the comparison with ${nameOf(moment)}`} title="Close the comparison">
           <Icon name="close" />
         </button>
       </h2>

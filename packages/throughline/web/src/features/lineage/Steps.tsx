@@ -14,7 +14,7 @@ export function Steps({ data }: { data: FlowNode["data"] }): ReactNode {
   return (["up", "down"] as const).map((side) => {
     const more = counts[side];
     if (more <= 0 && !shownSides[side]) return null;
-    const text = more > 0 ? `Show ${plural(more, "more node")} ${WORDS[side]} of ${node.name}` : `Hide what is ${WORDS[side]} of ${node.name}`;
+    const text = more > 0 ? `Show ${plural(more, "more node")} ${WORDS[side]} of ${node.name}` : `Hide nodes ${WORDS[side]} of ${node.name}`;
     return (
       <button key={side} type="button" className={`step ${side}${more > 0 ? " more" : ""}`} onClick={() => step(side, node.id, more > 0)} aria-label={text} title={text}>
         <Icon name={more > 0 ? "plus" : "minus"} />

@@ -28,8 +28,8 @@ function ColumnLine(line: LineProps): ReactNode {
             className="edge-how nodrag nopan"
             style={{ transform: `translate(-100%, -50%) translate(${targetX - 8}px, ${targetY}px)` }}
             onClick={() => openColumn(target as NodeId, field)}
-            aria-label={`${label}: how ${field} is made`}
-            title={`How ${field} is made`}
+            aria-label={`${label}: lineage of ${field}`}
+            title={`Lineage of ${field}`}
           >
             {label}
           </button>

@@ -10,7 +10,7 @@ export function NotFound(): ReactNode {
     <main className="lost">
       <h1>Not found</h1>
       <p>
-        This page has nothing at <code className="wrap">{pathname + search}</code>. Search above for a table or a job, or go to the{" "}
+        No page at <code className="wrap">{pathname + search}</code>. Search above for a table or a job, or go to the{" "}
         <Link className="link" href="/">
           start page
         </Link>
