@@ -1,8 +1,8 @@
-"""Replays what Marquez was asked, and tells every difference between its answers and ours.
+"""Replay recorded requests to Marquez and list the differences between its responses and ours.
 
-The rules are those of the README beside the recordings: what is compared exactly, what by its shape
-only, and which lists have no order. Names are translated first: Marquez lists a dataset under each
-of its names, and puts a parent's name before a job's.
+The README beside the recordings has the rules: values compared exactly, values compared by shape
+only, and lists without an order. Names are translated first: Marquez lists a dataset under each
+alias, and prefixes a job's name with its parent's.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from throughline.events import parse_time, to_micros
 
 
 class Client(Protocol):
-    """Asks a server; httpx's clients are such."""
+    """A client of a server, such as httpx's."""
 
     def get(self, url: str) -> Any:
-        """The answer to a GET."""
+        """Return the response to a GET request."""
 
 
 _SHAPE_ONLY = {
@@ -39,7 +39,7 @@ _UPDATED_BY_CLOCK = {"dataset", "datasets", "job", "jobs", "search", "lineage"}
 
 @dataclass(frozen=True)
 class Difference:
-    """One value that is not the same in both answers."""
+    """A value that differs between the two responses."""
 
     scenario: str
     kind: str
@@ -60,7 +60,7 @@ ABSENT = Absent()
 
 
 class Replay:
-    """One scenario whose events were taken: its recorded answers beside ours."""
+    """A scenario: its recorded responses and ours."""
 
     def __init__(self, folder: Path, client: Client) -> None:
         self._scenario = folder.name
@@ -80,7 +80,7 @@ class Replay:
         return answer.status_code, answer.json()
 
     def _differences(self) -> Iterator[Difference]:
-        """Every difference, answer by answer."""
+        """Yield all differences by response."""
         for item in self._index:
             self._learn_name(item["path"])
         for item in sorted(self._index, key=lambda each: bool(each.get("marquezId"))):
@@ -120,7 +120,7 @@ class Replay:
                 self._words[version["version"]] = result
 
     def _field(self, id_: str) -> str:
-        """The id of a field, with its dataset under the name that we show."""
+        """Return the id of a field with the name that throughline uses for its dataset."""
         if id_.startswith("datasetField:"):
             dataset, _, field = id_.removeprefix("datasetField:").rpartition(":")
             shown = self._words.get(f"dataset:{dataset}", f"dataset:{dataset}")
@@ -150,7 +150,7 @@ class Replay:
 
 
 def kind_of(path: str) -> str:
-    """What a path asks for."""
+    """Return the kind of resource at a path."""
     parts = urlsplit(path).path.removeprefix("/api/v1/").split("/")
     if parts[0] == "namespaces" and len(parts) > 2:
         one = {"jobs": "job", "datasets": "dataset"}[parts[2]]
@@ -167,7 +167,7 @@ def kind_of(path: str) -> str:
 
 
 def compare(kind: str, theirs: Any, ours: Any) -> Iterator[tuple[str, Any, Any]]:
-    """Every difference of two answers: field, theirs, ours."""
+    """Return all differences of two responses: field, theirs, ours."""
     if kind == "events lineage":  # Marquez writes events anew: what they are about is compared
         theirs, ours = (
             {**side, "events": [_slim(e) for e in side["events"]]} for side in (theirs, ours)
@@ -198,7 +198,7 @@ def _maker(version: dict[str, Any]) -> Any:
 
 
 def _key(item: Any) -> Any:
-    """What tells an element of a list from the others."""
+    """Return the key of an element of a list."""
     if not isinstance(item, dict):
         return item
     if "eventTime" in item:

@@ -82,7 +82,7 @@ class Specification:
         self._validators: dict[str, Draft202012Validator] = {}
 
     def errors(self, event: Json) -> list[str]:
-        """What is wrong with an event and with those of its facets whose schema is known."""
+        """Return the validation errors of an event and of its facets with a known schema."""
         result = self._of(
             "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent", event
         )

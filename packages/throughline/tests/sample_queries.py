@@ -1,4 +1,4 @@
-"""What the sample is asked, by route: the first answer is the example, all teach the schema."""
+"""Queries to the sample by route."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may ask what: keys and scopes, names of the host, pages of other origins."""
+"""Access: keys and scopes, host names, other origins."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from throughline.settings import resolve
 
 @pytest.fixture(autouse=True)
 def _keys_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A key counts as soon as it is made, so that no test has to wait a second."""
+    """Make new keys valid immediately, so that no test waits a second."""
     monkeypatch.setattr("throughline.server._access._KEYS_SECONDS", 0)
 
 
@@ -199,7 +199,7 @@ def test_unreadable_keys_keep_their_last_known_state(live: Live) -> None:
 
 
 def _told(call: Any, *arguments: str) -> str:
-    """What a command that must succeed printed."""
+    """Return the output of a command that must succeed."""
     answer = call(*arguments)
     assert answer.returncode == 0, answer.stderr
     return str(answer.stdout)

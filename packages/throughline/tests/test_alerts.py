@@ -1,4 +1,4 @@
-"""Rules: what breaks them, that each cause fires once, and that everybody is told."""
+"""Alerts: violations of rules, one alert per cause, actions."""
 
 from __future__ import annotations
 

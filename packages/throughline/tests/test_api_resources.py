@@ -1,4 +1,4 @@
-"""Jobs, runs, datasets and the rest, one answer at a time."""
+"""Resources of the API: jobs, runs, datasets and others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Marquez and OpenMetadata: real servers that answer as they do, and what is left there."""
+"""Delivery to stand-ins of Marquez and OpenMetadata on real servers."""
 
 from __future__ import annotations
 
@@ -31,10 +31,11 @@ _QUICK = Backoff(first=0.001, most=0.01)
 
 
 class MarquezServer:
-    """Runs and jobs as Marquez keeps them: the state is that of the event that came last, and a
-    job's name that of its parent and its own.
+    """Runs and jobs as Marquez stores them.
 
-    Its rules are those of the recorded answers, to which a test below holds it.
+    The last received event determines the state. A job's name is prefixed with its parent's.
+
+    A test below compares it with the recorded responses.
     """
 
     def __init__(self) -> None:
@@ -43,7 +44,7 @@ class MarquezServer:
         """The namespace and full name of each run's job, also of the parents that it invents."""
 
     def answer(self, body: Json, _nth: int) -> Answer:
-        """Take an event, or refuse it as Marquez does."""
+        """Accept an event, or reject it as Marquez does."""
         if body.get("eventType") is None:
             return 500
         facets = [*_facets(body["run"]), *_facets(body["job"])]
@@ -66,7 +67,7 @@ class MarquezServer:
         return 201
 
     def _parent(self, namespace: str, child: str, facet: Json) -> str:
-        """The full name of the parent's job, which is invented unless the facet has that name."""
+        """Return the full name of the parent job, a placeholder unless the facet has it."""
         run_id, above, name = facet["run"]["runId"], facet["job"]["namespace"], facet["job"]["name"]
         if name == child:
             name = name.rpartition(".")[0] or name
@@ -84,7 +85,7 @@ def _facets(holder: Json) -> Iterable[Json]:
 
 
 class OpenMetadataServer:
-    """Edges between the tables that it knows, by its own rules (OpenLineageMapper)."""
+    """Edges between known tables by OpenMetadata's rules (OpenLineageMapper)."""
 
     def __init__(self, *tables: str) -> None:
         self.tables = set(tables)
@@ -92,7 +93,7 @@ class OpenMetadataServer:
         self.columns: set[tuple[str, str]] = set()
 
     def answer(self, body: Json, _nth: int) -> Answer:
-        """Take an event; it answers 200 whatever comes of it."""
+        """Accept an event; always return 200."""
         if body["eventType"] != "COMPLETE" or not (body["inputs"] and body["outputs"]):
             return Said(200, {"status": "success", "lineageEdgesCreated": 0})
         names = [item["name"] for item in (*body["inputs"], *body["outputs"])]
@@ -188,7 +189,7 @@ def test_stand_in_has_the_recorded_jobs_and_runs_of_marquez(scenario: str, share
 
 
 def test_marquez_creates_no_placeholder_for_the_pipeline() -> None:
-    """Events without the full name of the parent make it invent some."""
+    """Marquez creates placeholders for events without the full name of the parent."""
     direct, delivered = MarquezServer(), MarquezServer()
     for server, bodies in ((direct, pipeline()), (delivered, sent(MARQUEZ, pipeline()))):
         for body in bodies:

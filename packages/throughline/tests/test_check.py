@@ -1,4 +1,4 @@
-"""A contract says what jobs read and write; what is otherwise is named."""
+"""Contracts: declared inputs and outputs of jobs, and differences to the captured lineage."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def _json(path: Path) -> Json:
 
 @pytest.fixture(scope="module")
 def validator() -> ModuleType:
-    """The module of the validator, which is no package."""
+    """Return the module of the validator, which is not a package."""
     spec = importlib.util.spec_from_file_location("validator", _CONSUMER / "validator/validator.py")
     assert spec is not None
     assert spec.loader is not None
@@ -47,7 +47,7 @@ def validator() -> ModuleType:
 
 @pytest.fixture(scope="session")
 def scenarios(shared: Path) -> Path:
-    """The official scenarios; without the shared folder the test is skipped."""
+    """Return the official scenarios; skip the test without the shared folder."""
     return shared.parent / "openlineage" / "consumer_scenarios" / "scenarios"
 
 
@@ -161,7 +161,7 @@ def test_order_of_events_does_not_change_the_state(
 
 
 class Told:
-    """What the events of a scenario say, read without throughline; tables go by their place."""
+    """The lineage of a scenario, read without throughline; tables are identified by location."""
 
     def __init__(self, folder: Path) -> None:
         events = [_json(file) for file in (folder / "events").iterdir()]
@@ -174,7 +174,7 @@ class Told:
         }
 
     def place(self, item: Json) -> tuple[str, str]:
-        """The place of a dataset of any of its names."""
+        """Return the location of a dataset by any of its aliases."""
         name = item["namespace"], item["name"]
         return self._places.get(name, name)
 
@@ -191,11 +191,11 @@ class Told:
         return {(id_, job, f"{state}D") for id_, (job, state) in ended.items()}
 
     def datasets(self) -> set[tuple[str, str]]:
-        """The places of all datasets."""
+        """Return the locations of all datasets."""
         return set(self._places.values())
 
     def edges(self) -> set[tuple[str, str, str]]:
-        """A job, a dataset by namespace and name, and the way between them."""
+        """Return edges: job, dataset by namespace and name, and direction."""
         return {
             (f"{way} job:{event['job']['namespace']}:{event['job']['name']}", *self.place(item))
             for event in self.events
@@ -260,7 +260,7 @@ def _scenario(folder: Path, events: list[Json]) -> Path:
 
 @pytest.fixture
 def mini(build: Any, tmp_path: Path, validate: Validate) -> tuple[Path, Path]:
-    """A scenario of two events, and a consumer that expects what became of them."""
+    """Return a scenario of two events and a consumer with its expected state."""
     events = [
         build.run("START", _RUN, "load", "08:00:00"),
         build.run("COMPLETE", _RUN, "load", "08:01:00", reads=("s3://a|in",), writes=("db|out",)),
@@ -350,7 +350,7 @@ def _values(facet: str, field: str) -> tuple[Json, str]:
 
 
 def _at(value: Json, path: list[str]) -> Iterator[Json]:
-    """Yield what is at a path of an answer, of every item of a list."""
+    """Yield the values at a path of a response, for every item of a list."""
     if isinstance(value, list):
         for item in value:
             yield from _at(item, path)

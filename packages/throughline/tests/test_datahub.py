@@ -1,4 +1,4 @@
-"""DataHub: by the rules of its recorded answers, and to a server that keeps them."""
+"""Delivery to DataHub: recorded responses, and a stand-in server."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ def test_order_does_not_change_the_edges(live: Live, build: Any, seed: int | str
 
 
 def _without_columns(event: Json) -> Json:
-    """What an event tells of datasets as such, which is little of it."""
+    """Return the dataset metadata of an event without columns."""
 
     def facets(dataset: Json) -> Json:
         left_out = ("columnLineage", "schema")

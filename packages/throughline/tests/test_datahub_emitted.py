@@ -1,4 +1,4 @@
-"""What goes to DataHub besides OpenLineage: what is of no run, and acryl-datahub's validation."""
+"""Metadata change proposals for DataHub, validated by acryl-datahub."""
 
 from __future__ import annotations
 
@@ -244,7 +244,7 @@ def test_losses_count_what_the_proposals_contain(build: Any) -> None:
 
 
 def _validated(proposals: list[Any], folder: Path) -> set[str]:
-    """The URNs in proposals, each of which is valid to acryl-datahub."""
+    """Return the URNs in proposals; check each with acryl-datahub."""
     from datahub.cli.json_file import check_mce_file
     from datahub.metadata.urns import Urn
 

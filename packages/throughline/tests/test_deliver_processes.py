@@ -1,4 +1,4 @@
-"""Delivery by real processes: stopped, killed, asked how they stand."""
+"""Delivery by real processes: stopped, killed, queried for status."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def sink() -> Iterator[Sink]:
 
 @pytest.fixture
 def filled(tmp_path: Path, build: Any) -> Path:
-    """A log of 400 events."""
+    """Return a log of 400 events."""
     log = EventLog(str(tmp_path / "log.db"))
     runs = (build.run("COMPLETE", str(number), "j", "08:00:00") for number in range(400))
     log.append([build.entry(body) for body in runs])

@@ -1,4 +1,4 @@
-"""ETags: who has an answer already is told so, and only as long as it is the same."""
+"""ETags: an unchanged response is a 304."""
 
 from __future__ import annotations
 

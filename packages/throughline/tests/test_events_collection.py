@@ -1,4 +1,4 @@
-"""Every event of the shared collection: taken, odd or refused, and never a 5xx."""
+"""Events of the shared collection: stored, with warnings or rejected, and never a 5xx."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ taken; `/api/v2/events/warnings` lists their warnings. Repeated ones are in seve
 
 @dataclass
 class Tally:
-    """What became of the events of one class."""
+    """The results of the events of one class."""
 
     files: int = 0
     events: int = 0
@@ -52,7 +52,7 @@ class Tally:
 
 
 class Collection:
-    """Every file posted, and what was said to it."""
+    """All posted files with their responses."""
 
     def __init__(self, folder: Path, client: TestClient) -> None:
         self.tallies: dict[str, Tally] = defaultdict(Tally)
@@ -106,7 +106,7 @@ def _any_index(path: str) -> str:
 
 @pytest.fixture(scope="module")
 def collection(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """The collection, and a client of the server that took it."""
+    """Yield the collection and a client of the server that received it."""
     log = EventLog(f"sqlite:///{tmp_path_factory.mktemp('collection') / 'log.db'}")
     with TestClient(make_app(Live(log)), raise_server_exceptions=False) as client:
         yield Collection(shared / "openlineage-events", client), client

@@ -43,7 +43,7 @@ _ALL = sorted(
 
 
 def _sample(build: Any) -> list[Any]:
-    """The taxi pipeline that the examples speak of."""
+    """Return the taxi pipeline of the examples."""
 
     def column(field: str, of: str, origin: str) -> dict[str, Any]:
         reported = {"namespace": "db", "name": of, "field": origin, "transformations": []}
@@ -82,7 +82,7 @@ def _sample(build: Any) -> list[Any]:
 
 @pytest.fixture(scope="module")
 def sample(tmp_path_factory: pytest.TempPathFactory, build: Any) -> Iterator[tuple[Path, str]]:
-    """A folder that has what the examples name, and the URL of the server of `serve`'s own."""
+    """Yield a folder with the files of the examples, and the URL of the server."""
     folder = tmp_path_factory.mktemp("examples")
     (folder / "events").mkdir()
     (folder / "events" / "all.json").write_bytes(orjson.dumps(_sample(build)))
@@ -113,7 +113,7 @@ def sample(tmp_path_factory: pytest.TempPathFactory, build: Any) -> Iterator[tup
 
 @pytest.fixture
 def run(sample: tuple[Path, str], call: Call, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Runs a line in the folder: in this process, unless it takes a shell."""
+    """Run a line in the folder: in this process, unless it needs a shell."""
     folder, url = sample
     monkeypatch.chdir(folder)
     monkeypatch.setenv("THROUGHLINE_URL", url)

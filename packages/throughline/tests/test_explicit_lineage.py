@@ -81,7 +81,7 @@ def dataset_event(name: str, *inputs: Json, time: str = NOON, **more: Any) -> Js
 
 @dataclass
 class Example:
-    """Events and the expected answers."""
+    """Events and the expected responses."""
 
     events: list[Json]
     edges: str

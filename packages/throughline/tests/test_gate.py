@@ -1,4 +1,4 @@
-"""A gate passes what meets its policy, and names rule and place of what does not."""
+"""The gate: passing provenance, and violations with rule and subject."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _LOST = "started but sent no end event"
 
 
 def _gate(state: State, node: str, **policy: Any) -> list[dict[str, Any]]:
-    """The violations by a policy of only the rules given."""
+    """Return the violations of a policy with only the given rules."""
     import json
 
     off = {"no_failed_runs": False, "quality_passed": False, "no_pii": False}
@@ -37,7 +37,7 @@ def _gate(state: State, node: str, **policy: Any) -> list[dict[str, Any]]:
 
 
 def _chain(build: Any) -> list[dict[str, Any]]:
-    """file → load → raw → train → model, well told."""
+    """Return completely reported lineage: file → load → raw → train → model."""
     load = build.run("COMPLETE", "l", "load", "08:00:00", reads=("file|/in/a.csv",))
     load["outputs"] = [build.dataset("db|raw", version={"datasetVersion": "1"})]
     train = build.run("COMPLETE", "t", "train", "09:00:00", writes=("mf|model",))

@@ -1,4 +1,4 @@
-"""`throughline harvest`: what all sources have in common, and events in log files."""
+"""`throughline harvest`: behavior of all sources, and events in log files."""
 
 from __future__ import annotations
 

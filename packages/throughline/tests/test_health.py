@@ -1,4 +1,4 @@
-"""What is late, what is wrong, and what nobody told."""
+"""Health: late jobs, failures, and missing lineage."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _DAY_SECONDS = 86_400
 
 
 def at(state: State, time: str) -> State:
-    """The state as somebody sees it at a time of the tests' day, lost after a day of silence."""
+    """Return the state at a time of the tests' day; runs are stale after a day without events."""
     state.now = to_micros(parse_time(time if "-" in time else f"2025-11-21T{time}Z"))
     state.stale_before = state.now - _DAY_SECONDS * 1_000_000
     return state
@@ -33,7 +33,7 @@ def _found(answer: Any) -> list[tuple[str, str]]:
 
 
 def _ran(build: Any, *starts: str, job: str = "daily") -> list[dict[str, Any]]:
-    """A run at each start, given as 2025-11-DD or with a time of its own."""
+    """Return a run at each start, given as 2025-11-DD with an optional time."""
     events = []
     for start in starts:
         event = build.run("COMPLETE", f"{job} {start}", job, "00:00:00")
@@ -104,7 +104,7 @@ def test_retries_and_mapped_elements_are_one_start_of_a_task(build: Any) -> None
 
 
 def _failing(build: Any, hour: str = "08") -> list[dict[str, Any]]:
-    """A DAG that failed because the second try of a task's query failed too."""
+    """Return a DAG that failed because the second attempt of a task's query failed."""
     dag, error = (f"d{hour}", "dag"), {"errorMessage": {"message": "no space left"}}
     return [
         build.run("FAIL", *dag, f"{hour}:30:00", kind=DAG),
@@ -173,7 +173,7 @@ def test_failed_check_is_a_problem_until_a_newer_one_passes(build: Any) -> None:
 
 
 def _whole(build: Any, **change: Any) -> dict[str, Any]:
-    """A run that says everything, but for the changes."""
+    """Return a run that reports everything except the changes."""
     event: dict[str, Any] = build.run("COMPLETE", "1", "load", "08:00:00", reads=("db|in",))
     lineage: dict[str, Any] = {"fields": {"id": {"inputFields": []}}}
     event["outputs"] = [build.dataset("db|t", schema=schema(id="int"), columnLineage=lineage)]

@@ -1,4 +1,4 @@
-"""Why something is late: due when, and what upstream is wrong."""
+"""Causes of lateness: due time and upstream problems."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _DAYS = ("10", "11", "12", "13")
 
 
 def _nights(build: Any) -> list[dict[str, Any]]:
-    """Each night `load` writes raw and, in a pipeline of its own, `make` reads it for report."""
+    """Return nightly runs: `load` writes raw; `make`, in another pipeline, writes report."""
     events = []
     for day in _DAYS:
         night = [
@@ -99,7 +99,7 @@ _AD_HOC = {"tags": {"tags": [{"key": "ad-hoc", "value": "true", "source": "CONFI
 
 
 def _by_hand(build: Any, facets: dict[str, Any]) -> list[dict[str, Any]]:
-    """An application with a query, run on four days, that reads raw and writes a report."""
+    """Return an application with a query that reads raw and writes a report on four days."""
     events = []
     for day in _DAYS:
         app = build.run("COMPLETE", f"a{day}", "sql", "00:05:00")

@@ -1,4 +1,4 @@
-"""What one question may ask for, and how long it may take."""
+"""Limits of queries: size and time."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _QUESTIONS = (
 
 @pytest.fixture
 def chain(live: Live, build: Any) -> Live:
-    """A chain of 130 datasets, each made of the one before."""
+    """Return a chain of 130 datasets, each written from the previous one."""
     events = []
     for number in range(130):
         event = build.run(

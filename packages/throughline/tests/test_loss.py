@@ -1,4 +1,4 @@
-"""`throughline backends loss`: what arrives where, and the page that tells it of this pipeline."""
+"""`throughline backends loss`: facts that arrive at each backend, and docs/loss.md."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ _STREAM = "/api/v2/events/stream"  # never ends
 
 @pytest.fixture(scope="module")
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FastAPI]:
-    """An application over the sample lineage."""
+    """Yield an application with the sample lineage."""
     log = EventLog(f"sqlite:///{tmp_path_factory.mktemp('openapi') / 'log.db'}")
     live = Live(log)
     live.ingest(Batch([entry_of(raw) for raw in sample_events()]))
@@ -46,7 +46,7 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FastAPI]:
 
 @pytest.fixture(scope="module")
 def schema(app: FastAPI) -> Any:
-    """What schemathesis makes of the document."""
+    """Return the schemathesis schema of the document."""
     made = document(app)
     del made["paths"][_STREAM]
     loaded = schemathesis.openapi.from_dict(made)

@@ -1,4 +1,4 @@
-"""The page is served as it was built, and without it the server says how to build it."""
+"""Serving the built page; without it, an explanation of how to build it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from throughline.server.app import make_app
 
 @pytest.fixture
 def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClient]:
-    """A client of a server whose page is built into `built`, or not yet."""
+    """Yield a client of a server whose page is in `built`, if it was built."""
     monkeypatch.setattr(page, "_BUILT", tmp_path / "built")
     log = EventLog(str(tmp_path / "log.db"))
     with TestClient(make_app(Live(log))) as client:
@@ -27,7 +27,7 @@ def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClie
 
 @pytest.fixture
 def built(tmp_path: Path) -> Path:
-    """A page that is built."""
+    """Return a built page."""
     assets = tmp_path / "built" / "assets"
     assets.mkdir(parents=True)
     (assets / "index-1a2b.js").write_text("let page")

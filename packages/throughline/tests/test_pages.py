@@ -138,7 +138,7 @@ def test_every_paged_query_is_covered() -> None:
 
 @pytest.fixture
 def client(live: Live, tmp_path: Path, build: Any) -> Iterator[TestClient]:
-    """Return a client of a log with three of everything that is stored beside the events."""
+    """Yield a client of a log with three of everything that is stored beside the events."""
     rules = tmp_path / "rules.yaml"
     rules.write_text("rules: [{name: x, kind: failed, actions: [{type: log}]}]")
     watch = Watch(read_rules(rules), live)

@@ -1,4 +1,4 @@
-"""Lineage as Parquet tables, and the page that tells what is in them."""
+"""Lineage as Parquet tables, and their description in docs/parquet.md."""
 
 from __future__ import annotations
 

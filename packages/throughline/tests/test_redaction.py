@@ -70,7 +70,7 @@ def test_raw_event_with_a_secret_is_suspicious(form: Any) -> None:
 
 @pytest.fixture(scope="module")
 def stored(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EventLog]:
-    """Return a log in a file, so that tests can search its bytes for secrets."""
+    """Yield a log in a file, so that tests can search its bytes for secrets."""
     log = EventLog(str(tmp_path_factory.mktemp("stored") / "log.db"))
     yield log
     log.close()

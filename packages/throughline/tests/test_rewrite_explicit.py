@@ -1,4 +1,4 @@
-"""Explicit lineage in what is sent to backends that do not read it."""
+"""Explicit lineage in events for backends that do not support it."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ RUN, OTHER = "0194b1c4-0000-7000-8000-00000000000A", "0194b1c4-0000-7000-8000-00
 
 @pytest.fixture
 def client(live: Live, build: Any) -> TestClient:
-    """A client of a server with a run of three events, and one below it that names it."""
+    """Return a client of a server with a run of three events and a child run."""
     sent = [
         build.run("COMPLETE", RUN, "load", "08:10:00", writes=("db|t",)),
         build.run("RUNNING", RUN.lower(), "load", "08:05:00"),

@@ -1,4 +1,4 @@
-"""The sample is a lineage of its own: it can be read, and nothing gets into it or out of it."""
+"""The sample: a separate, read-only lineage."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_sample_can_be_shifted_to_another_time() -> None:
 
 @pytest.fixture
 def client(tmp_path: Path, build: Any) -> Iterator[TestClient]:
-    """A client of a server that knows one job of its own."""
+    """Yield a client of a server with one job of its own."""
     log = EventLog(str(tmp_path / "log.db"))
     access = ServerOptions(frame_origins=("http://airflow.example.org",))
     with TestClient(make_app(Live(log), access)) as client:
@@ -84,7 +84,7 @@ def test_sample_is_the_same_after_a_restart(client: TestClient, tmp_path: Path) 
 
 
 def _reads(client: TestClient, **moment: str) -> set[str]:
-    """What the training data is made of."""
+    """Return the inputs of the training data."""
     asked: dict[str, Any] = {
         "node": "TrainForecastModelFlow.prepare_training_data",
         "down": 0,

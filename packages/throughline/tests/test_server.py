@@ -1,4 +1,4 @@
-"""A real server process: killed, stopped, met by a taken port."""
+"""A real server process: killed, stopped, with a port in use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A state kept in the database: what is made of it equals what is made of the whole log."""
+"""Snapshots: a state from a snapshot equals a state from the whole log."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def _zipped(value: Any) -> bytes:
 
 
 def _naming(name: str) -> bytes:
-    """A pickle that names something in the module of an allowed class."""
+    """Return a pickle that refers to another name in the module of an allowed class."""
     return gzip.compress(f"cthroughline.projection.state\n{name}\n.".encode())
 
 

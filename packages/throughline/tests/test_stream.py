@@ -1,4 +1,4 @@
-"""The event stream over real sockets: what comes, what is missed, who waits for whom."""
+"""The event stream over real sockets: order, missed events, slow clients."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MAIN = [sys.executable, "-c", "from throughline.cli import main; main()"]
 
 @pytest.fixture
 def port(live: Live) -> Iterator[int]:
-    """Where a server listens that this process runs."""
+    """Yield the port of a server in this process."""
     live.start()
     listener = socket.create_server(("127.0.0.1", 0))
     server = Server(make_app(live, ServerOptions("k3y")))
@@ -48,7 +48,7 @@ class Client:
         self.answer = self.connection.getresponse()
 
     def lines(self) -> list[str]:
-        """The lines up to the next empty one; none once the stream is over."""
+        """Return the lines up to the next empty one; no lines after the end of the stream."""
         results: list[str] = []
         while line := self.answer.readline().decode():
             if line == "\n":
@@ -57,7 +57,7 @@ class Client:
         return results
 
     def event(self) -> tuple[int, Any]:
-        """The id and the data of the next event."""
+        """Return the id and the data of the next event."""
         lines = self.lines()
         while lines[0].startswith(":"):
             lines = self.lines()

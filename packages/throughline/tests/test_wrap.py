@@ -267,7 +267,7 @@ def test_unwritable_spool_causes_one_warning(tmp_path: Path) -> None:
 
 
 class _Server:
-    """A server that takes events, or that never answers."""
+    """A server that accepts events, or never responds."""
 
     def __init__(self, *, answers: bool) -> None:
         self.bodies: list[dict[str, Any]] = []
