@@ -110,7 +110,7 @@ def test_provenance_states_whether_pii_was_used(look: Look) -> None:
     expect(said).to_contain_text("masked or not used")
     expect(said.get_by_text("nyc_taxi.yellow_taxi_raw tip_amount")).to_be_visible()
     page.goto(page.url.split("/provenance")[0] + _at("provenance", RAW))
-    expect(page.get_by_role("note", name="Personal data")).to_contain_text("PII is in it")
+    expect(page.get_by_role("note", name="Personal data")).to_contain_text("Contains PII")
 
 
 def test_column_occurrences_are_listed_with_counts(look: Look) -> None:

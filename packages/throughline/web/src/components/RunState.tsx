@@ -10,7 +10,7 @@ const LOOKS: Record<string, readonly [string, IconName, string]> = {
   LOST: ["warn", "lost", "No end event"],
 };
 
-/** How a run stands: colour, icon and word. */
+/** The state of a run: colour, icon and text. */
 export function RunState({ state }: { state: string }): ReactNode {
   const [tone, icon, word] = LOOKS[state] ?? ["", "lost", state];
   return (

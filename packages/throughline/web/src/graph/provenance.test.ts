@@ -34,7 +34,7 @@ function drawn({ title, members, by, isAbove }: Origin): string {
 }
 
 describe("the tree of origins", () => {
-  test("goes back from version to version, to the sources", () => {
+  test("follows versions to the sources", () => {
     const told = answer("model", [ran("2", "train", ["day@7"], ["model@m1"]), ran("1", "sum", ["in/a.csv"], ["day@7"])]);
     expect(drawn(originTree(told))).toBe("model@m1 < train×1(day@7 < sum×1(a.csv))");
     expect(drawn(originTree({ ...told, version: "m0" }))).toContain("model@m0 < ");
@@ -42,12 +42,12 @@ describe("the tree of origins", () => {
     expect(tagged.by[0]?.inputs[0]?.members[0]?.tags).toEqual(["pii (who)"]);
   });
 
-  test("tells each way once, and a table that keeps itself does not end in a circle", () => {
+  test("shows each path once and ends at cycles", () => {
     const told = answer("b", [ran("3", "join", ["a@1", "c@2", "b@0"], ["b@1"]), ran("2", "copy", ["a@1"], ["c@2"]), ran("1", "load", ["in/x"], ["a@1"])]);
     expect(drawn(originTree(told))).toBe("b@1 < join×1(a@1 < load×1(x) + c@2 < copy×1(a@1*) + b@0*)");
   });
 
-  test("folds many files of a folder, and what made each of them", () => {
+  test("folds many files of a folder with equal writers", () => {
     const months = ["1", "2", "3", "4", "5"];
     const loads = months.flatMap((month) => [ran(`l${month}`, "stage", [`in/${month}.csv@v${month}`], [`raw@${month}`]), ran(`d${month}`, "download", [`web/${month}.csv`], [`in/${month}.csv@v${month}`])]);
     const tree = originTree(answer("raw", loads));
@@ -56,14 +56,14 @@ describe("the tree of origins", () => {
     expect(tree.by[0]?.commits).toHaveLength(1);
   });
 
-  test("keeps many tables apart, and knows nothing of what it was not told of", () => {
+  test("does not fold tables or invent metadata", () => {
     const told = answer("t", [ran("1", "union", ["a", "b", "c", "d"], ["t@1"])]);
     expect(originTree(told).by[0]?.inputs).toHaveLength(4);
     const bare = originTree({ ...told, datasets: [] });
     expect([bare.kind, bare.title]).toEqual(["table", "l:t"]);
   });
 
-  test("is a source itself where no run wrote it", () => {
+  test("is a source if no run wrote it", () => {
     expect(drawn(originTree(answer("t", [])))).toBe("t");
   });
 });
@@ -104,12 +104,12 @@ test("lists unknown facts", () => {
   expect(unknownsOf(answer("t", [ran("r", "load", ["a@1"], ["t@1"])]))).toEqual([]);
 });
 
-test("runs, jobs, commits and sources are counted in a line", () => {
+test("summary counts runs, jobs, commits and sources", () => {
   expect(provenanceLine(answer("t", [ran("1", "load", ["a@1"], ["t@1"]), ran("2", "load", ["b@1"], ["t@2"])]))).toBe("2 runs of 1 job · 1 commit · from 2 sources");
   expect(provenanceLine(answer("t", []))).toBe("0 runs of 0 jobs · from 1 source");
 });
 
-test("as text it is indented like the tree", () => {
+test("text is indented like the tree", () => {
   const declared: Upstream = { ...ran("", "plan", ["a"], ["b"], null), run: null };
   const load = ran("1", "load", ["b", "a@1"], ["t@1"]);
   const silent = { ...load, job: { namespace: "n", name: "other" }, run: load.run && { ...load.run, startedAt: null }, inputs: [use("b")] };

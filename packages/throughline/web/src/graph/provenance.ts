@@ -25,7 +25,7 @@ export interface Origin {
   kind: string;
   members: Member[];
   by: Maker[];
-  /** Whether it is told elsewhere in the tree how it was made. */
+  /** Whether its upstream is shown elsewhere in the tree. */
   isAbove: boolean;
 }
 
@@ -43,7 +43,7 @@ export interface Maker {
 const FEW = 3;
 const keyOf = (each: { namespace: string; name: string }) => `dataset:${each.namespace}:${each.name}`;
 
-/** What a dataset comes from, from it back to the sources; each way is told once. */
+/** The upstream tree of a dataset down to the sources; each path appears once. */
 export function originTree(told: ProvenanceAnswer): Origin {
   const about = new Map(told.datasets.map((each) => [each.id, each]));
   const tags = new Map<string, TagTold[]>();
@@ -129,7 +129,7 @@ export interface Verdict {
   columns: string[];
 }
 
-/** Whether there is personal data in it, by what its inputs are tagged. */
+/** Whether a dataset contains personal data, by the tags of its inputs. */
 export function piiVerdict(told: ProvenanceAnswer): Verdict {
   const pii = told.tags.filter(isPii);
   const origins = (tags: typeof pii) => [...new Set(tags.map((each) => [each.from.name, each.from.field].filter(Boolean).join(" ")))].sort();
@@ -146,7 +146,7 @@ export function piiVerdict(told: ProvenanceAnswer): Verdict {
   return { tone: "warn", text: "No input column is tagged PII, but the inputs have no tags at all", columns: [] };
 }
 
-/** What nobody told, in words. */
+/** Facts that were not reported, as texts. */
 export function unknownsOf(told: ProvenanceAnswer): string[] {
   const runs = told.runs.filter((each) => each.run !== null);
   const ids = new Set(runs.map((each) => each.run?.runId));

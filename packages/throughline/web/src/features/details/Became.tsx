@@ -8,7 +8,7 @@ import { formatView, type View } from "../../graph/view";
 import { moment, quoted } from "../../graph/words";
 import type { NodeAnswer } from "./NodeDetails";
 
-/** How a node became what it is: its edges, schema, code and failures, each with what it was before. */
+/** The history of a node: changes of edges, schema and code, and failures. */
 export function Became({ node, view }: { node: NodeAnswer; view: View }): ReactNode {
   const isJob = node.type === "job";
   const steps = isJob ? 0 : 1;

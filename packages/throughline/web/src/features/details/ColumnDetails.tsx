@@ -136,7 +136,7 @@ function Inputs({ title, inputs, view }: { title: string; inputs: Maker["inputs"
   );
 }
 
-/** The query that makes the column, or else the code; its own expression stands out where it can be found. */
+/** The query that computes the column, or else the code, with the column's expression highlighted if found. */
 function MakingCode({ maker: { sql, source, language }, field }: { maker: Maker; field: string }): ReactNode {
   const text = sql ?? source;
   const spoken = sql !== null || language?.toLowerCase() === "sql" ? "sql" : "python";

@@ -16,7 +16,7 @@ const LOOKS: Record<string, readonly [string, IconName, string]> = {
   late: ["warn", "clock", "was not started; due"],
 };
 
-/** When a node was due by its own rhythm, and what upstream holds it up; nothing where all is well. */
+/** The due time of a late node and the upstream causes; nothing if it is on time. */
 export function Lateness({ id, view }: { id: string; view: View }): ReactNode {
   const { data } = useAnswer("lateness", { node: id, asOf: view.at });
   if (data?.node !== id || (!data.lateSeconds && data.reasons.length === 0)) return null;

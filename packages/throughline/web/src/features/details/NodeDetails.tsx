@@ -18,7 +18,7 @@ import { Tabs } from "./Tabs";
 
 export type NodeAnswer = Answer<"node">;
 
-/** What is known of a dataset or a job. */
+/** Details of a dataset or a job. */
 export function NodeDetails({ id, view, change }: DetailsProps & { id: string }): ReactNode {
   const { data: node, error } = useAnswer("node", { node: id, asOf: view.at });
   if (error) return <div className="details-head"><Trouble error={error} /></div>;

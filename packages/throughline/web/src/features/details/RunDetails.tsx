@@ -21,7 +21,7 @@ import { Tabs, type Tab } from "./Tabs";
 
 type Run = Answer<"runs/{run_id}">;
 
-/** What is known of a run. */
+/** Details of a run. */
 export function RunDetails({ id, view, change }: DetailsProps & { id: string }): ReactNode {
   const { data: run, error } = useRun(id);
   if (error) return <div className="details-head"><Trouble error={error} /></div>;

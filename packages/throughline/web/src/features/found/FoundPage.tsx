@@ -17,7 +17,7 @@ import { parts, plural, quoted } from "../../graph/words";
 const PAGE = 200;
 const MOST = 1_000;
 
-/** Everything that has a text anywhere, with how many have it where. */
+/** Search results with counts by kind. */
 export default function FoundPage(): ReactNode {
   const told = useAddress().searchParams;
   const { text, kind, isLong } = parseFound(told);

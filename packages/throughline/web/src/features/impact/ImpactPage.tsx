@@ -17,7 +17,7 @@ import { Owners } from "./Owners";
 
 const LEVELS: readonly Level[] = ["pipeline", "task", "query"];
 
-/** Everything that a dataset, a column or a job reaches, by who owns it. */
+/** Everything downstream of a dataset, column or job, by owner. */
 export default function ImpactPage(): ReactNode {
   const view = parseImpact(useAddress().searchParams);
   const { node, field, at, text } = view;

@@ -13,11 +13,11 @@ const FIRST = 50;
 interface Props {
   reached: readonly Reached[];
   at: string | null;
-  /** What they are a part of, when it has a heading of its own. */
+  /** The section with its own heading, if any. */
   part?: string;
 }
 
-/** What a change reaches, in a table for each owner. */
+/** Downstream nodes, in one table per owner. */
 export function Owners({ reached, at, part }: Props): ReactNode {
   return byOwner(reached).map((group) => <Owner key={group.owner ?? ""} group={group} at={at} part={part} />);
 }

@@ -11,7 +11,7 @@ const LINES: readonly (readonly [string, string])[] = [
   ["removed", "Removed between the compared times"],
 ];
 
-/** A button that tells what shapes and lines mean. */
+/** A button that opens the legend. */
 export function Legend(): ReactNode {
   const [isOpen, setOpen] = useState(false);
   const id = useId();

@@ -8,7 +8,7 @@ const DAY = 86_400_000;
 const toField = (at: string) => at.slice(0, 16);
 const toMoment = (field: string) => `${field}:00Z`;
 
-/** A week before a moment; what is no time stands for the present. */
+/** A week before a time; invalid times count as now. */
 function weekBefore(at: string | null): string {
   const end = (at !== null && Date.parse(at)) || present();
   return `${new Date(end - 7 * DAY).toISOString().slice(0, 19)}Z`;

@@ -22,7 +22,7 @@ const STANDS: Record<View["level"], string> = { pipeline: "its pipeline is shown
 /** Steps over jobs and datasets for those between datasets alone. */
 const stepsOver = (steps: number) => Math.min(2 * steps, DEEPEST);
 
-/** What the graph does not show, and a way to see it. */
+/** Notes about hidden parts of the graph, with buttons to show them. */
 export function Notes({ view, change, graph, shown, left, isAlone, outside }: Props): ReactNode {
   const { jobs } = graph.left;
   const { control } = shown.left;

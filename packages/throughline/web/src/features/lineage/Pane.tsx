@@ -24,7 +24,7 @@ function lookedOf({ open, lit }: View): string | null {
   return open === null || open.startsWith("run:") ? lit : open;
 }
 
-/** The graph of a view, or what is wrong with it. */
+/** The graph of a view, or its error. */
 export function Pane({ scene: { drawn, trouble }, view, change, onOutside }: Props): ReactNode {
   const [anchor, setAnchor] = useState<Anchor | null>(null);
   const actions = useActionsOf(view, change, setAnchor);
@@ -59,11 +59,11 @@ export function Pane({ scene: { drawn, trouble }, view, change, onOutside }: Pro
   );
 }
 
-/** The same graph at another moment; what is lit, opened or folded in one is in both. */
+/** The same graph at another time; both share highlighting and expanded nodes. */
 export function Beside({ moment, view, change }: { moment: Moment; view: View; change: Change }): ReactNode {
   const own = { ...view, ...timesOf(moment) };
   const scene = useScene(own);
-  // It keeps its moment: what is asked of it is asked of both.
+  // It keeps its time; other changes apply to both graphs.
   const changeBoth: Change = (changes, isSmall) => change("node" in changes ? { ...changes, at: view.at, from: view.from } : "at" in changes ? { beside: null } : changes, isSmall);
   return (
     <section className="pane" aria-label={`Beside: ${nameOf(moment)}`}>

@@ -7,7 +7,7 @@ import type { FlowNode } from "./flow";
 
 const WORDS: Record<Side, string> = { up: "upstream", down: "downstream" };
 
-/** On each side of a node a button for what more there is, or to hide what is shown. */
+/** Buttons on both sides of a node to show more nodes or hide shown ones. */
 export function Steps({ data }: { data: FlowNode["data"] }): ReactNode {
   const { node, more: counts, shownSides } = data;
   const { step } = useActions();

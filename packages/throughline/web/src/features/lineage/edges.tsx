@@ -13,7 +13,7 @@ function Line({ data, sourceX, sourceY, targetX, targetY }: LineProps): ReactNod
   return <BaseEdge path={data?.isBeside ? besidePath(from, corners, to) : linePath(from, corners, to, data?.isDown)} />;
 }
 
-/** A line between two columns; how one is made of the other stands beside its end, and opens how. */
+/** An edge between two columns; the transformation is near its end and opens the details. */
 function ColumnLine(line: LineProps): ReactNode {
   const { openColumn } = useActions();
   const { label, target, targetHandleId, targetX, targetY } = line;

@@ -15,7 +15,7 @@ interface Beginning {
   kind: string;
   asks: string;
   about: string;
-  /** What in the address says what the view is about. */
+  /** The parameters that select the subject of the view. */
   needs: readonly string[];
   leadsTo: (node: string) => string;
 }
@@ -55,7 +55,7 @@ const VIEWS: Record<string, Beginning> = {
   },
 };
 
-/** The beginning of a view whose address does not say what it is about; none where it does. */
+/** The empty state of a view without a subject in its address; null otherwise. */
 export function beginningAt({ pathname, searchParams }: URL): ReactNode {
   const view = VIEWS[pathname];
   if (!view || view.needs.some((each) => searchParams.get(each)?.trim())) return null;
@@ -66,7 +66,7 @@ export function beginningAt({ pathname, searchParams }: URL): ReactNode {
   );
 }
 
-/** Where to begin: the search, and what was written last. */
+/** Search hint and recently written datasets. */
 export function Newest({ leadsTo }: Pick<Beginning, "leadsTo">): ReactNode {
   const answer = useAnswer("newest", {});
   const { data } = answer;

@@ -3,7 +3,7 @@ import type { ReactNode } from "react";
 import { useAddress } from "../../app/address";
 import { Link } from "../../components/Link";
 
-/** What is shown at an address that is none of the page's. */
+/** The page for unknown addresses. */
 export function NotFound(): ReactNode {
   const { pathname, search } = useAddress();
   return (

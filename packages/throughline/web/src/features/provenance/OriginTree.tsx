@@ -11,7 +11,7 @@ import { codeText } from "../../graph/repository";
 import { addressOf } from "../../graph/view";
 import { parts, plural } from "../../graph/words";
 
-/** What a dataset comes from, indented: each dataset, below it who made it, below these what they read. */
+/** The upstream tree: each dataset, its writers, and their inputs. */
 export function OriginTree({ root, at }: { root: Origin; at: string | null }): ReactNode {
   return (
     <section className="card origins" aria-label="Upstream versions">
@@ -147,7 +147,7 @@ function Run({ run, entry: { job, code, inputs, outputs }, at }: { run: NonNulla
 
 const FIRST = 50;
 
-/** A list that is folded at first, and of which much is shown only when asked for. */
+/** A collapsed list that shows long contents on request. */
 function More({ text, items }: { text: string; items: readonly ReactNode[] }): ReactNode {
   const [isOpen, setOpen] = useState(false);
   const [isAll, setAll] = useState(false);

@@ -6,7 +6,7 @@ import { Trouble } from "../../components/Trouble";
 import { addressOf } from "../../graph/view";
 import { NotFound } from "../lost/NotFound";
 
-/** Leads to the run of a job that its orchestrator calls by an id of its own. */
+/** Redirect to the run with an orchestrator's run id. */
 export function RunPage(): ReactNode {
   const told = useAddress().searchParams;
   const [job, ownId] = [told.get("job"), told.get("id")];

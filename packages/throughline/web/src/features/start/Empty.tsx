@@ -3,7 +3,7 @@ import { IS_KEYED, PROGRAM } from "../../api/base";
 import { Command } from "../../components/Copy";
 import { uuid } from "../../graph/words";
 
-/** One event of a job that makes one table of another, as a command that sends it. */
+/** A command that sends one event of a job with one input and one output. */
 function firstEvent(): string {
   const event = {
     eventType: "COMPLETE",
@@ -20,7 +20,7 @@ function firstEvent(): string {
   return `curl ${location.origin}/api/v1/lineage -H 'Content-Type: application/json'${key} \\\n  -d '${JSON.stringify(event)}'`;
 }
 
-/** What to do where nothing is known yet. */
+/** Instructions for a server without events. */
 export function Empty(): ReactNode {
   const [command] = useState(firstEvent);
   return (

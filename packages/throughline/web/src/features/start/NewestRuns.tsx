@@ -10,7 +10,7 @@ import { duration, parts } from "../../graph/words";
 
 const SHOWN = 20;
 
-/** The newest runs as they come in. */
+/** The newest runs, updated live. */
 export function NewestRuns(): ReactNode {
   const isAll = useAddress().searchParams.get("runs") === "all";
   const { data } = useAnswer("runs", { limit: SHOWN, roots: !isAll });

@@ -13,7 +13,7 @@ import { Empty } from "./Empty";
 import { NewestRuns } from "./NewestRuns";
 import { Wrong } from "./Wrong";
 
-/** Search, what just ran, and what is wrong. */
+/** Search, newest runs, and problems. */
 export function StartPage(): ReactNode {
   const now = useNow(HOUR);
   const answer = useAnswer("health", {});

@@ -17,7 +17,7 @@ interface Entry {
   at: string | null;
 }
 
-/** A finding as an entry that leads to where it began: the lowest run that failed, or the failed checks. */
+/** An entry for a finding with a link to its cause: the lowest failed run, or the failed checks. */
 function entryOf(finding: Finding): Entry {
   const cause = finding.causes?.[0] ?? finding;
   const isRun = finding.kind === "failed" || finding.kind === "lost";
@@ -32,7 +32,7 @@ function entryOf(finding: Finding): Entry {
   };
 }
 
-/** What failed, is late, does not hold, or was never heard of again. */
+/** Failed, late and stale runs, and failed checks. */
 export function Wrong({ health }: { health: Health }): ReactNode {
   const [isAll, setAll] = useState(false);
   const entries = (kind: string) => health.findings.filter((finding) => finding.kind === kind).map(entryOf);

@@ -16,7 +16,7 @@ interface Props {
   change: (change: Partial<View>) => void;
 }
 
-/** The runs of what is shown, and how it became what it is, along a line of time. */
+/** The runs and changes of the shown graph on a time axis. */
 export function Timeline({ view, change }: Props): ReactNode {
   const [said, say] = useState("");
   const { node, level, range } = view;
@@ -135,7 +135,7 @@ function Track({ line, bars, marks, view, change, say }: TrackProps): ReactNode 
   );
 }
 
-/** Where on the line the graph is looked at; a moment before it, or that is none, is not drawn. */
+/** A marker at the selected time; hidden if the time is invalid or before the range. */
 function Cursor({ line, at, text }: { line: Line; at: string | null; text: string }): ReactNode {
   if (at !== null && !(Date.parse(at) >= line.from)) return null;
   return <span className="timeline-cursor" style={{ left: `${at === null ? 100 : placeOf(line, at)}%` }} title={at === null ? "Now" : `${text} ${moment(at)}`} />;
