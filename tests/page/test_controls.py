@@ -22,7 +22,7 @@ def test_depth_changes_by_one_step_down_to_zero(look: Look) -> None:
     _node_count(page, 3)
     page.get_by_role("button", name="One step more upstream").click()
     _node_count(page, 4)
-    less = page.get_by_role("button", name="One step less upstream")
+    less = page.get_by_role("button", name="One step fewer upstream")
     less.click()
     _node_count(page, 3)
     less.click()

@@ -84,7 +84,7 @@ def test_layout_error_is_shown_and_the_view_can_be_changed(
     page.route(_WORKER, lambda route: route.fulfill(body=_REFUSES, content_type="text/javascript"))
     _search(page)
     expect(page.get_by_role("alert")).to_contain_text("could not be laid out: no places")
-    page.get_by_role("button", name="One step less upstream").click()
+    page.get_by_role("button", name="One step fewer upstream").click()
     steps = page.get_by_role("group", name="Steps upstream")
     expect(steps).to_contain_text(re.compile(r"\d"))
 
