@@ -55,7 +55,7 @@ def test_column_search_leads_to_sql_and_impact(look: Look) -> None:
     expect(link).to_have_attribute(
         "href", "https://github.com/example/rides/blob/9f3c2a71d0/jobs.py"
     )
-    details.get_by_role("link", name="What it reaches").click()
+    details.get_by_role("link", name="Downstream columns").click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("mean_distance")
 
 
@@ -68,8 +68,8 @@ def test_column_impact_is_grouped_by_owner(look: Look) -> None:
     )
     expect(perhaps.get_by_role("row", name=re.compile("prepare_training_data"))).to_be_visible()
     expect(page.get_by_text("1 column of 1 dataset")).to_be_visible()
-    page.get_by_label("All of it, or a column").select_option("")
-    expect(page.get_by_role("heading", level=1)).to_have_text("What yellow_taxi_raw reaches")
+    page.get_by_label("Whole dataset or a column").select_option("")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Impact of yellow_taxi_raw")
     page.go_back()
     expect(page.get_by_role("heading", level=1)).to_contain_text("trip_distance")
 
@@ -90,8 +90,8 @@ def test_graph_links_to_provenance_down_to_the_files(look: Look) -> None:
     page = look("/")
     _find(page, "hourly_forecast")
     page.get_by_role("link", name="Provenance").click()
-    tree = page.get_by_role("region", name="What it comes from")
-    source = tree.locator("li").filter(has_text="source: no run").last
+    tree = page.get_by_role("region", name="Upstream versions")
+    source = tree.locator("li").filter(has_text="source: no known run").last
     expect(source).to_contain_text("yellow_tripdata")
     expect(tree.get_by_role("link", name=re.compile("9f3c2a7")).first).to_be_visible()
     versions = page.get_by_label("Version", exact=True)
@@ -107,10 +107,10 @@ def test_graph_links_to_provenance_down_to_the_files(look: Look) -> None:
 def test_provenance_states_whether_pii_was_used(look: Look) -> None:
     page = look(VIEWS["provenance"])
     said = page.get_by_role("note", name="Personal data")
-    expect(said).to_contain_text("are told not to go into it")
+    expect(said).to_contain_text("masked or not used")
     expect(said.get_by_text("nyc_taxi.yellow_taxi_raw tip_amount")).to_be_visible()
     page.goto(page.url.split("/provenance")[0] + _at("provenance", RAW))
-    expect(page.get_by_role("note", name="Personal data")).to_contain_text("PII is in it")
+    expect(page.get_by_role("note", name="Personal data")).to_contain_text("Contains PII")
 
 
 def test_column_occurrences_are_listed_with_counts(look: Look) -> None:
@@ -129,7 +129,7 @@ def test_column_occurrences_are_listed_with_counts(look: Look) -> None:
 def test_column_and_its_query_open_by_keyboard(look: Look) -> None:
     page = look(_at("lineage", ACTUALS, up="2") + f"&columns={quote(ACTUALS)}&columns={quote(RAW)}")
     page.get_by_role("button", name=re.compile("^mean_distance")).press("Enter")
-    page.get_by_role("button", name="aggregation: how mean_distance is made").press("Enter")
+    page.get_by_role("button", name="aggregation: lineage of mean_distance").press("Enter")
     details = page.get_by_role("complementary", name="Details")
     expect(details.get_by_role("heading", name="mean_distance")).to_be_visible()
     details.get_by_role("tab", name="Elsewhere").click()

@@ -1,4 +1,4 @@
-"""Columns of wide tables and the lines between them."""
+"""Columns of wide tables and the lines to them."""
 
 from __future__ import annotations
 
@@ -57,10 +57,10 @@ def _table(page: Page, id_: str) -> Any:
 
 def test_lines_lead_to_visible_columns_and_hidden_ones_are_counted(wide: Page) -> None:
     notes = wide.locator(".notes")
-    expect(notes).to_contain_text("15 lines between columns that are not among those shown")
+    expect(notes).to_contain_text("15 lines to columns that are not shown")
     _table(wide, _WIDE).get_by_role("button", name="More").click()
     expect(_lines(wide)).to_have_count(0)
-    expect(notes).to_contain_text("25 lines between")
+    expect(notes).to_contain_text("25 lines to")
     _table(wide, _COPY).get_by_role("button", name="More").click()
     expect(_lines(wide)).to_have_count(10)
     expect(_table(wide, _COPY)).to_contain_text("11–20 of 25")
@@ -79,12 +79,12 @@ def test_column_filter_keeps_lines_and_is_in_the_url(wide: Page) -> None:
     for id_ in (_WIDE, _COPY):
         _table(wide, id_).get_by_role("textbox").press_sequentially("n_2")
     expect(_lines(wide)).to_have_count(5)
-    expect(wide.locator(".notes")).to_contain_text("20 lines between")
+    expect(wide.locator(".notes")).to_contain_text("20 lines to")
     wide.reload()
     expect(_lines(wide)).to_have_count(5)
     expect(_table(wide, _COPY).get_by_role("textbox")).to_have_value("n_2")
     _table(wide, _COPY).get_by_role("textbox").fill("none")
-    expect(_table(wide, _COPY)).to_contain_text("No column has it in its name")
+    expect(_table(wide, _COPY)).to_contain_text("No matching column")
 
 
 def test_locked_column_of_a_later_page_stays_visible(wide: Page) -> None:

@@ -67,7 +67,7 @@ def test_column_with_a_hidden_path_links_to_it(look: Look) -> None:
     expect(page.get_by_role("complementary", name="Details")).to_be_visible()
     expect(page.locator(".columns li.lit")).to_have_count(1)
     _are_in_sight(page, ".node")
-    page.get_by_role("button", name="Show two steps more").click()
+    page.get_by_role("button", name="Show two more steps").click()
     expect(page.locator(".react-flow__edge.column.lit").first).to_be_attached()
 
 

@@ -61,7 +61,7 @@ def test_a_large_graph_begins_with_the_nearest_nodes(look: Look) -> None:
     page = look("/lineage?node=dataset:hive://lake:9083:nyc_taxi.weather_raw&up=1")
     expect(page.get_by_role("group", name="Steps upstream")).to_contain_text("1")
     expect(page.get_by_role("group", name="Steps downstream")).to_contain_text("all")
-    page.get_by_role("button", name="One step less downstream").click()
+    page.get_by_role("button", name="One step fewer downstream").click()
     expect(page.get_by_role("group", name="Steps downstream")).not_to_contain_text("all")
 
 

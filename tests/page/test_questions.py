@@ -27,7 +27,7 @@ def start(look: Look) -> Iterator[Page]:
 def test_which_file_did_this_forecast_come_from(start: Page) -> None:
     find(start, "hourly_forecast", "yellow_rides_hourly_forecast")
     start.get_by_role("link", name="Provenance").click()
-    origin = start.get_by_role("region", name="What it comes from")
+    origin = start.get_by_role("region", name="Upstream versions")
     expect(origin.get_by_text(re.compile(r"yellow_tripdata_\d{4}-\d\d\.parquet"))).to_be_visible()
 
 
@@ -37,7 +37,7 @@ def test_which_file_did_this_forecast_come_from(start: Page) -> None:
 )
 def test_what_breaks_if_i_drop_a_column(start: Page, column: str, reached: list[str]) -> None:
     find(start, column, "yellow_taxi_raw")
-    start.get_by_role("link", name="What it reaches").click()
+    start.get_by_role("link", name="Downstream columns").click()
     affected = start.get_by_role("region", name="forecasting", exact=True)
     names = affected.get_by_role("row").locator(".reached-name > .clip")
     expect(names).to_have_text([f"{name} yellow_rides_hourly_actuals" for name in reached])
@@ -84,7 +84,7 @@ def test_the_sql_that_makes_this_column(start: Page) -> None:
 
 def test_last_week_against_today(start: Page) -> None:
     start.get_by_role("link", name=re.compile("week")).click()
-    changes = start.get_by_role("complementary", name="What is different")
+    changes = start.get_by_role("complementary", name="Differences")
     expect(changes.get_by_text("+ cbd_congestion_fee").first).to_be_visible()
 
 
@@ -97,6 +97,4 @@ def test_where_is_pulocationid_anywhere(start: Page) -> None:
 def test_was_this_model_trained_on_pii(start: Page) -> None:
     find(start, "model", r"^model\b")
     start.get_by_role("link", name="Provenance").click()
-    expect(start.get_by_role("note", name="Personal data")).to_contain_text(
-        "are told not to go into it"
-    )
+    expect(start.get_by_role("note", name="Personal data")).to_contain_text("masked or not used")

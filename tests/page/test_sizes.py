@@ -70,7 +70,7 @@ def test_details_are_a_sheet_on_a_phone(look: Look) -> None:
     assert sheet["y"] > 150
     assert sheet["width"] == 390
     assert axe_finds(page) == []
-    details.get_by_role("button", name="Close the details").click()
+    details.get_by_role("button", name="Close details").click()
     expect(details).to_be_hidden()
 
 

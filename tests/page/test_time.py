@@ -33,7 +33,7 @@ def test_timeline_shows_the_day_of_a_new_input(
     _timeline(page).get_by_role(
         "button", name=re.compile("weather_raw became an input of prepare_training_data")
     ).click()
-    changes = page.get_by_role("complementary", name="What is different")
+    changes = page.get_by_role("complementary", name="Differences")
     expect(changes.get_by_text("now reads weather_raw")).to_be_visible()
     expect(page.locator(".react-flow__edge.added")).to_have_count(1)
     page.go_back()
@@ -105,7 +105,7 @@ def test_invalid_time_is_rejected_with_a_link_to_now(time: str, look: Look) -> N
     page = look(_at(PREPARE, **{time: "yesterday"}))
     refusal = page.get_by_role("alert")
     expect(refusal).to_contain_text("received 'yesterday', expected a time such as 2026-")
-    refusal.get_by_role("button", name="Look at the present").click()
+    refusal.get_by_role("button", name="Show the current graph").click()
     expect(_node(page, "prepare_training_data")).to_be_visible()
     expect(refusal).to_be_hidden()
 
@@ -182,24 +182,24 @@ def test_two_times_are_shown_side_by_side(look: Look) -> None:
 def test_added_column_and_its_line_are_marked(look: Look) -> None:
     page = look(_COLUMNS)
     rows = page.locator(".columns li").filter(has_text="cbd_congestion_fee")
-    expect(rows.get_by_text("New", exact=True)).to_have_count(2)
+    expect(rows.get_by_text("Added", exact=True)).to_have_count(2)
     expect(page.locator(".columns .mark")).to_have_count(2)
     expect(page.locator(".react-flow__edge.column.added")).to_have_count(1)
-    changes = page.get_by_role("complementary", name="What is different")
+    changes = page.get_by_role("complementary", name="Differences")
     expect(changes.get_by_text("+ cbd_congestion_fee: double")).to_have_count(2)
 
 
 def test_schema_change_links_to_the_columns(look: Look) -> None:
     page = look(_at(PREPARE, **{"from": _BEFORE}))
-    changes = page.get_by_role("complementary", name="What is different")
+    changes = page.get_by_role("complementary", name="Differences")
     changes.get_by_role("button", name=re.compile("yellow_taxi_raw.*cbd_congestion_fee")).click()
     expect(page.locator(".columns li").filter(has_text="cbd_congestion_fee")).to_be_visible()
 
 
 def test_start_page_links_to_changes_since_last_week(look: Look) -> None:
     page = look("/")
-    page.get_by_role("link", name="What is different since last week").click()
-    changes = page.get_by_role("complementary", name="What is different")
+    page.get_by_role("link", name="Changes since last week").click()
+    changes = page.get_by_role("complementary", name="Differences")
     expect(changes.get_by_text("+ cbd_congestion_fee: double").first).to_be_visible()
     expect(page.locator("[data-node]").first).to_be_visible()
     page.go_back()
@@ -208,14 +208,14 @@ def test_start_page_links_to_changes_since_last_week(look: Look) -> None:
 
 def test_empty_difference_is_stated(look: Look) -> None:
     page = look(f"/lineage?from={_days_ago(0)}")
-    expect(page.get_by_text("Nothing is different")).to_be_visible()
+    expect(page.get_by_text("No differences")).to_be_visible()
 
 
 def test_child_runs_are_a_tree_that_works_by_keyboard(look: Look) -> None:
     job = "job:nyc_taxi:TrainForecastModelFlow"
     page = look(_at(PREPARE, open=job, tab="runs"))
     details = page.get_by_role("complementary", name="Details")
-    details.get_by_role("link", name=re.compile("^What the run of .* started")).first.click()
+    details.get_by_role("link", name=re.compile("^Timeline of the child runs of ")).first.click()
     rows = details.locator(".gantt").get_by_role("link")
     expect(rows).to_have_count(6)
     expect(rows.first).to_have_attribute("title", re.compile("completed, from .*, 14 min"))

@@ -50,15 +50,15 @@ def test_opened_details_leave_the_node_visible(look: Look) -> None:
 def test_partly_visible_graph_can_be_fitted(look: Look) -> None:
     page = look(_at(PREPARE, up="100", down="100"), width=1000, height=700)
     notes = page.locator(".notes")
-    expect(notes).to_contain_text("outside of the window")
+    expect(notes).to_contain_text("outside the window")
     overview = page.get_by_role("img", name="Overview of the graph")
     expect(overview).to_be_visible()
     expect(page.locator(".timeline-said")).to_contain_text("within all steps up and all down")
     notes.get_by_role("button", name="Fit all").click()
-    expect(notes).not_to_contain_text("outside of the window")
+    expect(notes).not_to_contain_text("outside the window")
     expect(overview).to_be_hidden()
     small = look(_at(PREPARE, up="100", down="100"), width=860)
-    expect(small.locator(".notes")).to_contain_text("outside of the window")
+    expect(small.locator(".notes")).to_contain_text("outside the window")
     expect(small.get_by_role("img", name="Overview of the graph")).to_be_hidden()
 
 
@@ -154,7 +154,7 @@ def test_datasets_only_view_shows_direct_neighbours(look: Look, lineage: Lineage
     lineage.take(_made("writes_alone", [], ["alone_table"]))
     page = look(_at("dataset:trial:alone_table", only="datasets"))
     notes = page.locator(".notes")
-    expect(notes).to_contain_text("No job was told to make another dataset of it")
+    expect(notes).to_contain_text("No jobs connect it to other datasets")
     notes.get_by_role("button", name="Show jobs").click()
     expect(page.locator("[data-node]")).to_have_count(2)
 
@@ -184,8 +184,8 @@ def test_legend_can_be_folded(look: Look) -> None:
     expect(page.locator("[data-node]").first).to_be_visible()
     button = page.get_by_role("button", name="Legend")
     button.click()
-    legend = page.get_by_role("list", name="What shapes and lines mean")
-    expect(legend).to_contain_text("Control: one waits for the other")
+    legend = page.get_by_role("list", name="Legend")
+    expect(legend).to_contain_text("Control dependency")
     assert axe_finds(page) == []
     button.click()
     expect(legend).to_be_hidden()
@@ -194,7 +194,7 @@ def test_legend_can_be_folded(look: Look) -> None:
 def test_escape_closes_the_legend_before_the_details(look: Look) -> None:
     page = look(_at(ACTUALS, open=ACTUALS))
     expect(page.get_by_role("complementary", name="Details")).to_be_visible()
-    legend = page.get_by_role("list", name="What shapes and lines mean")
+    legend = page.get_by_role("list", name="Legend")
     page.keyboard.press("?")
     expect(legend).to_be_visible()
     page.keyboard.press("Escape")
@@ -208,7 +208,7 @@ def test_dataset_labels_are_explained(look: Look) -> None:
     expect(staging).to_contain_text(re.compile(r"version …\d{6}"))
     expect(staging).to_contain_text("1 check")
     source = page.locator("[data-node^='dataset:https:']")
-    title = "No run is known to have written it"
+    title = "No known run wrote it"
     expect(source.get_by_title(title).first).to_have_text("Source")
 
 

@@ -81,8 +81,8 @@ def test_column_search_result_is_locked_in_its_table(look: Look) -> None:
 
 def test_start_page_links_to_problems(look: Look) -> None:
     page = look("/")
-    for title in ("Failed", "Late", "Checks that do not hold", "Lost: no end was ever told"):
-        expect(page.get_by_role("region", name=title)).to_be_visible()
+    for title in ("Failed", "Late", "Failed checks", "No end event"):
+        expect(page.get_by_role("region", name=title, exact=True)).to_be_visible()
     page.get_by_role("link", name=re.compile("503 Service Unavailable")).click()
     details = page.get_by_role("complementary", name="Details")
     expect(details.get_by_text("HTTPError: 503")).to_be_visible()
@@ -210,7 +210,7 @@ def test_graph_at_a_time_and_difference_of_two_times(look: Look) -> None:
     page.get_by_role("button", name="Now", exact=True).first.click()
     expect(_node(page, "weather_raw")).to_be_visible()
     page = look(VIEWS["difference"])
-    changes = page.get_by_role("complementary", name="What is different")
+    changes = page.get_by_role("complementary", name="Differences")
     expect(changes.get_by_text("now reads weather_raw")).to_be_visible()
     expect(page.locator(".react-flow__edge.added")).to_have_count(1)
 
@@ -263,7 +263,7 @@ def test_search_shows_an_outage_and_recovers(path: str, look: Look, lineage: Lin
     expect(page.get_by_text("Live")).to_be_visible()
     lineage.stop()
     page.get_by_role("combobox").fill("hourly_act")
-    silence = page.locator(".hits").get_by_text("The server does not answer")
+    silence = page.locator(".hits").get_by_text("The server does not respond")
     expect(silence).to_be_visible()
     lineage.start()
     expect(page.get_by_role("option").first).to_contain_text("yellow_rides_hourly_actuals")

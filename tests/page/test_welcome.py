@@ -54,10 +54,10 @@ def test_invalid_address_shows_an_error_with_links(look: Look) -> None:
 
 
 BEGINNINGS = {
-    "/lineage": "What is it made of, and what is made of it?",
-    "/provenance": "Which versions does it come from?",
-    "/impact": "What would a change reach?",
-    "/search": "Where is it?",
+    "/lineage": "Upstream and downstream lineage",
+    "/provenance": "Upstream versions",
+    "/impact": "Downstream impact",
+    "/search": "Search the lineage",
 }
 
 
@@ -65,7 +65,7 @@ BEGINNINGS = {
 def test_empty_view_explains_its_purpose(path: str, look: Look) -> None:
     page = look(path)
     expect(page.get_by_role("heading", name=BEGINNINGS[path])).to_be_visible()
-    newest = page.get_by_role("list", name="Written last")
+    newest = page.get_by_role("list", name="Recently written")
     expect(newest.get_by_role("listitem").filter(has_text="model")).to_be_visible()
     newest.get_by_role("link", name=re.compile("yellow_rides_hourly_forecast")).click()
     expect(newest).to_be_hidden()
@@ -77,13 +77,13 @@ def test_empty_view_explains_its_purpose(path: str, look: Look) -> None:
 def test_unknown_node_shows_similar_ones(path: str, look: Look) -> None:
     page = look(f"{path}?node=qqqq")
     expect(page.get_by_role("alert")).to_contain_text("'qqqq'")
-    page.get_by_role("list", name="Written last").get_by_role("link").first.click()
+    page.get_by_role("list", name="Recently written").get_by_role("link").first.click()
     expect(page.get_by_role("alert")).to_be_hidden()
 
 
 def test_empty_view_of_an_empty_server_offers_the_search(empty: Look) -> None:
     page = empty("/impact")
-    expect(page.get_by_text("Search for it above")).to_be_visible()
+    expect(page.get_by_text("Search above")).to_be_visible()
     page.keyboard.press("/")
     expect(page.get_by_role("combobox")).to_be_focused()
 

@@ -91,7 +91,7 @@ def start(look: Look) -> Iterator[Page]:
 def test_forecasts_come_from_every_months_file(start: Page, pipeline: Pipeline) -> None:
     find(start, "hourly_forecast", "yellow_rides_hourly_forecast")
     start.get_by_role("link", name="Provenance").click()
-    origin = start.get_by_role("region", name="What it comes from")
+    origin = start.get_by_role("region", name="Upstream versions")
     for month in pipeline.months:
         expect(origin.get_by_text(f"yellow_tripdata_{month}.parquet").first).to_be_attached()
 
@@ -127,7 +127,7 @@ def test_run_shows_the_command_to_open_its_card(look: Look) -> None:
 def test_training_run_shows_its_steps_over_time(look: Look) -> None:
     page = look("/")
     page.get_by_role("link", name=re.compile(f"Completed.*{TRAIN_DAG}")).first.click()
-    details(page).get_by_role("tab", name=re.compile("Its runs")).click()
+    details(page).get_by_role("tab", name=re.compile("Child runs")).click()
     expect(details(page).get_by_text("compute_actuals").first).to_be_visible()
     expect(details(page).get_by_text("write_forecasts_to_table").first).to_be_visible()
 

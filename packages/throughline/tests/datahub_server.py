@@ -1,4 +1,4 @@
-"""DataHub's stand-in: what its endpoint fails on, and what it holds of what it is sent."""
+"""A stand-in for DataHub: the errors of its endpoint, and the metadata that it stores."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ Json = dict[str, Any]
 
 
 def endpoint_error(body: Json) -> str | None:
-    """What DataHub's endpoint fails on, in words of the recorded answers.
+    """Return the error of DataHub's endpoint for an event, as in the recorded responses.
 
-    It takes an OTHER, of which it then makes something that is invalid.
+    It accepts OTHER, but then creates invalid metadata from it.
     """
     for part, word in (("job", "getJob()"), ("run", "getRun()")):
         if part not in body:
@@ -46,7 +46,7 @@ def endpoint_error(body: Json) -> str | None:
 
 
 def converter_urn(dataset: Json) -> str:
-    """The URN that DataHub's converter makes of a dataset: the last TABLE symlink decides."""
+    """Return the URN of a dataset by DataHub's converter: the last TABLE symlink determines it."""
     namespace, name = dataset["namespace"], dataset["name"]
     for link in dataset.get("facets", {}).get("symlinks", {}).get("identifiers", ()):
         if link["type"] == "TABLE":
@@ -86,18 +86,18 @@ class Store:
         return 201
 
     def of(self, aspect: str) -> dict[str, Json]:
-        """The value of an aspect by entity."""
+        """Return the values of an aspect by entity."""
         return {urn: value for (urn, name), value in self.aspects.items() if name == aspect}
 
     def edges(self) -> dict[str, tuple[set[str], set[str]]]:
-        """What each job of DESIGN's table reads and writes."""
-        found: dict[str, tuple[set[str], set[str]]] = defaultdict(lambda: (set(), set()))
+        """Return the inputs and outputs of each job."""
+        result: dict[str, tuple[set[str], set[str]]] = defaultdict(lambda: (set(), set()))
         for urn, value in self.of("dataJobInputOutput").items():
             job = urn.rpartition(",")[2].rstrip(")")
             if not urn.startswith("urn:li:dataJob:(urn:li:dataFlow:(spark"):
                 for at, side in enumerate(("inputDatasetEdges", "outputDatasetEdges")):
-                    found[job][at].update(_short(e["destinationUrn"]) for e in value[side])
-        return {job: sides for job, sides in found.items() if sides != (set(), set())}
+                    result[job][at].update(_short(e["destinationUrn"]) for e in value[side])
+        return {job: sides for job, sides in result.items() if sides != (set(), set())}
 
 
 def _short(urn: str) -> str:

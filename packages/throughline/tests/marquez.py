@@ -1,8 +1,8 @@
-"""Replays what Marquez was asked, and tells every difference between its answers and ours.
+"""Replay recorded requests to Marquez and list the differences between its responses and ours.
 
-The rules are those of the README beside the recordings: what is compared exactly, what by its shape
-only, and which lists have no order. Names are translated first: Marquez lists a dataset under each
-of its names, and puts a parent's name before a job's.
+The README beside the recordings has the rules: values compared exactly, values compared by shape
+only, and lists without an order. Names are translated first: Marquez lists a dataset under each
+alias, and prefixes a job's name with its parent's.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from throughline.events import parse_time, to_micros
 
 
 class Client(Protocol):
-    """Asks a server; httpx's clients are such."""
+    """A client of a server, such as httpx's."""
 
     def get(self, url: str) -> Any:
-        """The answer to a GET."""
+        """Return the response to a GET request."""
 
 
 _SHAPE_ONLY = {
@@ -39,7 +39,7 @@ _UPDATED_BY_CLOCK = {"dataset", "datasets", "job", "jobs", "search", "lineage"}
 
 @dataclass(frozen=True)
 class Difference:
-    """One value that is not the same in both answers."""
+    """A value that differs between the two responses."""
 
     scenario: str
     kind: str
@@ -60,7 +60,7 @@ ABSENT = Absent()
 
 
 class Replay:
-    """One scenario whose events were taken: its recorded answers beside ours."""
+    """A scenario: its recorded responses and ours."""
 
     def __init__(self, folder: Path, client: Client) -> None:
         self._scenario = folder.name
@@ -80,7 +80,7 @@ class Replay:
         return answer.status_code, answer.json()
 
     def _differences(self) -> Iterator[Difference]:
-        """Every difference, answer by answer."""
+        """Yield all differences by response."""
         for item in self._index:
             self._learn_name(item["path"])
         for item in sorted(self._index, key=lambda each: bool(each.get("marquezId"))):
@@ -114,13 +114,13 @@ class Replay:
             self._words[f"{kind}:{namespace}:{name}"] = f"{kind}:{shown[0]}:{shown[1]}"
 
     def _learn_versions(self, theirs: Any, ours: Any) -> None:
-        by_run = {_maker(each): each["version"] for each in ours["versions"]}
-        for each in theirs["versions"]:
-            if found := by_run.get(_maker(each)):
-                self._words[each["version"]] = found
+        by_run = {_maker(version): version["version"] for version in ours["versions"]}
+        for version in theirs["versions"]:
+            if result := by_run.get(_maker(version)):
+                self._words[version["version"]] = result
 
     def _field(self, id_: str) -> str:
-        """The id of a field, with its dataset under the name that we show."""
+        """Return the id of a field with the name that throughline uses for its dataset."""
         if id_.startswith("datasetField:"):
             dataset, _, field = id_.removeprefix("datasetField:").rpartition(":")
             shown = self._words.get(f"dataset:{dataset}", f"dataset:{dataset}")
@@ -134,23 +134,23 @@ class Replay:
 
     def _translated(self, value: Any) -> Any:
         if isinstance(value, list):
-            return [self._translated(each) for each in value]
+            return [self._translated(item) for item in value]
         if isinstance(value, str):
             return self._words.get(value) or self._field(value)
         if not isinstance(value, dict):
             return value
-        found = {
-            key: each if key == "facets" else self._translated(each) for key, each in value.items()
+        results = {
+            key: item if key == "facets" else self._translated(item) for key, item in value.items()
         }
         for key in ("name", "dataset"):
             shown = self._names.get((str(value.get("namespace")), str(value.get(key))))
             if shown:
-                found["namespace"], found[key] = shown
-        return found
+                results["namespace"], results[key] = shown
+        return results
 
 
 def kind_of(path: str) -> str:
-    """What a path asks for."""
+    """Return the kind of resource at a path."""
     parts = urlsplit(path).path.removeprefix("/api/v1/").split("/")
     if parts[0] == "namespaces" and len(parts) > 2:
         one = {"jobs": "job", "datasets": "dataset"}[parts[2]]
@@ -167,7 +167,7 @@ def kind_of(path: str) -> str:
 
 
 def compare(kind: str, theirs: Any, ours: Any) -> Iterator[tuple[str, Any, Any]]:
-    """Every difference of two answers: field, theirs, ours."""
+    """Return all differences of two responses: field, theirs, ours."""
     if kind == "events lineage":  # Marquez writes events anew: what they are about is compared
         theirs, ours = (
             {**side, "events": [_slim(e) for e in side["events"]]} for side in (theirs, ours)
@@ -177,7 +177,7 @@ def compare(kind: str, theirs: Any, ours: Any) -> Iterator[tuple[str, Any, Any]]
 
 def _slim(event: dict[str, Any]) -> dict[str, Any]:
     names = {
-        side: [{key: each[key] for key in ("namespace", "name")} for each in event.get(side) or ()]
+        side: [{key: item[key] for key in ("namespace", "name")} for item in event.get(side) or ()]
         for side in ("inputs", "outputs")
     }
     job = {key: (event.get("job") or {}).get(key) for key in ("namespace", "name")}
@@ -198,7 +198,7 @@ def _maker(version: dict[str, Any]) -> Any:
 
 
 def _key(item: Any) -> Any:
-    """What tells an element of a list from the others."""
+    """Return the key of an element of a list."""
     if not isinstance(item, dict):
         return item
     if "eventTime" in item:
@@ -241,7 +241,7 @@ def _compare(kind: str, field: str, theirs: Any, ours: Any) -> Iterator[tuple[st
 def _compare_lists(
     kind: str, field: str, theirs: list[Any], ours: list[Any]
 ) -> Iterator[tuple[str, Any, Any]]:
-    one, other = ({_key(each): each for each in side} for side in (theirs, ours))
+    one, other = ({_key(item): item for item in side} for side in (theirs, ours))
     for key in sorted(one.keys() | other.keys(), key=str):
         pair = one.get(key, ABSENT), other.get(key, ABSENT)
         if ABSENT in pair:

@@ -1,4 +1,4 @@
-"""Why an answer of ours differs from Marquez's: every reason, and which differences it explains."""
+"""Reasons why throughline's responses differ from Marquez's, and the differences they explain."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from .marquez import ABSENT, Difference
 
 DEFECT, CHOICE, MORE = "Defects of Marquez", "Our own choices", "Additions"
 SIDES = {
-    DEFECT: "What Marquez does is wrong or loses something; throughline does what is written here.",
-    CHOICE: "Both ways can be defended.",
-    MORE: "What throughline tells besides; a client of Marquez does not look at it.",
+    DEFECT: "Marquez returns wrong or incomplete data. throughline behaves as described here.",
+    CHOICE: "Both behaviors are reasonable.",
+    MORE: "throughline returns additional fields, which clients of Marquez ignore.",
 }
 
 
 @dataclass(frozen=True)
 class Reason:
-    """One reason: whose it is, what it is, and the differences that it explains."""
+    """A reason: its side, its text, and a predicate for the differences that it explains."""
 
     side: str
     text: str
@@ -27,8 +27,8 @@ class Reason:
 
 
 def reason_of(difference: Difference) -> Reason | None:
-    """The first reason that explains a difference."""
-    return next((each for each in REASONS if each.explains(difference)), None)
+    """Return the first reason that explains a difference."""
+    return next((reason for reason in REASONS if reason.explains(difference)), None)
 
 
 def _field(pattern: str) -> Callable[[Difference], bool]:
@@ -50,7 +50,7 @@ def _status(kind: str, theirs: int, ours: int, path: str = "") -> Callable[[Diff
 
 
 def _less(d: Difference) -> bool:
-    """Marquez tells nothing where we tell something."""
+    """Return whether Marquez has no value."""
     return d.theirs in (ABSENT, None, "")
 
 
@@ -81,34 +81,33 @@ def _theirs(*values: Any) -> Callable[[Difference], bool]:
 REASONS = (
     Reason(
         MORE,
-        "`datasetVersion` tells what the version facet calls a version, and lists of versions "
-        "have a `totalCount`",
+        "`datasetVersion` is that of the version facet, and version lists have a `totalCount`",
         _added,
     ),
     Reason(
         MORE,
-        "a run without facets answers with none, not with an empty body",
+        "a run without facets returns an object without facets, not an empty body",
         _all(_kind("run facets"), lambda d: d.field == "" and d.theirs is None),
     ),
     Reason(
         DEFECT,
-        "the nominal times of a run are shown",
+        "runs have nominal times",
         _all(_field("nominal(Start|End)Time"), _theirs(None)),
     ),
-    Reason(CHOICE, "facets are shown as they were sent", _field(r"facets\.nominalTime")),
+    Reason(CHOICE, "facets are returned as sent", _field(r"facets\.nominalTime")),
     Reason(
         CHOICE,
-        "`args` has times in the form of all other times",
+        "times in `args` have the same format as all other times",
         _field(r"args\.nominal_(start|end)_time"),
     ),
     Reason(
         DEFECT,
-        "the runs in job versions have their own facets, not those of the job",
+        "runs in job versions have their own facets, not those of the job",
         _all(_kind("job versions?"), _field(r"(versions\[\]\.)?latestRun\.facets\..*")),
     ),
     Reason(
         DEFECT,
-        "the runs in job versions have the facets of their inputs and outputs",
+        "runs in job versions have the facets of their inputs and outputs",
         _all(
             _kind("job versions?"),
             _field(r"(versions\[\]\.)?latestRun\.(in|out)putDatasetVersions\[\]\.facets\..*"),
@@ -116,43 +115,47 @@ REASONS = (
     ),
     Reason(
         DEFECT,
-        "in the graph a job shows its own newest run, not its parent's",
+        "a job in the graph has its own newest run, not its parent's",
         _all(_kind("lineage"), _field("currentRunUuid|latestRun.id")),
     ),
     Reason(
         DEFECT,
-        "a run starts with its first event, not with the RUNNING event that came last",
+        "a run starts at its first event, not at the last received RUNNING event",
         _all(_field("startedAt|durationMs|run.start"), lambda d: d.theirs is not None),
     ),
     Reason(
         CHOICE,
-        "tags come from tags facets: there is none that nobody set",
+        "tags come from tags facets only; there are no predefined tags",
         _all(_kind("tags"), lambda d: d.theirs is not ABSENT),
     ),
-    Reason(DEFECT, "tags facets reach `tags`", _all(_field(r"tags\[\]"), _theirs(ABSENT))),
     Reason(
         DEFECT,
-        "`#VERSION` after a dataset does not break its graph",
+        "`tags` includes the tags of tags facets",
+        _all(_field(r"tags\[\]"), _theirs(ABSENT)),
+    ),
+    Reason(
+        DEFECT,
+        "`#VERSION` after a dataset id returns a graph instead of an error",
         _status("lineage", 500, 200, "%23"),
     ),
-    Reason(DEFECT, "a namespace with any colon is found", _status("lineage", 404, 200)),
-    Reason(DEFECT, "sources are listed though a dataset has none", _status("sources", 500, 200)),
+    Reason(DEFECT, "namespaces that contain colons are found", _status("lineage", 404, 200)),
+    Reason(
+        DEFECT, "sources are listed even if a dataset has no source", _status("sources", 500, 200)
+    ),
     Reason(
         DEFECT,
-        "runs upstream are listed though nobody is known to have made an input",
+        "upstream runs are listed even if an input has no known producer",
         _status("runlineage upstream", 500, 200),
     ),
     Reason(
         DEFECT,
-        "the versions of a dataset with symlinks are shown",
+        "versions of datasets with symlinks are returned",
         _status("dataset version", 500, 200),
     ),
-    Reason(
-        DEFECT, "a refused event leaves nothing behind that breaks lists", _status("jobs", 500, 200)
-    ),
+    Reason(DEFECT, "a rejected event does not break lists", _status("jobs", 500, 200)),
     Reason(
         CHOICE,
-        "the namespace `default` is there once an event names it",
+        "the namespace `default` exists after an event uses it",
         _any(
             _status("namespace|datasets", 200, 404, "/namespaces/default"),
             _all(_field(r"namespaces\[\]"), lambda d: d.ours is ABSENT),
@@ -160,7 +163,7 @@ REASONS = (
     ),
     Reason(
         DEFECT,
-        "an event without a facet takes nothing away: schema, description and column lineage stay",
+        "an event without a facet does not remove the schema, description or column lineage",
         _all(
             _kind("dataset.*|lineage|job|jobs"),
             _field(
@@ -171,7 +174,7 @@ REASONS = (
     ),
     Reason(
         DEFECT,
-        "the facets of a JobEvent are kept, and what it declares is shown in lists",
+        "facets, inputs and outputs of a JobEvent are kept and returned in lists",
         _all(
             _in("08"),
             _field(r"facets\..*|labels\[\]|location|description|inputs\[\]|outputs\[\]|latestRuns"),
@@ -180,52 +183,52 @@ REASONS = (
     ),
     Reason(
         DEFECT,
-        "labels come from the newest jobType facet, whichever event brought it",
+        "labels come from the newest jobType facet of any event",
         _all(_field(r"labels\[\]"), _less),
     ),
     Reason(
         DEFECT,
-        "what only open, failed or aborted runs wrote has a version and fields",
+        "datasets that only open, failed or aborted runs wrote have a version and fields",
         _all(_field("currentVersion|lastLifecycleState"), _theirs(None)),
     ),
     Reason(
         DEFECT,
-        "`lastLifecycleState` stays until the next change",
+        "`lastLifecycleState` is kept until the next change",
         _all(_field("lastLifecycleState"), _theirs("")),
     ),
     Reason(
         CHOICE,
-        "times are those of events, whichever came first: `createdAt` is the earliest",
+        "times are event times: `createdAt` is the earliest, regardless of arrival order",
         _all(_field("createdAt"), _is_earlier),
     ),
     Reason(
         CHOICE,
-        "`updatedAt` of a namespace is that of its newest event",
+        "`updatedAt` of a namespace is the time of its newest event",
         _all(_kind("namespaces?"), _field("updatedAt")),
     ),
     Reason(
         CHOICE,
-        "a namespace is known from the events that name it alone",
+        "namespaces only come from events that use them",
         _all(_kind("namespaces?"), _field("createdAt|description")),
     ),
     Reason(
         CHOICE,
-        "nanoseconds are cut, not rounded",
+        "times are truncated to microseconds, not rounded",
         _all(_in("12"), _field(".*At"), lambda d: ".123457" in str(d.theirs)),
     ),
     Reason(
         DEFECT,
-        "OTHER alone makes no run RUNNING",
+        "a run with only OTHER events is not RUNNING",
         _all(_field("state"), lambda d: (d.theirs, d.ours) == ("RUNNING", "NEW")),
     ),
     Reason(
         DEFECT,
-        "an event that comes late does not reopen a run that is over",
+        "a late event does not reopen a finished run",
         _all(_in("11"), _field("state|updatedAt|endedAt|createdAt|status")),
     ),
     Reason(
         CHOICE,
-        "a run without an end has that of its parent, or of its children if it is silent",
+        "a run without an end event ends with its parent, or else with its children",
         _any(
             _all(
                 _field("state"),
@@ -236,7 +239,7 @@ REASONS = (
     ),
     Reason(
         CHOICE,
-        "a run id that two jobs use is two runs",
+        "a run id used by two jobs is two runs",
         _all(
             _in("17"),
             lambda d: (
@@ -249,12 +252,12 @@ REASONS = (
     ),
     Reason(
         CHOICE,
-        "a run known only from its parts has nominal times only if it tells them",
+        "a parent run without events has no nominal times",
         _all(_field("nominal(Start|End)Time"), lambda d: d.ours is None),
     ),
     Reason(
         CHOICE,
-        "a run known only from its parts is as old and as new as they are",
+        "a parent run without events has the times of its child runs",
         _all(
             _in("02", "16", "17", "21"),
             _field("createdAt|updatedAt"),
@@ -263,7 +266,7 @@ REASONS = (
     ),
     Reason(
         CHOICE,
-        "what a facet says is taken though it lacks what the specification requires",
+        "facets that lack required fields are still used",
         _all(
             _in("19"),
             _field(
@@ -273,7 +276,7 @@ REASONS = (
     ),
     Reason(
         CHOICE,
-        "one dataset is shown once, under one of its names, with all that is said under any",
+        "a dataset with aliases is returned once, with everything reported under any alias",
         _all(
             _in("07", "14", "16", "17", "18"),
             _any(
@@ -287,7 +290,7 @@ REASONS = (
     ),
     Reason(
         CHOICE,
-        "a job keeps the name that its producer gave it; asked by Marquez's name it is found, too",
+        "a job keeps its producer's name and is also found by Marquez's name",
         _any(
             _field("simpleName|jobVersion.name|job.name"),
             _all(_kind("search"), _in("02")),
@@ -296,8 +299,7 @@ REASONS = (
     ),
     Reason(
         DEFECT,
-        "the parent of a job is in the namespace that the parent facet names, and there is one "
-        "of it",
+        "a parent job exists once, in the namespace of the parent facet",
         _all(
             _in("02", "16", "17", "19", "20", "21"),
             _any(
@@ -311,7 +313,7 @@ REASONS = (
     ),
     Reason(
         CHOICE,
-        "facets of inputs and outputs are shown with the run that used them",
+        "input and output facets are returned with the run that used the dataset",
         _all(
             _field(
                 r"facets\.(inputStatistics|outputStatistics|subset|dataQualityMetrics|dataQualityAssertions)"
@@ -321,17 +323,17 @@ REASONS = (
     ),
     Reason(
         CHOICE,
-        "what the newest event says counts, whichever came last",
+        "the newest event by event time determines the values, regardless of arrival order",
         _field(r"facets\.schema|facets\.dataQualityMetrics|fields\[\]|(.*\.)?description"),
     ),
     Reason(
         CHOICE,
-        "the facets of a job are those of now, also with an older run",
+        "an older run also has the current facets of its job",
         _all(_kind("run facets"), _field(r"facets\.sql")),
     ),
     Reason(
         CHOICE,
-        "a version of a dataset is what the version facet names, or else what one run wrote",
+        "a dataset version is that of the version facet, or else the output of one run",
         _all(
             _kind("dataset versions?"),
             _any(
@@ -342,7 +344,7 @@ REASONS = (
     ),
     Reason(
         CHOICE,
-        "a version of a job is what its ended runs did, and its newest declaration",
+        "job versions come from finished runs and the newest declaration",
         _all(
             _kind("job versions?"),
             _any(
@@ -353,12 +355,12 @@ REASONS = (
     ),
     Reason(
         DEFECT,
-        "a run has a place in lists though it has no START: runs are listed by their first event",
+        "runs without START are listed; runs are sorted by their first event",
         _all(_kind("job runs"), _any(_field(r"runs\[\]"), lambda d: d.field == "runs order")),
     ),
     Reason(
         CHOICE,
-        "jobs are listed by their newest event, whenever it came",
+        "jobs are sorted by their newest event, regardless of arrival order",
         _all(
             _kind("jobs"),
             _any(_field(r"jobs\[\]"), lambda d: d.field == "jobs order"),
@@ -372,12 +374,12 @@ REASONS = (
     ),
     Reason(
         DEFECT,
-        "a backfill that is reported late does not become what the job does now",
+        "a late backfill does not change the current inputs and outputs of its job",
         _all(_in("11"), _field(r"(in|out)puts\[\]|(in|out)Edges\[\]")),
     ),
     Reason(
         CHOICE,
-        "what cannot be placed is refused, all else is taken",
+        "only events without an identity are rejected",
         _all(
             _in("12", "16", "19", "22"),
             _any(
@@ -386,15 +388,19 @@ REASONS = (
             ),
         ),
     ),
-    Reason(CHOICE, "the same event twice is one event", _all(_kind("events lineage"), _in("11"))),
     Reason(
         CHOICE,
-        "events are shown as they were sent, those of one time by arrival",
+        "an event that is sent twice is stored once",
+        _all(_kind("events lineage"), _in("11")),
+    ),
+    Reason(
+        CHOICE,
+        "events are returned as sent; events of equal time are sorted by arrival",
         _kind("events lineage"),
     ),
     Reason(
         DEFECT,
-        "depth 0 of a dataset shows all of its jobs, and depth counts from each of them",
+        "depth 0 of a dataset includes all its jobs, and depth counts from each of them",
         _all(
             _kind("lineage"),
             _field(r"graph\[\]|(in|out)Edges\[\]"),
@@ -404,7 +410,7 @@ REASONS = (
     ),
     Reason(
         CHOICE,
-        "the graph shows what open runs use, from their first event on",
+        "the graph includes inputs and outputs of open runs from their first event",
         _all(
             _kind("lineage"),
             _field(r"graph\[\]|(in|out)Edges\[\]|(in|out)puts\[\]"),
@@ -413,23 +419,22 @@ REASONS = (
     ),
     Reason(
         DEFECT,
-        "columns downstream are found from columns that are made of none, and no siblings with "
-        "them",
+        "downstream columns of source columns are found, without sibling columns",
         _all(_kind("column-lineage"), lambda d: "withDownstream=true" in d.path),
     ),
     Reason(
         MORE,
-        "a column has its type though it is made of none",
+        "a column without source columns has its type",
         _all(_kind("column-lineage"), _field("fieldType"), _theirs("")),
     ),
     Reason(
         DEFECT,
-        "columns are shown though the event has no schema",
+        "columns are returned even if the event has no schema",
         _all(_kind("column-lineage"), _theirs(ABSENT)),
     ),
     Reason(
         CHOICE,
-        "a dataset without column lineage has an empty graph of columns",
+        "a dataset without column lineage has an empty column graph instead of a 404",
         _status("column-lineage", 404, 200),
     ),
     Reason(
@@ -437,7 +442,7 @@ REASONS = (
     ),
     Reason(
         CHOICE,
-        "what is asked wrongly is a 400",
+        "invalid parameters return 400",
         _any(
             _status("lineage", 200, 400, "depth=-1"),
             _status("lineage", 404, 400, "depth=x"),
@@ -446,42 +451,42 @@ REASONS = (
     ),
     Reason(
         CHOICE,
-        "s3a, s3n and s3 are one scheme, so are all spellings of a file",
+        "s3a, s3n and s3 are one scheme, as are all spellings of a file URL",
         _any(_status("namespace|datasets", 200, 404), _kind("namespaces?")),
     ),
     Reason(
         CHOICE,
-        "a run is as old as its own first event, not as the first that names it as parent",
+        "a run is created at its own first event, not at the first event with it as parent",
         _all(_in("15"), _field("createdAt")),
     ),
     Reason(
         CHOICE,
-        "`#VERSION` after a dataset asks for its columns of today",
+        "`#VERSION` after a dataset id returns its current columns",
         _all(_kind("column-lineage"), lambda d: "%23" in d.path),
     ),
     Reason(
         MORE,
-        "a column has its type though it is made of none",
+        "a column without source columns has its type",
         _all(_kind("column-lineage"), _field("fieldType"), lambda d: d.theirs is None),
     ),
     Reason(
         CHOICE,
-        "a job is listed by the state of its newest run alone",
+        "jobs are filtered by the state of their newest run only",
         _all(_kind("jobs"), _field(r"jobs\[\]"), lambda d: "lastRunStates" in d.path),
     ),
     Reason(
         DEFECT,
-        "a backfill that is reported late does not become what the job does now",
+        "a late backfill does not change the current inputs and outputs of its job",
         _all(_in("11"), _kind("lineage"), _field(r"graph\[\]")),
     ),
     Reason(
         CHOICE,
-        "a run id that two jobs use is two runs",
+        "a run id used by two jobs is two runs",
         _all(_in("17"), _kind("jobs"), lambda d: d.ours is ABSENT),
     ),
     Reason(
         CHOICE,
-        "the parent of a job counts as a job from the first event that names it",
+        "a parent job is a job from the first event that names it",
         _all(_in("18"), _kind("jobs"), lambda d: d.field in ("totalCount", "jobs[]")),
     ),
 )

@@ -44,7 +44,7 @@ class _Night:
         )
         landed = _dataset("file", "/data/landing/yellow_tripdata.parquet")
         fields = {**_RIDES, **({"cbd_congestion_fee": "double"} if self._back < 5 else {})}
-        staged, raw = (_table(f"yellow_taxi_{each}", fields) for each in ("staging", "raw"))
+        staged, raw = (_table(f"yellow_taxi_{item}", fields) for item in ("staging", "raw"))
         taxi = "ingest_yellow_taxi_data"
         yield from self._task(taxi, "download", 0, [_dataset("https", url[8:])], [landed])
         yield from self._query(taxi, "stage", 2, landed, staged, dict.fromkeys(fields), 84.0)
@@ -142,7 +142,7 @@ class _Night:
     ) -> Iterator[Body]:
         end = begin + 1.2 + self._back % 3 * 0.3
         run = self._run("FAIL" if error else "COMPLETE", f"{dag}.{task}", begin, end, salt=error)
-        run["inputs"], run["outputs"] = reads, [self._written(each, begin) for each in writes]
+        run["inputs"], run["outputs"] = reads, [self._written(write, begin) for write in writes]
         run["run"]["facets"] |= {"parent": _facet(run={"runId": self._id(dag)}, job=_job(dag))}
         if error:
             run["run"]["facets"]["errorMessage"] = _facet(message=error, programmingLanguage="java")
@@ -181,8 +181,8 @@ class _Night:
         facets = {**made["facets"], "version": _facet(datasetVersion=version)}
         rows = 3_000_000 + 12_345 * (DAYS - self._back) if "yellow_taxi" in made["name"] else 48_840
         is_table = "/warehouse/" in made["name"]
-        told = {"outputStatistics": _facet(rowCount=rows)} if is_table else {}
-        return {**made, "facets": facets, "outputFacets": told}
+        result = {"outputStatistics": _facet(rowCount=rows)} if is_table else {}
+        return {**made, "facets": facets, "outputFacets": result}
 
     def _run(self, type_: str, job: str, begin: float, end: float, salt: str = "") -> Body:
         is_flow, is_task = job.startswith("Train"), "." in job
@@ -227,7 +227,7 @@ def _sql(made: Body, of: Body, columns: dict[str, str | None], how: _How, month:
         for field, source in columns.items()
     ]
     listed = ",\n       ".join(items) if how else "*"
-    names = (each["name"].rsplit("/", 1)[-1] for each in (made, of))
+    names = (item["name"].rsplit("/", 1)[-1] for item in (made, of))
     return _SQL.format(columns=listed, month=month, **dict(zip(("made", "of"), names, strict=True)))
 
 
@@ -253,9 +253,9 @@ def _table(name: str, fields: dict[str, str]) -> Body:
     tags = [{"key": key, "value": value} for key, value in keys.items()]
     if name == "yellow_taxi_raw":
         tags.append({"key": "pii", "value": "true", "field": "tip_amount"})
-    told = [{"name": field, "type": type_} for field, type_ in fields.items()]
+    result = [{"name": field, "type": type_} for field, type_ in fields.items()]
     facets = {
-        "schema": _facet(fields=told),
+        "schema": _facet(fields=result),
         "symlinks": _facet(
             identifiers=[{"namespace": _LAKE, "name": f"nyc_taxi.{name}", "type": "TABLE"}]
         ),

@@ -1,8 +1,8 @@
-"""A small lineage of everything that answers can show: what tests query.
+"""A small lineage with every case that responses can contain.
 
-A shop's nightly pipeline on 21 November 2025: files are loaded into a table by a Spark query of a
-task, a report is made of it, a model is trained. A load failed once, a check did not pass, and one
-run was never heard of again.
+A shop's nightly pipeline on 21 November 2025: a Spark query loads files into a table, a job writes
+a report from it, and a model is trained. One load failed, one check failed, and one run has no end
+event.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ _MODEL = ("mlflow://models", "forecast")
 
 
 def run_id(number: int) -> str:
-    """The id of a run of the sample."""
+    """Return the id of a run of the sample."""
     return f"00000000-0000-4000-8000-{number:012d}"
 
 
 def sample() -> Live:
-    """The sample, in a log that is in memory and of the thread that asks."""
+    """Return the sample in an in-memory log of the current thread."""
     log = EventLog("sqlite://")
     refused = RejectedLine(
         "/var/spool/lineage/shop.jsonl:3", "$: received 'oops', expected JSON", "oops"
@@ -74,7 +74,7 @@ def _alert() -> Finding:
 
 
 def sample_events() -> list[bytes]:
-    """The events of the sample as JSON."""
+    """Return the events of the sample as JSON."""
     return [orjson.dumps(body) for body in _events()]
 
 
@@ -122,7 +122,7 @@ def _events() -> list[dict[str, Any]]:
 
 
 def _later() -> list[dict[str, Any]]:
-    """What became other than it was: code, columns, inputs; and what nobody accounts for."""
+    """Return changes of code, columns and inputs, and datasets without lineage."""
     report = _make_report(run_id(11), "12:00:00", None, columns=("day", "orders"))
     report["outputs"][0]["facets"]["schema"]["fields"][0]["type"] = "date"
     report["outputs"][0]["facets"].pop("columnLineage")
@@ -304,17 +304,22 @@ def _run(
 
 def _dataset(name: tuple[str, str], fields: tuple[str, ...], **facets: Any) -> dict[str, Any]:
     schema = _facet(
-        fields=[{"name": each, "type": "string", "description": f"the {each}"} for each in fields]
+        fields=[
+            {"name": field, "type": "string", "description": f"the {field}"} for field in fields
+        ]
     )
     return {**_named(name), "facets": {**({"schema": schema} if fields else {}), **facets}}
 
 
 def _columns(of: tuple[str, str], made: dict[str, str]) -> dict[str, Any]:
     how = {"type": "DIRECT", "subtype": "IDENTITY", "description": "as it is", "masking": False}
-    told = {"transformationType": "IDENTITY", "transformationDescription": "as it is"}
+    reported = {"transformationType": "IDENTITY", "transformationDescription": "as it is"}
     fields = {
-        field: {"inputFields": [{**_named(of), "field": each, "transformations": [how]}], **told}
-        for field, each in made.items()
+        field: {
+            "inputFields": [{**_named(of), "field": item, "transformations": [how]}],
+            **reported,
+        }
+        for field, item in made.items()
     }
     return _facet(fields=fields)
 

@@ -1,4 +1,4 @@
-"""What the sample is asked, by route: the first answer is the example, all teach the schema."""
+"""Queries to the sample by route."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ def asked(live: Live) -> Asked:
     names = sorted({ref.name for ref in state.jobs})
     datasets = sorted(state.identity)
     run_ids = [run_id(number) for number in range(1, 11)]
-    found = _marquez(version)
-    found |= _own()
-    found["/api/v1/namespaces/{namespace}/jobs/{job}"] += [
+    result = _marquez(version)
+    result |= _own()
+    result["/api/v1/namespaces/{namespace}/jobs/{job}"] += [
         {"namespace": "shop", "job": name} for name in names
     ]
-    found["/api/v1/namespaces/{namespace}/jobs/{job}/versions"] += [
+    result["/api/v1/namespaces/{namespace}/jobs/{job}/versions"] += [
         {"namespace": "shop", "job": name} for name in names
     ]
-    found["/api/v1/namespaces/{namespace}/datasets/{dataset}/versions"] += [
+    result["/api/v1/namespaces/{namespace}/datasets/{dataset}/versions"] += [
         {"namespace": name.namespace, "dataset": name.name} for name in datasets
     ]
     for path in (
@@ -54,8 +54,8 @@ def asked(live: Live) -> Asked:
         "/api/v1/runlineage/upstream",
         "/api/v2/runs/{run_id}",
     ):
-        found[path] += [{"run_id": each} for each in run_ids]
-    return found
+        result[path] += [{"run_id": item} for item in run_ids]
+    return result
 
 
 def _marquez(version: str) -> Asked:
@@ -114,8 +114,8 @@ def _own() -> Asked:
     early, late = "2025-11-21T02:30:00Z", "2025-11-21T08:00:00Z"
     begin = "2025-11-21T01:30:00Z"
     nodes = [
-        {"node": each}
-        for each in (
+        {"node": item}
+        for item in (
             *(_REPORT, _TABLE, _LOAD, "job:shop:shop_daily", "job:shop:shop_daily.report"),
             *("job:shop:shop_lone_application", "dataset:postgres://db:5432:shop.public.unused"),
             "dataset:s3://landing:notes.csv",
@@ -134,10 +134,10 @@ def _own() -> Asked:
         "/healthz": [{"request": _TAILING}, {"request": _BARE}],
         "/api/v2/graph": [
             {"node": _TABLE, "columns": True},
-            *({**each, "columns": True, "up": 9, "down": 9} for each in nodes),
+            *({**node, "columns": True, "up": 9, "down": 9} for node in nodes),
         ],
         "/api/v2/node": [*nodes, {"node": "job:shop:forecast.train"}],
-        "/api/v2/tree": [{"node": _REPORT}, *({**each, "direction": "both"} for each in nodes)],
+        "/api/v2/tree": [{"node": _REPORT}, *({**node, "direction": "both"} for node in nodes)],
         "/api/v2/diff": [
             {"from_": late},
             {"from_": late, "to": early},
@@ -183,7 +183,7 @@ def _own() -> Asked:
         "/api/v2/edges": [{}, {"kind": "control"}, {"kind": "direct"}],
         "/api/v2/timeline": [
             {"node": _TABLE, "up": 3, "down": 3},
-            *({**each, "level": level} for each in nodes for level in ("task", "pipeline")),
+            *({**node, "level": level} for node in nodes for level in ("task", "pipeline")),
         ],
         "/api/v2/runs": [{"limit": 2}, {}],
         "/api/v2/runs/{run_id}": [{"run_id": run_id(1)}],

@@ -31,7 +31,7 @@ main()
 
 
 class Command:
-    """A command in a process of its own; what it prints is read from `stdout`."""
+    """A command in a separate process; read its output from `stdout`."""
 
     def __init__(self, *arguments: str) -> None:
         reader, writer = _FORKS.Pipe(duplex=False)
@@ -46,11 +46,11 @@ class Command:
 
     @property
     def is_running(self) -> bool:
-        """Whether it was neither ended nor waited for."""
+        """Return whether the process is still running."""
         return self._process.is_alive()
 
     def stop(self, number: int = signal.SIGTERM) -> int:
-        """Send a signal; answers the exit code, or the signal's number below zero."""
+        """Send a signal; return the exit code, or the negative signal number."""
         os.kill(self.pid, number)
         self._process.join(20)
         self.stdout.close()

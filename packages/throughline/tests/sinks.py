@@ -1,4 +1,4 @@
-"""A real HTTP server to deliver to, which answers as a test wants it to."""
+"""A real HTTP server for deliveries with configurable responses."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ response. "slow": no response arrives. "drip": the head arrives byte by byte wit
 
 
 class Sink:
-    """Takes events; `answer` says what becomes of each, by its body and its place."""
+    """A server for events; `answer` determines the response by body and position."""
 
     def __init__(self, answer: Callable[[Any, int], Answer] = lambda _body, _nth: 201) -> None:
         self.answer = answer
@@ -52,11 +52,11 @@ class Sink:
             assert self.changed.wait_for(condition, 20), (len(self.requests), len(self.taken))
 
     def runs(self) -> list[str]:
-        """The run of each event that was taken, in order."""
+        """Return the run ids of the accepted events, in order."""
         return [body["run"]["runId"] for body in self.taken]
 
     def meet(self, handler: BaseHTTPRequestHandler) -> None:
-        """Answer one request."""
+        """Respond to one request."""
         body = orjson.loads(handler.rfile.read(int(handler.headers["Content-Length"])))
         with self.changed:
             answer = self.answer(body, len(self.requests))
@@ -120,7 +120,7 @@ def serving(sink: Sink, port: int = 0, host: str = "127.0.0.1") -> Iterator[Sink
 
     class Server(ThreadingHTTPServer):
         def handle_error(self, *_: Any) -> None:
-            """A client that was killed is no news."""
+            """Ignore killed clients."""
 
     server = Server((host, port), Handler)
     server.daemon_threads = True

@@ -1,4 +1,4 @@
-"""Who may ask what: keys and scopes, names of the host, pages of other origins."""
+"""Access: keys and scopes, host names, other origins."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _bearer(key: str) -> dict[str, str]:
 
 
 @pytest.mark.each_database
-def test_a_key_is_kept_as_a_hash_alone(log: EventLog) -> None:
+def test_key_is_stored_only_as_a_hash(log: EventLog) -> None:
     text = add_key(log, "spark", ["write", "read"])
     assert re.fullmatch(r"tl_[\w-]{43}", text)
     (key,) = keys_of(log)
@@ -63,7 +63,7 @@ def test_a_key_is_kept_as_a_hash_alone(log: EventLog) -> None:
         ("there", ["read"], "a key 'there' already exists"),
     ],
 )
-def test_a_key_that_cannot_be_made_is_refused_with_the_reason(
+def test_invalid_key_is_rejected_with_the_reason(
     name: str, scopes: list[str], message: str, log: EventLog
 ) -> None:
     add_key(log, "there", ["read"])
@@ -83,7 +83,7 @@ def test_a_key_that_cannot_be_made_is_refused_with_the_reason(
         (["admin"], (200, 201, 200, 201)),
     ],
 )
-def test_a_key_may_do_what_its_scopes_say_and_nothing_else(
+def test_key_only_allows_its_scopes(
     scopes: list[str], statuses: tuple[int, ...], client: TestClient, live: Live, build: Any
 ) -> None:
     headers = _bearer(add_key(live.log, "k", scopes))
@@ -98,19 +98,19 @@ def test_a_key_may_do_what_its_scopes_say_and_nothing_else(
     for answer, needed in zip(answers, ("read", "write", "admin", "admin"), strict=True):
         if answer.status_code == 403:
             had = ", ".join(scopes)
-            told = f"the key 'k' has the scope {had}; this needs {needed}"
-            assert answer.json()["message"] == told
+            message = f"the key 'k' has the scope {had}; this needs {needed}"
+            assert answer.json()["message"] == message
 
 
 @pytest.mark.each_database
-def test_the_first_key_closes_the_server_and_the_setting_is_an_admin(live: Live) -> None:
+def test_first_key_requires_authentication_and_setting_key_is_admin(live: Live) -> None:
     client = TestClient(make_app(live, _options({"api_key": "from-the-environment"})))
     without = client.get("/api/v1/jobs")
     assert (without.status_code, "is needed" in without.text) == (401, True)
     admin = _bearer("from-the-environment")
-    made = client.post("/api/v2/keys", json={"name": "a", "scopes": ["read"]}, headers=admin)
-    assert made.status_code == 201
-    own = _bearer(made.json()["key"])
+    created = client.post("/api/v2/keys", json={"name": "a", "scopes": ["read"]}, headers=admin)
+    assert created.status_code == 201
+    own = _bearer(created.json()["key"])
     assert client.get("/api/v1/jobs", headers=own).status_code == 200
     (listed,) = client.get("/api/v2/keys", headers=admin).json()
     assert (listed["name"], listed["scopes"], set(listed)) == (
@@ -126,7 +126,7 @@ def test_the_first_key_closes_the_server_and_the_setting_is_an_admin(live: Live)
     assert (bad.status_code, "expected some of read" in bad.text) == (400, True)
 
 
-def test_without_keys_loopback_is_open_and_a_key_closes_it(client: TestClient, live: Live) -> None:
+def test_loopback_without_keys_is_open_until_a_key_exists(client: TestClient, live: Live) -> None:
     assert client.get("/api/v1/jobs").status_code == 200
     key = add_key(live.log, "a", ["read"])
     assert client.get("/api/v1/jobs").status_code == 401
@@ -137,7 +137,7 @@ def test_without_keys_loopback_is_open_and_a_key_closes_it(client: TestClient, l
         assert answer.status_code == 401, odd
 
 
-def test_an_exposed_server_whose_last_key_went_answers_nobody(live: Live) -> None:
+def test_exposed_server_without_keys_rejects_all_requests(live: Live) -> None:
     client = TestClient(make_app(live, _options({"host": "0.0.0.0"})))
     assert client.get("/api/v1/jobs").status_code == 401
     key = add_key(live.log, "a", ["read"])
@@ -151,7 +151,7 @@ def test_an_exposed_server_whose_last_key_went_answers_nobody(live: Live) -> Non
         *(("evil.example", 421), ("localhost.evil.example:9002", 421), ("[::1", 421), ("", 421)),
     ],
 )
-def test_without_a_key_only_names_of_loopback_are_answered(
+def test_without_a_key_only_loopback_host_names_are_accepted(
     host: str, status: int, client: TestClient, live: Live
 ) -> None:
     assert client.get("/api/v1/jobs", headers={"Host": host}).status_code == status
@@ -160,7 +160,7 @@ def test_without_a_key_only_names_of_loopback_are_answered(
     assert answer.status_code == 200
 
 
-def test_a_page_of_another_origin_can_neither_post_nor_read(client: TestClient, build: Any) -> None:
+def test_other_origin_can_neither_post_nor_read(client: TestClient, build: Any) -> None:
     event = build.run("START", "r", "j", "08:00:00")
     for origin in ("https://evil.example", "null", "http://localhost:1", "http://["):
         answer = client.post("/api/v1/lineage", json=event, headers={"Origin": origin})
@@ -171,7 +171,7 @@ def test_a_page_of_another_origin_can_neither_post_nor_read(client: TestClient, 
     assert client.post("/api/v1/lineage", json=event, headers=own).status_code == 201
 
 
-def test_every_answer_tells_browsers_to_be_careful(live: Live) -> None:
+def test_every_response_has_security_headers(live: Live) -> None:
     client = TestClient(make_app(live, _options({"api_key": "k"})))
     for path in ("/", "/healthz", "/api/v1/jobs"):
         headers = client.get(path).headers
@@ -186,7 +186,7 @@ def test_every_answer_tells_browsers_to_be_careful(live: Live) -> None:
         resolve({"frame_origins": "x;"})
 
 
-def test_keys_that_cannot_be_read_stay_as_they_were_known(live: Live) -> None:
+def test_unreadable_keys_keep_their_last_known_state(live: Live) -> None:
     key = add_key(live.log, "a", ["read"])
     known, fresh = (
         TestClient(make_app(live, replace(ServerOptions(), keys_seconds=0))) for _ in range(2)
@@ -201,14 +201,14 @@ def test_keys_that_cannot_be_read_stay_as_they_were_known(live: Live) -> None:
 
 
 def _told(call: Any, *arguments: str) -> str:
-    """What a command that must succeed printed."""
+    """Return the output of a command that must succeed."""
     answer = call(*arguments)
     assert answer.returncode == 0, answer.stderr
     return str(answer.stdout)
 
 
 @pytest.mark.each_database
-def test_the_command_line_makes_lists_and_removes_keys_of_a_log(call: Any, database: str) -> None:
+def test_command_line_manages_keys_of_a_log(call: Any, database: str) -> None:
     where = ("--database", database)
     text = _told(call, "keys", "add", "spark", "--scope", "write, read", *where).strip()
     log = EventLog(database)
@@ -227,7 +227,7 @@ def test_the_command_line_makes_lists_and_removes_keys_of_a_log(call: Any, datab
     log.close()
 
 
-def test_the_command_line_makes_lists_and_removes_keys_of_a_server(
+def test_command_line_manages_keys_of_a_server(
     call: Any, live: Live, serving: Callable[[FastAPI], str]
 ) -> None:
     where = ("--url", serving(make_app(live, _options({"api_key": "k"}))), "--api-key", "k")

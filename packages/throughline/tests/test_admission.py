@@ -104,7 +104,7 @@ def test_query_above_the_limit_gets_a_503_naming_it(client: Client, live: Counte
     assert (status, headers["Retry-After"], answer["code"]) == (503, "5", 503)
     assert "1 queries run and 1 wait, which is the limit" in answer["message"]
     assert "THROUGHLINE_WAITING_QUERIES" in answer["message"]
-    assert [each.result()[0] for each in taken] == [200, 200]
+    assert [item.result()[0] for item in taken] == [200, 200]
     assert client.send("GET", _QUERY)[0] == 200
 
 
@@ -119,7 +119,7 @@ def test_every_query_is_admitted(path: str, client: Client, live: CountedLive) -
     with live.reading():
         taken = _taken(client)
         assert client.send("GET", path)[0] == 503
-    assert [each.result()[0] for each in taken] == [200, 200]
+    assert [item.result()[0] for item in taken] == [200, 200]
 
 
 def test_other_requests_respond_while_every_slot_is_taken(
@@ -139,10 +139,10 @@ def test_other_requests_respond_while_every_slot_is_taken(
         stream.request("GET", "/api/v2/events/stream?after=1")
         lines = stream.getresponse()
         assert [lines.readline() for _ in range(3)][2] == b"id: 2\n"
-        assert not any(each.done() for each in taken)
+        assert not any(item.done() for item in taken)
     stream.close()
     end_streams(client.app)
-    assert [each.result()[0] for each in taken] == [200, 200]
+    assert [item.result()[0] for item in taken] == [200, 200]
     assert client.send("GET", "/healthz")[2]["runs"] == 2
 
 
@@ -150,7 +150,7 @@ def test_waiting_counts_against_the_time_of_a_query(live: CountedLive, serving: 
     app = make_app(live, ServerOptions(running_queries=1, waiting_queries=5, longest_query=0.2))
     client = Client(app, serving(app))
     with live.reading():
-        answers = [each.result() for each in [client.get_later() for _ in range(3)]]
+        answers = [item.result() for item in [client.get_later() for _ in range(3)]]
     assert {status for status, _, _ in answers} == {503}
     assert all("THROUGHLINE_LONGEST_QUERY" in answer["message"] for _, _, answer in answers)
     assert app.state.admission.waiting == 0
@@ -193,13 +193,13 @@ def test_all_queries_of_a_page_get_a_response(live: CountedLive, serving: Servin
     with live.reading():
         asked = [client.get_later() for _ in range(30)]
         client.until_waiting(26)
-    assert {each.result()[0] for each in asked} == {200}
+    assert {item.result()[0] for item in asked} == {200}
 
 
 def test_admission_serves_many_client_threads(live: CountedLive, serving: Serving) -> None:
     app = make_app(live, ServerOptions(running_queries=2, waiting_queries=3))
     client = Client(app, serving(app))
-    answers = [each.result()[0] for each in [client.get_later() for _ in range(60)]]
+    answers = [item.result()[0] for item in [client.get_later() for _ in range(60)]]
     assert set(answers) <= {200, 503}
     assert 200 in answers
     assert (app.state.admission.waiting, app.state.admission.is_full) == (0, False)

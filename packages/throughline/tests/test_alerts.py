@@ -1,4 +1,4 @@
-"""Rules: what breaks them, that each cause fires once, and that everybody is told."""
+"""Alerts: violations of rules, one alert per cause, actions."""
 
 from __future__ import annotations
 
@@ -60,17 +60,17 @@ def _take(live: Live, build: Any, *bodies: Any) -> None:
     live.ingest(Batch([build.entry(body) for body in bodies]))
 
 
-def test_what_broke_a_rule_before_it_was_first_looked_at_fires_nothing(
+def test_existing_violation_of_a_new_rule_fires_no_alert(
     live: Live, look: Look, build: Any
 ) -> None:
     _take(live, build, build.run("FAIL", "old", "j", "08:00:00"))
-    assert [(each["runId"], each["isPending"]) for each in look("failed")] == [("old", False)]
+    assert [(item["runId"], item["isPending"]) for item in look("failed")] == [("old", False)]
     _take(live, build, build.run("FAIL", "new", "j", "09:00:00"))
-    assert [(each["runId"], each["isPending"]) for each in look("failed")][-1] == ("new", True)
+    assert [(item["runId"], item["isPending"]) for item in look("failed")][-1] == ("new", True)
     assert len(look("failed")) == 2
 
 
-def test_a_pipeline_that_fails_is_one_alert_that_names_what_failed_in_it(
+def test_failed_pipeline_is_one_alert_naming_the_failed_task(
     live: Live, look: Look, build: Any
 ) -> None:
     look("failed")
@@ -87,7 +87,7 @@ def test_a_pipeline_that_fails_is_one_alert_that_names_what_failed_in_it(
     assert alert["message"] == "dag failed (dag.load: no space left)"
 
 
-def test_patterns_choose_jobs_at_any_level_by_name_or_with_their_namespace(
+def test_patterns_match_jobs_by_name_or_namespace_at_any_level(
     live: Live, look: Look, build: Any
 ) -> None:
     look("failed", jobs=["*.load", "demo/other"])
@@ -98,19 +98,19 @@ def test_patterns_choose_jobs_at_any_level_by_name_or_with_their_namespace(
         build.run("FAIL", "d", "dag", "08:02:00"),
         build.run("FAIL", "o", "other", "08:02:00"),
     )
-    found = look("failed", jobs=["*.load", "demo/other"])
-    assert {each["subject"] for each in found} == {"job:demo:dag.load", "job:demo:other"}
+    result = look("failed", jobs=["*.load", "demo/other"])
+    assert {item["subject"] for item in result} == {"job:demo:dag.load", "job:demo:other"}
 
 
-def test_a_run_whose_parent_never_spoke_is_looked_at_by_itself(
+def test_run_without_reported_parent_is_evaluated_on_its_own(
     live: Live, look: Look, build: Any
 ) -> None:
     look("failed")
     _take(live, build, build.run("FAIL", "t", "dbt", "08:01:00", parent=("d", "silent")))
-    assert [each["subject"] for each in look("failed")] == ["job:demo:dbt"]
+    assert [item["subject"] for item in look("failed")] == ["job:demo:dbt"]
 
 
-def test_a_run_that_is_not_heard_of_again_is_lost_once(live: Live, look: Look, build: Any) -> None:
+def test_stale_run_fires_one_alert(live: Live, look: Look, build: Any) -> None:
     look("lost")
     _take(
         live,
@@ -121,24 +121,22 @@ def test_a_run_that_is_not_heard_of_again_is_lost_once(live: Live, look: Look, b
         build.run("COMPLETE", "e", "ended", "08:01:00"),
     )
     for _ in range(2):
-        assert [each["runId"] for each in look("lost")] == ["d"]
+        assert [item["runId"] for item in look("lost")] == ["d"]
 
 
-def test_a_job_is_late_once_for_each_start_that_does_not_come(
-    live: Live, look: Look, build: Any
-) -> None:
+def test_job_is_late_once_per_missed_start(live: Live, look: Look, build: Any) -> None:
     hours = [build.run("COMPLETE", f"{h}", "hourly", f"{h:02}:00:00") for h in range(4)]
     _take(live, build, *hours)
     for now, fired in (("03:30", 0), ("05:10", 1), ("05:20", 1)):
         seconds = to_micros(parse_time(f"2025-11-21T{now}:00")) / 1_000_000
-        found = look("late", clock=lambda seconds=seconds: seconds)
+        result = look("late", clock=lambda seconds=seconds: seconds)
         late = [
             "hourly is late: it usually runs every 1 h 0 min and was due at 2025-11-21T04:00:00Z"
         ] * fired
-        assert [each["message"] for each in found] == late
+        assert [item["message"] for item in result] == late
 
 
-def test_a_check_that_fails_is_an_alert_and_one_that_only_warns_is_none(
+def test_failed_check_fires_an_alert_unless_it_only_warns(
     live: Live, look: Look, build: Any
 ) -> None:
     look("quality", datasets=["a*"])
@@ -163,7 +161,7 @@ def test_a_check_that_fails_is_an_alert_and_one_that_only_warns_is_none(
     assert alert["message"] == "a1 failed its checks: not_null of id"
 
 
-def test_each_change_of_a_schema_is_an_alert(live: Live, look: Look, build: Any) -> None:
+def test_every_schema_change_fires_an_alert(live: Live, look: Look, build: Any) -> None:
     look("schema")
 
     def wrote(run: str, time: str, *fields: str) -> Any:
@@ -180,9 +178,7 @@ def test_each_change_of_a_schema_is_an_alert(live: Live, look: Look, build: Any)
     assert (alert["subject"], alert["runId"]) == ("dataset:db:t", "3")
 
 
-def test_completeness_fires_when_it_falls_and_again_only_after_it_was_mended(
-    live: Live, look: Look, build: Any
-) -> None:
+def test_completeness_fires_again_only_after_recovery(live: Live, look: Look, build: Any) -> None:
     more = {"below": 0.6, "measure": "inputs"}
     assert look("completeness", **more) == []
     half = build.run("COMPLETE", "1", "j", "08:00:00", writes=("db|b",))
@@ -201,11 +197,11 @@ def test_completeness_fires_when_it_falls_and_again_only_after_it_was_mended(
     assert len(look("completeness", **more)) == 1
 
 
-def test_everybody_is_told_once_also_across_restarts(
+def test_alert_is_sent_once_also_across_restarts(
     live: Live, tmp_path: Path, sink: Sink, build: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    told = tmp_path / "told"
-    code = f"import sys; open({str(told)!r}, 'ab').write(sys.stdin.buffer.read() + b'\\n')"
+    result = tmp_path / "told"
+    code = f"import sys; open({str(result)!r}, 'ab').write(sys.stdin.buffer.read() + b'\\n')"
     actions = [
         {"type": "log"},
         {"type": "webhook", "url": sink.url},
@@ -232,8 +228,10 @@ def test_everybody_is_told_once_also_across_restarts(
         "at": "2025-11-21T08:00:00Z",
         "firedAt": "",
     }
-    assert orjson.loads(told.read_bytes()) == posted
-    warnings = [each.getMessage() for each in caplog.records if each.name == "throughline.alerts"]
+    assert orjson.loads(result.read_bytes()) == posted
+    warnings = [
+        record.getMessage() for record in caplog.records if record.name == "throughline.alerts"
+    ]
     assert warnings == ["broken: j failed"]
     (alert,) = alerts_answer(live.log, 10)["items"]
     assert (alert["isPending"], alert["error"]) == (False, None)
@@ -248,7 +246,7 @@ def test_everybody_is_told_once_also_across_restarts(
     ],
     ids=["ends badly", "is not there", "refuses"],
 )
-def test_what_cannot_be_told_is_given_up_with_the_reason_and_no_secret(
+def test_undeliverable_alert_stores_the_reason_without_secrets(
     action: dict[str, Any], message: str, live: Live, tmp_path: Path, sink: Sink, build: Any,
     caplog: pytest.LogCaptureFixture,
 ) -> None:  # fmt: skip
@@ -286,7 +284,7 @@ def test_notification_is_sent_by_apprise_and_retried_without_its_secret(
 
 
 @pytest.mark.filterwarnings("ignore:'imghdr' is deprecated")
-def test_notification_without_apprise_or_of_an_unknown_service_is_an_error(
+def test_notification_needs_apprise_and_a_known_service(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     action = {"type": "notify", "url": "nonsense://secret"}
@@ -304,7 +302,7 @@ def _at(sink: Sink, value: Any) -> Any:
 
 
 @pytest.mark.server
-def test_the_server_alerts_and_after_a_restart_not_again(
+def test_restarted_server_does_not_repeat_alerts(
     serve: Callable[..., Server], tmp_path: Path, sink: Sink, build: Any
 ) -> None:
     action = {"type": "webhook", "url": sink.url}
@@ -340,7 +338,7 @@ def test_the_server_alerts_and_after_a_restart_not_again(
         ({"actions": [{"type": "webhook", "url_env": "NO"}]}, r"url_env: expected the URL"),
     ],
 )
-def test_an_alerts_file_that_cannot_be_used_is_named_with_what_is_allowed(
+def test_invalid_alerts_file_error_names_file_and_allowed_values(
     rule: dict[str, Any], message: str, tmp_path: Path
 ) -> None:
     path = _rules(tmp_path, {"name": "r", "kind": "failed", "actions": [], **rule})
@@ -348,7 +346,7 @@ def test_an_alerts_file_that_cannot_be_used_is_named_with_what_is_allowed(
         read_rules(path)
 
 
-def test_the_example_of_the_docs_can_be_used_and_names_every_kind_and_action(
+def test_docs_example_is_valid_and_lists_every_kind_and_action(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ALERT_WEBHOOK", "https://chat.example.org/hook")

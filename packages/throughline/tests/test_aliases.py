@@ -68,7 +68,7 @@ def test_alias_joins_names_until_removed(shop: Live) -> None:
     _say(shop, "dataset:pg:shop.orders", "dataset:hive:orders", "09:00:00")
     with shop.reading() as state:
         assert state.identity.names(DatasetName(*_A)) == [_B, _A]
-        assert [each["since"] for each in aliases_answer(state)["items"]] == [
+        assert [item["since"] for item in aliases_answer(state)["items"]] == [
             "2025-11-21T09:00:00Z"
         ]
     _say(shop, "orders", "shop.orders", "10:00:00", is_removed=True)
@@ -170,9 +170,9 @@ def test_cli_adds_lists_and_removes_aliases(
     where = ("--database", database) if is_local else ("--url", serving(make_app(shop)))
     pair = ("dataset:hive:orders", "dataset:pg:shop.orders")
     assert call("alias", "--list", *where).stdout == "No manual aliases.\n"
-    told = call("alias", *pair, *where).stdout
-    assert told.startswith("orders  (hive)  = shop.orders  (pg)  since ")
-    assert call("alias", "--list", *where).stdout == told
+    output = call("alias", *pair, *where).stdout
+    assert output.startswith("orders  (hive)  = shop.orders  (pg)  since ")
+    assert call("alias", "--list", *where).stdout == output
     assert call("alias", *pair, "--remove", *where).stdout.startswith("No manual")
     missing = call("alias", *pair, "--remove", *where)
     assert (missing.returncode, "not joined by hand" in missing.stderr) == (1, True)

@@ -30,7 +30,7 @@ def _post(client: TestClient, *bodies: Any) -> None:
 
 
 @pytest.mark.each_database
-def test_an_event_is_visible_as_soon_as_it_is_acknowledged(client: TestClient, build: Any) -> None:
+def test_acknowledged_event_is_visible(client: TestClient, build: Any) -> None:
     _post(client, build.run("COMPLETE", "r", "j", "08:00:00", reads=("db|a",)))
     job = client.get("/api/v1/namespaces/demo/jobs/j").json()
     assert job["latestRun"]["state"] == "COMPLETED"
@@ -38,7 +38,7 @@ def test_an_event_is_visible_as_soon_as_it_is_acknowledged(client: TestClient, b
 
 
 @pytest.mark.each_database
-def test_an_array_is_taken_as_far_as_it_can_be_placed(client: TestClient, build: Any) -> None:
+def test_array_stores_its_valid_events(client: TestClient, build: Any) -> None:
     good = build.run("START", "r", "j", "08:00:00")
     answer = client.post("/api/v1/lineage", json=[good, {"eventTime": "x"}, good])
     assert answer.status_code == 422
@@ -56,7 +56,7 @@ def test_an_array_is_taken_as_far_as_it_can_be_placed(client: TestClient, build:
 @pytest.mark.parametrize(
     ("encoding", "zip_"), [("gzip", gzip.compress), ("deflate", zlib.compress)]
 )
-def test_a_zipped_body_is_understood_and_what_is_none_is_refused(
+def test_gzip_body_is_accepted_and_invalid_gzip_rejected(
     encoding: str, zip_: Callable[[bytes], bytes], client: TestClient, build: Any
 ) -> None:
     raw = orjson.dumps(build.run("START", "r", "j", "08:00:00"))
@@ -71,7 +71,7 @@ def test_a_zipped_body_is_understood_and_what_is_none_is_refused(
 
 
 @pytest.mark.parametrize("wrap", [list, lambda events: {"events": events}])
-def test_a_batch_says_which_of_its_events_failed_and_why(
+def test_batch_response_lists_failed_events_with_reasons(
     wrap: Callable[[list[Any]], Any], client: TestClient, build: Any
 ) -> None:
     good, bad = build.run("START", "r", "j", "08:00:00"), {"eventTime": "x"}
@@ -92,18 +92,20 @@ def test_a_batch_says_which_of_its_events_failed_and_why(
     (failed,) = body["failed_events"]
     assert (failed["index"], failed["retriable"]) == (1, False)
     assert failed["reason"].startswith("eventTime: received 'x', expected")
-    assert [each["status"] for _, each in (post(good), post(bad))] == ["success", "failure"]
+    assert [item["status"] for _, item in (post(good), post(bad))] == ["success", "failure"]
     assert [post(good)[0], post(bad)[0], post()[0]] == [200, 422, 200]
 
 
 @pytest.mark.parametrize("raw", [b"3", b'{"events": {}}', b'{"event": []}'])
-def test_a_batch_that_is_none_is_refused(raw: bytes, client: TestClient) -> None:
+def test_invalid_batch_is_rejected(raw: bytes, client: TestClient) -> None:
     answer = client.post("/api/v1/lineage/batch", content=raw)
     assert answer.status_code == 422
     assert "an array of events" in answer.json()["expected"]
 
 
-def test_a_body_above_the_set_size_is_refused_also_if_only_unzipped(live: Live, build: Any) -> None:
+def test_body_above_the_size_limit_is_rejected_also_when_decompressed(
+    live: Live, build: Any
+) -> None:
     raw = orjson.dumps(build.run("START", "r", "j", "08:00:00", writes=("db|" + "a" * 500,)))
     with TestClient(make_app(live, ServerOptions(largest_body=len(raw) - 1))) as client:
         for body, headers in ((raw, {}), (gzip.compress(raw), {"Content-Encoding": "gzip"})):
@@ -128,7 +130,7 @@ def test_a_body_above_the_set_size_is_refused_also_if_only_unzipped(live: Live, 
         (b'{"a":"\\ud800"}', 422, "$"),
     ],
 )
-def test_a_bad_body_is_answered_with_path_value_and_expectation(
+def test_invalid_body_error_has_path_value_and_expectation(
     raw: bytes, status: int, path: str, client: TestClient
 ) -> None:
     answer = client.post("/api/v1/lineage", content=raw)
@@ -157,8 +159,8 @@ def test_names_with_slashes_and_colons_are_found(
     from urllib.parse import quote
 
     ns, ds, job = (quote(text, safe="") for text in (namespace, name, f"{name}/job"))
-    found = client.get(f"/api/v1/namespaces/{ns}/datasets/{ds}")
-    assert found.json()["id"] == {"namespace": namespace, "name": name}
+    result = client.get(f"/api/v1/namespaces/{ns}/datasets/{ds}")
+    assert result.json()["id"] == {"namespace": namespace, "name": name}
     assert client.get(f"/api/v1/namespaces/{ns}/jobs/{job}/runs").json()["totalCount"] == 1
     assert client.get(f"/api/v1/namespaces/{ns}").json()["name"] == namespace
     answer = client.get(
@@ -170,9 +172,7 @@ def test_names_with_slashes_and_colons_are_found(
     ]
 
 
-def test_the_edges_of_a_level_are_listed_as_the_contract_says(
-    client: TestClient, build: Any
-) -> None:
+def test_edges_of_a_level_match_the_contract(client: TestClient, build: Any) -> None:
     table = build.dataset("file|/wh/t", symlinks=[("hive://h", "db.t", "TABLE")])
     run = build.run("COMPLETE", "r", "dag.t", "08:00:00", parent=("d", "dag"), kind="AIRFLOW/TASK")
     _post(client, {**run, "outputs": [table]})
@@ -199,7 +199,7 @@ def test_the_edges_of_a_level_are_listed_as_the_contract_says(
     )
 
 
-def test_what_is_not_there_is_404_and_what_is_wrong_is_400(client: TestClient) -> None:
+def test_unknown_resource_is_404_and_invalid_parameter_is_400(client: TestClient) -> None:
     for path in (
         "/api/v1/nope",
         "/api/v1/namespaces/nope",
@@ -225,9 +225,7 @@ def test_what_is_not_there_is_404_and_what_is_wrong_is_400(client: TestClient) -
     assert client.get("/api/v1/namespaces/nope/jobs").json() == {"totalCount": 0, "jobs": []}
 
 
-def test_a_job_is_found_by_the_name_that_marquez_would_give_it(
-    client: TestClient, build: Any
-) -> None:
+def test_job_is_found_by_its_marquez_name(client: TestClient, build: Any) -> None:
     _post(client, build.run("COMPLETE", "r", "load", "08:00:00", parent=("d", "dag")))
     assert client.get("/api/v1/namespaces/demo/jobs/dag.load").json()["name"] == "load"
 
@@ -250,7 +248,7 @@ def test_with_an_api_key_only_the_health_is_open(live: Live) -> None:
     assert client.get("/api/v1/jobs", headers=good).status_code == 200
 
 
-def test_a_browser_shows_the_api_key_as_a_password(live: Live) -> None:
+def test_browser_login_uses_the_api_key_as_password(live: Live) -> None:
     client = TestClient(make_app(live, ServerOptions("right")))
     assert client.get("/").headers["WWW-Authenticate"].startswith("Basic ")
     assert client.get("/", auth=("anybody", "right")).status_code == 200

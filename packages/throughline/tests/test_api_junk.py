@@ -1,4 +1,4 @@
-"""Whatever stands in an event, no answer is a 5xx."""
+"""No event causes a 5xx response."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _PATHS = (
 
 
 def _full(build: Any, number: int) -> dict[str, Any]:
-    """An event with every facet that the projection looks into."""
+    """Return an event with every facet that the projection reads."""
     depends = {"upstream": [{"job": {"namespace": "demo", "name": "u"}, "run": {"runId": "u"}}]}
     event = build.run(
         "COMPLETE", f"r{number}", "dag.t", "08:00:00",
@@ -53,7 +53,7 @@ def _full(build: Any, number: int) -> dict[str, Any]:
 
 
 def _spoil(random: Random, value: Any) -> Any:
-    """The value with one thing in it, at any depth, replaced by junk."""
+    """Return the value with one part, at any depth, replaced by junk."""
     if isinstance(value, dict) and value and random.random() < 0.9:
         key = random.choice(sorted(value))
         return {**value, key: _spoil(random, value[key])}

@@ -37,7 +37,7 @@ def _writes(build: Any, run: str, time: str, name: str, **facets: Any) -> dict[s
     return {**body, "outputs": [build.dataset(name, **facets)]}
 
 
-def test_each_version_of_a_dataset_has_the_schema_that_its_run_wrote(
+def test_dataset_version_has_the_schema_its_run_wrote(
     live: Live, client: TestClient, build: Any
 ) -> None:
     events = (
@@ -71,7 +71,7 @@ def test_equal_facets_are_kept_once_but_never_mixed_up(
     assert [str(v["facets"]["odd"]["rows"]) for v in versions] == ["True", "1.0", "1"]
 
 
-def test_the_version_that_a_run_read_is_the_one_written_before_it_began(
+def test_run_reads_the_version_written_before_its_start(
     live: Live, client: TestClient, build: Any
 ) -> None:
     _take(
@@ -84,7 +84,7 @@ def test_the_version_that_a_run_read_is_the_one_written_before_it_began(
         ),
     )
     read = client.get("/api/v1/jobs/runs/x").json()["inputDatasetVersions"]
-    by_name = {each["datasetVersionId"]["name"]: each["datasetVersionId"] for each in read}
+    by_name = {item["datasetVersionId"]["name"]: item["datasetVersionId"] for item in read}
     page = client.get("/api/v1/namespaces/db/datasets/t/versions").json()["versions"]
     assert [v["createdByRun"]["id"] for v in page] == ["w2", "w1"]
     assert by_name["t"]["version"] == page[1]["version"]
@@ -92,7 +92,7 @@ def test_the_version_that_a_run_read_is_the_one_written_before_it_began(
     assert (raw["version"], raw["createdByRun"]) == (by_name["raw"]["version"], None)
 
 
-def test_a_job_has_a_version_for_each_way_in_which_its_ended_runs_ran(
+def test_job_has_a_version_per_distinct_finished_run(
     live: Live, client: TestClient, build: Any
 ) -> None:
     _take(
@@ -103,10 +103,10 @@ def test_a_job_has_a_version_for_each_way_in_which_its_ended_runs_ran(
         build.run("COMPLETE", "r3", "j", "10:00:00", reads=("db|a",), writes=("db|t",)),
         build.run("START", "r4", "j", "11:00:00", reads=("db|c",)),
     )
-    found = client.get("/api/v1/namespaces/demo/jobs/j/versions").json()
-    assert found["totalCount"] == 2
-    newest, oldest = found["versions"]
-    assert [each["name"] for each in oldest["inputs"]] == ["a", "b"]
+    response = client.get("/api/v1/namespaces/demo/jobs/j/versions").json()
+    assert response["totalCount"] == 2
+    newest, oldest = response["versions"]
+    assert [input_["name"] for input_ in oldest["inputs"]] == ["a", "b"]
     assert newest["createdAt"] == "2025-11-21T09:00:00Z"
     assert newest["latestRun"]["id"] == "r3"
     job = client.get("/api/v1/namespaces/demo/jobs/j").json()
@@ -117,7 +117,7 @@ def test_a_job_has_a_version_for_each_way_in_which_its_ended_runs_ran(
     assert client.get("/api/v1/namespaces/demo/jobs/j/versions/nope").status_code == 404
 
 
-def test_runs_upstream_are_those_that_wrote_what_was_read_whoever_else_wrote_it_later(
+def test_upstream_runs_wrote_the_versions_that_were_read(
     live: Live, client: TestClient, build: Any
 ) -> None:
     _take(
@@ -128,11 +128,11 @@ def test_runs_upstream_are_those_that_wrote_what_was_read_whoever_else_wrote_it_
         build.run("COMPLETE", "c", "use", "10:00:00", reads=("db|u", "db|t"), writes=("db|v",)),
         build.run("COMPLETE", "late", "load", "11:00:00", writes=("db|t",)),
     )
-    found = client.get("/api/v1/runlineage/upstream?runId=c").json()["runs"]
-    assert [each["run"]["id"] for each in found] == ["c", "a", "b"]
+    result = client.get("/api/v1/runlineage/upstream?runId=c").json()["runs"]
+    assert [each["run"]["id"] for each in result] == ["c", "a", "b"]
     made_by = {
         (each["run"]["id"], item["name"]): item["producedByRunId"]
-        for each in found
+        for each in result
         for item in each["inputs"]
     }
     assert made_by == {("c", "u"): "b", ("c", "t"): "a", ("b", "t"): "a", ("a", "raw"): None}
@@ -157,7 +157,7 @@ def test_upstream_run_may_start_at_the_same_instant(
 
     def upstream(run: str) -> list[str]:
         runs = client.get(f"/api/v1/runlineage/upstream?runId={run}").json()["runs"]
-        return [each["run"]["id"] for each in runs]
+        return [item["run"]["id"] for item in runs]
 
     assert upstream("again") == ["again", "use", "load"]
     assert upstream("task") == ["task"]
@@ -204,9 +204,7 @@ def test_sources_are_those_of_datasource_facets(live: Live, client: TestClient, 
     assert client.get("/api/v1/namespaces/db/datasets/plain").json()["sourceName"] == "default"
 
 
-def test_a_namespace_that_only_a_symlink_names_lists_the_datasets_shown_under_it(
-    live: Live, client: TestClient, build: Any
-) -> None:
+def test_symlink_namespace_lists_its_datasets(live: Live, client: TestClient, build: Any) -> None:
     link = [("hive://lake", "db.t", "TABLE")]
     _take(live, build, _writes(build, "r", "08:00:00", "s3://b|t", symlinks=link))
     path = "/api/v1/namespaces/hive%3A%2F%2Flake"
@@ -216,14 +214,14 @@ def test_a_namespace_that_only_a_symlink_names_lists_the_datasets_shown_under_it
 
 
 @pytest.mark.each_database
-def test_events_are_listed_from_after_to_before_without_it(
+def test_events_include_after_and_exclude_before(
     live: Live, client: TestClient, build: Any
 ) -> None:
     _take(live, build, *(build.run("START", f"r{h}", "j", f"{h:02}:00:00") for h in range(8, 12)))
     span = "after=2025-11-21T09:00:00Z&before=2025-11-21T11:00:00Z"
-    found = client.get(f"/api/v1/events/lineage?{span}&limit=1").json()
-    assert found["totalCount"] == 2
-    assert found["events"][0]["run"]["runId"] == "r10"
+    response = client.get(f"/api/v1/events/lineage?{span}&limit=1").json()
+    assert response["totalCount"] == 2
+    assert response["events"][0]["run"]["runId"] == "r10"
     assert client.get("/api/v1/events/lineage?before=nonsense").status_code == 400
 
 
@@ -236,20 +234,20 @@ def test_search_is_narrowed_by_kind_and_namespace_and_sorted(
         build.run("START", "r1", "trips", "09:00:00", reads=("db|trips",)),
         build.run("START", "r2", "a_trip", "08:00:00"),
     )
-    found = client.get("/api/v1/search?q=trip").json()["results"]
-    assert [each["nodeId"] for each in found] == [
+    result = client.get("/api/v1/search?q=trip").json()["results"]
+    assert [item["nodeId"] for item in result] == [
         "job:demo:a_trip",
         "dataset:db:trips",
         "job:demo:trips",
     ]
     newest = client.get("/api/v1/search?q=trip&filter=JOB&sort=UPDATE_AT").json()["results"]
-    assert [each["name"] for each in newest] == ["trips", "a_trip"]
+    assert [item["name"] for item in newest] == ["trips", "a_trip"]
     assert client.get("/api/v1/search?q=trip&namespace=db").json()["totalCount"] == 1
     assert client.get("/api/v1/search?q=trip&filter=odd").status_code == 400
 
 
 @pytest.mark.each_database
-def test_stats_count_what_came_hour_by_hour(live: Live, client: TestClient, build: Any) -> None:
+def test_stats_count_received_events_per_hour(live: Live, client: TestClient, build: Any) -> None:
     now = datetime.now(UTC)
     start = build.run("START", "r", "j", "08:00:00", writes=("db|t",))
     end = build.run("FAIL", "r", "j", "08:00:00")
@@ -269,15 +267,15 @@ def test_stats_count_what_came_hour_by_hour(live: Live, client: TestClient, buil
         assert client.get(f"/api/v1/stats/jobs?{wrong}").status_code == 400
 
 
-def test_days_of_a_place_are_as_long_as_its_clock_says() -> None:
-    found = intervals(datetime(2025, 3, 31, 12, tzinfo=UTC), "WEEK", "Europe/Paris")
-    hours = [(from_micros(end) - from_micros(start)) / timedelta(hours=1) for start, end in found]
+def test_days_follow_the_clock_changes_of_a_time_zone() -> None:
+    result = intervals(datetime(2025, 3, 31, 12, tzinfo=UTC), "WEEK", "Europe/Paris")
+    hours = [(from_micros(end) - from_micros(start)) / timedelta(hours=1) for start, end in result]
     assert hours == [24, 24, 24, 24, 24, 23, 24]
-    assert from_micros(found[-1][0]) == datetime(2025, 3, 30, 22, tzinfo=UTC)
+    assert from_micros(result[-1][0]) == datetime(2025, 3, 30, 22, tzinfo=UTC)
 
 
 @pytest.mark.parametrize("name", ["f.own", "f.other"])
-def test_run_that_is_its_own_parent_has_the_times_of_its_events(
+def test_run_that_is_its_own_parent_uses_its_event_times(
     name: str, live: Live, client: TestClient, build: Any
 ) -> None:
     run = build.run("COMPLETE", "r", "f.own", "08:00:00", parent=("r", name), root=("top", "f"))
@@ -318,11 +316,11 @@ def test_column_lineage_of_an_unknown_column_is_404(
 def _producers(client: TestClient, name: str, **params: str) -> list[str]:
     query = {"nodeId": f"dataset:db:{name}", **params}
     graph = client.get("/api/v1/lineage", params=query).json()["graph"]
-    (node,) = [each for each in graph if each["id"] == query["nodeId"]]
+    (node,) = [item for item in graph if item["id"] == query["nodeId"]]
     return [edge["origin"] for edge in node["inEdges"]]
 
 
-def test_lineage_has_the_producer_of_a_dataset_that_the_newest_run_did_not_write(
+def test_lineage_shows_producer_whose_newest_run_did_not_write(
     live: Live, client: TestClient, build: Any
 ) -> None:
     _take(live, build, *two_services(build))
@@ -337,8 +335,8 @@ def test_lineage_at_a_level_has_the_nodes_of_the_tree(
     _take(live, build, *two_services(build), *EXAMPLES["4 dataset to dataset"].events)
     params = {"nodeId": "dataset:db:yellow_forecast", "level": "task"}
     graph = client.get("/api/v1/lineage", params=params).json()["graph"]
-    assert not [each["id"] for each in graph if "green" in each["id"]]
-    (train,) = [each for each in graph if each["id"] == "job:demo:Flow.train"]
+    assert not [item["id"] for item in graph if "green" in item["id"]]
+    (train,) = [item for item in graph if item["id"] == "job:demo:Flow.train"]
     assert [edge["origin"] for edge in train["inEdges"]] == ["dataset:db:yellow_raw"]
     params = {"nodeId": f"dataset:{DB}:view", "level": "task"}
     view = client.get("/api/v1/lineage", params=params).json()["graph"][-1]

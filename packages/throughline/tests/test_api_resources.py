@@ -1,4 +1,4 @@
-"""Jobs, runs, datasets and the rest, one answer at a time."""
+"""Resources of the API: jobs, runs, datasets and others."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def test_namespaces_are_those_of_jobs_and_datasets(
     live: Live, client: TestClient, build: Any
 ) -> None:
     _take(live, build, build.run("START", "r", "j", "08:00:00", reads=("s3a://b|k",)))
-    found = client.get("/api/v1/namespaces").json()["namespaces"]
-    assert [item["name"] for item in found] == ["demo", "s3://b"]
-    assert found[0]["createdAt"] == "2025-11-21T08:00:00Z"
+    result = client.get("/api/v1/namespaces").json()["namespaces"]
+    assert [item["name"] for item in result] == ["demo", "s3://b"]
+    assert result[0]["createdAt"] == "2025-11-21T08:00:00Z"
 
 
 def test_jobs_come_in_pages_the_last_changed_first(
@@ -60,19 +60,19 @@ def test_jobs_are_filtered_by_the_state_of_their_last_run(
         build.run("START", "4", "going", "08:00:00"),
     )
     for states, names in (("FAILED", ["broken"]), ("completed", ["mended"])):
-        found = client.get("/api/v1/jobs", params={"lastRunStates": states}).json()
-        assert [job["name"] for job in found["jobs"]] == names
+        response = client.get("/api/v1/jobs", params={"lastRunStates": states}).json()
+        assert [job["name"] for job in response["jobs"]] == names
     both = client.get("/api/v1/jobs?lastRunStates=FAILED&lastRunStates=RUNNING").json()
     assert {job["name"] for job in both["jobs"]} == {"broken", "going"}
 
 
-def test_the_runs_of_a_job_come_newest_first(live: Live, client: TestClient, build: Any) -> None:
+def test_runs_of_a_job_are_sorted_newest_first(live: Live, client: TestClient, build: Any) -> None:
     _take(live, build, *(build.run("START", f"r{i}", "j", f"0{i}:00:00") for i in range(4)))
     answer = client.get("/api/v1/namespaces/demo/jobs/j/runs?limit=2&offset=1").json()
     assert ([run["id"] for run in answer["runs"]], answer["totalCount"]) == (["r2", "r1"], 4)
 
 
-def test_the_facets_of_a_run_and_of_its_job_are_kept_from_all_events(
+def test_run_and_job_facets_of_all_events_are_kept(
     live: Live, client: TestClient, build: Any
 ) -> None:
     start = build.run("START", "r", "j", "08:00:00", facets={"nominalTime": {"a": 1}})
@@ -87,7 +87,7 @@ def test_the_facets_of_a_run_and_of_its_job_are_kept_from_all_events(
     assert client.get("/api/v1/jobs/runs/r/facets?type=odd").status_code == 400
 
 
-def test_versions_of_a_table_are_those_of_the_version_facet_newest_first(
+def test_table_versions_come_from_the_version_facet_newest_first(
     live: Live, client: TestClient, build: Any
 ) -> None:
     bodies = []
@@ -96,8 +96,8 @@ def test_versions_of_a_table_are_those_of_the_version_facet_newest_first(
         bodies.append({**run, "outputs": [_versioned(build, "db|t", version)]})
     _take(live, build, *bodies[::-1])
     answer = client.get("/api/v1/namespaces/db/datasets/t/versions").json()
-    found = [(v["datasetVersion"], v["createdByRun"]["id"]) for v in answer["versions"]]
-    assert found == [("222", "r9"), ("111", "r8")]
+    results = [(v["datasetVersion"], v["createdByRun"]["id"]) for v in answer["versions"]]
+    assert results == [("222", "r9"), ("111", "r8")]
     current = client.get("/api/v1/namespaces/db/datasets/t").json()["currentVersion"]
     assert current == answer["versions"][0]["version"]
     (written,) = client.get("/api/v1/jobs/runs/r9").json()["outputDatasetVersions"]
@@ -126,20 +126,18 @@ def test_facets_of_all_names_of_a_dataset_are_shown_together(
     table = build.dataset("hive|db.t", documentation={"description": "trips"})
     first, second = (build.run("COMPLETE", r, "j", "08:00:00") for r in "ab")
     _take(live, build, {**first, "outputs": [path]}, {**second, "inputs": [table]})
-    found = client.get("/api/v1/namespaces/hive/datasets").json()["datasets"]
-    assert len(found) == 1
-    assert (found[0]["description"], found[0]["physicalName"]) == ("trips", "/wh/t")
-    assert [field["name"] for field in found[0]["fields"]] == ["a"]
+    result = client.get("/api/v1/namespaces/hive/datasets").json()["datasets"]
+    assert len(result) == 1
+    assert (result[0]["description"], result[0]["physicalName"]) == ("trips", "/wh/t")
+    assert [field["name"] for field in result[0]["fields"]] == ["a"]
     assert client.get("/api/v1/namespaces/file/datasets").json()["totalCount"] == 0
 
 
-def test_a_dataset_event_describes_without_a_job(
-    live: Live, client: TestClient, build: Any
-) -> None:
+def test_dataset_event_needs_no_job(live: Live, client: TestClient, build: Any) -> None:
     dataset = build.dataset("db|t", lifecycleStateChange={"lifecycleStateChange": "DROP"})
     _take(live, build, {"eventTime": "2025-11-21T08:00:00Z", "dataset": dataset})
-    found = client.get("/api/v1/namespaces/db/datasets/t").json()
-    assert (found["deleted"], found["lastLifecycleState"]) == (True, "DROP")
+    response = client.get("/api/v1/namespaces/db/datasets/t").json()
+    assert (response["deleted"], response["lastLifecycleState"]) == (True, "DROP")
 
 
 def test_search_finds_jobs_and_datasets_by_any_of_their_names(
@@ -148,8 +146,8 @@ def test_search_finds_jobs_and_datasets_by_any_of_their_names(
     run = build.run("COMPLETE", "r", "load_trips", "08:00:00")
     table = build.dataset("file|/wh/xyz", symlinks=[("hive", "db.trips", "TABLE")])
     _take(live, build, {**run, "outputs": [table]})
-    found = client.get("/api/v1/search", params={"q": "TRIPS"}).json()
-    assert [item["nodeId"] for item in found["results"]] == [
+    response = client.get("/api/v1/search", params={"q": "TRIPS"}).json()
+    assert [item["nodeId"] for item in response["results"]] == [
         "dataset:hive:db.trips",
         "job:demo:load_trips",
     ]
@@ -157,9 +155,7 @@ def test_search_finds_jobs_and_datasets_by_any_of_their_names(
     assert client.get("/api/v1/tags").json() == {"tags": []}
 
 
-def test_lineage_reaches_as_far_as_its_depth_and_can_be_rolled_up(
-    live: Live, client: TestClient, build: Any
-) -> None:
+def test_lineage_respects_depth_and_level(live: Live, client: TestClient, build: Any) -> None:
     bodies = [
         build.run("COMPLETE", f"r{i}", f"dag.j{i}", "08:00:00", parent=("d", "dag"),
                   kind="AIRFLOW/TASK", reads=(f"db|d{i}",), writes=(f"db|d{i + 1}",))
@@ -175,7 +171,7 @@ def test_lineage_reaches_as_far_as_its_depth_and_can_be_rolled_up(
 
 
 @pytest.mark.each_database
-def test_refused_lines_are_listed_with_their_reason(
+def test_rejected_lines_are_listed_with_their_reason(
     live: Live, client: TestClient, tmp_path: Path
 ) -> None:
     (tmp_path / "a.jsonl").write_bytes(b'{"eventTime": 1}\n')
@@ -186,9 +182,7 @@ def test_refused_lines_are_listed_with_their_reason(
 
 
 @pytest.mark.each_database
-def test_the_export_is_the_same_after_a_rebuild_from_the_log(
-    live: Live, client: TestClient, build: Any
-) -> None:
+def test_export_is_the_same_after_a_rebuild(live: Live, client: TestClient, build: Any) -> None:
     table = build.dataset("file|/wh/t", symlinks=[("hive", "db.t", "TABLE")])
     late = build.run("START", "r", "j", "07:00:00", reads=("hive|db.t",), parent=("p", "dag"))
     _take(live, build, {**build.run("COMPLETE", "r", "j", "08:00:00"), "outputs": [table]})
@@ -199,7 +193,7 @@ def test_the_export_is_the_same_after_a_rebuild_from_the_log(
 
 
 @pytest.mark.each_database
-def test_a_log_that_cannot_be_written_is_503_and_not_acknowledged(
+def test_unwritable_log_returns_503_without_acknowledgement(
     live: Live, client: TestClient, build: Any
 ) -> None:
     with live.log.writing() as connection:

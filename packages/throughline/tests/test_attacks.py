@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 import orjson
 import pytest
 
-from .raw import head, open_socket, posted, read_answer
+from .raw_http import head, open_socket, posted, read_answer
 from .servers import Server, until
 
 pytestmark = pytest.mark.server
@@ -108,14 +108,14 @@ def test_server_survives_large_bodies_and_returns_their_memory(
 
 def test_server_survives_endless_bodies(server: Server, port: int, build: Any) -> None:
     before = _status(server, "VmRSS")
-    with ExitStack() as held:
+    with ExitStack() as stack:
         for _ in range(12):
-            connection = held.enter_context(open_socket(port))
+            connection = stack.enter_context(open_socket(port))
             connection.settimeout(2)
             _send_unread(connection, head(_LINEAGE, f"Content-Length: {60 * _MB}"))
             _send_unread(connection, b" " * 59 * _MB)
         for number in range(300):  # and slow bodies at the same time
-            held.enter_context(open_socket(port, head(_LINEAGE)[: 10 + number % 10]))
+            stack.enter_context(open_socket(port, head(_LINEAGE)[: 10 + number % 10]))
         assert server.get("/healthz")["status"] == "ok"
         assert server.post(build.run("START", "r", "j", "08:00:00")) == 201
     until(lambda: _status(server, "VmRSS") < before + _LEFT)
@@ -132,17 +132,17 @@ def test_silent_stream_clients_do_not_delay_others(server: Server, port: int, bu
     for number in range(0, 200, 50):
         server.post(events[number : number + 50])
     before = _status(server, "VmRSS")
-    with ExitStack() as held:
+    with ExitStack() as stack:
         request = head("/api/v2/events/stream?after=0", method="GET")
-        streams = [held.enter_context(open_socket(port, request)) for _ in range(200)]
+        streams = [stack.enter_context(open_socket(port, request)) for _ in range(200)]
         for stream in streams:
             assert stream.recv(1)  # it was accepted
         assert server.get("/healthz")["status"] == "ok"
         server.post(build.run("START", "new", "j", "08:00:00"))
         assert _status(server, "VmRSS") < before + _LEFT
         for _ in range(50):
-            assert held.enter_context(open_socket(port, request)).recv(1)
-        one_more = held.enter_context(open_socket(port, request))
+            assert stack.enter_context(open_socket(port, request)).recv(1)
+        one_more = stack.enter_context(open_socket(port, request))
         assert read_answer(one_more).status == 503
         assert server.stop() == 0
 
@@ -150,7 +150,7 @@ def test_silent_stream_clients_do_not_delay_others(server: Server, port: int, bu
 def test_sigterm_ends_server_with_idle_clients(tmp_path: Path) -> None:
     options = ["--port", "0", "--database", str(tmp_path / "log.db")]
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    with ExitStack() as held, subprocess.Popen([*_MAIN, "serve", *options], **pipes) as process:
+    with ExitStack() as stack, subprocess.Popen([*_MAIN, "serve", *options], **pipes) as process:
         assert process.stdout is not None
         port = urlsplit(process.stdout.readline().split()[3].rstrip(",")).port or 0
         large = _event_of(10 * _MB)
@@ -160,7 +160,7 @@ def test_sigterm_ends_server_with_idle_clients(tmp_path: Path) -> None:
         stream = head("/api/v2/events/stream?after=0", method="GET")
         idle = [b"", b"GET / HT", request, request + b"[" * _MB, stream, stream]
         for sent in idle:
-            held.enter_context(open_socket(port, sent))
+            stack.enter_context(open_socket(port, sent))
         with open_socket(port, head("/healthz", method="GET")) as connection:
             assert read_answer(connection).status == 200
         process.send_signal(signal.SIGTERM)

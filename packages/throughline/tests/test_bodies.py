@@ -20,7 +20,7 @@ from throughline.server._options import ServerOptions
 from throughline.server._serve import Server
 from throughline.server.app import make_app
 
-from .raw import head, open_socket, posted, read_answer
+from .raw_http import head, open_socket, posted, read_answer
 from .servers import until
 
 _LINEAGE = "/api/v1/lineage"
@@ -165,7 +165,7 @@ def test_large_bodies_share_memory_but_small_ones_do_not(
 def test_silent_connections_are_closed(start: Start) -> None:
     port = start(body_seconds=0.2)
     sent = (b"", b"\r\n", b"GET /healthz HTTP/1.1\r\nHost: ", head("/healthz", method="GET") + b"G")
-    connections = [open_socket(port, each) for each in sent * 75]
+    connections = [open_socket(port, item) for item in sent * 75]
     statuses = [read_answer(connection).status for connection in connections]
     for connection in connections:
         connection.close()
@@ -190,7 +190,7 @@ def test_endless_trailer_closes_connection(start: Start) -> None:
 
 def test_body_in_chunks_of_one_byte_is_accepted(start: Start, build: Any) -> None:
     body = _event(build, 20_000)
-    assert posted(start(), _LINEAGE, (bytes([each]) for each in body)).status == 201
+    assert posted(start(), _LINEAGE, (bytes([item]) for item in body)).status == 201
 
 
 def test_connections_above_the_limit_are_rejected(start: Start) -> None:

@@ -71,7 +71,7 @@ def _check(body: Any) -> None:
 
 
 @pytest.mark.parametrize("is_list", [True, False])
-def test_a_hundred_levels_are_allowed_and_no_more(is_list: bool) -> None:
+def test_at_most_a_hundred_levels_are_allowed(is_list: bool) -> None:
     _check(_nested(100, is_list))
     with pytest.raises(LimitError, match="received a deeper nesting, allowed at most 100 levels"):
         _check(_nested(101, is_list))
@@ -87,7 +87,7 @@ def test_exceeded_limit_names_the_place() -> None:
 
 
 @pytest.mark.parametrize("is_key", [True, False])
-def test_long_text_is_rejected_wherever_it_is(is_key: bool) -> None:
+def test_long_text_is_rejected_at_any_position(is_key: bool) -> None:
     longest = "x" * 2**24
     _check({longest: 1} if is_key else {"a": longest})
     with pytest.raises(LimitError, match="received a string of 16777217 characters") as caught:

@@ -1,4 +1,4 @@
-"""Marquez and OpenMetadata: real servers that answer as they do, and what is left there."""
+"""Delivery to stand-ins of Marquez and OpenMetadata on real servers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from throughline.errors import EventError, UnavailableError
 from throughline.events import parse_time
 from throughline.projection.live import Batch, Live
 
-from .rewritten import pipeline, sent
+from .recording_backend import pipeline, sent
 from .sinks import Answer, Said, Sink, serving
 
 Json = dict[str, Any]
@@ -31,10 +31,11 @@ _QUICK = Backoff(first=0.001, most=0.01)
 
 
 class MarquezServer:
-    """Runs and jobs as Marquez keeps them: the state is that of the event that came last, and a
-    job's name that of its parent and its own.
+    """Runs and jobs as Marquez stores them.
 
-    Its rules are those of the recorded answers, to which a test below holds it.
+    The last received event determines the state. A job's name is prefixed with its parent's.
+
+    A test below compares it with the recorded responses.
     """
 
     def __init__(self) -> None:
@@ -43,14 +44,14 @@ class MarquezServer:
         """The namespace and full name of each run's job, also of the parents that it invents."""
 
     def answer(self, body: Json, _nth: int) -> Answer:
-        """Take an event, or refuse it as Marquez does."""
+        """Accept an event, or reject it as Marquez does."""
         if body.get("eventType") is None:
             return 500
         facets = [*_facets(body["run"]), *_facets(body["job"])]
         for dataset in (*(body.get("inputs") or ()), *(body.get("outputs") or ())):
             facets += _facets(dataset)
         if "producer" not in body or any(
-            "_producer" not in each or "_schemaURL" not in each for each in facets
+            "_producer" not in facet or "_schemaURL" not in facet for facet in facets
         ):
             return 422
         namespace, name = body["job"]["namespace"], body["job"]["name"]
@@ -66,7 +67,7 @@ class MarquezServer:
         return 201
 
     def _parent(self, namespace: str, child: str, facet: Json) -> str:
-        """The full name of the parent's job, which is invented unless the facet has that name."""
+        """Return the full name of the parent job, a placeholder unless the facet has it."""
         run_id, above, name = facet["run"]["runId"], facet["job"]["namespace"], facet["job"]["name"]
         if name == child:
             name = name.rpartition(".")[0] or name
@@ -84,7 +85,7 @@ def _facets(holder: Json) -> Iterable[Json]:
 
 
 class OpenMetadataServer:
-    """Edges between the tables that it knows, by its own rules (OpenLineageMapper)."""
+    """Edges between known tables by OpenMetadata's rules (OpenLineageMapper)."""
 
     def __init__(self, *tables: str) -> None:
         self.tables = set(tables)
@@ -92,10 +93,10 @@ class OpenMetadataServer:
         self.columns: set[tuple[str, str]] = set()
 
     def answer(self, body: Json, _nth: int) -> Answer:
-        """Take an event; it answers 200 whatever comes of it."""
+        """Accept an event; always return 200."""
         if body["eventType"] != "COMPLETE" or not (body["inputs"] and body["outputs"]):
             return Said(200, {"status": "success", "lineageEdgesCreated": 0})
-        names = [each["name"] for each in (*body["inputs"], *body["outputs"])]
+        names = [item["name"] for item in (*body["inputs"], *body["outputs"])]
         missing = [{"name": name} for name in names if name not in self.tables]
         made = {
             (read["name"], written["name"])
@@ -108,8 +109,10 @@ class OpenMetadataServer:
             lineage = written.get("outputFacets", {}).get("columnLineage", {}).get("fields", {})
             self.columns |= {(f, i["field"]) for f in lineage for i in lineage[f]["inputFields"]}
         if missing and not made:
-            told = f"No lineage edges created: {len(missing)} dataset(s) could not be resolved"
-            return Said(200, {"status": "failure", "message": told, "unresolvedDatasets": missing})
+            message = f"No lineage edges created: {len(missing)} dataset(s) could not be resolved"
+            return Said(
+                200, {"status": "failure", "message": message, "unresolvedDatasets": missing}
+            )
         return Said(200, {"status": "success", "lineageEdgesCreated": len(made)})
 
 
@@ -169,9 +172,7 @@ def test_stand_in_responds_like_the_recorded_marquez(
 @pytest.mark.parametrize(
     "scenario", ["02-parent-facet", "10-foreach-three-runs", "18-spark-create-table-as-select"]
 )
-def test_stand_in_has_the_jobs_and_runs_that_marquez_was_recorded_to_have(
-    scenario: str, shared: Path
-) -> None:
+def test_stand_in_has_the_recorded_jobs_and_runs_of_marquez(scenario: str, shared: Path) -> None:
     folder, server = shared / "marquez-answers" / scenario, MarquezServer()
     for line in (folder / "events.jsonl").read_text().splitlines():
         assert server.answer(json.loads(line), 0) == 201
@@ -188,7 +189,7 @@ def test_stand_in_has_the_jobs_and_runs_that_marquez_was_recorded_to_have(
 
 
 def test_marquez_creates_no_placeholder_for_the_pipeline() -> None:
-    """Events without the full name of the parent make it invent some."""
+    """Marquez creates placeholders for events without the full name of the parent."""
     direct, delivered = MarquezServer(), MarquezServer()
     for server, bodies in ((direct, pipeline()), (delivered, sent(MARQUEZ, pipeline()))):
         for body in bodies:
@@ -250,7 +251,7 @@ def test_marquez_run_does_not_depend_on_order(
         forwarder.drain()
         assert not forwarder.rejected
     (run,) = server.runs.values()
-    started, ended = (_second(each["eventTime"]) for each in (start, end))
+    started, ended = (_second(item["eventTime"]) for item in (start, end))
     assert run == {"state": "FAILED", "startedAt": started, "endedAt": ended}
 
 

@@ -1,4 +1,4 @@
-"""A contract says what jobs read and write; what is otherwise is named."""
+"""Contracts: declared inputs and outputs of jobs, and differences to the captured lineage."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _load(build: Any) -> State:
     return state
 
 
-def test_what_is_as_declared_has_no_differences_by_short_names_ids_and_patterns(
+def test_declared_lineage_matches_by_name_id_or_pattern(
     build: Any,
 ) -> None:
     jobs = {
@@ -61,7 +61,7 @@ def test_what_is_as_declared_has_no_differences_by_short_names_ids_and_patterns(
     assert _differences(_load(build), jobs=jobs, covers=["demo:*"]) == []
 
 
-def test_what_is_missing_and_what_is_there_beyond_is_named(build: Any) -> None:
+def test_missing_and_undeclared_lineage_is_listed(build: Any) -> None:
     jobs = {"load": {"inputs": ["/in/2025-05.csv", "zones"]}, "gone": {"inputs": ["raw"]}}
     assert _differences(_load(build), jobs=jobs) == [
         "missing input: dag.load zones",
@@ -74,7 +74,7 @@ def test_what_is_missing_and_what_is_there_beyond_is_named(build: Any) -> None:
     ]
 
 
-def test_a_dataset_goes_by_any_of_its_names(build: Any) -> None:
+def test_dataset_is_matched_by_any_alias(build: Any) -> None:
     event = build.run("COMPLETE", "1", "j", "08:00:00")
     event["outputs"] = [build.dataset("file|/lake/t", symlinks=[("hive://h", "nyc.t", "TABLE")])]
     state = build.state(event)
@@ -82,7 +82,7 @@ def test_a_dataset_goes_by_any_of_its_names(build: Any) -> None:
         assert _differences(state, jobs={"j": {"outputs": [name]}}) == []
 
 
-def test_a_text_that_means_two_is_refused_with_both(build: Any) -> None:
+def test_ambiguous_name_is_rejected_with_both_matches(build: Any) -> None:
     state = build.state(
         build.run("COMPLETE", "1", "a.load", "08:00:00", reads=("db|x.t", "db|y.t")),
         build.run("COMPLETE", "2", "b.load", "08:00:00", reads=("db|x.t",)),
@@ -94,9 +94,7 @@ def test_a_text_that_means_two_is_refused_with_both(build: Any) -> None:
 
 
 @pytest.mark.parametrize("level", ["pipeline", "task", "query"])
-def test_what_was_written_from_a_state_has_no_differences_to_it_at_any_level(
-    level: str, build: Any
-) -> None:
+def test_written_contract_matches_its_state_at_every_level(level: str, build: Any) -> None:
     state = two_orchestrators(build)
     captured = captured_of(state, level)
     written = updated(contract_of({"level": level, "jobs": {}, "covers": ["*"]}), captured)
@@ -105,15 +103,15 @@ def test_what_was_written_from_a_state_has_no_differences_to_it_at_any_level(
     assert list(differences(state, written, captured)) == []
 
 
-def test_writing_again_keeps_patterns_that_fit_and_drops_what_is_gone(build: Any) -> None:
+def test_rewriting_keeps_matching_patterns_and_drops_removed_lineage(build: Any) -> None:
     jobs = {
         "load": {"inputs": ["/in/*-05.csv", "old"], "outputs": ["raw"],
                  "columns": {"raw": {"a": ["b"]}}},
         "gone": {},
     }  # fmt: skip
-    found = check_answer(_load(build), json.dumps({"jobs": jobs, "datasets": {"raw": {}}}))
-    assert found["contract"]["datasets"] == {"raw": {}}
-    assert found["contract"]["jobs"] == {
+    result = check_answer(_load(build), json.dumps({"jobs": jobs, "datasets": {"raw": {}}}))
+    assert result["contract"]["datasets"] == {"raw": {}}
+    assert result["contract"]["jobs"] == {
         "load": {"inputs": ["/in/*-05.csv", "file:/in/2025-06.csv"], "outputs": ["raw"],
                  "columns": {"raw": {"a": ["b"]}}},
     }  # fmt: skip
@@ -123,7 +121,7 @@ def test_writing_again_keeps_patterns_that_fit_and_drops_what_is_gone(build: Any
     assert set(new["contract"]["jobs"]) == {"demo:dag.load", "demo:dag.sum"}
 
 
-def test_the_order_of_events_changes_nothing(build: Any) -> None:
+def test_order_of_events_does_not_change_the_result(build: Any) -> None:
     events = [
         build.run("COMPLETE", str(n), f"j{n}", f"0{n}:00:00", reads=(f"db|{n}",), writes=("db|t",))
         for n in range(4)
@@ -133,7 +131,7 @@ def test_the_order_of_events_changes_nothing(build: Any) -> None:
         assert captured_of(build.state(*order, order[0]), "task") == expected
 
 
-def test_the_example_can_be_read_and_written() -> None:
+def test_example_can_be_read_and_written() -> None:
     contract = contract_of(yaml.safe_load(_EXAMPLE.read_text()))
     assert contract_of(contract.model_dump()) == contract
     assert contract.covers
@@ -159,7 +157,7 @@ def test_the_example_can_be_read_and_written() -> None:
         ({"level": "query", "jobs": {"a": {"columns": {"t": {}}}}}, "only at the level task"),
     ],
 )
-def test_a_contract_that_cannot_be_used_is_refused_by_name(body: Any, message: str) -> None:
+def test_invalid_contract_error_names_the_key(body: Any, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         contract_of(body)
 
@@ -180,9 +178,9 @@ def test_check_compares_down_to_columns_and_writes_the_file(
     made = {"day": {"a": ["raw.x", "raw.z"]}, "other": {"b": ["raw.x"]}}
     job = {"inputs": ["raw", "zones"], "outputs": ["day"], "columns": made}
     file.write_text(yaml.safe_dump({"jobs": {"make_day": job}}))
-    found = call("check", str(file), *there)
-    assert found.returncode == 1
-    assert found.stdout.splitlines() == [
+    result = call("check", str(file), *there)
+    assert result.returncode == 1
+    assert result.stdout.splitlines() == [
         "missing input: 1",
         "  job:demo:make_day  zones is declared but was not captured",
         "  → correct the job or the contract",
@@ -245,8 +243,10 @@ _FIELDS = (
 
 def _odcs(state: State, text: str = _ODCS) -> list[str]:
     answer = check_answer(state, json.dumps(yaml.safe_load(text), default=str))
-    found = [(each["kind"], each["column"], each["message"]) for each in answer["findings"]]
-    return [" | ".join(filter(None, line)) for line in found]
+    results = [
+        (finding["kind"], finding["column"], finding["message"]) for finding in answer["findings"]
+    ]
+    return [" | ".join(filter(None, line)) for line in results]
 
 
 def test_open_data_contract_checks_columns_types_and_sources(build: Any) -> None:
@@ -267,7 +267,7 @@ def test_source_that_only_filters_may_be_declared_but_need_not(build: Any) -> No
     for sources, found in (([], []), (["raw"], []), (["rates"], ["missing source"])):
         contract = {"datasets": {"day": {"columns": {"total": {"sources": sources}}}}}
         answer = check_answer(build.state(event), json.dumps(contract))
-        assert [each["kind"] for each in answer["findings"]] == found
+        assert [finding["kind"] for finding in answer["findings"]] == found
 
 
 def test_open_data_contract_of_an_unknown_dataset_or_schema(build: Any) -> None:
@@ -294,8 +294,8 @@ def test_open_data_contract_of_an_unknown_dataset_or_schema(build: Any) -> None:
 def test_types_are_compared_by_family(declared: str, captured: str, same: bool, build: Any) -> None:
     fields = {"total": {"type": declared}}
     state = _day(build, {"name": "total", "type": captured})
-    found = _differences(state, datasets={"day": {"columns": fields}})
-    assert (found == []) is same
+    result = _differences(state, datasets={"day": {"columns": fields}})
+    assert (result == []) is same
 
 
 def test_open_data_contract_of_another_version_is_rejected(build: Any) -> None:
@@ -313,15 +313,15 @@ def test_write_does_not_change_an_open_data_contract(
     call("ingest", str(tmp_path / "event.json"), *there)
     file = tmp_path / "orders.odcs.yaml"
     file.write_text(_ODCS)
-    found = call("check", str(file), *there)
-    assert (found.returncode, found.stdout.splitlines()[0]) == (1, "missing schema: 1")
+    result = call("check", str(file), *there)
+    assert (result.returncode, result.stdout.splitlines()[0]) == (1, "missing schema: 1")
     written = call("check", str(file), "--write", *there)
     assert (written.returncode, file.read_text()) == (2, _ODCS)
     assert "does not change an Open Data Contract" in written.stderr
 
 
 @pytest.mark.server
-def test_a_server_checks_a_contract_too_long_for_a_url_with_a_key_that_only_reads(
+def test_server_checks_a_long_contract_with_a_read_key(
     serve: Callable[..., Server], build: Any, tmp_path: Path, call: Call
 ) -> None:
     log = EventLog(str(tmp_path / "log.db"))
@@ -331,11 +331,11 @@ def test_a_server_checks_a_contract_too_long_for_a_url_with_a_key_that_only_read
     server = serve(tmp_path / "log.db")
     file = tmp_path / "contract.yaml"
     file.write_text(yaml.safe_dump({"jobs": {f"job_{number}": {} for number in range(5_000)}}))
-    found = call("check", str(file), "--url", server.url, "--api-key", key)
-    assert (found.returncode, found.stderr, found.stdout[:17]) == (1, "", "missing job: 5000")
+    result = call("check", str(file), "--url", server.url, "--api-key", key)
+    assert (result.returncode, result.stderr, result.stdout[:17]) == (1, "", "missing job: 5000")
 
 
-def test_without_a_file_it_says_how_one_is_made(tmp_path: Path, call: Call) -> None:
+def test_missing_file_error_explains_how_to_create_it(tmp_path: Path, call: Call) -> None:
     answer = call("check", "none.yaml", "--database", str(tmp_path / "log.db"))
     assert answer.returncode == 2
     assert "none.yaml: file not found" in answer.stderr

@@ -37,18 +37,18 @@ def database(tmp_path: Path, build: Any, call: Call) -> str:
     ]  # fmt: skip
     events = tmp_path / "events.jsonl"
     events.write_bytes(b"\n".join(map(orjson.dumps, lines)) + b"\nbroken\n")
-    found = call("ingest", str(events), str(events), "--database", str(tmp_path / "log.db"))
-    assert found.stdout == "stored 3, duplicates 3, warnings 6, rejected 2\n"
-    assert "events.jsonl:4: $: received 'broken', expected JSON" in found.stderr
-    assert found.returncode == 1  # as something was refused
+    result = call("ingest", str(events), str(events), "--database", str(tmp_path / "log.db"))
+    assert result.stdout == "stored 3, duplicates 3, warnings 6, rejected 2\n"
+    assert "events.jsonl:4: $: received 'broken', expected JSON" in result.stderr
+    assert result.returncode == 1  # as something was refused
     return str(tmp_path / "log.db")
 
 
-def test_a_tree_shows_names_states_and_durations_without_colour_in_a_pipe(
+def test_piped_tree_shows_names_states_and_durations_without_color(
     database: str, call: Call
 ) -> None:
-    found = call("tree", "forecast", "--database", database)
-    text = re.sub(r"  (\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d", "  TIME", found.stdout)
+    result = call("tree", "forecast", "--database", database)
+    text = re.sub(r"  (\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d", "  TIME", result.stdout)
     assert text.splitlines() == [
         "db.forecast  (hive://h)",
         "└── Flow.write  FAILED  TIME  0.0 s",
@@ -56,39 +56,37 @@ def test_a_tree_shows_names_states_and_durations_without_colour_in_a_pipe(
         "        └── Flow.train  COMPLETED  TIME  1 min 30 s",
         "            └── db.trips  (hive://h)",
     ]
-    assert "\x1b" not in found.stdout
+    assert "\x1b" not in result.stdout
 
 
-def test_a_tree_goes_down_to_a_depth_and_prints_json(database: str, call: Call) -> None:
-    found = call("tree", "db.trips", "--down", "--depth", "1", "--json", "--database", database)
-    answer = orjson.loads(found.stdout)
+def test_tree_respects_depth_and_prints_json(database: str, call: Call) -> None:
+    result = call("tree", "db.trips", "--down", "--depth", "1", "--json", "--database", database)
+    answer = orjson.loads(result.stdout)
     assert (answer["direction"], answer["level"], answer["depth"]) == ("down", "task", 1)
     assert [child["name"] for child in answer["down"]["children"]] == ["Flow.train"]
     assert answer["down"]["children"][0]["latestRun"]["durationMs"] == 90_000
 
 
-def test_an_unknown_node_suggests_the_nearest_with_exit_code_1(database: str, call: Call) -> None:
-    found = call("tree", "forcast", "--database", database)
-    assert (found.returncode, found.stdout) == (1, "")
-    assert found.stderr.splitlines()[1] == "Did you mean: db.forecast"
+def test_unknown_node_suggests_similar_names_with_exit_code_1(database: str, call: Call) -> None:
+    result = call("tree", "forcast", "--database", database)
+    assert (result.returncode, result.stdout) == (1, "")
+    assert result.stderr.splitlines()[1] == "Did you mean: db.forecast"
 
 
 @pytest.mark.parametrize("command", [("tree", "x"), ("runs",), ("export",)])
-def test_a_reading_command_makes_no_log_and_names_the_one_that_is_missing(
+def test_read_command_reports_a_missing_log_without_creating_it(
     command: tuple[str, ...], tmp_path: Path, call: Call
 ) -> None:
     typo = tmp_path / "new" / "typo.db"
     for spelled in (str(typo), f"sqlite:///{typo}"):
-        found = call(*command, "--database", spelled)
-        assert (found.returncode, found.stdout) == (3, "")
-        assert f"there is no log in '{typo}'" in found.stderr
-        assert "throughline ingest" in found.stderr
+        result = call(*command, "--database", spelled)
+        assert (result.returncode, result.stdout) == (3, "")
+        assert f"there is no log in '{typo}'" in result.stderr
+        assert "throughline ingest" in result.stderr
     assert not typo.parent.exists()
 
 
-def test_a_reading_command_adds_no_tables_to_a_file_that_holds_no_log(
-    tmp_path: Path, call: Call
-) -> None:
+def test_read_command_adds_no_tables_to_another_file(tmp_path: Path, call: Call) -> None:
     other = tmp_path / "other.db"
     other.touch()
     assert "there is no log in" in call("runs", "--database", str(other)).stderr
@@ -103,7 +101,7 @@ def _widen(monkeypatch: pytest.MonkeyPatch, width: int | None) -> None:
 
 
 @pytest.mark.parametrize("width", [60, 80, None], ids=["60", "80", "pipe"])
-def test_long_lines_are_wrapped_on_a_terminal_and_one_line_in_a_pipe(
+def test_long_lines_wrap_on_a_terminal_but_not_in_pipes(
     width: int | None, tmp_path: Path, build: Any, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = "/data/a/long/way/to/the/landing/folder/trips_2025-04.parquet"
@@ -146,12 +144,12 @@ def test_tree_deeper_than_the_terminal_is_wide_shows_every_node(
     log = ("--database", str(tmp_path / "log.db"))
     call("ingest", str(tmp_path / "events.json"), *log)
     _widen(monkeypatch, 60)
-    found = call("tree", "dataset:d:15", "--depth", "100", *log).stdout
-    found = re.sub(r"\x1b\[[\d;]*m", "", found)
-    assert [f"j{n}  COMPLETED" in found for n in range(15)] == [True] * 15
+    output = call("tree", "dataset:d:15", "--depth", "100", *log).stdout
+    output = re.sub(r"\x1b\[[\d;]*m", "", output)
+    assert [f"j{n}  COMPLETED" in output for n in range(15)] == [True] * 15
 
 
-def test_a_pipeline_is_shown_at_its_own_level_unless_a_level_is_given(
+def test_pipeline_is_shown_at_its_own_level_by_default(
     tmp_path: Path, build: Any, call: Call
 ) -> None:
     flow = {"parent": ("f", "Flow"), "kind": "METAFLOW/STEP"}
@@ -169,32 +167,28 @@ def test_a_pipeline_is_shown_at_its_own_level_unless_a_level_is_given(
     assert "No downstream lineage reported." in call("tree", "Flow", "--down", *log).stdout
 
 
-def test_what_is_searched_for_is_a_line_each_and_nothing_is_exit_code_1(
-    database: str, call: Call
-) -> None:
-    found = call("search", "trips", "--database", database)
-    assert found.stdout == "db.trips  (hive://h)\n"
-    found = call("search", "tripps", "--database", database)
-    assert "No exact match" in found.stdout
+def test_search_prints_matches_as_lines_or_exits_with_1(database: str, call: Call) -> None:
+    result = call("search", "trips", "--database", database)
+    assert result.stdout == "db.trips  (hive://h)\n"
+    result = call("search", "tripps", "--database", database)
+    assert "No exact match" in result.stdout
     none = call("search", "zzzzz", "--database", database)
     assert (none.returncode, none.stdout) == (1, "No matches.\n")
 
 
-def test_what_a_change_reaches_and_how_it_gets_there_is_a_line_each(
-    database: str, call: Call
-) -> None:
-    found = call("impact", "db.trips", "--database", database).stdout.splitlines()
-    assert [line.split()[1] for line in found[1:]][:2] == ["Flow.train", "Flow/model"]
-    assert re.split("  +", found[0]) == ["steps", "node", "latest run, tags, owners"]
-    assert re.match("    1  Flow.train +COMPLETED  ", found[1])
-    found = call("path", "Flow/model", "db.trips", "--database", database).stdout.splitlines()
-    assert found == ["   db.trips  (hive://h)", "→  Flow.train", "→  Flow/model  (metaflow)"]
+def test_impact_and_path_print_one_line_per_node(database: str, call: Call) -> None:
+    result = call("impact", "db.trips", "--database", database).stdout.splitlines()
+    assert [line.split()[1] for line in result[1:]][:2] == ["Flow.train", "Flow/model"]
+    assert re.split("  +", result[0]) == ["steps", "node", "latest run, tags, owners"]
+    assert re.match("    1  Flow.train +COMPLETED  ", result[1])
+    result = call("path", "Flow/model", "db.trips", "--database", database).stdout.splitlines()
+    assert result == ["   db.trips  (hive://h)", "→  Flow.train", "→  Flow/model  (metaflow)"]
     none = call("path", "Flow.train", "Flow.train", "--level", "pipeline", "--database", database)
     assert none.stdout == "  Flow.train\n"
     assert "--level" in call("impact", "--help").stdout
 
 
-def test_the_past_is_shown_and_compared_with_the_present(database: str, call: Call) -> None:
+def test_past_state_is_shown_and_compared_with_the_current(database: str, call: Call) -> None:
     log = ("--database", database)
     then = "2025-11-21T08:01:45Z"
     assert "Flow.write" not in call("tree", "trips", "--down", "--as-of", then, *log).stdout
@@ -241,7 +235,7 @@ def test_runs_are_listed_newest_first_and_only_of_jobs(database: str, call: Call
     assert call("runs", "trips", "--database", database).returncode == 1
 
 
-def test_runs_show_errors_ids_and_parameters_and_the_tree_of_one(
+def test_runs_show_errors_ids_parameters_and_a_run_tree(
     tmp_path: Path, build: Any, call: Call
 ) -> None:
     own = {
@@ -281,9 +275,7 @@ def test_runs_show_errors_ids_and_parameters_and_the_tree_of_one(
     assert "no run has the id 'x'" in call("runs", "--tree", "x", *log).stderr
 
 
-def test_an_export_is_equal_after_a_rebuild_from_the_log(
-    database: str, tmp_path: Path, call: Call
-) -> None:
+def test_export_is_equal_after_a_rebuild(database: str, tmp_path: Path, call: Call) -> None:
     first = call("export", "--database", database).stdout
     events = call("export", "--format", "openlineage", "--database", database).stdout.splitlines()
     late = "\n".join(reversed(events)).encode()
@@ -293,7 +285,7 @@ def test_an_export_is_equal_after_a_rebuild_from_the_log(
     assert [job["name"] for job in orjson.loads(first)["jobs"]] == ["Flow.train", "Flow.write"]
 
 
-def test_the_graph_is_exported_as_a_diagram(database: str, call: Call) -> None:
+def test_graph_is_exported_as_a_diagram(database: str, call: Call) -> None:
     def exported(form: str) -> list[str]:
         return call("export", "--format", form, "--database", database).stdout.splitlines()
 
@@ -334,56 +326,56 @@ def test_the_graph_is_exported_as_a_diagram(database: str, call: Call) -> None:
 def test_wrong_usage_is_exit_code_2(line: str, database: str, tmp_path: Path, call: Call) -> None:
     (tmp_path / "BAD").write_text("nonsense: [")
     values = {"BAD": str(tmp_path / "BAD"), "LOG": database}
-    found = call(*(values.get(word, word) for word in line.split()))
-    assert (found.returncode, found.stdout) == (2, "")
-    assert not re.search("Value error|Input should|sqlalche|(byte|unicode) str", found.stderr)
+    result = call(*(values.get(word, word) for word in line.split()))
+    assert (result.returncode, result.stdout) == (2, "")
+    assert not re.search("Value error|Input should|sqlalche|(byte|unicode) str", result.stderr)
 
 
-def test_the_folder_of_a_log_must_be_there(tmp_path: Path, call: Call) -> None:
+def test_folder_of_a_log_must_exist(tmp_path: Path, call: Call) -> None:
     folder = tmp_path / "nodir"
     for line in (("serve", "--port", "0"), ("keys", "add", "a", "--scope", "read")):
-        found = call(*line, "--database", str(folder / "log.db"))
-        assert (found.returncode, f"there is no folder '{folder}'" in found.stderr) == (3, True)
+        result = call(*line, "--database", str(folder / "log.db"))
+        assert (result.returncode, f"there is no folder '{folder}'" in result.stderr) == (3, True)
     assert not folder.exists()
 
 
-def test_without_a_server_the_message_says_what_to_do(call: Call) -> None:
-    found = call("runs", "--url", "http://127.0.0.1:9")
-    assert found.returncode == 3
-    assert "no server responds at http://127.0.0.1:9" in found.stderr
-    assert "start one with `throughline serve`" in found.stderr
+def test_message_without_a_server_says_what_to_do(call: Call) -> None:
+    result = call("runs", "--url", "http://127.0.0.1:9")
+    assert result.returncode == 3
+    assert "no server responds at http://127.0.0.1:9" in result.stderr
+    assert "start one with `throughline serve`" in result.stderr
 
 
-def test_a_project_around_throughline_can_name_its_own_command_to_start_the_server(
+def test_message_uses_the_configured_server_command(
     call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("THROUGHLINE_START_HINT", "./run airflow")
-    found = call("runs", "--url", "http://127.0.0.1:9")
-    assert "start one with `./run airflow`" in found.stderr
-    assert "throughline serve" not in found.stderr
+    result = call("runs", "--url", "http://127.0.0.1:9")
+    assert "start one with `./run airflow`" in result.stderr
+    assert "throughline serve" not in result.stderr
 
 
 @pytest.mark.parametrize("url", ["localhost:9002", "localhost", "file:///x", "http://h:x", ""])
-def test_a_url_that_is_none_is_named_with_an_example_of_one(url: str, call: Call) -> None:
-    found = call("runs", "--url", url)
-    assert found.returncode == 2
+def test_invalid_url_error_includes_an_example(url: str, call: Call) -> None:
+    result = call("runs", "--url", url)
+    assert result.returncode == 2
     expected = (
         f"url (argument --url): received {url!r}, expected a URL such as http://localhost:9002"
     )
-    assert expected in found.stderr
+    assert expected in result.stderr
 
 
-def test_who_reads_no_further_ends_a_command_without_a_word(database: str) -> None:
+def test_closed_pipe_ends_a_command_silently(database: str) -> None:
     script = "from throughline.cli import main; main()"
     command = [sys.executable, "-c", script, "export", "--database", database]
     read, write = os.pipe()
     os.close(read)
-    found = subprocess.run(command, stdout=write, stderr=subprocess.PIPE)
+    result = subprocess.run(command, stdout=write, stderr=subprocess.PIPE)
     os.close(write)
-    assert (found.returncode, found.stderr) == (-signal.SIGPIPE, b"")
+    assert (result.returncode, result.stderr) == (-signal.SIGPIPE, b"")
 
 
-def test_the_help_shows_every_command_in_a_group_with_a_whole_sentence(call: Call) -> None:
+def test_help_describes_every_command_in_a_sentence(call: Call) -> None:
     output = call("--help").stdout
     lines = {line.split()[0]: line for line in output.splitlines() if line.startswith("  ")}
     assert set(_COMMANDS) <= lines.keys()
@@ -392,13 +384,13 @@ def test_the_help_shows_every_command_in_a_group_with_a_whole_sentence(call: Cal
     assert call("--version").stdout.startswith("throughline 0.")
 
 
-def test_what_answers_without_speaking_http_is_no_server(call: Call) -> None:
+def test_response_that_is_not_http_is_no_server(call: Call) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
         threading.Thread(target=_greet, args=(listener,)).start()
-        found = call("runs", "--url", f"http://127.0.0.1:{port}")
-    assert (found.returncode, found.stderr.count("\n")) == (3, 1)
-    assert "no server responds at" in found.stderr
+        result = call("runs", "--url", f"http://127.0.0.1:{port}")
+    assert (result.returncode, result.stderr.count("\n")) == (3, 1)
+    assert "no server responds at" in result.stderr
 
 
 def _greet(listener: socket.socket) -> None:
@@ -424,16 +416,14 @@ def test_commands_load_slow_modules_only_when_needed(
         "try: main()\nexcept SystemExit: pass\n"
         f"sys.stderr.write(str([name for name in {slow!r} if name in sys.modules]))"
     )
-    found = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", script, *arguments], capture_output=True, text=True, check=True
     )
-    assert found.stderr.endswith(str(loaded))
+    assert result.stderr.endswith(str(loaded))
 
 
 @pytest.mark.parametrize("wrong", ["25:99", "2026-13-01", "2026-11-21 8h"])
-def test_what_looks_like_a_time_and_is_none_is_refused_in_the_commands_words(
-    call: Call, wrong: str
-) -> None:
+def test_invalid_time_error_uses_the_option_name(call: Call, wrong: str) -> None:
     for *arguments, name in (
         ("tree", "x", "--as-of", wrong, "--as-of"),
         ("diff", wrong, "SINCE"),
@@ -456,9 +446,9 @@ _WRONG_TIMES = {
 
 def _check_names_as_typed(call: Call, *where: str) -> None:
     for name, arguments in _WRONG_TIMES.items():
-        found = call(*arguments, *where)
-        assert found.returncode == 2
-        assert found.stderr.startswith(f"throughline: {name}: received 'no-run', expected a time")
+        result = call(*arguments, *where)
+        assert result.returncode == 2
+        assert result.stderr.startswith(f"throughline: {name}: received 'no-run', expected a time")
 
 
 def test_errors_name_options_as_typed(database: str, call: Call) -> None:
@@ -473,19 +463,19 @@ def test_errors_of_a_server_name_options_as_typed(
 
 
 def test_invalid_option_value_is_repeated(call: Call) -> None:
-    found = call("serve", "--port", "a\x1bc")
-    assert found.returncode == 2
+    result = call("serve", "--port", "a\x1bc")
+    assert result.returncode == 2
     message = r"Invalid value for '--port': received 'a\x1bc', expected a valid integer"
-    assert message in found.stderr
+    assert message in result.stderr
 
 
 @pytest.mark.parametrize("command", _COMMANDS)
 def test_every_command_has_help_with_an_example(command: str, call: Call) -> None:
-    found = call(command, "--help")
-    assert f"Example: throughline {command}" in found.stdout
+    result = call(command, "--help")
+    assert f"Example: throughline {command}" in result.stdout
 
 
-def test_help_and_messages_name_the_program_as_it_was_called(
+def test_help_and_messages_use_the_program_name_as_called(
     call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("THROUGHLINE_PROGRAM", "./run lineage")
@@ -504,7 +494,7 @@ def test_help_and_messages_name_the_program_as_it_was_called(
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.4", "example.org"])
-def test_a_server_open_to_others_needs_a_key(host: str) -> None:
+def test_exposed_server_needs_a_key(host: str) -> None:
     from throughline.server._options import ServerOptions
     from throughline.server._serve import check_exposure
 

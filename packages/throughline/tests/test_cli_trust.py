@@ -39,12 +39,12 @@ def _told(text: str) -> list[str]:
     return re.sub(r"  (\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d", "  TIME", text).splitlines()
 
 
-def test_provenance_lists_runs_with_what_they_read_and_wrote(
+def test_provenance_lists_runs_with_inputs_and_outputs(
     database: str,
     call: Call,
 ) -> None:
-    found = call("provenance", "forecast", "--database", database)
-    assert _told(found.stdout) == [
+    result = call("provenance", "forecast", "--database", database)
+    assert _told(result.stdout) == [
         "Flow.write  FAILED  TIME  0.0 s  2",
         "  read   Flow/model  (metaflow)  version 1",
         "  wrote  db.forecast  (hive://h)  version 2",
@@ -56,16 +56,18 @@ def test_provenance_lists_runs_with_what_they_read_and_wrote(
         "Sources (not written by any known run):",
         "  db.trips  (hive://h)",
     ]
-    assert "\x1b" not in found.stdout
+    assert "\x1b" not in result.stdout
 
 
-def test_times_in_the_texts_of_doctor_and_gate_are_local_and_without_parts_of_a_second() -> None:
+def test_doctor_and_gate_print_local_times_in_whole_seconds() -> None:
     for text in ("2025-11-21T03:00:00Z", "2025-11-21T03:00:00.123456Z"):
         local = datetime.fromisoformat(text).astimezone().strftime("%Y-%m-%d %H:%M:%S")
         assert localized(f"due at {text}, and late") == f"due at {local}, and late"
 
 
-def test_history_and_drift_are_told_a_line_each(tmp_path: Path, build: Any, call: Call) -> None:
+def test_history_and_drift_print_one_line_per_change(
+    tmp_path: Path, build: Any, call: Call
+) -> None:
     lines = [
         wrote(build, "08", schema(id="int", fare="int")),
         checked(build, "09", {"assertion": "not_null", "column": "id", "success": False},
@@ -76,8 +78,8 @@ def test_history_and_drift_are_told_a_line_each(tmp_path: Path, build: Any, call
     there = ("--database", str(tmp_path / "log.db"))
     call("ingest", str(tmp_path / "events.jsonl"), *there)
     change = "+tip  -fare  ~id int → long  by load"
-    told = [line.split("  ", 1)[1] for line in call("history", "t", *there).stdout.splitlines()]
-    assert told == [
+    result = [line.split("  ", 1)[1] for line in call("history", "t", *there).stdout.splitlines()]
+    assert result == [
         "version w10  by load w10",
         f"schema  {change}",
         "checked  not_null of id failed  1 passed  by check c09",
@@ -88,11 +90,11 @@ def test_history_and_drift_are_told_a_line_each(tmp_path: Path, build: Any, call
     assert call("history", "load", *there).stdout.splitlines()[0].endswith("COMPLETED  0.0 s  w10")
 
 
-def test_health_names_what_is_wrong_and_exits_with_1(database: str, call: Call) -> None:
+def test_health_lists_problems_and_exits_with_1(database: str, call: Call) -> None:
     there = ("--database", database, "--as-of", "2025-11-21T09:00:00Z")
-    found = call("health", *there)
-    assert found.returncode == 1
-    assert _told(found.stdout) == [
+    result = call("health", *there)
+    assert result.returncode == 1
+    assert _told(result.stdout) == [
         "Problems found in 2 jobs, 2 runs, 3 datasets.",
         "failed: 1",
         "  job:demo:Flow.write  failed  2",
@@ -108,7 +110,7 @@ def test_health_names_what_is_wrong_and_exits_with_1(database: str, call: Call) 
     assert '"isHealthy": false' in call("health", "--json", *there).stdout
 
 
-def test_tags_say_where_they_came_from(tmp_path: Path, build: Any, call: Call) -> None:
+def test_tags_show_their_origin(tmp_path: Path, build: Any, call: Call) -> None:
     lines = [
         tagged(build, "db|raw", ("pii", "true", "email")),
         makes(build, "08", "raw", "day", {"mail": [("email", IDENTITY)]}),
@@ -123,7 +125,7 @@ def test_tags_say_where_they_came_from(tmp_path: Path, build: Any, call: Call) -
     assert call("tags", "day", "--key", "tier", *there).stdout == "No matching tags.\n"
 
 
-def test_a_gate_answers_by_its_exit_code_and_names_rule_and_place(
+def test_gate_sets_exit_code_and_names_rule_and_subject(
     database: str, tmp_path: Path, call: Call
 ) -> None:
     there = ("--database", database)
@@ -153,32 +155,32 @@ def test_a_gate_answers_by_its_exit_code_and_names_rule_and_place(
     assert call("gate", "nothing", *there).returncode == 1
 
 
-def test_a_gate_that_nobody_answers_exits_with_3_and_a_policy_that_is_none_with_2(
+def test_gate_exits_3_without_server_and_2_for_invalid_policy(
     database: str, tmp_path: Path, call: Call
 ) -> None:
     for there in (("--url", "http://127.0.0.1:9"), ("--database", str(tmp_path / "none.db"))):
-        found = call("gate", "model", *there)
-        assert (found.returncode, found.stdout) == (3, "")
-        assert found.stderr.startswith("throughline: ")
+        result = call("gate", "model", *there)
+        assert (result.returncode, result.stdout) == (3, "")
+        assert result.stderr.startswith("throughline: ")
     policy = tmp_path / "policy.yaml"
     for text, message in (("no_pi: true", "did you mean 'no_pii'"), ("a: [", "invalid YAML")):
         policy.write_text(text)
-        found = call("gate", "model", "--policy", str(policy), "--database", database)
-        assert found.returncode == 2
-        assert message in found.stderr.replace("\n", " ")
+        result = call("gate", "model", "--policy", str(policy), "--database", database)
+        assert result.returncode == 2
+        assert message in result.stderr.replace("\n", " ")
     assert call("gate", "model", "--database", database, "--as-of", "soon").returncode == 2
 
 
 @pytest.mark.server
-def test_a_server_answers_a_gate_for_many_datasets_and_refuses_a_bad_policy_by_name(
+def test_server_gates_many_datasets_and_rejects_an_invalid_policy(
     serve: Callable[..., Server], database: str, tmp_path: Path, call: Call
 ) -> None:
     server = serve(database)
     policy = tmp_path / "policy.yaml"
     policy.write_text("sources: ['hive:*']\nno_failed_runs: false\n")
     there = ("--policy", str(policy), "--url", server.url)
-    found = call("gate", "model", "forecast", *there)
-    assert (found.returncode, found.stdout.count("PASSED")) == (0, 2)
+    result = call("gate", "model", "forecast", *there)
+    assert (result.returncode, result.stdout.count("PASSED")) == (0, 2)
     with pytest.raises(HTTPError) as refused:
         server.get("/api/v2/gate?dataset=model&policy=%7B%22fresh%22%3A1%7D")
     with refused.value as answer:

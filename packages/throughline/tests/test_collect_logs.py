@@ -34,7 +34,7 @@ def _event(build: Any, run: str) -> str:
 )
 def test_event_is_found_anywhere_in_a_line(line: str, build: Any) -> None:
     event = _event(build, "r")
-    assert [json.loads(each) for each in events_in((line % event).encode())] == [json.loads(event)]
+    assert [json.loads(item) for item in events_in((line % event).encode())] == [json.loads(event)]
 
 
 def test_event_is_found_within_a_json_line(build: Any) -> None:
@@ -42,13 +42,13 @@ def test_event_is_found_within_a_json_line(build: Any) -> None:
     airflow = {"timestamp": "2025-11-21T08:00:00Z", "level": "info", "event": event}
     docker = {"log": json.dumps(airflow) + "\n", "stream": "stderr"}
     for line in (airflow, docker):
-        found = list(events_in(json.dumps(line).encode()))
-        assert [json.loads(each) for each in found] == [json.loads(event)]
+        result = list(events_in(json.dumps(line).encode()))
+        assert [json.loads(item) for item in result] == [json.loads(event)]
 
 
 def test_two_events_of_one_line_are_found(build: Any) -> None:
     line = f"a {_event(build, '1')} b {_event(build, '2')}".encode()
-    assert [json.loads(each)["run"]["runId"] for each in events_in(line)] == ["1", "2"]
+    assert [json.loads(item)["run"]["runId"] for item in events_in(line)] == ["1", "2"]
     for other in (b"", b"INFO {x} nothing {", b'{"level": "info", "event": "started"}'):
         assert list(events_in(other)) == []
     torn = line[:60]
@@ -57,7 +57,7 @@ def test_two_events_of_one_line_are_found(build: Any) -> None:
 
 def test_line_of_braces_takes_linear_time(build: Any) -> None:
     line = b"eventTime " + b"{" * 5_000 + _event(build, "1").encode()
-    assert [json.loads(each)["run"]["runId"] for each in events_in(line)] == ["1"]
+    assert [json.loads(item)["run"]["runId"] for item in events_in(line)] == ["1"]
 
 
 def test_folder_of_logs_is_read_and_torn_events_are_reported(
@@ -69,15 +69,15 @@ def test_folder_of_logs_is_read_and_torn_events_are_reported(
     lines = ["INFO started", f"INFO ConsoleTransport: {good}", f"x {odd}", "", f"x {good[:50]}"]
     (folder / "driver.log").write_text("\n".join(lines))
     where = ("--database", str(tmp_path / "log.db"))
-    found = call("ingest", str(folder), *where)
-    assert found.stdout == "stored 2, duplicates 0, warnings 2, rejected 1\n"
-    assert "driver.log:5: $: received" in found.stderr
+    result = call("ingest", str(folder), *where)
+    assert result.stdout == "stored 2, duplicates 0, warnings 2, rejected 1\n"
+    assert "driver.log:5: $: received" in result.stderr
     again = call("ingest", "-", *where, stdin="\n".join(lines[:3]).encode())
     assert again.stdout == "stored 0, duplicates 2, warnings 2, rejected 0\n"
     nothing = call("ingest", "-", *where, stdin=b"nothing of lineage\n")
     assert nothing.stdout == "stored 0, duplicates 0, warnings 0, rejected 0\n"
     assert nothing.stderr == "no events found in -\n"
-    codes = [each.returncode for each in (found, again, nothing)]
+    codes = [item.returncode for item in (result, again, nothing)]
     assert codes == [1, 0, 1]
 
 
@@ -88,8 +88,8 @@ def test_gzip_files_are_read_and_damaged_ones_are_named(
     for name in ("a.jsonl.gz", "b.json.gz", "c.log.gz"):
         (tmp_path / name).write_bytes(zipped)
     where = ("--database", str(tmp_path / "log.db"))
-    found = call("ingest", str(tmp_path), *where)
-    assert (found.stdout, found.returncode) == (
+    result = call("ingest", str(tmp_path), *where)
+    assert (result.stdout, result.returncode) == (
         "stored 2, duplicates 4, warnings 6, rejected 0\n",
         0,
     )
@@ -122,8 +122,8 @@ def test_log_of_the_console_transport_is_read(call: Any, tmp_path: Path) -> None
         logger.removeHandler(handler)
     (tmp_path / "task.log").write_text(written.getvalue())
     where = ("--database", str(tmp_path / "log.db"))
-    found = call("ingest", str(tmp_path / "task.log"), *where)
-    assert found.stdout.startswith("stored 1, ")
+    result = call("ingest", str(tmp_path / "task.log"), *where)
+    assert result.stdout.startswith("stored 1, ")
     log = EventLog(str(tmp_path / "log.db"))
     ((_, body),) = log.read()
     assert json.loads(body)["job"]["name"] == "j"

@@ -122,8 +122,8 @@ def _make(kind: str, path: Path, target: Path) -> None:
     elif kind == "FIFO":
         os.mkfifo(path)
     else:
-        with socket.socket(socket.AF_UNIX) as made:
-            made.bind(str(path))
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.bind(str(path))
 
 
 @pytest.mark.parametrize("kind", ["link", "loop", "FIFO", "socket"])
@@ -160,7 +160,7 @@ def test_link_replacing_a_listed_file_is_not_followed(live: Live, spool: Path, b
 
 
 class _Unchecked(SpoolTail):
-    """Reads files without checking first what they are."""
+    """A reader that does not check the type of files first."""
 
     def _read_file(self, entry: os.DirEntry[str]) -> int:
         return self._drain(entry.path, entry.path)

@@ -39,19 +39,21 @@ def _events(build: Any) -> list[dict[str, Any]]:
 def test_column_has_its_inputs_query_and_code(
     build: Any,
 ) -> None:
-    (made,) = column_answer(build.state(*_events(build)), "day", "fare")["made"]
-    told = [(each["name"], each["field"], [t["subtype"] for t in each["transformations"]])
-            for each in made["inputs"]]  # fmt: skip
-    assert told == [("raw", "fare", ["AGGREGATION", "FILTER"]), ("raw", "id", ["FILTER"])]
-    assert (made["job"]["name"], made["task"]["name"]) == ("dag.sum.query", "dag.sum")
-    assert made["sql"] == "select sum(fare) as fare from raw"
-    assert (made["source"], made["code"]) == ("spark.sql(...)", _CODE)
-    assert (made["run"]["runId"], made["runs"]) == ("q", 1)
+    (producer,) = column_answer(build.state(*_events(build)), "day", "fare")["made"]
+    result = [(input_["name"], input_["field"], [t["subtype"] for t in input_["transformations"]])
+            for input_ in producer["inputs"]]  # fmt: skip
+    assert result == [("raw", "fare", ["AGGREGATION", "FILTER"]), ("raw", "id", ["FILTER"])]
+    assert (producer["job"]["name"], producer["task"]["name"]) == ("dag.sum.query", "dag.sum")
+    assert producer["sql"] == "select sum(fare) as fare from raw"
+    assert (producer["source"], producer["code"]) == ("spark.sql(...)", _CODE)
+    assert (producer["run"]["runId"], producer["runs"]) == ("q", 1)
 
 
 def test_masked_input_is_marked(build: Any) -> None:
-    (made,) = column_answer(build.state(*_events(build)), "day", "who")["made"]
-    assert [t["isMasking"] for each in made["inputs"] for t in each["transformations"]] == [True]
+    (producer,) = column_answer(build.state(*_events(build)), "day", "who")["made"]
+    assert [t["isMasking"] for input_ in producer["inputs"] for t in input_["transformations"]] == [
+        True
+    ]
 
 
 def test_fully_masked_edge_is_labelled(build: Any) -> None:
@@ -72,9 +74,9 @@ def test_jobs_without_column_lineage_have_no_inputs(
     events = _events(build)
     events[-1]["outputs"] = [build.dataset("db|page", schema={"fields": [
         {"name": "html", "type": "string", "description": "as shown"}, "odd"]})]  # fmt: skip
-    found = column_answer(build.state(*events), "page", "html")
-    assert (found["type"], found["description"]) == ("string", "as shown")
-    assert [(each["job"]["name"], each["inputs"]) for each in found["made"]] == [("other", [])]
+    result = column_answer(build.state(*events), "page", "html")
+    assert (result["type"], result["description"]) == ("string", "as shown")
+    assert [(item["job"]["name"], item["inputs"]) for item in result["made"]] == [("other", [])]
 
 
 def test_source_column_has_no_producer_and_unknown_column_fails(build: Any) -> None:

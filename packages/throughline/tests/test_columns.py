@@ -31,7 +31,7 @@ def _write(build: Any, run: str, hour: str, job: str, **fields: list[tuple[Any, 
             given = {"transformations": transformations} if transformations else {}
             listed.append({"namespace": "db", "name": name, "field": field, **given})
         tables.setdefault(table, {})[column] = {"inputFields": listed}
-    read = {f"db|{each[0].rsplit('.', 1)[0]}" for sources in fields.values() for each in sources}
+    read = {f"db|{item[0].rsplit('.', 1)[0]}" for sources in fields.values() for item in sources}
     event = build.run("COMPLETE", run, job, f"{hour}:00:00", reads=tuple(sorted(read)))
     event["outputs"] = [
         build.dataset(f"db|{table}", columnLineage={"fields": columns})

@@ -36,7 +36,7 @@ def _json(path: Path) -> Json:
 
 @pytest.fixture(scope="module")
 def validator() -> ModuleType:
-    """The module of the validator, which is no package."""
+    """Return the module of the validator, which is not a package."""
     spec = importlib.util.spec_from_file_location("validator", _CONSUMER / "validator/validator.py")
     assert spec is not None
     assert spec.loader is not None
@@ -47,7 +47,7 @@ def validator() -> ModuleType:
 
 @pytest.fixture(scope="session")
 def scenarios(shared: Path) -> Path:
-    """The official scenarios; without the shared folder the test is skipped."""
+    """Return the official scenarios; skip the test without the shared folder."""
     return shared.parent / "openlineage" / "consumer_scenarios" / "scenarios"
 
 
@@ -91,13 +91,15 @@ def test_configs_name_every_expected_state_as_their_config_check_wants(
             assert {"name", "path", "entity", "tags"} <= test.keys()
             assert test["tags"]["facets"]
             assert test["entity"] in validator.FIELDS
-        found = {str(file.relative_to(scenario)) for file in scenario.glob("validation/*/*.json")}
-        assert {test["path"] for test in tests} == found
+        results = {str(file.relative_to(scenario)) for file in scenario.glob("validation/*/*.json")}
+        assert {test["path"] for test in tests} == results
         assert len({test["name"] for test in tests}) == len(tests)
 
 
 def test_every_official_scenario_is_covered(scenarios: Path) -> None:
-    assert [each.name for each in _OURS] == sorted(each.name for each in scenarios.iterdir())
+    assert [scenario.name for scenario in _OURS] == sorted(
+        item.name for item in scenarios.iterdir()
+    )
 
 
 def test_every_facet_of_the_specification_is_mapped(scenarios: Path) -> None:
@@ -138,11 +140,13 @@ def test_validator_passes_the_official_scenarios(scenarios: Path, tmp_path: Path
     code, component = _report(scenarios, _CONSUMER, tmp_path / "report.json")
     failed = [t for s in component["scenarios"] for t in s["tests"] if t["status"] != "SUCCESS"]
     assert (code, failed) == (0, [])
-    assert [each["name"] for each in component["scenarios"]] == [each.name for each in _OURS]
+    assert [scenario["name"] for scenario in component["scenarios"]] == [
+        scenario.name for scenario in _OURS
+    ]
     assert (component["name"], component["component_type"]) == ("throughline", "consumer")
 
 
-@pytest.mark.parametrize("name", [each.name for each in _OURS])
+@pytest.mark.parametrize("name", [scenario.name for scenario in _OURS])
 def test_order_of_events_does_not_change_the_state(
     name: str, scenarios: Path, validate: Validate, tmp_path: Path
 ) -> None:
@@ -152,25 +156,25 @@ def test_order_of_events_does_not_change_the_state(
     files = sorted((scenarios / name / "events").iterdir(), reverse=True)
     for number, file in enumerate(files):
         shutil.copy(file, reversed_ / "events" / f"{number:03}.json")
-    found = validate(reversed_)
-    assert [test["details"] for test in found["tests"] if test["details"]] == []
+    result = validate(reversed_)
+    assert [test["details"] for test in result["tests"] if test["details"]] == []
 
 
 class Told:
-    """What the events of a scenario say, read without throughline; tables go by their place."""
+    """The lineage of a scenario, read without throughline; tables are identified by location."""
 
     def __init__(self, folder: Path) -> None:
         events = [_json(file) for file in (folder / "events").iterdir()]
         self.events = sorted(events, key=lambda event: event["eventTime"])
         self._places = {
-            (name["namespace"], name["name"]): (each["namespace"], each["name"])
+            (name["namespace"], name["name"]): (item["namespace"], item["name"])
             for event in self.events
-            for each in (*event["inputs"], *event["outputs"])
-            for name in (each, *each.get("facets", {}).get("symlinks", {}).get("identifiers", ()))
+            for item in (*event["inputs"], *event["outputs"])
+            for name in (item, *item.get("facets", {}).get("symlinks", {}).get("identifiers", ()))
         }
 
     def place(self, item: Json) -> tuple[str, str]:
-        """The place of a dataset of any of its names."""
+        """Return the location of a dataset by any of its aliases."""
         name = item["namespace"], item["name"]
         return self._places.get(name, name)
 
@@ -178,23 +182,25 @@ class Told:
         """Id, job and state of each run; one that is only named as a parent ends with its parts."""
         parents = [event["run"]["facets"].get("parent") for event in self.events]
         ended = {
-            each["run"]["runId"]: (each["job"]["name"], "COMPLETE") for each in parents if each
+            parent["run"]["runId"]: (parent["job"]["name"], "COMPLETE")
+            for parent in parents
+            if parent
         }
         for event in self.events:
             ended[event["run"]["runId"]] = event["job"]["name"], event["eventType"]
         return {(id_, job, f"{state}D") for id_, (job, state) in ended.items()}
 
     def datasets(self) -> set[tuple[str, str]]:
-        """The places of all datasets."""
+        """Return the locations of all datasets."""
         return set(self._places.values())
 
     def edges(self) -> set[tuple[str, str, str]]:
-        """A job, a dataset by namespace and name, and the way between them."""
+        """Return edges: job, dataset by namespace and name, and direction."""
         return {
-            (f"{way} job:{event['job']['namespace']}:{event['job']['name']}", *self.place(each))
+            (f"{way} job:{event['job']['namespace']}:{event['job']['name']}", *self.place(item))
             for event in self.events
             for way, side in (("to", "inputs"), ("from", "outputs"))
-            for each in event[side]
+            for item in event[side]
         }
 
     def columns(self) -> set[tuple[str, str, str, str, frozenset[str]]]:
@@ -209,38 +215,38 @@ class Told:
             (
                 name,
                 field,
-                self.place(each)[1],
-                each["field"],
-                frozenset(kind["subtype"] for kind in each.get("transformations", ())),
+                self.place(input_)[1],
+                input_["field"],
+                frozenset(kind["subtype"] for kind in input_.get("transformations", ())),
             )
             for (name, field), inputs in last.items()
-            for each in inputs
+            for input_ in inputs
         }
 
 
-@pytest.mark.parametrize("name", [each.name for each in _OURS])
-def test_expected_state_is_what_the_events_say(name: str, scenarios: Path) -> None:
-    told, own = Told(scenarios / name), _CONSUMER / "scenarios" / name / "validation"
+@pytest.mark.parametrize("name", [scenario.name for scenario in _OURS])
+def test_expected_state_matches_the_events(name: str, scenarios: Path) -> None:
+    result, own = Told(scenarios / name), _CONSUMER / "scenarios" / name / "validation"
     runs = _json(own / "run/runs.json")
-    assert {(r["id"], r["jobVersion"]["name"], r["state"]) for r in runs} == told.runs()
+    assert {(r["id"], r["jobVersion"]["name"], r["state"]) for r in runs} == result.runs()
     datasets = _json(own / "dataset/datasets.json")
-    assert sorted(map(told.place, datasets)) == sorted(told.datasets())
-    nodes = {f"dataset:{d['namespace']}:{d['name']}": told.place(d) for d in datasets}
+    assert sorted(map(result.place, datasets)) == sorted(result.datasets())
+    nodes = {f"dataset:{d['namespace']}:{d['name']}": result.place(d) for d in datasets}
     assert {
         (f"to {end}", *nodes[start]) if start in nodes else (f"from {start}", *nodes[end])
         for start, end in (
             (e["origin"], e["destination"]) for e in _json(own / "lineage/edges.json")
         )
-    } == told.edges()
+    } == result.edges()
     file = own / "column_lineage/columns.json"
     columns = _json(file) if file.is_file() else []
-    found = {
-        (told.place(c)[1], c["field"], told.place(i)[1], i["field"], i["transformation"])
+    results = {
+        (result.place(c)[1], c["field"], result.place(i)[1], i["field"], i["transformation"])
         for c in columns
         for i in c["inputs"]
     }
-    kinds = {(*names, frozenset(filter(None, text.split(", ")))) for *names, text in found}
-    assert kinds == told.columns()
+    kinds = {(*names, frozenset(filter(None, text.split(", ")))) for *names, text in results}
+    assert kinds == result.columns()
 
 
 def _scenario(folder: Path, events: list[Json]) -> Path:
@@ -254,7 +260,7 @@ def _scenario(folder: Path, events: list[Json]) -> Path:
 
 @pytest.fixture
 def mini(build: Any, tmp_path: Path, validate: Validate) -> tuple[Path, Path]:
-    """A scenario of two events, and a consumer that expects what became of them."""
+    """Return a scenario of two events and a consumer with its expected state."""
     events = [
         build.run("START", _RUN, "load", "08:00:00"),
         build.run("COMPLETE", _RUN, "load", "08:01:00", reads=("s3://a|in",), writes=("db|out",)),
@@ -268,14 +274,14 @@ def mini(build: Any, tmp_path: Path, validate: Validate) -> tuple[Path, Path]:
 
 
 def test_validator_accepts_the_expected_state(mini: tuple[Path, Path], validate: Validate) -> None:
-    found = validate(*mini)
-    assert found["status"] == "SUCCESS"
-    assert [test["name"] for test in found["tests"]] == [
+    result = validate(*mini)
+    assert result["status"] == "SUCCESS"
+    assert [test["name"] for test in result["tests"]] == [
         "0.json", "1.json", "job", "run", "dataset", "lineage",
     ]  # fmt: skip
 
 
-def test_validator_names_each_difference(mini: tuple[Path, Path], validate: Validate) -> None:
+def test_validator_names_every_difference(mini: tuple[Path, Path], validate: Validate) -> None:
     scenario, consumer = mini
     own = consumer / "scenarios" / "mini" / "validation"
     runs, edges, jobs = (
@@ -285,9 +291,9 @@ def test_validator_names_each_difference(mini: tuple[Path, Path], validate: Vali
     (own / "run/runs.json").write_text(json.dumps(runs))
     (own / "lineage/edges.json").write_text(json.dumps(edges[1:]))
     (own / "job/jobs.json").write_text(json.dumps([*jobs, {"namespace": "demo", "name": "no"}]))
-    found = validate(scenario, consumer)
-    assert found["status"] == "FAILURE"
-    assert {test["name"]: test["details"] for test in found["tests"] if test["details"]} == {
+    result = validate(scenario, consumer)
+    assert result["status"] == "FAILURE"
+    assert {test["name"]: test["details"] for test in result["tests"] if test["details"]} == {
         "job": ["job ('demo', 'no'): missing"],
         "run": [f'run (\'{_RUN}\',).state: expected "FAILED", received "COMPLETED"'],
         "lineage": ["lineage ('dataset:s3://a:in', 'job:demo:load'): not expected"],
@@ -300,16 +306,16 @@ def test_validator_command_fails_if_a_scenario_does(
     scenario, consumer = mini
     (consumer / "scenarios/mini/validation/lineage/edges.json").write_text("[]")
     code, component = _report(scenario.parent, consumer, tmp_path / "report.json")
-    assert (code, [each["status"] for each in component["scenarios"]]) == (1, ["FAILURE"])
+    assert (code, [item["status"] for item in component["scenarios"]]) == (1, ["FAILURE"])
 
 
 def test_validator_reports_a_rejected_event(mini: tuple[Path, Path], validate: Validate) -> None:
     scenario, consumer = mini
     (scenario / "events" / "2.json").write_text('{"run": {}}')
-    found = {test["name"]: test for test in validate(scenario, consumer)["tests"]}
-    assert found["2.json"]["status"] == "FAILURE"
-    assert found["2.json"]["details"][0].startswith("422: ")
-    assert found["run"]["status"] == "SUCCESS"
+    results = {test["name"]: test for test in validate(scenario, consumer)["tests"]}
+    assert results["2.json"]["status"] == "FAILURE"
+    assert results["2.json"]["details"][0].startswith("422: ")
+    assert results["run"]["status"] == "SUCCESS"
 
 
 _VALUES: dict[tuple[str, str], Json] = {
@@ -344,7 +350,7 @@ def _values(facet: str, field: str) -> tuple[Json, str]:
 
 
 def _at(value: Json, path: list[str]) -> Iterator[Json]:
-    """Yield what is at a path of an answer, of every item of a list."""
+    """Yield the values at a path of a response, for every item of a list."""
     if isinstance(value, list):
         for item in value:
             yield from _at(item, path)
@@ -356,7 +362,7 @@ def _at(value: Json, path: list[str]) -> Iterator[Json]:
                 yield from _at(value[key], path[taken:])
 
 
-def test_each_mapped_field_is_where_the_mapping_says(build: Any) -> None:
+def test_every_mapped_field_is_at_its_mapped_path(build: Any) -> None:
     mapped = _json(_CONSUMER / "mapping.json")["mapped"]
     mapped.pop("core")
     body = build.run(

@@ -12,7 +12,7 @@ from throughline.cli.main import app
 from throughline.errors import ConfigError
 from throughline.settings import Settings, resolve, variable_of
 
-from .written import table
+from .generated_docs import table
 
 VALUES = {
     "host": "0.0.0.0",
@@ -116,16 +116,16 @@ def test_invalid_value_is_reported_with_its_source(
     monkeypatch.setenv(variable_of(name), "1")
     with pytest.raises(ConfigError) as of_argument:
         resolve({name: wrong})
-    told = f"received {wrong!r}, expected"
-    assert str(of_argument.value).startswith(f"{name} (argument {_option_of(name)}): {told}")
+    message = f"received {wrong!r}, expected"
+    assert str(of_argument.value).startswith(f"{name} (argument {_option_of(name)}): {message}")
     monkeypatch.setenv(variable_of(name), wrong)
     with pytest.raises(ConfigError) as of_variable:
         resolve()
     source = f"environment variable {variable_of(name)}"
-    assert str(of_variable.value).startswith(f"{name} ({source}): {told}")
+    assert str(of_variable.value).startswith(f"{name} ({source}): {message}")
 
 
-def test_argument_that_is_none_counts_as_not_given(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_argument_of_none_counts_as_not_given(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("THROUGHLINE_PORT", "1234")
     assert (resolve({"port": None}).port, resolve({"port": 5}).port) == (1234, 5)
 

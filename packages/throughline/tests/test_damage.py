@@ -147,7 +147,7 @@ def test_invalid_schema_version_is_a_clear_error(value: str, log: EventLog, data
         EventLog(database)
 
 
-def test_row_that_is_not_utf_8_does_not_break_its_page(tmp_path: Path, build: Any) -> None:
+def test_invalid_utf_8_in_a_row_does_not_break_its_page(tmp_path: Path, build: Any) -> None:
     log = EventLog(str(tmp_path / "log.db"))
     entries = [build.entry(build.run("COMPLETE", run, "j", "08:00:00")) for run in "ab"]
     log.append(entries)

@@ -1,4 +1,4 @@
-"""DataHub: by the rules of its recorded answers, and to a server that keeps them."""
+"""Delivery to DataHub: recorded responses, and a stand-in server."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from throughline.log import EventLog
 from throughline.projection.live import Live
 
 from .datahub_server import Json, Store, converter_urn, delivering, endpoint_error, fill
-from .rewritten import pipeline, sent
+from .recording_backend import pipeline, sent
 from .sinks import Answer
 
 pytestmark = pytest.mark.replay
@@ -55,7 +55,7 @@ def _edges_of(answer: Any) -> tuple[set[str], set[str]]:
     return reads, writes
 
 
-def test_stand_in_names_jobs_and_datasets_like_the_recorded_answers(shared: Path) -> None:
+def test_stand_in_names_jobs_and_datasets_as_recorded(shared: Path) -> None:
     checked = 0
     for name, event, answer in _recorded(shared):
         if isinstance(answer, dict) or name.startswith("50-"):  # 50: two clusters are one dataset
@@ -65,13 +65,13 @@ def test_stand_in_names_jobs_and_datasets_like_the_recorded_answers(shared: Path
         assert job_urn(str(engine), event["job"]) in {mcp["entityUrn"] for mcp in answer}, name
         for side, edges in zip(("inputs", "outputs"), _edges_of(answer), strict=True):
             kept = [
-                each
-                for each in event.get(side, ())
-                if " " not in each["name"]
-                or "://" not in each["namespace"]
-                or "symlinks" in each.get("facets", {})
+                item
+                for item in event.get(side, ())
+                if " " not in item["name"]
+                or "://" not in item["namespace"]
+                or "symlinks" in item.get("facets", {})
             ]
-            assert {converter_urn(each) for each in kept} == edges, name
+            assert {converter_urn(item) for item in kept} == edges, name
         checked += 1
     assert checked > 40
 
@@ -89,10 +89,10 @@ _INTENDED = {
 """Platform and name by DataHub's converter, and ours where it is another on purpose."""
 
 
-def test_delivered_datasets_have_the_urns_of_the_recorded_answers(shared: Path) -> None:
+def test_delivered_datasets_have_the_recorded_urns(shared: Path) -> None:
     intended = {_urn(*theirs): _urn(*ours) for theirs, ours in _INTENDED.items()}
     dropped = {_urn("s3", "lake/raw/my trips"), _urn("postgres", "taxi.public.my trips")}
-    found: set[str] = set()
+    result: set[str] = set()
     for name, event, answer in _recorded(shared):
         if isinstance(answer, dict):
             continue
@@ -104,8 +104,8 @@ def test_delivered_datasets_have_the_urns_of_the_recorded_answers(shared: Path) 
             for dataset in (*body["inputs"], *body["outputs"])
         }
         assert urns == {intended.get(urn, urn) for urn in edges}, name
-        found |= edges
-    assert intended.keys() <= found
+        result |= edges
+    assert intended.keys() <= result
 
 
 def test_intended_differences_from_datahubs_converter_are_in_docs() -> None:
@@ -130,13 +130,13 @@ def test_payloads_avoid_errors_of_the_endpoint(shared: Path) -> None:
 
 def test_stand_in_fails_like_the_recorded_endpoint(shared: Path) -> None:
     index = json.loads((shared / "datahub-answers" / "index.json").read_text())
-    invalid = {each["name"] for each in index if each.get("acrylInvalid")}
+    invalid = {item["name"] for item in index if item.get("acrylInvalid")}
     failed = 0
     for name, event, answer in _recorded(shared):
-        told = endpoint_error(event)
-        assert (told is not None) == (isinstance(answer, dict) or name in invalid), (name, told)
+        result = endpoint_error(event)
+        assert (result is not None) == (isinstance(answer, dict) or name in invalid), (name, result)
         if isinstance(answer, dict):
-            assert str(told) in answer["error"], name
+            assert str(result) in answer["error"], name
             failed += 1
     assert failed == 7
 
@@ -175,11 +175,11 @@ def test_order_does_not_change_the_edges(live: Live, build: Any, seed: int | str
 
 
 def _without_columns(event: Json) -> Json:
-    """What an event tells of datasets as such, which is little of it."""
+    """Return the dataset metadata of an event without columns."""
 
     def facets(dataset: Json) -> Json:
         left_out = ("columnLineage", "schema")
-        return {name: each for name, each in dataset["facets"].items() if name not in left_out}
+        return {name: item for name, item in dataset["facets"].items() if name not in left_out}
 
     sides = ("inputs", "outputs")
     return event | {
@@ -270,12 +270,12 @@ def test_payloads_of_many_elements_grow_linearly(live: Live, build: Any) -> None
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 0, 2)])
 def test_columns_come_from_all_writers_of_a_table(order: tuple[int, ...], build: Any) -> None:
     def run(name: str, job: str, time: str, source: str) -> Json:
-        made = build.run("COMPLETE", name, job, time, reads=(f"x|{source}",), writes=("x|t",))
+        event = build.run("COMPLETE", name, job, time, reads=(f"x|{source}",), writes=("x|t",))
         field = {"namespace": "x", "name": source, "field": "a"}
-        made["outputs"][0]["facets"] = {
+        event["outputs"][0]["facets"] = {
             "columnLineage": {"fields": {"c": {"inputFields": [field]}}}
         }
-        return made
+        return event
 
     events = [
         run("1", "f.first", "08:00:00", "old"),
@@ -289,8 +289,11 @@ def test_columns_come_from_all_writers_of_a_table(order: tuple[int, ...], build:
             forwarder.drain()
     fresh.log.close()
     (lineage,) = store.of("upstreamLineage").values()
-    assert {each["dataset"].split(",")[1] for each in lineage["upstreams"]} == {"left", "right"}
-    columns = {up for each in lineage["fineGrainedLineages"] for up in each["upstreams"]}
+    assert {upstream["dataset"].split(",")[1] for upstream in lineage["upstreams"]} == {
+        "left",
+        "right",
+    }
+    columns = {up for lineage in lineage["fineGrainedLineages"] for up in lineage["upstreams"]}
     assert {column.split(",")[1] for column in columns} == {"left", "right"}
 
 
@@ -325,7 +328,9 @@ def test_unsupported_facts_are_emitted(delivered: Store) -> None:
     assert model["version"]["versionTag"]
     raw = "urn:li:dataset:(urn:li:dataPlatform:hive,nyc_taxi.yellow_taxi_raw,PROD)"
     staging = raw.replace("taxi_raw", "taxi_staging")
-    assert [each["dataset"] for each in store.of("upstreamLineage")[raw]["upstreams"]] == [staging]
+    assert [upstream["dataset"] for upstream in store.of("upstreamLineage")[raw]["upstreams"]] == [
+        staging
+    ]
     assert store.of("operation")[raw]["customProperties"]["version"]
     runs = store.of("dataProcessInstanceRelationships")
     assert any(value.get("parentInstance") in runs for value in runs.values())
@@ -333,7 +338,7 @@ def test_unsupported_facts_are_emitted(delivered: Store) -> None:
 
 
 @pytest.mark.parametrize("order", [(0, 1, 2, 3), (3, 2, 1, 0), (1, 0, 3, 2)])
-def test_model_has_the_jobs_that_train_and_use_it(order: tuple[int, ...], build: Any) -> None:
+def test_model_is_linked_to_jobs_that_train_and_use_it(order: tuple[int, ...], build: Any) -> None:
     def train(run: str, time: str, version: str) -> Json:
         trained = build.run("COMPLETE", run, "f.train", time, kind="METAFLOW/STEP")
         kind = {"datasetType": "MODEL"}
@@ -356,14 +361,14 @@ def test_model_has_the_jobs_that_train_and_use_it(order: tuple[int, ...], build:
         assert not forwarder.rejected
     fresh.log.close()
     urn = "urn:li:mlModel:(urn:li:dataPlatform:metaflow,f/model,PROD)"
-    found = store.of("mlModelProperties")[urn]
+    result = store.of("mlModelProperties")[urn]
     job = "urn:li:dataJob:(urn:li:dataFlow:({},{},demo),{})"
-    assert found["trainingJobs"] == [job.format("metaflow", "f", "f.train")]
-    assert found["downstreamJobs"] == [
+    assert result["trainingJobs"] == [job.format("metaflow", "f", "f.train")]
+    assert result["downstreamJobs"] == [
         job.format("airflow", "dag", "dag.score"),
         job.format("metaflow", "f", "f.use"),
     ]
-    assert found["version"]["versionTag"] == "two"
+    assert result["version"]["versionTag"] == "two"
 
 
 @pytest.mark.parametrize("trouble", [401, 429, 500, 503, "cut", "closed", "slow"])
@@ -396,7 +401,7 @@ def test_both_parts_are_resent_if_either_endpoint_is_busy(
         ("hdfs://nn:8020|/wh/shop/t", "hive://metastore:9083"),
     ],
 )
-def test_table_of_any_catalog_has_the_platform_that_the_converter_gives_it(
+def test_table_of_any_catalog_has_the_converters_platform(
     place: str, catalog: str, build: Any
 ) -> None:
     written = build.dataset(place, symlinks=[(catalog, "shop.t", "TABLE")])
@@ -412,7 +417,7 @@ def test_table_of_any_catalog_has_the_platform_that_the_converter_gives_it(
     for dataset in (*first["outputs"], *second["inputs"]):
         assert converter_urn(dataset) == dataset_urn(dataset) == _urn("hive", "shop.t")
     made = second["outputs"][0]["facets"]["columnLineage"]["fields"]["b"]["inputFields"]
-    assert [converter_urn(each) for each in made] == [_urn("hive", "shop.t")]
+    assert [converter_urn(item) for item in made] == [_urn("hive", "shop.t")]
 
 
 def test_dataset_that_only_a_location_symlink_names_keeps_its_platform(build: Any) -> None:
@@ -420,7 +425,9 @@ def test_dataset_that_only_a_location_symlink_names_keeps_its_platform(build: An
     link = ("s3://lake", "wh/t", "LOCATION")
     event["inputs"] = [build.dataset("postgres://db:5432|shop.public.t", symlinks=[link])]
     (body,) = sent(DATAHUB, [event])
-    assert [converter_urn(each) for each in body["inputs"]] == [_urn("postgres", "shop.public.t")]
+    assert [converter_urn(input_) for input_ in body["inputs"]] == [
+        _urn("postgres", "shop.public.t")
+    ]
 
 
 @pytest.mark.parametrize("old", ["table/shop/t", "shop.t"])
@@ -432,9 +439,9 @@ def test_glue_tables_of_old_producers_are_the_same_tables(old: str, build: Any) 
     assert converter_urn(spark["outputs"][0]) == _urn("glue", "shop.t")
     for events in ([spark, flow], [flow, spark]):
         datasets = [
-            each for body in sent(DATAHUB, events) for each in (*body["inputs"], *body["outputs"])
+            item for body in sent(DATAHUB, events) for item in (*body["inputs"], *body["outputs"])
         ]
-        assert {converter_urn(each) for each in datasets} == {_urn("glue", "shop.t")}
+        assert {converter_urn(dataset) for dataset in datasets} == {_urn("glue", "shop.t")}
 
 
 def test_glue_table_has_one_urn(build: Any) -> None:
@@ -443,10 +450,10 @@ def test_glue_table_has_one_urn(build: Any) -> None:
     spark["outputs"] = [build.dataset("s3://b|wh/t", symlinks=[(arn, "table/shop/t", "TABLE")])]
     flow = build.run("COMPLETE", "b", "f.b", "08:01:00", reads=(f"{arn}|table/shop/t",))
     urns = {
-        converter_urn(each)
+        converter_urn(item)
         for events in ([spark, flow], [flow, spark])
         for body in sent(DATAHUB, events)
-        for each in (*body["inputs"], *body["outputs"])
+        for item in (*body["inputs"], *body["outputs"])
     }
     glue = "urn:li:dataset:(urn:li:dataPlatform:glue,shop.t,PROD)"
     assert urns == {glue, "urn:li:dataset:(urn:li:dataPlatform:x,in,PROD)"}

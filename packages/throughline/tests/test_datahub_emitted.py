@@ -1,4 +1,4 @@
-"""What goes to DataHub besides OpenLineage: what is of no run, and acryl-datahub's validation."""
+"""Metadata change proposals for DataHub, validated by acryl-datahub."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from throughline.projection.live import Live
 from throughline.server.sample import sample_events
 
 from .datahub_server import Json, Store, delivering, fill
-from .rewritten import events_of, pipeline
+from .recording_backend import events_of, pipeline
 from .sinks import Answer
 
 pytestmark = pytest.mark.replay
@@ -64,10 +64,10 @@ def test_declared_job_is_emitted(live: Live, build: Any) -> None:
         assert forwarder.drain() == 1
     assert store.edges() == {"f.j": ({"in"}, {"out"})}
     own = "urn:li:dataJob:(urn:li:dataFlow:(dbt,f,demo),f.j)"
-    told = {name: value for (urn, name), value in store.aspects.items() if urn == own}
-    assert told["dataJobInfo"]["description"] == "What it is for."
-    assert told["ownership"]["owners"][0]["owner"] == "urn:li:corpGroup:data"
-    assert told["globalTags"]["tags"] == [{"tag": "urn:li:tag:tier:gold"}]
+    result = {name: value for (urn, name), value in store.aspects.items() if urn == own}
+    assert result["dataJobInfo"]["description"] == "What it is for."
+    assert result["ownership"]["owners"][0]["owner"] == "urn:li:corpGroup:data"
+    assert result["globalTags"]["tags"] == [{"tag": "urn:li:tag:tier:gold"}]
 
 
 def test_declaration_does_not_overwrite_a_job_with_runs(live: Live, build: Any) -> None:
@@ -103,17 +103,17 @@ def test_dataset_without_run_is_emitted(live: Live, build: Any) -> None:
         fill(live, build, [run, _dataset_event(dataset)])
         assert forwarder.drain() == 2
     urn = "urn:li:dataset:(urn:li:dataPlatform:x,t,PROD)"
-    told = {name: value for (of, name), value in store.aspects.items() if of == urn}
-    assert [each["fieldPath"] for each in told["schemaMetadata"]["fields"]] == ["b", "c"]
-    assert told["datasetProperties"]["description"] == "What it is for."
-    assert told["ownership"]["owners"][0]["owner"] == "urn:li:corpGroup:data"
-    upstreams = {each["dataset"].split(",")[1] for each in told["upstreamLineage"]["upstreams"]}
+    result = {name: value for (of, name), value in store.aspects.items() if of == urn}
+    assert [field["fieldPath"] for field in result["schemaMetadata"]["fields"]] == ["b", "c"]
+    assert result["datasetProperties"]["description"] == "What it is for."
+    assert result["ownership"]["owners"][0]["owner"] == "urn:li:corpGroup:data"
+    upstreams = {
+        upstream["dataset"].split(",")[1] for upstream in result["upstreamLineage"]["upstreams"]
+    }
     assert upstreams == {"declared", "by%20a%20job"}
 
 
-def test_view_without_a_job_has_the_upstream_lineage_of_its_lineage_facet(
-    live: Live, build: Any
-) -> None:
+def test_view_has_the_upstream_datasets_of_its_lineage_facet(live: Live, build: Any) -> None:
     store = Store()
     table = {"type": "DATASET", "namespace": "x", "name": "t"}
     by_column = {"type": "DATASET", "namespace": "x", "name": "u", "field": "a"}
@@ -214,20 +214,20 @@ def _is_taken(event: Json, build: Any) -> bool:
 
 
 def test_losses_count_what_the_proposals_contain(build: Any) -> None:
-    found: dict[str, set[Any]] = defaultdict(set)
+    result: dict[str, set[Any]] = defaultdict(set)
     for proposal in _proposals(pipeline(), build):
         urn, name, aspect = proposal.entityUrn, proposal.aspectName, proposal.aspect
         entity = urn.split(":")[2]
         if name in ("ownership", "globalTags", "operation", "datasetProperties"):
-            found[f"{entity} {name}"].add(urn)
+            result[f"{entity} {name}"].add(urn)
         elif name == "dataProcessInstanceRelationships":
-            found["hierarchy"] |= {urn} if aspect.parentInstance else set()
+            result["hierarchy"] |= {urn} if aspect.parentInstance else set()
         elif name == "dataJobInputOutput":
-            found["control edges"] |= {(e.destinationUrn, urn) for e in aspect.inputDatajobEdges}
+            result["control edges"] |= {(e.destinationUrn, urn) for e in aspect.inputDatajobEdges}
         elif name == "mlModelProperties":
-            found["models"].add(urn)
+            result["models"].add(urn)
             dataset = urn.replace(":mlModel:", ":dataset:")
-            found["dataset operation"] |= {dataset} if aspect.version else set()
+            result["dataset operation"] |= {dataset} if aspect.version else set()
     arrived = {loss.kind: loss.arrived["datahub"] for loss in losses(map(build.entry, pipeline()))}
     kinds = {
         "dataJob ownership": "job ownership",
@@ -239,12 +239,12 @@ def test_losses_count_what_the_proposals_contain(build: Any) -> None:
         "models": "models",
     }
     counts = {kind: arrived.get(kind, 0) for kind in kinds.values()}
-    assert counts == {kind: len(found[proposed]) for proposed, kind in kinds.items()}
+    assert counts == {kind: len(result[proposed]) for proposed, kind in kinds.items()}
     assert min(counts[kind] for kind in ("hierarchy", "models", "job tags", "dataset version")) > 0
 
 
 def _validated(proposals: list[Any], folder: Path) -> set[str]:
-    """The URNs in proposals, each of which is valid to acryl-datahub."""
+    """Return the URNs in proposals; check each with acryl-datahub."""
     from datahub.cli.json_file import check_mce_file
     from datahub.metadata.urns import Urn
 
@@ -265,5 +265,5 @@ def _validated(proposals: list[Any], folder: Path) -> set[str]:
 def _texts(part: Any) -> Iterator[str]:
     if isinstance(part, str):
         yield part
-    for each in part.values() if isinstance(part, dict) else part if isinstance(part, list) else ():
-        yield from _texts(each)
+    for item in part.values() if isinstance(part, dict) else part if isinstance(part, list) else ():
+        yield from _texts(item)

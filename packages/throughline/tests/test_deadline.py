@@ -70,8 +70,8 @@ def _events(build: Any) -> list[Any]:
         )  # fmt: skip
         columns = {"x": {"inputFields": [{"namespace": "db", "name": f"d{n}", "field": "x"}]}}
         tags = {"tags": [{"key": "pii", "value": "true", "field": "x"}]}
-        made = build.dataset(f"db|d{n + 1}", columnLineage={"fields": columns}, tags=tags)
-        event["outputs"] = [made]
+        dataset = build.dataset(f"db|d{n + 1}", columnLineage={"fields": columns}, tags=tags)
+        event["outputs"] = [dataset]
         after = {"job": {"namespace": "demo", "name": "top"}, "run": {"runId": "top"}}
         event["run"]["facets"]["jobDependencies"] = {"upstream": [after]}
         often = build.run("FAIL", f"o{n}", "often", f"09:{n:02}:00")
@@ -86,7 +86,7 @@ def _state(build: Any) -> State:
     names = [DatasetName("db", f"d{number}") for number in range(_COUNT)]
     joined = [make_alias(n, n._replace(name=f"{n.name}_"), 1, is_removed=False) for n in names]
     state = project(
-        [build.entry(body).event for body in _events(build)] + [each.event for each in joined]
+        [build.entry(body).event for body in _events(build)] + [item.event for item in joined]
     )
     return at(state, "2025-11-23T00:00:00Z")
 

@@ -41,8 +41,8 @@ def _nested(build: Any, count: int) -> list[Any]:
             reads=(f"db|d{number}",),
         )  # fmt: skip
         made_of = {"x": {"inputFields": [{"namespace": "db", "name": f"d{number}", "field": "x"}]}}
-        made = build.dataset(f"db|d{number + 1}", columnLineage={"fields": made_of})
-        event["outputs"] = [made]
+        dataset = build.dataset(f"db|d{number + 1}", columnLineage={"fields": made_of})
+        event["outputs"] = [dataset]
         events.append(event)
     return [*events, build.run("COMPLETE", "top", "top", "07:00:00")]
 
@@ -60,16 +60,16 @@ def _take(live: Live, build: Any, events: list[Any]) -> None:
 def _depth(leaf: Any) -> int:
     """Return the number of levels below a node."""
     level, depth = [leaf], 0
-    while level := [child for each in level for child in each["children"]]:
+    while level := [child for item in level for child in item["children"]]:
         depth += 1
     return depth
 
 
 def _leaves(leaf: Any) -> list[dict[str, Any]]:
-    found = [leaf]
-    for each in found:
-        found += each["children"]
-    return found
+    result = [leaf]
+    for item in result:
+        result += item["children"]
+    return result
 
 
 @pytest.mark.parametrize("direction", ["up", "down", "both"])

@@ -41,15 +41,15 @@ def sink() -> Iterator[Sink]:
 @pytest.fixture
 def forward(live: Live, sink: Sink) -> Iterator[Callable[[], Forwarder]]:
     """Makes forwarders to the sink, each as a process that starts anew."""
-    made: list[Forwarder] = []
+    results: list[Forwarder] = []
 
     def forward(timeout: float = 30, backoff: Backoff = _QUICK) -> Forwarder:
         backend = Http(HttpSettings(name="x", url=sink.url, timeout=timeout))
-        made.append(Forwarder("sink", backend, live, backoff))
-        return made[-1]
+        results.append(Forwarder("sink", backend, live, backoff))
+        return results[-1]
 
     yield forward
-    for forwarder in made:
+    for forwarder in results:
         forwarder.stop()
 
 
@@ -122,7 +122,7 @@ def test_events_wait_while_the_server_is_down(live: Live, build: Any) -> None:
     forwarder.stop()
 
 
-def test_backend_that_asks_for_a_long_wait_is_given_up_at_once(
+def test_once_stops_if_a_backend_requests_a_long_wait(
     live: Live, sink: Sink, forward: Callable[[], Forwarder], build: Any
 ) -> None:
     sink.answer = lambda _body, _nth: (429, {"Retry-After": "3600"})
@@ -226,7 +226,7 @@ def test_retried_dead_letters_are_sent_first_in_order(
 def test_event_that_always_fails_becomes_a_dead_letter(
     live: Live, sink: Sink, forward: Callable[[], Forwarder], build: Any
 ) -> None:
-    """Marquez answers 500 to an event without a type, however often it comes."""
+    """Marquez returns 500 for an event without a type every time."""
     sink.answer = lambda body, _nth: 500 if body["run"]["runId"] == "b" else 201
     _fill(live, build, "a", "b", "c")
     assert forward().drain_patiently(tries=100) == 1  # of the last time
@@ -245,7 +245,7 @@ def test_busy_backend_is_retried_longer(
 
 
 class _Rewriting:
-    """A backend of another package: it sends what is known of the run, and trips over some."""
+    """A backend of another package that sends the state of the run and has a bug."""
 
     def __init__(self) -> None:
         self.sent: list[set[str]] = []
@@ -263,7 +263,7 @@ class _Rewriting:
         pass
 
 
-def test_backend_can_read_the_run_and_its_bugs_affect_one_event(
+def test_backend_reads_the_run_and_its_bug_affects_one_event(
     live: Live, build: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     events = [
@@ -316,7 +316,7 @@ def test_outage_and_recovery_are_logged_once(
 
 
 class _Later(_Rewriting):
-    """Takes all, and says afterwards what it could not process: once that it cannot say it."""
+    """A backend that reports failed events later, and fails once to report them."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -393,7 +393,7 @@ _OUTCOMES = st.sampled_from(["taken", "refused", "busy", "broken", "killed"])
 
 
 class _Moody:
-    """A backend that takes, refuses, is busy, breaks or is killed, in an order that is drawn."""
+    """A backend that accepts, rejects, is busy, fails or is killed in a generated order."""
 
     def __init__(self, moods: list[str]) -> None:
         self.moods = moods

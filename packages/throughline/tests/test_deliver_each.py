@@ -1,4 +1,4 @@
-"""What holds for every backend that is posted to, whatever it makes of an event."""
+"""Tests for every HTTP backend."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _RUNS = [f"0197a0a0-0000-7000-8000-00000000000{n}" for n in range(3)]
 def forwarding(
     request: pytest.FixtureRequest, live: Live, build: Any
 ) -> Iterator[tuple[Forwarder, Sink]]:
-    """A forwarder with three events before it, and the server that it posts them to."""
+    """Yield a forwarder with three pending events, and the server that it posts to."""
     is_slow = {"slow", "drip"} & set(map(str, request.node.callspec.params.values()))
     io = {"reads": ("x|in",), "writes": ("x|out",)}
     runs = [build.run("COMPLETE", run, f"f.{run[-1]}", "08:00:00", **io) for run in _RUNS]
@@ -56,12 +56,12 @@ def forwarding(
 
 
 def _of(body: Any) -> str | None:
-    """The run of an event; of what else a backend is told, none."""
+    """Return the run id of an event; None for other payloads."""
     return body["run"]["runId"] if "run" in body else None
 
 
 def _taking(answer: Callable[[str, int], Answer]) -> Callable[[Any, int], Answer]:
-    """Answer events by their run and their place; take all else."""
+    """Respond to events by run and position; accept everything else."""
     return lambda body, nth: answer(run, nth) if (run := _of(body)) else Said(200, {})
 
 

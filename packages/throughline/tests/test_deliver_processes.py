@@ -1,4 +1,4 @@
-"""Delivery by real processes: stopped, killed, asked how they stand."""
+"""Delivery by real processes: stopped, killed, queried for status."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def sink() -> Iterator[Sink]:
 
 @pytest.fixture
 def filled(tmp_path: Path, build: Any) -> Path:
-    """A log of 400 events."""
+    """Return a log of 400 events."""
     log = EventLog(str(tmp_path / "log.db"))
     runs = (build.run("COMPLETE", str(number), "j", "08:00:00") for number in range(400))
     log.append([build.entry(body) for body in runs])
@@ -48,9 +48,9 @@ def test_deliver_once_status_and_retry(
     where = ("--database", str(filled))
     once = ("deliver", "--config", _config(tmp_path, sink), "--once", *where)
     assert call("deliver", "--status", *where).stdout == "No deliveries yet.\n"
-    found = call(*once)
-    assert (found.returncode, found.stdout) == (1, "")
-    assert found.stderr == "sink: 399 delivered, 1 dead letter: throughline deliver --status\n"
+    result = call(*once)
+    assert (result.returncode, result.stdout) == (1, "")
+    assert result.stderr == "sink: 399 delivered, 1 dead letter: throughline deliver --status\n"
     shown = call("deliver", "--status", *where).stdout.splitlines()
     assert shown[0] == "sink  lag 0  dead letters 1"
     assert shown[1].startswith(f"  event 8: {sink.url}/api/v1/lineage answered 400: ")
@@ -73,11 +73,11 @@ def test_deliver_once_gives_up_on_a_closed_port(
         url = gone.url
     config = tmp_path / "deliver.yaml"
     config.write_text(f"backends: [{{name: datahub, type: datahub, url: '{url}'}}]")
-    found = call("deliver", "--config", str(config), "--once", "--database", str(filled))
-    assert (found.returncode, found.stdout) == (1, "")
-    assert found.stderr.startswith(f"datahub: {url}/openapi/openlineage/api/v1/lineage: ")
-    assert "gave up after 2 attempts." in found.stderr
-    assert found.stderr.endswith("datahub: 0 delivered\n")
+    result = call("deliver", "--config", str(config), "--once", "--database", str(filled))
+    assert (result.returncode, result.stdout) == (1, "")
+    assert result.stderr.startswith(f"datahub: {url}/openapi/openlineage/api/v1/lineage: ")
+    assert "gave up after 2 attempts." in result.stderr
+    assert result.stderr.endswith("datahub: 0 delivered\n")
 
 
 def test_deliver_once_reports_an_outage_with_exit_code_1(
@@ -85,9 +85,9 @@ def test_deliver_once_reports_an_outage_with_exit_code_1(
 ) -> None:
     sink.answer = lambda _body, _nth: (503, {"Retry-After": "3600"})  # no second attempt
     where = ("--database", str(filled))
-    found = call("deliver", "--config", _config(tmp_path, sink), "--once", *where)
-    assert (found.returncode, found.stdout) == (1, "")
-    assert found.stderr.startswith(f"sink: {sink.url}/api/v1/lineage answered 503")
+    result = call("deliver", "--config", _config(tmp_path, sink), "--once", *where)
+    assert (result.returncode, result.stdout) == (1, "")
+    assert result.stderr.startswith(f"sink: {sink.url}/api/v1/lineage answered 503")
     shown = call("deliver", "--status", *where).stdout
     assert shown.startswith("sink  lag 400  dead letters 0  failing since ")
 
@@ -97,16 +97,16 @@ def test_only_the_console_backend_writes_to_stdout(
 ) -> None:
     config = tmp_path / "deliver.yaml"
     config.write_text("backends: [{name: here, type: console}]")
-    found = call("deliver", "--config", str(config), "--once", "--database", str(filled))
-    assert (found.returncode, found.stderr) == (0, "here: 400 delivered\n")
-    assert [orjson.loads(line)["eventType"] for line in found.stdout.splitlines()]
+    result = call("deliver", "--config", str(config), "--once", "--database", str(filled))
+    assert (result.returncode, result.stderr) == (0, "here: 400 delivered\n")
+    assert [orjson.loads(line)["eventType"] for line in result.stdout.splitlines()]
 
 
 def test_deliver_without_a_file_is_explained(filled: Path, call: Call) -> None:
-    found = call("deliver", "--database", str(filled))
-    assert found.returncode == 2
-    assert "--config" in found.stderr
-    assert "THROUGHLINE_DELIVER" in found.stderr
+    result = call("deliver", "--database", str(filled))
+    assert result.returncode == 2
+    assert "--config" in result.stderr
+    assert "THROUGHLINE_DELIVER" in result.stderr
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])

@@ -22,11 +22,11 @@ _SUBMIT = {"airflow": {"task": {"operator_class": "SparkSubmitOperator"}}}
 
 def _found(state: State, *, now: int = 0) -> dict[str, list[tuple[str, str]]]:
     state.now = state.stale_before = now
-    found: dict[str, list[tuple[str, str]]] = {}
+    result: dict[str, list[tuple[str, str]]] = {}
     for finding in doctor(state):
         assert finding["remedy"]
-        found.setdefault(finding["kind"], []).append((finding["subject"], finding["message"]))
-    return found
+        result.setdefault(finding["kind"], []).append((finding["subject"], finding["message"]))
+    return result
 
 
 def test_where_nothing_is_wrong_nothing_is_found(build: Any) -> None:
@@ -37,7 +37,7 @@ def test_where_nothing_is_wrong_nothing_is_found(build: Any) -> None:
     assert _found(state, now=_NIGHT) == {}
 
 
-def test_producers_are_told_apart_with_their_last_event(build: Any) -> None:
+def test_producers_are_listed_with_their_last_event(build: Any) -> None:
     engine = {"facets": {"processing_engine": {"name": "Flink"}}}
     state = build.state(
         build.run("COMPLETE", "1", "a", "08:00:00", kind="SPARK/SQL_JOB"),
@@ -45,27 +45,27 @@ def test_producers_are_told_apart_with_their_last_event(build: Any) -> None:
         build.run("COMPLETE", "3", "c", "07:00:00", **engine),
         build.run("COMPLETE", "4", "d", "06:00:00"),
     )
-    assert [tuple(each.values()) for each in producers_of(state)] == [
+    assert [tuple(item.values()) for item in producers_of(state)] == [
         ("flink", "2025-11-21T07:00:00Z", 1),
         ("spark", "2025-11-21T09:00:00Z", 2),
         ("unnamed, of namespace demo", "2025-11-21T06:00:00Z", 1),
     ]
 
 
-def test_a_task_that_launches_spark_without_a_run_below_it_misses_the_listener(build: Any) -> None:
+def test_task_without_spark_child_run_lacks_the_listener(build: Any) -> None:
     task = build.run("COMPLETE", "1", "dag.submit", "08:01:00", facets=_SUBMIT)
     child = build.run("COMPLETE", "2", "app", "08:00:30", parent=("1", "dag.submit"))
     other = build.run("COMPLETE", "3", "dag.py", "08:01:00", facets={"airflow": {"task": {}}})
-    ((about, seen),) = _found(build.state(task, other))["missing Spark run"]
+    ((about, result),) = _found(build.state(task, other))["missing Spark run"]
     assert about == "job:demo:dag.submit"
-    assert "SparkSubmitOperator" in seen
+    assert "SparkSubmitOperator" in result
     assert _found(build.state(task, child)) == {}
 
 
-def test_a_parent_that_never_spoke_misses_its_provider(build: Any) -> None:
+def test_parent_without_events_lacks_its_provider(build: Any) -> None:
     child = build.run("COMPLETE", "2", "app", "08:00:30", parent=("1", "dag.submit"))
-    ((about, seen),) = _found(build.state(child))["silent parent"]
-    assert (about, "(app)" in seen) == ("job:demo:dag.submit", True)
+    ((about, result),) = _found(build.state(child))["silent parent"]
+    assert (about, "(app)" in result) == ("job:demo:dag.submit", True)
     spoke = build.run("START", "1", "dag.submit", "08:00:00")
     assert "silent parent" not in _found(build.state(child, spoke))
 
@@ -81,17 +81,15 @@ def test_a_parent_that_never_spoke_misses_its_provider(build: Any) -> None:
         ("hdfs://nn|/warehouse/sales/trips", "hdfs://nn|sales/trips"),
     ],
 )
-def test_names_that_are_almost_equal_are_named_unless_they_are_joined(
-    one: str, other: str, build: Any
-) -> None:
+def test_similar_names_are_reported_unless_aliased(one: str, other: str, build: Any) -> None:
     events = [
         build.run("COMPLETE", "1", "a", "08:00:00", writes=(one,)),
         build.run("COMPLETE", "2", "b", "09:00:00", reads=(other,)),
     ]
-    found = _found(build.state(*events))["similar names"]
-    assert len(found) == 1
+    result = _found(build.state(*events))["similar names"]
+    assert len(result) == 1
     ids = {f"dataset:{name.replace('|', ':')}" for name in (one, other)}
-    assert {found[0][0], found[0][1].removeprefix("may be the same dataset as ")} == ids
+    assert {result[0][0], result[0][1].removeprefix("may be the same dataset as ")} == ids
     namespace, name = other.split("|")
     events[0]["outputs"] = [build.dataset(one, symlinks=[(namespace, name, "TABLE")])]
     assert _found(build.state(*events)) == {}
@@ -102,7 +100,7 @@ def test_names_that_only_end_alike_are_two(build: Any) -> None:
     assert _found(build.state(build.run("COMPLETE", "1", "j", "08:00:00", reads=names))) == {}
 
 
-def test_what_is_declared_and_never_read_or_written_is_named(build: Any) -> None:
+def test_unused_declaration_is_reported(build: Any) -> None:
     job = {"namespace": "demo", "name": "j"}
     declared = {
         "eventTime": "2025-11-21T07:00:00Z", "job": job,
@@ -119,25 +117,25 @@ def test_runs_without_an_end_are_lost_only_after_their_silence(build: Any) -> No
         build.run("START", "1", "j", "08:00:00"), build.run("START", "2", "j", "09:00:00")
     )
     assert "lost" not in _found(state)
-    ((about, seen),) = _found(state, now=_NIGHT)["lost"]
+    ((about, result),) = _found(state, now=_NIGHT)["lost"]
     assert about == "job:demo:j"
-    assert seen == "has 2 runs without an end event, the newest is 2 of 2025-11-21T09:00:00Z"
+    assert result == "has 2 runs without an end event, the newest is 2 of 2025-11-21T09:00:00Z"
 
 
-def test_a_producer_that_fell_silent_against_its_own_rhythm_is_named(build: Any) -> None:
+def test_overdue_producer_is_reported(build: Any) -> None:
     hourly = [
         build.run("COMPLETE", str(hour), "s", f"0{hour}:00:00", kind="SPARK/SQL_JOB")
         for hour in range(4)
     ]
     other = build.run("COMPLETE", "9", "a", "23:00:00", kind="AIRFLOW/TASK")
     state = build.state(*hourly, other)
-    found = _found(state, now=_NIGHT)
-    assert found["silent producer"] == [("spark", "sent no event since 2025-11-21T03:00:00Z")]
+    result = _found(state, now=_NIGHT)
+    assert result["silent producer"] == [("spark", "sent no event since 2025-11-21T03:00:00Z")]
     at_five = to_micros(parse_time("2025-11-21T05:00:00Z"))
     assert "silent producer" not in _found(state, now=at_five)
 
 
-def test_a_job_that_is_late_against_its_own_rhythm_is_stale(build: Any) -> None:
+def test_job_behind_its_rhythm_is_late(build: Any) -> None:
     hourly = [build.run("COMPLETE", str(hour), "j", f"0{hour}:00:00") for hour in range(4)]
     at_four = to_micros(parse_time("2025-11-21T04:00:00Z"))
     assert _found(build.state(*hourly), now=at_four) == {}
@@ -149,7 +147,7 @@ def test_a_job_that_is_late_against_its_own_rhythm_is_stale(build: Any) -> None:
     ]
 
 
-def test_the_command_tells_spool_refusals_and_findings_and_ends_with_1(
+def test_doctor_prints_spool_rejections_and_findings_and_exits_with_1(
     tmp_path: Path, build: Any, call: Call
 ) -> None:
     from throughline.collect.spool import SpoolTail
@@ -207,7 +205,7 @@ def test_stuck_file_is_reported_by_health_and_doctor(
     assert server.stop() == 0
 
 
-def test_a_server_that_is_not_there_is_the_finding(call: Call) -> None:
+def test_unavailable_server_is_a_finding(call: Call) -> None:
     code, text, _ = astuple(call("doctor", "--url", "http://127.0.0.1:9", "--json"))
     assert json.loads(text)["target"] == "http://127.0.0.1:9"
     (finding,) = json.loads(text)["findings"]

@@ -1,4 +1,4 @@
-"""ETags: who has an answer already is told so, and only as long as it is the same."""
+"""ETags: an unchanged response is a 304."""
 
 from __future__ import annotations
 
@@ -46,9 +46,7 @@ def _makes(build: Any, hour: str, of: str, made: str) -> Any:
 
 
 @pytest.mark.parametrize("path", _GRAPHS)
-def test_an_answer_has_a_tag_that_is_another_once_the_answer_is(
-    path: str, live: Live, build: Any
-) -> None:
+def test_etag_changes_with_the_response(path: str, live: Live, build: Any) -> None:
     with TestClient(make_app(live)) as client:
         first = client.get(path)
         tag = first.headers["etag"]
@@ -82,7 +80,7 @@ def test_lists_weak_tags_and_a_star_are_understood(known: str, status: int, live
         assert client.get("/api/v2/tree?node=none", headers=headers).status_code == 404
 
 
-def test_a_run_that_is_lost_by_the_clock_alone_is_another_answer(live: Live, build: Any) -> None:
+def test_run_becoming_stale_changes_the_etag(live: Live, build: Any) -> None:
     live.ingest(Batch([build.entry(build.run("START", "1", "j", "10:00:00", writes=("db|w",)))]))
     with TestClient(make_app(Live(live.log, lost_after=100 * 365 * 86_400))) as client:
         tag = client.get("/api/v2/tree?node=w").headers["etag"]
@@ -91,13 +89,13 @@ def test_a_run_that_is_lost_by_the_clock_alone_is_another_answer(live: Live, bui
     assert (answer.status_code, "LOST" in answer.text) == (200, True)
 
 
-def test_a_real_server_answers_a_304_without_a_body(
+def test_real_server_returns_304_without_a_body(
     live: Live, serving: Callable[[FastAPI], str]
 ) -> None:
     url = serving(make_app(live)) + "/api/v2/tree?node=u"
     with urlopen(url, timeout=10) as response:
         tag, kept = response.headers["ETag"], response.headers["Cache-Control"]
     assert kept == "private, no-cache"
-    with pytest.raises(HTTPError) as told, urlopen(Request(url, headers={"If-None-Match": tag})):
+    with pytest.raises(HTTPError) as caught, urlopen(Request(url, headers={"If-None-Match": tag})):
         pass
-    assert (told.value.code, told.value.headers["ETag"], told.value.read()) == (304, tag, b"")
+    assert (caught.value.code, caught.value.headers["ETag"], caught.value.read()) == (304, tag, b"")

@@ -155,14 +155,14 @@ def mixed(live: Live) -> Live:
 def test_events_with_warnings_are_listed_newest_first(mixed: Live) -> None:
     with TestClient(make_app(mixed)) as client:
         page = client.get("/api/v2/events/warnings?limit=2").json()
-        found = page["items"]
+        result = page["items"]
         while page["next"]:
             page = client.get(f"/api/v2/events/warnings?limit=2&cursor={page['next']}").json()
             assert len(page["items"]) <= 2
-            found += page["items"]
-    assert [event["eventTime"][-3:-1] for event in found] == ["08", "06", "04", "02", "00"]
-    assert found[0]["job"] == {"namespace": "demo", "name": "job"}
-    assert found[0]["warnings"][0] | {"expected": ""} == {
+            result += page["items"]
+    assert [event["eventTime"][-3:-1] for event in result] == ["08", "06", "04", "02", "00"]
+    assert result[0]["job"] == {"namespace": "demo", "name": "job"}
+    assert result[0]["warnings"][0] | {"expected": ""} == {
         "path": "eventType",
         "received": "'done'",
         "expected": "",
@@ -192,7 +192,7 @@ def test_every_shared_event_is_accepted_or_rejected_without_server_error(
     folder = shared / "openlineage-events"
     with (folder / "index.csv").open() as file:
         rows = list(csv.DictReader(file))
-    found: Counter[tuple[str, str]] = Counter()
+    result: Counter[tuple[str, str]] = Counter()
     with TestClient(make_app(Live(log)), raise_server_exceptions=False) as client:
         for row in rows:
             bodies = _bodies(folder / row["file"], row["form"])
@@ -202,8 +202,8 @@ def test_every_shared_event_is_accepted_or_rejected_without_server_error(
             for index, body in enumerate(bodies):
                 warned = index not in failed and any(event_warnings(body))
                 category = "rejected" if index in failed else "warned" if warned else "clean"
-                found[row["cls"], category] += 1
-    assert found == {
+                result[row["cls"], category] += 1
+    assert result == {
         ("captured", "clean"): 582,
         ("captured", "warned"): 15,
         ("captured", "rejected"): 1,  # its run has no id

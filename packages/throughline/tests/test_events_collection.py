@@ -1,4 +1,4 @@
-"""Every event of the shared collection: taken, odd or refused, and never a 5xx."""
+"""Events of the shared collection: stored, with warnings or rejected, and never a 5xx."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from throughline.log import EventLog, entry_of
 from throughline.projection.live import Live
 from throughline.server.app import make_app
 
-from .written import check_written, table
+from .generated_docs import check_written, table
 
 pytestmark = pytest.mark.replay
 
@@ -40,7 +40,7 @@ taken; `/api/v2/events/warnings` lists their warnings. Repeated ones are in seve
 
 @dataclass
 class Tally:
-    """What became of the events of one class."""
+    """The results of the events of one class."""
 
     files: int = 0
     events: int = 0
@@ -52,7 +52,7 @@ class Tally:
 
 
 class Collection:
-    """Every file posted, and what was said to it."""
+    """All posted files with their responses."""
 
     def __init__(self, folder: Path, client: TestClient) -> None:
         self.tallies: dict[str, Tally] = defaultdict(Tally)
@@ -80,7 +80,7 @@ class Collection:
             tally.repeated += not is_new
             odd = list(event_warnings(body)) if is_new else []
             tally.odd += bool(odd)
-            self.event_warnings.update({(_any_index(each.path), each.expected) for each in odd})
+            self.event_warnings.update({(_any_index(item.path), item.expected) for item in odd})
 
 
 def _bodies(file: Path) -> Iterator[bytes]:
@@ -93,7 +93,7 @@ def _bodies(file: Path) -> Iterator[bytes]:
     if isinstance(body, list):
         yield from map(orjson.dumps, body)
         return
-    lists = [each for each in body.values() if isinstance(each, list)]
+    lists = [item for item in body.values() if isinstance(item, list)]
     if "eventTime" not in body and lists:
         yield from map(orjson.dumps, lists[0])
         return
@@ -106,7 +106,7 @@ def _any_index(path: str) -> str:
 
 @pytest.fixture(scope="module")
 def collection(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """The collection, and a client of the server that took it."""
+    """Yield the collection and a client of the server that received it."""
     log = EventLog(f"sqlite:///{tmp_path_factory.mktemp('collection') / 'log.db'}")
     with TestClient(make_app(Live(log)), raise_server_exceptions=False) as client:
         yield Collection(shared / "openlineage-events", client), client
@@ -136,7 +136,7 @@ def test_all_reads_succeed(collection: tuple[Collection, TestClient]) -> None:
 
 
 def test_docs_have_the_counts_by_class(collection: tuple[Collection, TestClient]) -> None:
-    found = collection[0]
+    result = collection[0]
     rows = [
         (
             f"{name}: {what}",
@@ -149,12 +149,12 @@ def test_docs_have_the_counts_by_class(collection: tuple[Collection, TestClient]
             len(tally.failed),
         )
         for name, what in _CLASSES.items()
-        if (tally := found.tallies[name])
+        if (tally := result.tallies[name])
     ]
     head = ("class", "files", "events", "taken", "of these odd", "repeated", "refused", "5xx")
     text = _HEAD + table(head, rows)
     why = Counter(
-        (name, message) for name, tally in found.tallies.items() for _, message in tally.refused
+        (name, message) for name, tally in result.tallies.items() for _, message in tally.refused
     )
     text += "\n## What was refused\n\n" + table(
         ("events", "class", "answer"),
@@ -164,7 +164,7 @@ def test_docs_have_the_counts_by_class(collection: tuple[Collection, TestClient]
         ("events", "where", "expected"),
         [
             (count, f"`{path}`", expected)
-            for (path, expected), count in sorted(found.event_warnings.items(), key=_by_count)[:25]
+            for (path, expected), count in sorted(result.event_warnings.items(), key=_by_count)[:25]
         ],
     )
     check_written("events.md", text)

@@ -30,8 +30,8 @@ _LINEAGE = Path(__file__).resolve().parents[1] / "examples" / "lineage.yaml"
 
 
 def _examples(command: Any) -> Iterator[str]:
-    for each in getattr(command, "commands", {}).values():
-        yield from _examples(each)
+    for item in getattr(command, "commands", {}).values():
+        yield from _examples(item)
     lines = (command.help or "").splitlines()
     yield from (line.partition("Example: ")[2] for line in lines if "Example: " in line)
 
@@ -43,11 +43,11 @@ _ALL = sorted(
 
 
 def _sample(build: Any) -> list[Any]:
-    """The taxi pipeline that the examples speak of."""
+    """Return the taxi pipeline of the examples."""
 
     def column(field: str, of: str, origin: str) -> dict[str, Any]:
-        told = {"namespace": "db", "name": of, "field": origin, "transformations": []}
-        return {"fields": {field: {"inputFields": [told]}}}
+        reported = {"namespace": "db", "name": of, "field": origin, "transformations": []}
+        return {"fields": {field: {"inputFields": [reported]}}}
 
     def schema(*names: str) -> dict[str, Any]:
         return {"fields": [{"name": name, "type": "string"} for name in names]}
@@ -82,7 +82,7 @@ def _sample(build: Any) -> list[Any]:
 
 @pytest.fixture(scope="module")
 def sample(tmp_path_factory: pytest.TempPathFactory, build: Any) -> Iterator[tuple[Path, str]]:
-    """A folder that has what the examples name, and the URL of the server of `serve`'s own."""
+    """Yield a folder with the files of the examples, and the URL of the server."""
     folder = tmp_path_factory.mktemp("examples")
     (folder / "events").mkdir()
     (folder / "events" / "all.json").write_bytes(orjson.dumps(_sample(build)))
@@ -95,7 +95,7 @@ def sample(tmp_path_factory: pytest.TempPathFactory, build: Any) -> Iterator[tup
     log.close()
     clean = {k: v for k, v in os.environ.items() if not k.startswith(("THROUGHLINE", "OPENLIN"))}
     there: dict[str, Any] = {"cwd": folder, "env": {**clean, "THROUGHLINE_PORT": "0"}}
-    serve = next(each for each in _ALL if each.startswith("throughline serve"))
+    serve = next(item for item in _ALL if item.startswith("throughline serve"))
     serve = serve.replace("/var/spool/lineage", str(folder / "spool"))
     line = ["sh", "-c", f"exec {_BIN}/{serve}"]
     server = subprocess.Popen(line, stdout=subprocess.PIPE, text=True, **there)
@@ -113,7 +113,7 @@ def sample(tmp_path_factory: pytest.TempPathFactory, build: Any) -> Iterator[tup
 
 @pytest.fixture
 def run(sample: tuple[Path, str], call: Call, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Runs a line in the folder: in this process, unless it takes a shell."""
+    """Run a line in the folder: in this process, unless it needs a shell."""
     folder, url = sample
     monkeypatch.chdir(folder)
     monkeypatch.setenv("THROUGHLINE_URL", url)
@@ -121,8 +121,8 @@ def run(sample: tuple[Path, str], call: Call, monkeypatch: pytest.MonkeyPatch) -
     def run(line: str) -> Answer:
         if ">" not in line:
             return call(*shlex.split(line)[1:])
-        found = subprocess.run(f"{_BIN}/{line}", shell=True, capture_output=True, text=True)
-        return Answer(found.returncode, found.stdout, found.stderr)
+        result = subprocess.run(f"{_BIN}/{line}", shell=True, capture_output=True, text=True)
+        return Answer(result.returncode, result.stdout, result.stderr)
 
     return run
 
@@ -132,10 +132,10 @@ _ELSEWHERE = (" serve ", "glue", "mwaa", "redshift", "dbt")
 
 
 @pytest.mark.parametrize(
-    "example", [each for each in _ALL if not any(word in each for word in _ELSEWHERE)]
+    "example", [item for item in _ALL if not any(word in item for word in _ELSEWHERE)]
 )
-def test_an_example_of_the_help_runs_as_it_stands(example: str, run: Run) -> None:
+def test_every_help_example_runs_unchanged(example: str, run: Run) -> None:
     # The one word that differs is the server's address, where the example gives it.
-    found = run(example.replace("--url http://localhost:9002", ""))
-    assert found.returncode == 0, found.stderr
-    assert "throughline: " not in found.stderr  # so begins what went wrong; the rest are notes
+    result = run(example.replace("--url http://localhost:9002", ""))
+    assert result.returncode == 0, result.stderr
+    assert "throughline: " not in result.stderr  # so begins what went wrong; the rest are notes

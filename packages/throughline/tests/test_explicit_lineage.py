@@ -64,8 +64,8 @@ def run_event(
         "eventTime": time,
         "run": {"runId": run},
         "job": {"namespace": ETL, "name": name, "facets": {**lineage, **(facets or {})}},
-        "inputs": [{"namespace": DB, "name": each} for each in reads.split()],
-        "outputs": [{"namespace": DB, "name": each} for each in writes.split()],
+        "inputs": [{"namespace": DB, "name": item} for item in reads.split()],
+        "outputs": [{"namespace": DB, "name": item} for item in writes.split()],
     }
 
 
@@ -81,7 +81,7 @@ def dataset_event(name: str, *inputs: Json, time: str = NOON, **more: Any) -> Js
 
 @dataclass
 class Example:
-    """Events and the expected answers."""
+    """Events and the expected responses."""
 
     events: list[Json]
     edges: str
@@ -250,19 +250,19 @@ EXAMPLES = {
 
 
 def edges(state: Any) -> set[str]:
-    found = set()
+    result = set()
     for edge in edges_answer(state, "task", "data")["items"]:
         names = edge["dataset"]["name"], edge["job"]["name"]
-        found.add(" > ".join(names if edge["direction"] == "reads" else reversed(names)))
+        result.add(" > ".join(names if edge["direction"] == "reads" else reversed(names)))
     for edge in edges_answer(state, "task", "direct")["items"]:
-        found.add(f"{edge['upstream']['name']} > {edge['downstream']['name']}")
-    return found
+        result.add(f"{edge['upstream']['name']} > {edge['downstream']['name']}")
+    return result
 
 
 def drawn(state: Any, node: str) -> set[str]:
     """Return the edges that the page draws around a node."""
-    found = graph_answer(state, node, up=9, down=9)["edges"]
-    ends = [[edge[end].rpartition(":")[2] for end in ("from", "to")] for edge in found]
+    result = graph_answer(state, node, up=9, down=9)["edges"]
+    ends = [[edge[end].rpartition(":")[2] for end in ("from", "to")] for edge in result]
     return {" > ".join(names) for names in ends}
 
 
@@ -279,13 +279,13 @@ def below_leaf(leaf: Json) -> set[str]:
 
 
 def columns(state: Any, node: str) -> list[str]:
-    found = []
+    results = []
     for leaf in columns_answer(state, node, indirect=True)["up"]["children"]:
         for child in leaf["children"]:
             kind = "" if child["isDirect"] else " (indirect)"
             source = f"{child['name']}.{child['field'] or ''}{kind}"
-            found.append(f"{leaf['field'] or '.'} < {source} {child['transformation']}")
-    return sorted(found)
+            results.append(f"{leaf['field'] or '.'} < {source} {child['transformation']}")
+    return sorted(results)
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
@@ -322,15 +322,15 @@ def test_page_draws_only_sources_of_a_node(build: Any) -> None:
 def sources(answer: Json) -> set[str]:
     """Return the sources of the outputs of jobs in a graph answer."""
     return {
-        f"{each['job'].split(':')[-1]}: "
+        f"{source['job'].split(':')[-1]}: "
         + " > ".join(
-            " ".join(node.split(":")[-1] for node in each[side]) for side in ("inputs", "outputs")
+            " ".join(node.split(":")[-1] for node in source[side]) for side in ("inputs", "outputs")
         )
-        for each in answer["sources"]
+        for source in answer["sources"]
     }
 
 
-def test_graph_has_the_inputs_of_each_output(build: Any) -> None:
+def test_graph_has_the_inputs_of_every_output(build: Any) -> None:
     pairs = [into(dataset(end), dataset(start)) for start, end in ("ac", "ae", "bd")]
     state = build.state(
         run_event("bulk_etl", *pairs, reads="a b", writes="c d e extra"),
@@ -362,14 +362,14 @@ def test_nodes_linked_to_a_split_job_have_all_edges(build: Any) -> None:
 
 def test_impact_path_and_provenance_follow_explicit_edges(build: Any) -> None:
     state = build.state(*EXAMPLES["1 dataset-level lineage"].events)
-    assert [each["name"] for each in impact_answer(state, "a")["affected"]] == ["bulk_etl", "c"]
-    assert [each["name"] for each in path_answer(state, "a", "c")["path"]] == ["a", "bulk_etl", "c"]
+    assert [item["name"] for item in impact_answer(state, "a")["affected"]] == ["bulk_etl", "c"]
+    assert [item["name"] for item in path_answer(state, "a", "c")["path"]] == ["a", "bulk_etl", "c"]
     with pytest.raises(NotFoundError, match="no data leads from"):
         path_answer(state, "a", "d")
-    told = provenance_answer(state, "c")
-    assert [each["name"] for each in told["sources"]] == ["a"]
-    (run,) = told["runs"]
-    assert [each["name"] for each in (*run["inputs"], *run["outputs"])] == ["a", "c"]
+    result = provenance_answer(state, "c")
+    assert [source["name"] for source in result["sources"]] == ["a"]
+    (run,) = result["runs"]
+    assert [item["name"] for item in (*run["inputs"], *run["outputs"])] == ["a", "c"]
 
 
 def test_input_without_entry_has_no_edge(build: Any) -> None:
@@ -422,9 +422,9 @@ def test_view_connects_the_jobs_around_it(build: Any) -> None:
     assert drawn(state, "view") == {
         "file > load", "load > base", "base > view", "view > make", "make > report",
     }  # fmt: skip
-    told = provenance_answer(state, "report")
-    assert [each["name"] for each in told["sources"]] == ["file"]
-    assert [each["job"]["name"] for each in told["runs"]] == ["make", "load"]
+    result = provenance_answer(state, "report")
+    assert [source["name"] for source in result["sources"]] == ["file"]
+    assert [run["job"]["name"] for run in result["runs"]] == ["make", "load"]
 
 
 def test_dataset_can_be_derived_from_a_job(build: Any) -> None:
@@ -442,7 +442,7 @@ def test_column_lineage_passes_through_a_view(build: Any) -> None:
     )  # fmt: skip
     assert columns(state, "view") == ["total < base.amount "]
     affected = impact_answer(state, "base", "amount")["affected"]
-    assert [(each["name"], each["field"]) for each in affected] == [("view", "total")]
+    assert [(item["name"], item["field"]) for item in affected] == [("view", "total")]
 
 
 def test_handoff_connects_inputs_and_outputs_of_two_jobs(
@@ -516,7 +516,7 @@ def test_mapped_tasks_feed_only_their_own_outputs(build: Any) -> None:
     )
     up = tree_answer(state, "dataset:t:1", "up")["up"]
     (task,) = up["children"]
-    assert [each["namespace"] + each["name"] for each in task["children"]] == ["f1"]
+    assert [child["namespace"] + child["name"] for child in task["children"]] == ["f1"]
 
 
 def test_tags_follow_only_explicit_edges(build: Any) -> None:
@@ -526,7 +526,7 @@ def test_tags_follow_only_explicit_edges(build: Any) -> None:
         "j", into(dataset("c"), dataset("a")), into(dataset("d"), dataset("b")), writes="c d"
     )
     state = build.state({"eventTime": NOON, "dataset": tagged}, event)
-    assert [each["name"] for each in tags_answer(state)["items"]] == ["a", "c"]
+    assert [item["name"] for item in tags_answer(state)["items"]] == ["a", "c"]
 
 
 def two_ways(build: Any) -> Any:
@@ -545,16 +545,16 @@ def two_ways(build: Any) -> Any:
     )
 
 
-def test_job_with_two_outputs_has_the_sources_of_each(build: Any) -> None:
+def test_job_with_two_outputs_has_sources_per_output(build: Any) -> None:
     (join,) = tree_answer(two_ways(build), "final", "up")["up"]["children"]
-    met = {each["name"]: below_leaf(each) for each in join["children"]}
+    met = {child["name"]: below_leaf(child) for child in join["children"]}
     assert met == {"out1": {"split", "in1"}, "out2": {"split", "in2"}}
 
 
 def test_path_through_a_job_follows_the_data(build: Any) -> None:
     for number in "12":
-        told = path_answer(two_ways(build), f"in{number}", "final")["path"]
-        names = [each["name"] for each in told]
+        result = path_answer(two_ways(build), f"in{number}", "final")["path"]
+        names = [item["name"] for item in result]
         assert names == [f"in{number}", "split", f"out{number}", "join", "final"]
 
 
@@ -574,9 +574,9 @@ def test_explicit_lineage_is_complete(build: Any) -> None:
         run_event("down", into(job("down"), job("up")), run="d"),
         dataset_event("view", dataset("base")),
     )
-    told = completeness_answer(state)
-    assert [each["kind"] for each in told["orphans"] if "without" in each["kind"]] == []
-    assert told["measures"]["inputs"]["share"] == 1
+    result = completeness_answer(state)
+    assert [orphan["kind"] for orphan in result["orphans"] if "without" in orphan["kind"]] == []
+    assert result["measures"]["inputs"]["share"] == 1
 
 
 def test_invalid_parts_of_the_facet_are_ignored(build: Any) -> None:

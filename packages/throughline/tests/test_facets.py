@@ -42,9 +42,7 @@ def test_nested_fields_follow_the_field_around_them() -> None:
     ("value", "label", "is_pii"),
     [("", "pii", True), ("true", "pii", True), ("no", "pii:no", False), ("x", "pii:x", True)],
 )
-def test_label_of_a_tag_leaves_out_a_value_that_means_yes(
-    value: str, label: str, is_pii: bool
-) -> None:
+def test_tag_label_omits_the_value_true(value: str, label: str, is_pii: bool) -> None:
     tag = Tag("pii", value, "", "")
     assert (tag.label, tag.is_pii) == (label, is_pii)
 

@@ -1,4 +1,4 @@
-"""A gate passes what meets its policy, and names rule and place of what does not."""
+"""The gate: passing provenance, and violations with rule and subject."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ _LOST = "started but sent no end event"
 
 
 def _gate(state: State, node: str, **policy: Any) -> list[dict[str, Any]]:
-    """The violations by a policy of only the rules given."""
+    """Return the violations of a policy with only the given rules."""
     import json
 
     off = {"no_failed_runs": False, "quality_passed": False, "no_pii": False}
     answer = gate_answer(state, [node], json.dumps(off | policy))
-    (told,) = answer["datasets"]
-    assert answer["passed"] is told["passed"] is (not told["violations"])
-    violations: list[dict[str, Any]] = told["violations"]
+    (result,) = answer["datasets"]
+    assert answer["passed"] is result["passed"] is (not result["violations"])
+    violations: list[dict[str, Any]] = result["violations"]
     return violations
 
 
 def _chain(build: Any) -> list[dict[str, Any]]:
-    """file → load → raw → train → model, well told."""
+    """Return completely reported lineage: file → load → raw → train → model."""
     load = build.run("COMPLETE", "l", "load", "08:00:00", reads=("file|/in/a.csv",))
     load["outputs"] = [build.dataset("db|raw", version={"datasetVersion": "1"})]
     train = build.run("COMPLETE", "t", "train", "09:00:00", writes=("mf|model",))
@@ -52,12 +52,15 @@ def _state(build: Any, *more: dict[str, Any]) -> State:
     return at(build.state(*_chain(build), *more), NOW)
 
 
-def test_what_meets_the_default_policy_passes_and_the_answer_says_what_was_asked(
+def test_passing_gate_returns_the_default_policy(
     build: Any,
 ) -> None:
     answer = gate_answer(_state(build), ["model", "raw"])
     assert answer["passed"] is True
-    assert [each["id"] for each in answer["datasets"]] == ["dataset:mf:model", "dataset:db:raw"]
+    assert [dataset["id"] for dataset in answer["datasets"]] == [
+        "dataset:mf:model",
+        "dataset:db:raw",
+    ]
     assert answer["policy"] == {
         "no_failed_runs": True, "quality_passed": True, "no_pii": True,
         "fresh": False, "sources": None, "completeness": {},
@@ -66,13 +69,13 @@ def test_what_meets_the_default_policy_passes_and_the_answer_says_what_was_asked
         gate_answer(_state(build), ["model", "nothing"])
 
 
-def test_a_source_that_no_pattern_names_is_a_violation(build: Any) -> None:
+def test_source_matching_no_pattern_is_a_violation(build: Any) -> None:
     assert _gate(_state(build), "model", sources=["file:/in/*"]) == []
-    (found,) = _gate(_state(build), "model", sources=["file:/out/*", "s3:*"])
-    assert (found["kind"], found["subject"]) == ("sources", "dataset:file:/in/a.csv")
-    assert found["message"] == "is not an allowed source"
+    (result,) = _gate(_state(build), "model", sources=["file:/out/*", "s3:*"])
+    assert (result["kind"], result["subject"]) == ("sources", "dataset:file:/in/a.csv")
+    assert result["message"] == "is not an allowed source"
     unwritten = _gate(_state(build), "/in/a.csv", sources=["db:*"])
-    assert [each["subject"] for each in unwritten] == ["dataset:file:/in/a.csv"]
+    assert [item["subject"] for item in unwritten] == ["dataset:file:/in/a.csv"]
 
 
 def test_only_data_edges_count(build: Any) -> None:
@@ -85,14 +88,14 @@ def test_only_data_edges_count(build: Any) -> None:
     assert len(_gate(state, "other", no_failed_runs=True)) == 1
 
 
-def test_a_failed_or_lost_run_behind_is_a_violation_but_not_one_that_was_repeated(
+def test_upstream_failed_or_stale_run_is_a_violation_unless_repeated(
     build: Any,
 ) -> None:
     error = {"errorMessage": {"message": "disk\nfull"}}
     failed = build.run("FAIL", "l2", "load", "10:00:00", writes=("db|raw",), facets=error)
-    (found,) = _gate(_state(build, failed), "raw", no_failed_runs=True)
-    assert (found["runId"], found["subject"]) == ("l2", "job:demo:load")
-    assert found["message"] == "failed: disk full"
+    (result,) = _gate(_state(build, failed), "raw", no_failed_runs=True)
+    assert (result["runId"], result["subject"]) == ("l2", "job:demo:load")
+    assert result["message"] == "failed: disk full"
     assert _gate(_state(build, failed), "model", no_failed_runs=True) == []  # trained before
     again = build.run("COMPLETE", "l3", "load", "11:00:00", writes=("db|raw",))
     assert _gate(_state(build, failed, again), "raw", no_failed_runs=True) == []
@@ -100,13 +103,13 @@ def test_a_failed_or_lost_run_behind_is_a_violation_but_not_one_that_was_repeate
     open_ = build.run("START", "l4", "load", "10:30:00", writes=("db|raw",))
     assert _gate(_state(build, open_), "raw", no_failed_runs=True) == []
     later = at(_state(build, open_), "2025-11-23T00:00:00Z")
-    assert [each["message"] for each in _gate(later, "raw", no_failed_runs=True)] == [_LOST]
+    assert [item["message"] for item in _gate(later, "raw", no_failed_runs=True)] == [_LOST]
 
 
-def test_a_run_that_failed_before_it_named_any_data_is_a_violation(build: Any) -> None:
+def test_run_that_failed_without_datasets_is_a_violation(build: Any) -> None:
     failed = build.run("FAIL", "l2", "load", "10:00:00")
-    (found,) = _gate(_state(build, failed), "raw", no_failed_runs=True)
-    assert (found["runId"], found["message"]) == ("l2", "failed")
+    (result,) = _gate(_state(build, failed), "raw", no_failed_runs=True)
+    assert (result["runId"], result["message"]) == ("l2", "failed")
     assert _gate(_state(build, failed), "model", no_failed_runs=True) == []  # trained before
     before = build.run("FAIL", "l2", "load", "08:30:00")
     assert len(_gate(_state(build, before), "model", no_failed_runs=True)) == 1
@@ -114,10 +117,10 @@ def test_a_run_that_failed_before_it_named_any_data_is_a_violation(build: Any) -
     assert _gate(_state(build, failed, again), "raw", no_failed_runs=True) == []
 
     silent = at(_state(build, build.run("START", "l2", "load", "10:00:00")), "2025-11-23T00:00:00Z")
-    assert [each["message"] for each in _gate(silent, "raw", no_failed_runs=True)] == [_LOST]
+    assert [item["message"] for item in _gate(silent, "raw", no_failed_runs=True)] == [_LOST]
 
 
-def test_of_elements_of_one_task_the_failed_one_counts_even_if_another_began_later(
+def test_failed_element_of_a_task_counts_despite_later_elements(
     build: Any,
 ) -> None:
     elements = [
@@ -130,11 +133,11 @@ def test_of_elements_of_one_task_the_failed_one_counts_even_if_another_began_lat
             ("1", "FAIL", "08:02:00", ()),
         )
     ]
-    (found,) = _gate(at(build.state(*elements), NOW), "t", no_failed_runs=True)
-    assert found["runId"] == "1"
+    (result,) = _gate(at(build.state(*elements), NOW), "t", no_failed_runs=True)
+    assert result["runId"] == "1"
 
 
-def test_a_try_that_failed_and_was_repeated_under_its_parent_is_no_violation(build: Any) -> None:
+def test_failed_attempt_repeated_under_its_parent_is_no_violation(build: Any) -> None:
     def tried(run: str, type_: str, time: str) -> dict[str, Any]:
         event: dict[str, Any] = build.run(type_, run, "dag.t", time, parent=("d", "dag"),
                                           kind="AIRFLOW/TASK", writes=("db|t",))  # fmt: skip
@@ -145,16 +148,16 @@ def test_a_try_that_failed_and_was_repeated_under_its_parent_is_no_violation(bui
     assert len(_gate(at(build.state(failed), NOW), "t", no_failed_runs=True)) == 1
 
 
-def test_a_late_pipeline_behind_is_a_violation_if_freshness_is_asked_for(build: Any) -> None:
+def test_late_upstream_pipeline_violates_the_freshness_rule(build: Any) -> None:
     events = []
     for day in _WEEK:
         event = build.run("COMPLETE", day, "daily", "00:00:00", reads=("f|a",), writes=("db|t",))
         events.append(event | {"eventTime": f"{day}T06:00:00Z"})
     state = at(build.state(*events), "2025-11-15T07:00:00Z")
     assert _gate(state, "t", fresh=True) == []
-    (found,) = _gate(at(state, "2025-11-16T06:00:00Z"), "t", fresh=True)
-    assert found["subject"] == "job:demo:daily"
-    assert found["message"].endswith("was due at 2025-11-15T06:00:00Z")
+    (result,) = _gate(at(state, "2025-11-16T06:00:00Z"), "t", fresh=True)
+    assert result["subject"] == "job:demo:daily"
+    assert result["message"].endswith("was due at 2025-11-15T06:00:00Z")
     assert _gate(state, "t") == []
 
 
@@ -177,29 +180,29 @@ def _check(build: Any, hour: str, version: str | None, **told: Any) -> dict[str,
         ([("10", None, False), ("11", None, True)], False),
     ],
 )
-def test_the_newest_assertions_on_each_version_behind_must_hold(
+def test_newest_assertions_of_every_upstream_version_must_pass(
     checks: list[tuple[str, str | None, bool]], refused: bool, build: Any
 ) -> None:
     events = [_check(build, hour, version, success=ok) for hour, version, ok in checks]
-    found = _gate(_state(build, *events), "model", quality_passed=True)
-    assert bool(found) is refused
-    for each in found:
-        assert (each["subject"], each["column"]) == ("dataset:db:raw", "id")
-        assert each["message"].startswith("failed its checks")
-        assert each["message"].endswith(": not_null of id")
+    result = _gate(_state(build, *events), "model", quality_passed=True)
+    assert bool(result) is refused
+    for item in result:
+        assert (item["subject"], item["column"]) == ("dataset:db:raw", "id")
+        assert item["message"].startswith("failed its checks")
+        assert item["message"].endswith(": not_null of id")
 
 
-def test_an_assertion_that_only_warns_is_no_violation(build: Any) -> None:
+def test_assertion_of_severity_warn_is_no_violation(build: Any) -> None:
     event = _check(build, "10", "1", success=False, severity="warn")
     assert _gate(_state(build, event), "model", quality_passed=True) == []
 
 
-def test_a_share_that_is_too_small_is_a_violation_that_names_the_jobs(build: Any) -> None:
+def test_low_completeness_is_a_violation_naming_the_jobs(build: Any) -> None:
     assert _gate(_state(build), "model", completeness={"inputs": 1, "code": 1, "ends": 1}) == []
     bare = build.run("COMPLETE", "x", "bare", "08:30:00", reads=("file|/y",), writes=("db|raw",))
-    (found,) = _gate(_state(build, bare), "raw", completeness={"code": 0.9, "inputs": 1})
-    assert found["subject"] == "job:demo:bare"
-    assert found["message"] == (
+    (result,) = _gate(_state(build, bare), "raw", completeness={"code": 0.9, "inputs": 1})
+    assert result["subject"] == "job:demo:bare"
+    assert result["message"] == (
         "code: 50% of 2 runs are complete, the policy requires 90%; incomplete: bare"
     )  # fmt: skip
     assert _gate(_state(build, bare), "raw", completeness={"code": 0.5}) == []
@@ -217,17 +220,17 @@ def _trained(build: Any, how: Any) -> State:
     )  # fmt: skip
 
 
-def test_pii_in_a_models_inputs_is_a_violation_unless_it_was_masked(build: Any) -> None:
-    found = _gate(_trained(build, IDENTITY), "model", no_pii=True)
-    places = {(each["subject"], each["column"]) for each in found}
+def test_unmasked_pii_in_model_inputs_is_a_violation(build: Any) -> None:
+    result = _gate(_trained(build, IDENTITY), "model", no_pii=True)
+    places = {(item["subject"], item["column"]) for item in result}
     assert places == {("dataset:db:features", "hash"), ("dataset:mf:model", None)}
-    assert "contains PII in hash from raw.email" in {each["message"] for each in found}
+    assert "contains PII in hash from raw.email" in {item["message"] for item in result}
     for node in ("model", "features", "forecast"):
         assert _gate(_trained(build, MASKED), node, no_pii=True) == []
     assert len(_gate(_trained(build, MASKED), "raw", no_pii=True)) == 1
 
 
-def test_the_order_of_events_changes_no_answer(build: Any) -> None:
+def test_order_of_events_does_not_change_the_response(build: Any) -> None:
     failed = build.run("FAIL", "l2", "load", "10:00:00", writes=("db|raw",))
     events = [*_chain(build), failed, _check(build, "10", "1", success=False)]
     expected = gate_answer(at(build.state(*events), NOW), ["raw", "model"])
@@ -237,7 +240,7 @@ def test_the_order_of_events_changes_no_answer(build: Any) -> None:
         assert gate_answer(state, ["raw", "model"]) == expected
 
 
-def test_the_example_names_every_key_and_its_first_rules_are_the_default() -> None:
+def test_example_has_every_key_and_starts_with_the_defaults() -> None:
     body = yaml.safe_load(_EXAMPLE.read_text())
     policy = validated(Policy, body, "policy")
     assert set(body) == set(Policy.model_fields)
@@ -265,12 +268,12 @@ def test_the_example_names_every_key_and_its_first_rules_are_the_default() -> No
         ({"completeness": {"cod": 1}}, "did you mean 'code'"),
     ],
 )
-def test_a_policy_that_cannot_be_used_is_refused_by_name(body: Any, message: str) -> None:
+def test_invalid_policy_error_names_the_key(body: Any, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         validated(Policy, body, "policy")
 
 
 @pytest.mark.parametrize("text", ["{", "[1", "[" * 100_000])
-def test_a_policy_that_is_no_json_is_refused(text: str, build: Any) -> None:
+def test_policy_that_is_not_json_is_rejected(text: str, build: Any) -> None:
     with pytest.raises(ConfigError, match="policy: received .* expected JSON"):
         gate_answer(_state(build), ["raw"], text)

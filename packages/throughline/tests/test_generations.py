@@ -56,7 +56,7 @@ def test_foreach_runs_of_one_parent_are_united(build: Any) -> None:
     assert edges(build.state(*events), "task") == expected
 
 
-def test_late_events_of_an_old_run_do_not_make_it_current(build: Any) -> None:
+def test_late_events_do_not_make_an_old_run_current(build: Any) -> None:
     new = build.run("COMPLETE", "n", "j", "10:00:00", reads=("db|new",), writes=("db|o",))
     old = build.run("COMPLETE", "o", "j", "09:00:00", reads=("db|old",), writes=("db|o",))
     assert edges(build.state(new, old), "task") == {"j < new", "j > o"}
@@ -100,11 +100,11 @@ def test_declared_edges_are_replaced_by_a_run(build: Any) -> None:
 @pytest.mark.parametrize("level", ["query", "task", "pipeline"])
 def test_partitioned_table_comes_from_all_remaining_files(level: str, build: Any) -> None:
     state = build.state(*loads(build, "05", "04", "03"))
-    found = all_names(tree_answer(state, "forecast", "up", 20, level)["up"])
-    assert {"/03", "/04", "/05"} <= found
-    found = all_names(tree_answer(state, "/05", "down", 20, level)["down"])
-    assert {"raw", "forecast"} <= found
-    assert level == "pipeline" or {"staging", "model"} <= found
+    result = all_names(tree_answer(state, "forecast", "up", 20, level)["up"])
+    assert {"/03", "/04", "/05"} <= result
+    result = all_names(tree_answer(state, "/05", "down", 20, level)["down"])
+    assert {"raw", "forecast"} <= result
+    assert level == "pipeline" or {"staging", "model"} <= result
 
 
 def test_replaced_table_comes_from_the_last_commit_only(build: Any) -> None:
@@ -112,8 +112,8 @@ def test_replaced_table_comes_from_the_last_commit_only(build: Any) -> None:
     metrics = events[-3]["outputs"][0]["outputFacets"]["icebergCommitReport"]["commitMetrics"]
     metrics["totalRecords"] = metrics["addedRecords"]
     state = build.state(*events)
-    found = all_names(tree_answer(state, "raw", "up", 20, "task")["up"])
-    assert found == {"raw", "dag.merge", "staging", "dag.stage", "/04"}
+    result = all_names(tree_answer(state, "raw", "up", 20, "task")["up"])
+    assert result == {"raw", "dag.merge", "staging", "dag.stage", "/04"}
 
 
 def test_models_and_forecasts_come_from_their_own_training(build: Any) -> None:

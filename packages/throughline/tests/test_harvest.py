@@ -1,4 +1,4 @@
-"""`throughline harvest`: what all sources have in common, and events in log files."""
+"""`throughline harvest`: behavior of all sources, and events in log files."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_split_event_is_joined_despite_other_lines(data: st.DataObject, build: A
         for start, end in zip(ends, ends[1:], strict=False):
             lines.append(raw[start:end])
             lines += [
-                each.encode() for each in data.draw(st.lists(st.sampled_from(_NOISE), max_size=2))
+                item.encode() for item in data.draw(st.lists(st.sampled_from(_NOISE), max_size=2))
             ]
     assert _joined(lines) == events
 
@@ -78,13 +78,13 @@ def test_split_event_is_joined_despite_other_lines(data: st.DataObject, build: A
 def test_incomplete_piece_loses_no_later_event(build: Any) -> None:
     torn, whole = _line(_event(build, 1)).encode()[:90], _line(_event(build, 2)).encode()
     joiner: Joiner[int] = Joiner()
-    told = [
+    result = [
         *joiner.feed(1, torn),
         *joiner.feed(2, b"\tat org.apache.spark.X"),
         *joiner.feed(3, whole),
     ]
     assert joiner.open_since == 1
-    assert told == [(3, whole)]
+    assert result == [(3, whole)]
     assert [at for at, _ in joiner.close()] == [1, 2]
     bare = json.dumps(_event(build, 3)).encode()
     assert [at for at, _ in (*joiner.feed(1, torn), *joiner.feed(2, bare))] == [2]
@@ -137,17 +137,17 @@ def test_repeated_and_partial_harvests_are_equal(call: Call, tmp_path: Path, bui
 
 
 def test_airflow_task_log_is_read_since_a_time(call: Call, tmp_path: Path, build: Any) -> None:
-    told = [
+    reported = [
         {"timestamp": "2026-11-21T08:00:00Z", "event": json.dumps(_event(build, n))}
         for n in (60, 7200)
     ]
-    (tmp_path / "attempt=1.log").write_text("".join(json.dumps(each) + "\n" for each in told))
+    (tmp_path / "attempt=1.log").write_text("".join(json.dumps(item) + "\n" for item in reported))
     database = tmp_path / "log.db"
-    found = call("harvest", "airflow-logs", str(tmp_path), "--yes", "--database", str(database),
+    result = call("harvest", "airflow-logs", str(tmp_path), "--yes", "--database", str(database),
                  "--since", "2025-11-21T01:00:00+00:00")  # fmt: skip
-    assert "events 1, new 1, rejected 0\n1 event before --since skipped" in found.stdout
-    assert found.stdout.endswith("stored 1, duplicates 0\n")
-    assert "tägliche" in found.stdout
+    assert "events 1, new 1, rejected 0\n1 event before --since skipped" in result.stdout
+    assert result.stdout.endswith("stored 1, duplicates 0\n")
+    assert "tägliche" in result.stdout
 
 
 def test_names_are_complete_in_a_pipe(call: Call, tmp_path: Path, build: Any) -> None:
@@ -159,8 +159,8 @@ def test_names_are_complete_in_a_pipe(call: Call, tmp_path: Path, build: Any) ->
 
 def test_folder_without_log_is_reported(call: Call, tmp_path: Path) -> None:
     (tmp_path / "app.json").write_text("{}")
-    found = call("harvest", "spark-logs", str(tmp_path), "--dry-run")
-    assert f"{tmp_path}: no log file found" in found.stderr
+    result = call("harvest", "spark-logs", str(tmp_path), "--dry-run")
+    assert f"{tmp_path}: no log file found" in result.stderr
 
 
 def test_invalid_event_is_reported_with_its_position(
@@ -171,18 +171,18 @@ def test_invalid_event_is_reported_with_its_position(
     log.write_text("\n".join(lines) + "\n")
     torn = tmp_path / "stderr.gz"
     torn.write_bytes(gzip.compress(_line(_event(build, 3)).encode())[:-9])
-    found = call("harvest", "spark-logs", str(tmp_path), "--dry-run", "--database", "/no/such")
-    assert "new 1, rejected 3\n" in found.stdout
+    result = call("harvest", "spark-logs", str(tmp_path), "--dry-run", "--database", "/no/such")
+    assert "new 1, rejected 3\n" in result.stdout
     assert (
         f"{log}@{len(lines[0].encode()) + 1}: eventTime: received 1, expected an ISO"
-        in found.stderr
+        in result.stderr
     )
-    assert f"{torn}: cannot be read to the end: Compressed file ended" in found.stderr
-    assert found.returncode == 0
+    assert f"{torn}: cannot be read to the end: Compressed file ended" in result.stderr
+    assert result.returncode == 0
     # A file that the kernel gives no bytes of; the others are read all the same.
-    found = call("harvest", "spark-logs", "/proc/self/mem", str(log), "--dry-run")
-    assert "new 1, rejected 3\n" in found.stdout
-    assert "/proc/self/mem: cannot be read to the end: [Errno 5]" in found.stderr
+    result = call("harvest", "spark-logs", "/proc/self/mem", str(log), "--dry-run")
+    assert "new 1, rejected 3\n" in result.stdout
+    assert "/proc/self/mem: cannot be read to the end: [Errno 5]" in result.stderr
 
 
 def test_invalid_arguments_are_explained(call: Call, tmp_path: Path) -> None:
@@ -194,8 +194,8 @@ def test_invalid_arguments_are_explained(call: Call, tmp_path: Path) -> None:
             "--since: received 'soon', expected a time",
         ),
     ):
-        found = call("harvest", "spark-logs", *arguments)
-        assert (found.returncode, message in found.stderr) == (2, True), found.stderr
+        result = call("harvest", "spark-logs", *arguments)
+        assert (result.returncode, message in result.stderr) == (2, True), result.stderr
 
 
 def test_missing_package_is_named(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -203,13 +203,13 @@ def test_missing_package_is_named(call: Call, monkeypatch: pytest.MonkeyPatch) -
                    "throughline.harvest._dbt"):  # fmt: skip
         monkeypatch.delitem(sys.modules, module, raising=False)
     monkeypatch.setitem(sys.modules, "sqlglot", None)
-    found = call("harvest", "redshift", "dev", "--cluster", "lake", "--dry-run")
-    assert (found.returncode, "throughline-aws[redshift]" in found.stderr) == (2, True)
+    result = call("harvest", "redshift", "dev", "--cluster", "lake", "--dry-run")
+    assert (result.returncode, "throughline-aws[redshift]" in result.stderr) == (2, True)
     monkeypatch.setitem(sys.modules, "openlineage.common.provider.dbt", None)
     assert "throughline[dbt]" in call("harvest", "dbt", "--dry-run").stderr
 
 
-def test_command_of_a_missing_package_is_known() -> None:
+def test_missing_package_of_a_harvester_is_named() -> None:
     with pytest.raises(ConfigError, match="redshift: the package throughline-aws is missing"):
         load_harvester("redshift", installed=())
     assert load_harvester("no-such", installed=()) is None
@@ -257,13 +257,15 @@ def test_unreadable_state_is_an_error(call: Call, tmp_path: Path, build: Any) ->
     assert "stored 1," in call(*where).stdout
     (state,) = (tmp_path / "data-home" / "throughline" / "harvests").iterdir()
     state.write_text("{")
-    found = call(*where)
-    assert (found.returncode, "or read everything with --from-start" in found.stderr) == (3, True)
+    result = call(*where)
+    assert (result.returncode, "or read everything with --from-start" in result.stderr) == (3, True)
     assert call(*where, "--from-start").stdout.endswith("stored 0, duplicates 1\n")
 
 
 @pytest.mark.server
-def test_terminal_asks_before_storing_in_a_server(tmp_path: Path, build: Any, serve: Any) -> None:
+def test_terminal_confirms_before_storing_in_a_server(
+    tmp_path: Path, build: Any, serve: Any
+) -> None:
     server: Server = serve(tmp_path / "log.db")
     (tmp_path / "a.log").write_text(_line(_event(build, 1)) + "\n")
     command = [_THROUGHLINE, "harvest", "spark-logs", str(tmp_path / "a.log"), "--url", server.url]
@@ -277,9 +279,9 @@ def test_terminal_asks_before_storing_in_a_server(tmp_path: Path, build: Any, se
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    told = answer(b"n\n")
-    assert "Store the new events in http" in told
-    assert told.endswith("Nothing was stored.\n")
+    result = answer(b"n\n")
+    assert "Store the new events in http" in result
+    assert result.endswith("Nothing was stored.\n")
     assert server.get("/api/v1/jobs")["totalCount"] == 0
     assert answer(b"y\n").endswith("stored 1, duplicates 0\n")
     assert server.get("/api/v1/jobs")["totalCount"] == 1

@@ -1,4 +1,4 @@
-"""Harvests store each event once, whatever the portions and interruptions."""
+"""Imports store each event once, regardless of batches and interruptions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is late, what is wrong, and what nobody told."""
+"""Health: late jobs, failures, and missing lineage."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ _DAY_SECONDS = 86_400
 
 
 def at(state: State, time: str) -> State:
-    """The state as somebody sees it at a time of the tests' day, lost after a day of silence."""
+    """Return the state at a time of the tests' day; runs are stale after a day without events."""
     state.now = to_micros(parse_time(time if "-" in time else f"2025-11-21T{time}Z"))
     state.stale_before = state.now - _DAY_SECONDS * 1_000_000
     return state
 
 
 def _found(answer: Any) -> list[tuple[str, str]]:
-    return [(each["kind"], each["subject"]) for each in answer["findings"]]
+    return [(finding["kind"], finding["subject"]) for finding in answer["findings"]]
 
 
 def _ran(build: Any, *starts: str, job: str = "daily") -> list[dict[str, Any]]:
-    """A run at each start, given as 2025-11-DD or with a time of its own."""
+    """Return a run at each start, given as 2025-11-DD with an optional time."""
     events = []
     for start in starts:
         event = build.run("COMPLETE", f"{job} {start}", job, "00:00:00")
@@ -58,14 +58,14 @@ _TWO_WEEKS = (*(f"2025-11-0{day}" for day in range(3, 8)), *_WEEK)
         (("2025-11-10",) * 3, "2025-11-20", False),
     ],
 )
-def test_a_job_is_late_against_its_own_rhythm(
+def test_job_is_late_by_its_own_rhythm(
     starts: tuple[str, ...], now: str, late: bool, build: Any
 ) -> None:
     state = at(build.state(*_ran(build, *starts)), f"{now}T06:30:00Z" if "T" not in now else now)
     assert bool(freshness_answer(state)["items"]) is late
 
 
-def test_a_late_job_says_since_when_and_by_how_much_and_one_that_stopped_says_so(
+def test_late_and_stopped_jobs_report_their_delay(
     build: Any,
 ) -> None:
     state = at(build.state(*_ran(build, *_WEEK)), "2025-11-16T06:00:00Z")
@@ -98,13 +98,13 @@ def test_retries_and_mapped_elements_are_one_start_of_a_task(build: Any) -> None
     state = at(build.state(*events), "2025-11-15T08:00:00Z")
     assert freshness_answer(state)["items"] == []
     late = freshness_answer(at(state, "2025-11-16T06:00:00Z"))["items"]
-    assert {each["job"]["name"] for each in late} == {"dag", "dag.t"}
-    assert {each["everySeconds"] for each in late} == {_DAY_SECONDS}
+    assert {item["job"]["name"] for item in late} == {"dag", "dag.t"}
+    assert {item["everySeconds"] for item in late} == {_DAY_SECONDS}
     assert _found(health_answer(state)) == [("late", "job:demo:dag")]
 
 
 def _failing(build: Any, hour: str = "08") -> list[dict[str, Any]]:
-    """A DAG that failed because the second try of a task's query failed too."""
+    """Return a DAG that failed because the second attempt of a task's query failed."""
     dag, error = (f"d{hour}", "dag"), {"errorMessage": {"message": "no space left"}}
     return [
         build.run("FAIL", *dag, f"{hour}:30:00", kind=DAG),
@@ -118,60 +118,62 @@ def _failing(build: Any, hour: str = "08") -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def test_a_failed_run_is_told_with_what_failed_lowest_below_it(build: Any) -> None:
-    found = health_answer(at(build.state(*_failing(build)), "09:00:00"))
-    assert found["isHealthy"] is False
-    (failed,) = found["findings"]
+def test_failed_run_is_reported_with_its_lowest_failed_runs(build: Any) -> None:
+    result = health_answer(at(build.state(*_failing(build)), "09:00:00"))
+    assert result["isHealthy"] is False
+    (failed,) = result["findings"]
     assert (failed["kind"], failed["subject"], failed["runId"]) == ("failed", "job:demo:dag", "d08")
     assert failed["message"] == "failed (query: no space left)"
-    causes = [(each["subject"], each["runId"], each["message"]) for each in failed["causes"]]
+    causes = [(cause["subject"], cause["runId"], cause["message"]) for cause in failed["causes"]]
     assert causes == [("job:demo:query", "s08", "failed: no space left")]
 
 
-def test_what_ran_well_since_is_wrong_no_more(build: Any) -> None:
+def test_later_success_clears_a_failure(build: Any) -> None:
     again = build.run("COMPLETE", "d09", "dag", "09:30:00", kind=DAG)
     state = at(build.state(*_failing(build), again), "10:00:00")
     assert health_answer(state)["findings"] == []
     assert health_answer(state)["isHealthy"] is True
 
 
-def test_what_is_over_below_parents_and_roots_that_never_spoke_is_not_lost(build: Any) -> None:
+def test_finished_runs_below_unreported_parents_are_not_stale(build: Any) -> None:
     above = {"parent": ("t", "dag.task"), "root": ("d", "dag")}
     first, last = (
         build.run(type_, "s", "dag.task.spark", time, **above)
         for type_, time in (("START", "06:00:00"), ("COMPLETE", "06:05:00"))
     )
-    found = health_answer(at(build.state(first, last), "2025-11-23T08:00:00Z"))
-    assert (found["isHealthy"], found["findings"]) == (True, [])
+    result = health_answer(at(build.state(first, last), "2025-11-23T08:00:00Z"))
+    assert (result["isHealthy"], result["findings"]) == (True, [])
     (lost,) = health_answer(at(build.state(first), "2025-11-23T08:00:00Z"))["findings"]
     assert (lost["kind"], lost["subject"]) == ("lost", "job:demo:dag")
     assert lost["at"] == "2025-11-21T06:00:00Z"
 
 
-def test_a_run_that_fell_silent_is_lost_and_makes_health_bad(build: Any) -> None:
+def test_stale_run_makes_health_fail(build: Any) -> None:
     state = build.state(build.run("START", "1", "j", "08:00:00"))
     assert health_answer(at(state, "09:00:00"))["isHealthy"] is True
-    found = health_answer(at(state, "2025-11-22T09:00:00Z"))
-    assert [(each["kind"], each["runId"]) for each in found["findings"]] == [("lost", "1")]
-    assert found["isHealthy"] is False
-    assert found["completeness"]["measures"]["ends"]["share"] == 0
+    result = health_answer(at(state, "2025-11-22T09:00:00Z"))
+    assert [(finding["kind"], finding["runId"]) for finding in result["findings"]] == [
+        ("lost", "1")
+    ]
+    assert result["isHealthy"] is False
+    assert result["completeness"]["measures"]["ends"]["share"] == 0
 
 
-def test_a_failed_check_is_wrong_until_a_newer_one_passes(build: Any) -> None:
+def test_failed_check_is_a_problem_until_a_newer_one_passes(build: Any) -> None:
     bad = {"assertion": "not_null", "column": "id", "success": False}
     warned = {"assertion": "volume", "success": False, "severity": "warn"}
     good = {"assertion": "not_null", "column": "id", "success": True}
     events = [checked(build, "08", bad, warned)]
-    (found,) = health_answer(at(build.state(*events), "12:00:00"))["findings"]
-    assert (found["kind"], found["subject"]) == ("quality", "dataset:db:t")
-    assert (found["message"], found["column"]) == ("failed its checks: not_null of id", "id")
-    assert found["runId"] == "c08"
+    (result,) = health_answer(at(build.state(*events), "12:00:00"))["findings"]
+    assert (result["kind"], result["subject"]) == ("quality", "dataset:db:t")
+    assert (result["message"], result["column"]) == ("failed its checks: not_null of id", "id")
+    assert result["runId"] == "c08"
     events.append(checked(build, "09", good, warned))
     assert health_answer(at(build.state(*events), "12:00:00"))["findings"] == []
 
 
 def _whole(build: Any, **change: Any) -> dict[str, Any]:
-    """A run that says everything, but for the changes."""
+    """Return a run that reports everything except the changes."""
     event: dict[str, Any] = build.run("COMPLETE", "1", "load", "08:00:00", reads=("db|in",))
     lineage: dict[str, Any] = {"fields": {"id": {"inputFields": []}}}
     event["outputs"] = [build.dataset("db|t", schema=schema(id="int"), columnLineage=lineage)]
@@ -185,10 +187,10 @@ def _shares(answer: Any) -> dict[str, float | None]:
     return {key: told["share"] for key, told in answer["measures"].items()}
 
 
-def test_completeness_of_a_run_that_says_everything_is_whole(build: Any) -> None:
-    found = completeness_answer(build.state(_whole(build)))
-    assert set(_shares(found).values()) == {1}
-    assert found["orphans"] == []
+def test_run_that_reports_everything_is_complete(build: Any) -> None:
+    result = completeness_answer(build.state(_whole(build)))
+    assert set(_shares(result).values()) == {1}
+    assert result["orphans"] == []
 
 
 @pytest.mark.parametrize(
@@ -202,17 +204,17 @@ def test_completeness_of_a_run_that_says_everything_is_whole(build: Any) -> None
         ({"outputs": [{"namespace": "mf", "name": "model"}]}, set()),  # no schema, no columns
     ],
 )  # fmt: skip
-def test_each_loss_is_named(change: dict[str, Any], lost: set[str], build: Any) -> None:
-    found: Any = completeness_answer(build.state(_whole(build, **change)))
-    assert {key for key, share in _shares(found).items() if share == 0} == lost
+def test_every_missing_item_is_reported(change: dict[str, Any], lost: set[str], build: Any) -> None:
+    result: Any = completeness_answer(build.state(_whole(build, **change)))
+    assert {key for key, share in _shares(result).items() if share == 0} == lost
     for measure in lost:
-        (named,) = found["measures"][measure]["findings"]
+        (named,) = result["measures"][measure]["findings"]
         assert (named["kind"], named["subject"]) == (f"incomplete {measure}", "job:demo:load")
         assert named["message"].startswith("1 run without ")
         assert named["runId"] == "1"
 
 
-def test_a_task_is_looked_at_with_what_is_below_it_and_has_the_code_of_what_is_above(
+def test_task_includes_child_runs_and_inherits_parent_code(
     build: Any,
 ) -> None:
     dag, task = ("d", "dag"), ("t", "dag.load")
@@ -230,7 +232,7 @@ def test_a_task_is_looked_at_with_what_is_below_it_and_has_the_code_of_what_is_a
     }  # fmt: skip
 
 
-def test_a_run_that_only_checks_what_it_reads_lacks_no_output(build: Any) -> None:
+def test_run_that_only_checks_inputs_needs_no_output(build: Any) -> None:
     assertions = {"assertions": [{"assertion": "not_null", "success": True}]}
     table = build.dataset("db|t") | {"inputFacets": {"dataQualityAssertions": assertions}}
     checked = _whole(build, inputs=[table], outputs=[])
@@ -239,20 +241,20 @@ def test_a_run_that_only_checks_what_it_reads_lacks_no_output(build: Any) -> Non
     assert completeness_answer(build.state(checked))["measures"]["outputs"]["share"] == 0
 
 
-def test_a_table_that_was_only_created_needs_no_column_lineage(build: Any) -> None:
+def test_created_table_needs_no_column_lineage(build: Any) -> None:
     task = _whole(build)
     task["job"]["facets"]["jobType"] = {"integration": "AIRFLOW", "jobType": "TASK"}
     created = build.run("COMPLETE", "2", "app.create_table", "08:00:00", parent=("1", "load"))
     change = {"lifecycleStateChange": "CREATE"}
     facets = {"schema": schema(id="int"), "lifecycleStateChange": change}
     created["outputs"] = [build.dataset("db|empty", **facets)]
-    found = completeness_answer(build.state(task, created))["measures"]["columns"]
-    assert (found["share"], found["runs"]) == (1, 1)
+    result = completeness_answer(build.state(task, created))["measures"]["columns"]
+    assert (result["share"], result["runs"]) == (1, 1)
     created["inputs"] = [build.dataset("db|in")]  # as CREATE TABLE ... AS SELECT does
     assert completeness_answer(build.state(task, created))["measures"]["columns"]["share"] == 0
 
 
-def test_only_the_newest_runs_of_a_job_count_as_complete_or_not(build: Any) -> None:
+def test_completeness_counts_only_the_newest_runs_of_a_job(build: Any) -> None:
     old = [wrote(build, f"{hour:02}", None) for hour in range(3)]  # without inputs
     new = [
         build.run("COMPLETE", f"n{minute}", "load", f"10:{minute}:00", reads=("db|a",),
@@ -265,7 +267,7 @@ def test_only_the_newest_runs_of_a_job_count_as_complete_or_not(build: Any) -> N
     assert completeness_answer(build.state(*old, *new[:-1]))["measures"]["inputs"]["share"] == 0.9
 
 
-def test_what_stands_alone_is_named(build: Any) -> None:
+def test_nodes_without_edges_are_reported(build: Any) -> None:
     described = {"eventTime": "2025-11-21T08:00:00Z", "dataset": build.dataset("db|alone")}
     state = build.state(
         build.run("COMPLETE", "1", "idle", "08:00:00"),
@@ -273,7 +275,7 @@ def test_what_stands_alone_is_named(build: Any) -> None:
         described,
     )
     orphans = completeness_answer(state)["orphans"]
-    assert [(each["kind"], each["subject"]) for each in orphans] == [
+    assert [(orphan["kind"], orphan["subject"]) for orphan in orphans] == [
         ("job without datasets", "job:demo:idle"),
         ("dataset without jobs", "dataset:db:alone"),
         ("silent parent run", "job:demo:silent"),

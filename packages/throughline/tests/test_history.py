@@ -36,8 +36,8 @@ def checked(
     build: Any, hour: str, *assertions: dict[str, Any], place: str = "inputFacets"
 ) -> dict[str, Any]:
     event: dict[str, Any] = build.run("COMPLETE", f"c{hour}", "check", f"{hour}:00:00")
-    told = {"dataQualityAssertions": {"assertions": list(assertions)}}
-    event["inputs"] = [{**build.dataset("db|t"), place: told}]
+    reported = {"dataQualityAssertions": {"assertions": list(assertions)}}
+    event["inputs"] = [{**build.dataset("db|t"), place: reported}]
     return event
 
 
@@ -46,7 +46,7 @@ def _changes(answer: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
         (
             change["at"][11:13],
             *(
-                [each["name"] for each in change[key]]
+                [item["name"] for item in change[key]]
                 for key in ("added", "removed", "changed")
             ),
         )
@@ -61,13 +61,13 @@ def test_drift_has_the_change_its_time_and_its_run(build: Any) -> None:
         wrote(build, "10", schema(id="int", fare="double", tip="double")),
         wrote(build, "11", schema(id="int", tip="double")),
     )
-    found = drift_answer(state, "t")["items"]
-    assert _changes(found) == [("11", [], ["fare"], []), ("10", ["tip"], [], ["fare"])]
-    assert found[1]["runId"] == "w10"
-    assert found[1]["job"] == {"namespace": "demo", "name": "load"}
-    assert found[1]["changed"] == [{"name": "fare", "from": "int", "to": "double"}]
-    assert found[1]["added"] == [{"name": "tip", "type": "double"}]
-    assert drift_answer(state)["items"] == found
+    result = drift_answer(state, "t")["items"]
+    assert _changes(result) == [("11", [], ["fare"], []), ("10", ["tip"], [], ["fare"])]
+    assert result[1]["runId"] == "w10"
+    assert result[1]["job"] == {"namespace": "demo", "name": "load"}
+    assert result[1]["changed"] == [{"name": "fare", "from": "int", "to": "double"}]
+    assert result[1]["added"] == [{"name": "tip", "type": "double"}]
+    assert drift_answer(state)["items"] == result
 
 
 def test_types_are_compared_within_one_producer(build: Any) -> None:
@@ -77,9 +77,9 @@ def test_types_are_compared_within_one_producer(build: Any) -> None:
         wrote(build, "10", schema(SPARK, id="long")),
         wrote(build, "11", schema(PYTHON, id="int64", fare="float")),
     )
-    found = drift_answer(state, "t")["items"]
-    assert _changes(found) == [("11", ["fare"], [], []), ("10", [], [], ["id"])]
-    assert found[1]["changed"] == [{"name": "id", "from": "int", "to": "long"}]
+    result = drift_answer(state, "t")["items"]
+    assert _changes(result) == [("11", ["fare"], [], []), ("10", [], [], ["id"])]
+    assert result[1]["changed"] == [{"name": "id", "from": "int", "to": "long"}]
 
 
 def test_changed_nested_field_has_its_path(build: Any) -> None:
@@ -111,9 +111,9 @@ def test_schema_without_run_is_included(build: Any) -> None:
         "eventTime": f"{_DAY}09:00:00Z",
         "dataset": build.dataset("db|t", schema=schema(id="int", tip="int")),
     }
-    found = drift_answer(build.state(wrote(build, "08", schema(id="int")), described))["items"]
-    assert _changes(found) == [("09", ["tip"], [], [])]
-    assert found[0]["runId"] is None
+    result = drift_answer(build.state(wrote(build, "08", schema(id="int")), described))["items"]
+    assert _changes(result) == [("09", ["tip"], [], [])]
+    assert result[0]["runId"] is None
 
 
 def test_schema_under_an_alias_is_included(build: Any) -> None:
@@ -131,13 +131,13 @@ def test_dataset_history_has_versions_checks_and_schemas(build: Any) -> None:
     second["outputs"][0]["facets"]["version"] = {"datasetVersion": "42"}
     bad = {"assertion": "not_null", "column": "id", "success": False}
     state = build.state(first, checked(build, "09", bad), second)
-    found = history_answer(state, "t")["items"]
-    assert [(each["at"][11:13], each["done"]) for each in found] == [
+    result = history_answer(state, "t")["items"]
+    assert [(item["at"][11:13], item["done"]) for item in result] == [
         ("10", "wrote"), ("10", "schema"), ("09", "checked"), ("08", "wrote"),
     ]  # fmt: skip
-    newest, change, check, oldest = found
+    newest, change, check, oldest = result
     assert (newest["version"], newest["run"]["runId"], newest["rows"]) == ("42", "w10", None)
-    assert [each["name"] for each in change["removed"]] == ["id"]
+    assert [item["name"] for item in change["removed"]] == ["id"]
     assert (check["assertions"], check["run"]["job"]["name"]) == ([bad], "check")
     assert (oldest["version"], oldest["rows"], oldest["bytes"]) == ("w08", 7, 70)
     assert history_answer(state, "t", limit=1)["items"] == [newest]
@@ -146,8 +146,8 @@ def test_dataset_history_has_versions_checks_and_schemas(build: Any) -> None:
 @pytest.mark.parametrize("place", ["inputFacets", "facets"])
 def test_assertions_are_found_in_every_facet(place: str, build: Any) -> None:
     event = checked(build, "09", {"assertion": "a", "success": True}, place=place)
-    (found,) = history_answer(build.state(event), "t")["items"]
-    assert found["assertions"] == [{"assertion": "a", "success": True}]
+    (result,) = history_answer(build.state(event), "t")["items"]
+    assert result["assertions"] == [{"assertion": "a", "success": True}]
 
 
 def test_job_history_compares_with_the_last_completed_run(
@@ -164,11 +164,11 @@ def test_job_history_compares_with_the_last_completed_run(
         ran("10", "COMPLETE", "b", reads=("db|x", "db|y"), writes=("db|t",)),
         ran("11", "COMPLETE", "b", reads=("db|x", "db|y"), writes=("db|t",)),
     )
-    found = history_answer(state, "j")["items"]
-    assert [(each["run"]["runId"], each["changed"]) for each in found] == [
+    result = history_answer(state, "j")["items"]
+    assert [(item["run"]["runId"], item["changed"]) for item in result] == [
         ("r11", []), ("r10", ["code", "inputs"]), ("r09", ["outputs"]), ("r08", []),
     ]  # fmt: skip
-    assert history_answer(state, "j", limit=2)["items"] == found[:2]
+    assert history_answer(state, "j", limit=2)["items"] == result[:2]
 
 
 def test_equal_facets_share_one_object(build: Any, monkeypatch: pytest.MonkeyPatch) -> None:

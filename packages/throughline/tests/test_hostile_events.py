@@ -177,7 +177,7 @@ _CHANGES = st.lists(st.tuples(_PLACES, st.sampled_from(_HOSTILE)), min_size=1, m
 
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
-    """Return a server that keeps the events of all examples."""
+    """Yield a server with the events of all examples."""
     log = EventLog(str(tmp_path_factory.mktemp("hostile") / "log.db"))
     with TestClient(make_app(Live(log)), raise_server_exceptions=False) as client:
         yield client

@@ -78,16 +78,16 @@ def test_joins_do_not_depend_on_order() -> None:
         _linked("db|view", ("s3n://lake", "/t/", "LOCATION")),
         _linked("db|alone"),
     ]
-    found = set()
+    result = set()
     for seed in range(60):
         order = datasets * 2
         Random(seed).shuffle(order)
         identity = Identity()
         for dataset in order:
             identity.add(dataset)
-        found.add(tuple(tuple(identity.names(name)) for name in sorted(identity)))
-    assert len(found) == 1
-    (classes,) = found
+        result.add(tuple(tuple(identity.names(name)) for name in sorted(identity)))
+    assert len(result) == 1
+    (classes,) = result
     assert len(classes) == 2
     assert classes[0][0] == ("arn:aws:glue:eu-west-1:1", "table/db/t")
 
@@ -138,11 +138,11 @@ def _components(
     names: set[DatasetName], pairs: set[tuple[DatasetName, DatasetName]]
 ) -> set[frozenset[DatasetName]]:
     """Return the connected components of a graph, as a reference for the union-find."""
-    found: set[frozenset[DatasetName]] = {frozenset({name}) for name in names}
+    results: set[frozenset[DatasetName]] = {frozenset({name}) for name in names}
     for one, other in pairs:
-        parts = {part for part in found if part & {one, other}}
-        found = (found - parts) | {frozenset().union(*parts)}
-    return found
+        parts = {part for part in results if part & {one, other}}
+        results = (results - parts) | {frozenset().union(*parts)}
+    return results
 
 
 def _datasets_of(identity: Identity) -> set[frozenset[DatasetName]]:

@@ -28,7 +28,7 @@ def state(build: Any) -> State:
 
 
 def _ways(answer: dict[str, Any]) -> list[tuple[Any, ...]]:
-    return [(each["distance"], each["name"], each["owners"]) for each in answer["affected"]]
+    return [(item["distance"], item["name"], item["owners"]) for item in answer["affected"]]
 
 
 def test_impact_lists_downstream_nodes_nearest_first_with_owners(
@@ -96,8 +96,8 @@ def test_readers_without_column_lineage_are_possibly_affected(
     state: State,
 ) -> None:
     def untold(node: str, field: str) -> list[tuple[int, str]]:
-        found = impact_answer(state, node, field)["untold"]
-        return [(each["distance"], each["name"]) for each in found]
+        result = impact_answer(state, node, field)["untold"]
+        return [(item["distance"], item["name"]) for item in result]
 
     assert untold("day", "fare") == [(1, "report"), (2, "page")]
     assert untold("file", "fare") == [(5, "report"), (6, "page")]  # through raw and day

@@ -1,4 +1,4 @@
-"""Why something is late: due when, and what upstream is wrong."""
+"""Causes of lateness: due time and upstream problems."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _DAYS = ("10", "11", "12", "13")
 
 
 def _nights(build: Any) -> list[dict[str, Any]]:
-    """Each night `load` writes raw and, in a pipeline of its own, `make` reads it for report."""
+    """Return nightly runs: `load` writes raw; `make`, in another pipeline, writes report."""
     events = []
     for day in _DAYS:
         night = [
@@ -48,31 +48,32 @@ def _failed(build: Any, day: str, run: str) -> list[dict[str, Any]]:
 def _why(state: State, node: str) -> list[tuple[Any, ...]]:
     reasons = lateness_answer(state, node)["reasons"]
     return [
-        (each["kind"], each["subject"].rpartition(":")[2], each["distance"]) for each in reasons
+        (reason["kind"], reason["subject"].rpartition(":")[2], reason["distance"])
+        for reason in reasons
     ]
 
 
-def test_a_table_is_late_by_the_rhythm_of_its_writes(build: Any) -> None:
+def test_table_is_late_by_the_rhythm_of_its_writes(build: Any) -> None:
     state = at(build.state(*_nights(build)), "2025-11-14T18:00:00Z")
-    told = lateness_answer(state, "db:raw")
-    assert (told["everySeconds"], told["isLate"]) == (86_400, True)
-    assert (told["lastAt"], told["dueAt"]) == ("2025-11-13T00:02:00Z", "2025-11-14T00:02:00Z")
-    assert told["lateSeconds"] == (17 * 60 + 58) * 60
+    result = lateness_answer(state, "db:raw")
+    assert (result["everySeconds"], result["isLate"]) == (86_400, True)
+    assert (result["lastAt"], result["dueAt"]) == ("2025-11-13T00:02:00Z", "2025-11-14T00:02:00Z")
+    assert result["lateSeconds"] == (17 * 60 + 58) * 60
     fine = lateness_answer(at(state, "2025-11-13T06:00:00Z"), "db:raw")
     assert (fine["isLate"], fine["lateSeconds"], fine["reasons"]) == (False, 0, [])
 
 
-def test_the_reason_is_the_task_that_fails_and_since_when(build: Any) -> None:
+def test_reason_names_the_failing_task_and_its_first_failure(build: Any) -> None:
     events = [*_nights(build), *_failed(build, "14", "x"), *_failed(build, "15", "y")]
     state = at(build.state(*events), "2025-11-15T18:00:00Z")
-    told = lateness_answer(state, "db:report")
+    result = lateness_answer(state, "db:report")
     assert _why(state, "db:report")[0] == ("failed", "dag.load", 3)
-    (failed,) = (each for each in told["reasons"] if each["kind"] == "failed")
+    (failed,) = (reason for reason in result["reasons"] if reason["kind"] == "failed")
     assert (failed["message"], failed["runId"]) == ("failed: disk full", "ly")
     assert failed["at"] == "2025-11-14T00:02:00Z"
 
 
-def test_what_was_not_started_is_the_reason_where_nothing_failed(build: Any) -> None:
+def test_missed_start_is_the_reason_if_no_run_failed(build: Any) -> None:
     state = at(build.state(*_nights(build)), "2025-11-14T18:00:00Z")
     assert _why(state, "db:raw") == [("late", "dag", 1)]
     assert _why(state, "db:report") == [("late", "make", 1), ("late", "dag", 3)]
@@ -80,25 +81,25 @@ def test_what_was_not_started_is_the_reason_where_nothing_failed(build: Any) -> 
 
 
 @pytest.mark.parametrize(("now", "kind"), [("08:00:00", "running"), ("23:30:00", "lost")])
-def test_a_run_that_has_not_ended_is_a_reason(now: str, kind: str, build: Any) -> None:
+def test_open_run_is_a_reason(now: str, kind: str, build: Any) -> None:
     begun = _on("14", build.run("START", "m14", "make", "00:10:00", kind=TASK))
     state = at(build.state(*_nights(build), begun), f"2025-11-14T{now}Z")
     state.stale_before = state.now - 12 * 3_600_000_000
     assert _why(state, "db:report")[0] == (kind, "make", 1)
 
 
-def test_what_was_written_less_than_three_times_has_no_rhythm(build: Any) -> None:
+def test_rhythm_needs_at_least_three_writes(build: Any) -> None:
     state = at(build.state(*_nights(build)[:6]), "2025-11-20T00:00:00Z")
-    told = lateness_answer(state, "db:raw")
-    assert [told[each] for each in ("lastAt", "dueAt", "lateSeconds")] == [None] * 3
-    assert told["isLate"] is False
+    result = lateness_answer(state, "db:raw")
+    assert [result[item] for item in ("lastAt", "dueAt", "lateSeconds")] == [None] * 3
+    assert result["isLate"] is False
 
 
 _AD_HOC = {"tags": {"tags": [{"key": "ad-hoc", "value": "true", "source": "CONFIG"}]}}
 
 
 def _by_hand(build: Any, facets: dict[str, Any]) -> list[dict[str, Any]]:
-    """An application with a query, run on four days, that reads raw and writes a report."""
+    """Return an application with a query that reads raw and writes a report on four days."""
     events = []
     for day in _DAYS:
         app = build.run("COMPLETE", f"a{day}", "sql", "00:05:00")
@@ -114,17 +115,17 @@ def test_ad_hoc_job_is_never_late(build: Any) -> None:
     late = {"sql", "sql.write"}
     for time, kind in (("2025-11-14T18:00:00Z", "late"), ("2026-11-14T18:00:00Z", "stopped")):
         scheduled = at(build.state(*_by_hand(build, {})), time)
-        assert {each["job"]["name"] for each in freshness_answer(scheduled)["items"]} == late
-        assert kind in {each["kind"] for each in health_answer(scheduled)["findings"]}
+        assert {item["job"]["name"] for item in freshness_answer(scheduled)["items"]} == late
+        assert kind in {finding["kind"] for finding in health_answer(scheduled)["findings"]}
         assert _why(scheduled, "db:report") == [("late", "sql", 1)]
         assert lateness_answer(scheduled, "db:report")["dueAt"]
         ad_hoc = at(build.state(*_by_hand(build, _AD_HOC)), time)
         assert freshness_answer(ad_hoc)["items"] == []
         assert health_answer(ad_hoc)["findings"] == []
         for node in ("job:demo:sql", "job:demo:sql.write", "db:report"):
-            told = lateness_answer(ad_hoc, node)
-            assert (told["dueAt"], told["isLate"], told["isStopped"]) == (None, False, False)
-            assert told["reasons"] == []
+            result = lateness_answer(ad_hoc, node)
+            assert (result["dueAt"], result["isLate"], result["isStopped"]) == (None, False, False)
+            assert result["reasons"] == []
 
 
 def test_ad_hoc_write_does_not_change_a_dataset_rhythm(build: Any) -> None:
@@ -132,6 +133,6 @@ def test_ad_hoc_write_does_not_change_a_dataset_rhythm(build: Any) -> None:
     by_hand["job"]["facets"] |= _AD_HOC
     now = "2025-11-15T18:00:00Z"
     nights = lateness_answer(at(build.state(*_nights(build)), now), "db:report")
-    found = lateness_answer(at(build.state(*_nights(build), by_hand), now), "db:report")
-    assert (found["lastAt"], found["dueAt"]) == (nights["lastAt"], nights["dueAt"])
-    assert found["isLate"]
+    result = lateness_answer(at(build.state(*_nights(build), by_hand), now), "db:report")
+    assert (result["lastAt"], result["dueAt"]) == (nights["lastAt"], nights["dueAt"])
+    assert result["isLate"]

@@ -16,7 +16,7 @@ from throughline.projection import project
 from .graphs import APP, DAG, FLOW, SQL, STEP, TASK, edges, two_orchestrators
 
 
-def test_edges_are_rolled_up_to_the_nearest_job_of_the_level(build: Any) -> None:
+def test_edges_roll_up_to_the_nearest_job_of_the_level(build: Any) -> None:
     state = two_orchestrators(build)
     assert edges(state, "task") == {
         "dag.load < /in",
@@ -89,8 +89,8 @@ def test_levels_without_job_type_follow_from_the_hierarchy(build: Any) -> None:
         build.run("START", "x", "old.task", "08:00:00", parent=("o", "old")),
     )
     levels = Levels(state)
-    found = {ref.name: levels.of(ref) for ref in state.jobs}
-    assert found == {
+    results = {ref.name: levels.of(ref) for ref in state.jobs}
+    assert results == {
         "app": Level.QUERY,
         "d.t": Level.TASK,
         "d": Level.PIPELINE,
@@ -114,7 +114,7 @@ def test_levels_without_job_type_follow_from_the_hierarchy(build: Any) -> None:
         ("FLINK/JOB", Level.QUERY),
     ],
 )
-def test_the_job_type_facet_states_the_level(kind: str, level: Level, build: Any) -> None:
+def test_job_type_facet_sets_the_level(kind: str, level: Level, build: Any) -> None:
     state = build.state(build.run("START", "r", "j", "08:00:00", kind=kind))
     assert Levels(state).of(JobRef("demo", "j")) is level
 

@@ -1,4 +1,4 @@
-"""What one question may ask for, and how long it may take."""
+"""Limits of queries: size and time."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _QUESTIONS = (
 
 @pytest.fixture
 def chain(live: Live, build: Any) -> Live:
-    """A chain of 130 datasets, each made of the one before."""
+    """Return a chain of 130 datasets, each written from the previous one."""
     events = []
     for number in range(130):
         event = build.run(
@@ -87,7 +87,7 @@ def test_slow_query_is_a_400_and_releases_its_lock(
 def test_waiting_for_another_query_is_limited(
     chain: Live,
 ) -> None:
-    told: list[BusyError] = []
+    results: list[BusyError] = []
 
     def ask() -> None:
         deadline.start(0.01)
@@ -95,10 +95,10 @@ def test_waiting_for_another_query_is_limited(
             with chain.reading():
                 pass
         except BusyError as error:
-            told.append(error)
+            results.append(error)
 
     with chain.reading():
         waiting = threading.Thread(target=ask)
         waiting.start()
         waiting.join()
-    assert len(told) == 1
+    assert len(results) == 1

@@ -21,13 +21,13 @@ def _task(url: Any) -> dict[str, Any]:
 
 @pytest.fixture
 def state(build: Any) -> State:
-    told = _task(f"{_RUN}/tasks/load.stage?try_number=2")
+    result = _task(f"{_RUN}/tasks/load.stage?try_number=2")
     dag = {"airflowDagRun": {"dagRun": {"run_id": "manual__2026-11-21T08:33"}}}
     above = ("d", "rides")
     return build.state(
         build.run("COMPLETE", "d", "rides", "08:09:00", facets=dag),
         build.run("COMPLETE", "n", "rides.none", "08:00:30", parent=above),
-        build.run("COMPLETE", "t", "rides.load.stage", "08:01:00", parent=above, facets=told),
+        build.run("COMPLETE", "t", "rides.load.stage", "08:01:00", parent=above, facets=result),
         build.run("COMPLETE", "q", "query", "08:01:00", parent=("t", "rides.load.stage")),
         build.run("COMPLETE", "x", "apart", "08:01:00"),
     )
@@ -45,8 +45,8 @@ def state(build: Any) -> State:
 def test_run_links_to_its_page_or_that_of_an_ancestor(
     run: str, links: list[tuple[str, str]], state: State
 ) -> None:
-    found = run_answer(generations_of(state), run)["links"]
-    assert [(each["name"], each["url"]) for each in found] == links
+    result = run_answer(generations_of(state), run)["links"]
+    assert [(item["name"], item["url"]) for item in result] == links
 
 
 @pytest.mark.parametrize(
@@ -58,19 +58,19 @@ def test_run_links_to_its_page_or_that_of_an_ancestor(
     ],
 )
 def test_job_links_to_its_page(job: str, links: list[tuple[str, str]], state: State) -> None:
-    found = node_answer(state, f"job:demo:{job}")["links"]
-    assert [(each["name"], each["url"]) for each in found] == links
+    result = node_answer(state, f"job:demo:{job}")["links"]
+    assert [(item["name"], item["url"]) for item in result] == links
 
 
 def test_mapped_task_links_to_the_page_of_all_elements(build: Any) -> None:
-    told = _task(f"{_RUN}/tasks/load/mapped/3?try_number=1")
-    state = build.state(build.run("COMPLETE", "t", "rides.load", "08:01:00", facets=told))
+    result = _task(f"{_RUN}/tasks/load/mapped/3?try_number=1")
+    state = build.state(build.run("COMPLETE", "t", "rides.load", "08:01:00", facets=result))
     assert node_answer(state, "job:demo:rides.load")["links"][0]["url"] == f"{_DAG}/tasks/load"
 
 
 def test_metaflow_task_links_to_its_page(build: Any) -> None:
-    told = {"metaflow_task": {"url": "https://ui.example.org/Flow/17/a/3"}}
-    state = build.state(build.run("COMPLETE", "t", "Flow.a", "08:01:00", facets=told))
+    reported = {"metaflow_task": {"url": "https://ui.example.org/Flow/17/a/3"}}
+    state = build.state(build.run("COMPLETE", "t", "Flow.a", "08:01:00", facets=reported))
     (link,) = run_answer(generations_of(state), "t")["links"]
     assert link == {"name": "Task in Metaflow", "url": "https://ui.example.org/Flow/17/a/3"}
 

@@ -55,7 +55,7 @@ def test_acknowledged_events_are_durable(database: str) -> None:
 def test_reader_sees_all_events_of_concurrent_writers(database: str, build: Any) -> None:
     logs = [EventLog(database) for _ in range(4)]
     entries = [build.entry(build.run("START", f"{n}", "j", "08:00:00")) for n in range(120)]
-    seen: list[int] = []
+    results: list[int] = []
     with ThreadPoolExecutor(len(logs)) as pool:
         parts = [entries[n :: len(logs)] for n in range(len(logs))]
         writing = [
@@ -66,10 +66,10 @@ def test_reader_sees_all_events_of_concurrent_writers(database: str, build: Any)
         while not is_over:
             # Reading without a pause would keep Python's own lock from the writers.
             is_over = not wait(writing, timeout=0.002).not_done
-            seen += [seq for seq, _ in logs[0].read(after=seen[-1] if seen else 0)]
-        for each in writing:
-            each.result()
-    assert (len(seen), sorted(set(seen))) == (len(entries), seen)
+            results += [seq for seq, _ in logs[0].read(after=results[-1] if results else 0)]
+        for item in writing:
+            item.result()
+    assert (len(results), sorted(set(results))) == (len(entries), results)
     for log in logs:
         log.close()
 
@@ -183,8 +183,8 @@ def test_custom_rules_extend_the_built_in_ones(rules: Callable[[str], None], bui
     rules("keys: [ssn, 'x-internal-.*']\npatterns: ['\\bcust-[0-9]+']\n")
     facets = {"x": {"SSN": "1234", "x-internal-id": "5678", "note": "of cust-99", "password": "p"}}
     body = build.run("START", "r", "j", "08:00:00", facets=facets)
-    told = orjson.loads(build.entry(body).body)["run"]["facets"]["x"]
-    assert told == {"SSN": "***", "x-internal-id": "***", "note": "of ***", "password": "***"}
+    result = orjson.loads(build.entry(body).body)["run"]["facets"]["x"]
+    assert result == {"SSN": "***", "x-internal-id": "***", "note": "of ***", "password": "***"}
 
 
 def test_redaction_can_be_turned_off(build: Any, rules: Callable[[str], None]) -> None:

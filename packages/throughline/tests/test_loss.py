@@ -1,4 +1,4 @@
-"""`throughline backends loss`: what arrives where, and the page that tells it of this pipeline."""
+"""`throughline backends loss`: facts that arrive at each backend, and docs/loss.md."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import pytest
 from throughline.delivery._loss import losses
 
 from .conftest import Call
-from .rewritten import pipeline
-from .written import check_written
+from .generated_docs import check_written
+from .recording_backend import pipeline
 
 _PAGE = """# What arrives where
 
@@ -57,12 +57,12 @@ def test_page_has_the_table_of_this_pipeline(call: Call, tmp_path: Path) -> None
     head, _, *rows = (
         [cell.strip() for cell in line.split("|")[1:-1]] for line in answer.stdout.splitlines()
     )
-    found = {row[0]: dict(zip(head, row, strict=True)) for row in rows}
-    assert int(found["column edges"]["reported"]) > 1_000
+    results = {row[0]: dict(zip(head, row, strict=True)) for row in rows}
+    assert int(results["column edges"]["reported"]) > 1_000
     for kind in ("data edges", "column edges", "runs"):
         for backend in ("datahub", "datazone", "marquez"):
-            assert found[kind][backend] == "all", (kind, backend)
-    assert {row["marquez"] for row in found.values()} == {"all", "–"}
+            assert results[kind][backend] == "all", (kind, backend)
+    assert {row["marquez"] for row in results.values()} == {"all", "–"}
 
 
 def test_emitted_facts_are_counted(
@@ -95,9 +95,9 @@ def test_emitted_facts_are_counted(
 
     def counted(event: Any) -> Any:
         return {
-            each.kind: (each.reported, each.arrived["datahub"])
-            for each in losses(map(build.entry, [before, event]))
-            if each.kind in kinds
+            loss.kind: (loss.reported, loss.arrived["datahub"])
+            for loss in losses(map(build.entry, [before, event]))
+            if loss.kind in kinds
         }
 
     assert counted(after) == kinds
@@ -141,13 +141,13 @@ def test_openmetadata_has_only_edges_between_tables(build: Any) -> None:
     loaded = build.run("COMPLETE", "l", "f.loaded", "08:00:00", reads=files, writes=tables)
     loaded["outputs"][0]["facets"] = {"columnLineage": lineage}
     loaded["job"]["facets"] = {"sql": {"query": "SELECT 1"}}
-    found = {
-        each.kind: (each.reported, each.arrived["openmetadata"])
-        for each in losses(map(build.entry, [mixed, loaded]))
+    results = {
+        loss.kind: (loss.reported, loss.arrived["openmetadata"])
+        for loss in losses(map(build.entry, [mixed, loaded]))
     }
-    assert found["data edges"] == (10, 2)
-    assert found["column edges"] == (6, 1)
-    assert found["job sql"] == (2, 1)
+    assert results["data edges"] == (10, 2)
+    assert results["column edges"] == (6, 1)
+    assert results["job sql"] == (2, 1)
 
 
 def test_job_and_dataset_events_are_counted(build: Any) -> None:
@@ -161,11 +161,11 @@ def test_job_and_dataset_events_are_counted(build: Any) -> None:
         "job": {"namespace": "d", "name": "j"},
         "outputs": [build.dataset("x|y")],
     }
-    found = {each.kind: each for each in losses(map(build.entry, [dataset, job]))}
-    assert found["data edges"].arrived["marquez"] == found["data edges"].reported == 1
-    assert found["data edges"].arrived["datahub"] == 1
-    assert found["data edges"].arrived["datazone"] == 0
-    assert found["dataset schema"].arrived["marquez"] == 1
+    results = {loss.kind: loss for loss in losses(map(build.entry, [dataset, job]))}
+    assert results["data edges"].arrived["marquez"] == results["data edges"].reported == 1
+    assert results["data edges"].arrived["datahub"] == 1
+    assert results["data edges"].arrived["datazone"] == 0
+    assert results["dataset schema"].arrived["marquez"] == 1
 
 
 def test_missing_events_are_reported(call: Call, tmp_path: Path) -> None:

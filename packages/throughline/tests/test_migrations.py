@@ -40,7 +40,7 @@ def version_1(path: Path, *entries: Any) -> str:
     """Make a log of schema version 1 with these entries in it; its name."""
     connection = sqlite3.connect(path)
     connection.executescript(_VERSION_1)
-    rows = [(each.hash, "openlineage", each.event.time, 1, each.body) for each in entries]
+    rows = [(entry.hash, "openlineage", entry.event.time, 1, entry.body) for entry in entries]
     insert = "INSERT INTO events (hash, kind, event_time, received_at, body) VALUES (?, ?, ?, ?, ?)"
     connection.executemany(insert, rows)
     connection.commit()
@@ -63,8 +63,8 @@ def test_log_of_version_1_is_migrated(tmp_path: Path, build: Any) -> None:
         log = EventLog(name, must_exist=True)
         assert [body for _, body in log.read()] == [entry.body for entry in entries]
         with log.reading() as connection:
-            found = connection.exec_driver_sql("SELECT value FROM meta").scalar()
-        assert found == str(VERSION)
+            result = connection.exec_driver_sql("SELECT value FROM meta").scalar()
+        assert result == str(VERSION)
         Forwarder("nowhere", _Nowhere(), Live(log)).drain()
         assert delivery_statuses(log)[0]["seq"] == 2
         save(log, State(), 2)

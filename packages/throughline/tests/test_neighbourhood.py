@@ -23,7 +23,7 @@ def _names(answer: dict[str, Any]) -> set[str]:
 def _lines(answer: dict[str, Any], kind: str) -> set[str]:
     last = [(edge["from"].split(":")[-1], edge["to"].split(":")[-1], edge["kind"])
             for edge in answer["edges"]]  # fmt: skip
-    return {f"{start} > {end}" for start, end, each in last if each == kind}
+    return {f"{start} > {end}" for start, end, item in last if item == kind}
 
 
 def test_graph_is_limited_by_depth_and_counts_the_rest(build: Any) -> None:
@@ -64,7 +64,7 @@ def test_dataset_graph_skips_jobs(
         build.run("COMPLETE", "3", "count", "08:30:00", reads=("db|x",), writes=("db|y", "db|z")),
     )
     alone = graph_answer(state, "x", up=0, down=0, datasets=True)
-    assert [(each["name"], each["up"], each["down"]) for each in alone["nodes"]] == [("x", 1, 2)]
+    assert [(node["name"], node["up"], node["down"]) for node in alone["nodes"]] == [("x", 1, 2)]
     assert alone["left"] == {"jobs": 0}
     grown = graph_answer(state, "x", up=0, datasets=True, grown=["up:dataset:db:x"])
     assert _lines(grown, "data") == {"in > x", "x > y", "x > z"}
@@ -178,11 +178,11 @@ def test_dataset_summary_has_version_rows_tags_and_checks(build: Any) -> None:
         return event
 
     state = build.state(write("r2", "08:20:00", 20, False), write("r1", "08:10:00", 10, True))
-    told = node_answer(state, "t")
-    assert (told["version"], told["rows"], told["failedChecks"]) == ("r2", 20, 1)
-    assert told["tags"] == ["a:b", "pii (mail)"]
-    assert told["writtenAt"] == "2025-11-21T08:20:00Z"
-    assert told["facets"].keys() == {"dataQualityAssertions", "tags"}
+    result = node_answer(state, "t")
+    assert (result["version"], result["rows"], result["failedChecks"]) == ("r2", 20, 1)
+    assert result["tags"] == ["a:b", "pii (mail)"]
+    assert result["writtenAt"] == "2025-11-21T08:20:00Z"
+    assert result["facets"].keys() == {"dataQualityAssertions", "tags"}
 
 
 def test_run_has_its_ancestors_and_roots_have_none(
@@ -204,8 +204,8 @@ def test_newest_lists_tables_and_models_without_files(build: Any) -> None:
         build.run("COMPLETE", "3", "both", "08:30:00", writes=("db|newest", "db|old")),
     )
     newest = newest_answer(state)["items"]
-    assert [each["name"] for each in newest] == ["newest", "old", "new"]
-    assert [each["name"] for each in newest_answer(state, limit=1)["items"]] == ["newest"]
+    assert [item["name"] for item in newest] == ["newest", "old", "new"]
+    assert [item["name"] for item in newest_answer(state, limit=1)["items"]] == ["newest"]
 
 
 def test_run_is_a_root_until_its_parent_reports(build: Any) -> None:

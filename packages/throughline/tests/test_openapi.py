@@ -36,7 +36,7 @@ _STREAM = "/api/v2/events/stream"  # never ends
 
 @pytest.fixture(scope="module")
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FastAPI]:
-    """An application over the sample lineage."""
+    """Yield an application with the sample lineage."""
     log = EventLog(f"sqlite:///{tmp_path_factory.mktemp('openapi') / 'log.db'}")
     live = Live(log)
     live.ingest(Batch([entry_of(raw) for raw in sample_events()]))
@@ -46,7 +46,7 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FastAPI]:
 
 @pytest.fixture(scope="module")
 def schema(app: FastAPI) -> Any:
-    """What schemathesis makes of the document."""
+    """Return the schemathesis schema of the document."""
     made = document(app)
     del made["paths"][_STREAM]
     loaded = schemathesis.openapi.from_dict(made)
@@ -62,7 +62,7 @@ def _operations(made: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def test_every_route_and_every_parameter_is_described(app: FastAPI) -> None:
     made = document(app)
-    routes = [each for each in app.routes if isinstance(each, APIRoute) and each.include_in_schema]
+    routes = [item for item in app.routes if isinstance(item, APIRoute) and item.include_in_schema]
     assert {route.path.replace(":segment", "") for route in routes} == made["paths"].keys()
     for name, operation in _operations(made):
         assert operation.get("description"), name
@@ -136,7 +136,7 @@ def _call(route: APIRoute, live: Live, values: dict[str, Any]) -> Any:
     return orjson.loads(route.endpoint(live=live, **{**defaults, **values}).body)
 
 
-def test_the_document_needs_the_key_like_everything_else(app: FastAPI) -> None:
+def test_openapi_document_needs_the_key(app: FastAPI) -> None:
     with TestClient(make_app(app.state.live, ServerOptions(api_key="secret"))) as client:
         assert client.get("/openapi.json").status_code == 401
         shown = client.get("/openapi.json", headers={"Authorization": "Bearer secret"}).json()
@@ -161,7 +161,7 @@ _BOUNDED = settings(
 
 
 @pytest.mark.replay
-def test_nothing_that_the_document_allows_gives_a_5xx_or_an_answer_that_it_does_not_tell(
+def test_every_documented_request_gets_a_documented_response(
     schema: Any,
 ) -> None:
     asked = 0

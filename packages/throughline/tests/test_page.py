@@ -1,4 +1,4 @@
-"""The page is served as it was built, and without it the server says how to build it."""
+"""Serving the built page; without it, an explanation of how to build it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from throughline.server.app import make_app
 
 @pytest.fixture
 def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClient]:
-    """A client of a server whose page is built into `built`, or not yet."""
+    """Yield a client of a server whose page is in `built`, if it was built."""
     monkeypatch.setattr(page, "_BUILT", tmp_path / "built")
     log = EventLog(str(tmp_path / "log.db"))
     with TestClient(make_app(Live(log))) as client:
@@ -27,7 +27,7 @@ def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClie
 
 @pytest.fixture
 def built(tmp_path: Path) -> Path:
-    """A page that is built."""
+    """Return a built page."""
     assets = tmp_path / "built" / "assets"
     assets.mkdir(parents=True)
     (assets / "index-1a2b.js").write_text("let page")
@@ -36,7 +36,7 @@ def built(tmp_path: Path) -> Path:
     return tmp_path / "built"
 
 
-def test_the_page_knows_how_its_command_line_is_called(
+def test_page_shows_the_configured_command_name(
     client: TestClient, built: Path, tmp_path: Path
 ) -> None:
     html = Path(__file__).parents[1] / "web" / "index.html"
@@ -45,8 +45,8 @@ def test_the_page_knows_how_its_command_line_is_called(
     log = EventLog(str(tmp_path / "other.db"))
     other = TestClient(make_app(Live(log), ServerOptions(program="./run 'lineage' &")))
     for path in ("/", "/sample/lineage"):
-        told = other.get(path).text
-        assert 'name="program" content="./run &#x27;lineage&#x27; &amp;"' in told
+        result = other.get(path).text
+        assert 'name="program" content="./run &#x27;lineage&#x27; &amp;"' in result
     assert 'name="present" content=""' in other.get("/").text
     assert 'name="key" content=""' in other.get("/").text
     assert 'name="key" content="needed"' in other.get("/", auth=("any", "key")).text
@@ -54,7 +54,7 @@ def test_the_page_knows_how_its_command_line_is_called(
     log.close()
 
 
-def test_without_a_built_page_the_server_says_how_to_build_it(client: TestClient) -> None:
+def test_server_without_a_built_page_explains_how_to_build_it(client: TestClient) -> None:
     answer = client.get("/")
     assert answer.status_code == 200
     assert "./run page" in answer.text
@@ -63,7 +63,7 @@ def test_without_a_built_page_the_server_says_how_to_build_it(client: TestClient
 
 
 @pytest.mark.usefixtures("built")
-def test_the_page_is_at_its_own_addresses_and_a_browser_that_has_it_is_told_so(
+def test_page_addresses_return_the_page_or_304(
     client: TestClient,
 ) -> None:
     for path in ("/", "/lineage?node=x", "/run?job=x&id=y"):
@@ -74,9 +74,7 @@ def test_the_page_is_at_its_own_addresses_and_a_browser_that_has_it_is_told_so(
         assert (again.status_code, again.content) == (304, b"")
 
 
-def test_a_page_that_is_built_while_the_server_runs_is_served_at_once(
-    client: TestClient, built: Path
-) -> None:
+def test_page_built_while_the_server_runs_is_served(client: TestClient, built: Path) -> None:
     html = built / "index.html"
     html.rename(built / "later.html")
     tag = client.get("/").headers.get("etag")
@@ -87,7 +85,7 @@ def test_a_page_that_is_built_while_the_server_runs_is_served_at_once(
 
 
 @pytest.mark.usefixtures("built")
-def test_parts_of_the_page_are_kept_for_ever_and_nothing_else_of_the_folder_is_given(
+def test_assets_are_immutable_and_other_files_are_not_served(
     client: TestClient,
 ) -> None:
     part = client.get("/assets/index-1a2b.js")
@@ -108,7 +106,7 @@ def test_no_other_address_is_the_page(client: TestClient) -> None:
 
 
 @pytest.mark.usefixtures("built")
-def test_a_browser_at_an_address_that_is_none_is_given_the_page_that_says_so(
+def test_browser_gets_the_not_found_page_at_unknown_addresses(
     client: TestClient,
 ) -> None:
     browser = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
@@ -118,7 +116,7 @@ def test_a_browser_at_an_address_that_is_none_is_given_the_page_that_says_so(
         assert client.get(path, headers=browser).json()["code"] == 404, path
 
 
-def test_nothing_but_what_the_server_gives_may_run_or_be_loaded(client: TestClient) -> None:
+def test_content_security_policy_allows_only_the_server(client: TestClient) -> None:
     policy = client.get("/").headers["content-security-policy"]
     assert "default-src 'self'" in policy
     assert "unsafe" not in policy

@@ -34,7 +34,7 @@ from .test_health import at
 _PAGED = {
     name
     for name, query in load_queries().items()
-    if "cursor" in {each.name for each in query.parameters}
+    if "cursor" in {parameter.name for parameter in query.parameters}
 }
 _ASKED: dict[str, dict[str, Any]] = {
     "runs": {},
@@ -89,7 +89,7 @@ def test_pages_contain_every_remaining_item_once(
     name: str, there: list[Any], later: list[Any], limit: int, build: Any
 ) -> None:
     events = [_event(build, (0, "COMPLETE", 8, 0, 1, "x"))]  # there is a d1
-    events += [_event(build, each) for each in (*there, *later)]
+    events += [_event(build, item) for item in (*there, *later)]
     query = load_queries()["history" if name in _HISTORIES else name]
     asked = {"node": _HISTORIES[name]} if name in _HISTORIES else _ASKED[name]
     known = 1 + len(there)
@@ -101,21 +101,21 @@ def test_pages_contain_every_remaining_item_once(
         return query.answer(state(), **asked, **more)
 
     first = ask(limit=1_000)["items"]
-    stood = {_moved(each) for each in first}
+    stood = {_moved(item) for item in first}
     page = ask(limit=limit)
-    seen = list(page["items"])
+    result = list(page["items"])
     while page["next"]:
         known += 1  # beyond the last event nothing arrives any more
         before, page = page, ask(limit=limit, cursor=page["next"])
         assert len(page["items"]) <= limit
         assert page["next"] != before["next"]
-        seen += page["items"]
-        stood &= {_moved(each) for each in ask(limit=1_000)["items"]}  # a tag may go and come back
-    told = [_moved(each) for each in seen]
-    assert stood <= set(told)
-    assert len(told) == len(set(told))
+        result += page["items"]
+        stood &= {_moved(item) for item in ask(limit=1_000)["items"]}  # a tag may go and come back
+    reported = [_moved(item) for item in result]
+    assert stood <= set(reported)
+    assert len(reported) == len(set(reported))
     if not later:
-        assert seen == first
+        assert result == first
 
 
 def test_aliases_are_paged() -> None:
@@ -123,11 +123,11 @@ def test_aliases_are_paged() -> None:
     pairs = list(zip(names, names[1:], strict=False))
     state = project(make_alias(*pair, 1, is_removed=False).event for pair in pairs)
     page = aliases_answer(state, limit=2)
-    found = page["items"]
+    result = page["items"]
     while page["next"]:
         page = aliases_answer(state, limit=2, cursor=page["next"])
-        found += page["items"]
-    assert [(each["one"]["name"], each["other"]["name"]) for each in found] == [
+        result += page["items"]
+    assert [(item["one"]["name"], item["other"]["name"]) for item in result] == [
         (one.name, other.name) for one, other in pairs
     ]
 
@@ -138,7 +138,7 @@ def test_every_paged_query_is_covered() -> None:
 
 @pytest.fixture
 def client(live: Live, tmp_path: Path, build: Any) -> Iterator[TestClient]:
-    """Return a client of a log with three of everything that is stored beside the events."""
+    """Yield a client of a log with three of everything that is stored beside the events."""
     rules = tmp_path / "rules.yaml"
     rules.write_text("rules: [{name: x, kind: failed, actions: [{type: log}]}]")
     watch = Watch(read_rules(rules), live)
@@ -166,12 +166,12 @@ def _path(route: str) -> str:
 def test_stored_lists_are_paged(route: str, client: TestClient) -> None:
     whole = client.get(_path(route)).json()
     page = client.get(f"{_path(route)}limit=1").json()
-    found = page["items"]
+    result = page["items"]
     while page["next"]:
         page = client.get(f"{_path(route)}limit=1&cursor={page['next']}").json()
         assert len(page["items"]) <= 1
-        found += page["items"]
-    assert (found, whole["next"], len(found)) == (whole["items"], None, 3)
+        result += page["items"]
+    assert (result, whole["next"], len(result)) == (whole["items"], None, 3)
 
 
 @pytest.mark.parametrize("route", _ROUTES)
@@ -186,7 +186,7 @@ def test_invalid_cursor_or_cursor_of_another_query_is_a_400(route: str, client: 
 
 
 def _params(route: str) -> dict[str, str]:
-    pairs = (each.split("=") for each in _path(route).partition("?")[2].split("&") if each)
+    pairs = (item.split("=") for item in _path(route).partition("?")[2].split("&") if item)
     return dict(pairs)
 
 
@@ -225,8 +225,8 @@ def test_command_line_continues_from_the_cursor(
     where = ("--database", str(tmp_path / "log.db"))
     page = orjson.loads(call("runs", "--limit", "2", "--json", *where).stdout)
     assert (len(page["items"]), call("runs", *where).stderr) == (2, "")
-    told = call("runs", "--limit", "2", *where).stderr
-    assert told == f"More results: raise --limit, or pass --cursor {page['next']}\n"
+    result = call("runs", "--limit", "2", *where).stderr
+    assert result == f"More results: raise --limit, or pass --cursor {page['next']}\n"
     rest = orjson.loads(call("runs", "--cursor", page["next"], "--json", *where).stdout)
     assert (len(rest["items"]), rest["next"]) == (1, None)
     assert call("search", "d", "--cursor", page["next"], *where).returncode == 2
@@ -240,18 +240,18 @@ def test_command_line_continues_from_the_cursor(
 def test_pages_follow_the_order_despite_late_items(
     numbers: set[int], limit: int, newest_first: bool, late: set[int]
 ) -> None:
-    present, found, cursor = set(numbers), [], None
+    present, result, cursor = set(numbers), [], None
     while True:
         page, cursor = cut(
             ("q",), present, lambda n: (n, str(n)), limit, cursor, newest_first=newest_first
         )
         assert len(page) == limit or cursor is None
-        found += page
+        result += page
         if cursor is None:
             break
         present |= late
-    assert found == sorted(found, reverse=newest_first)
-    assert numbers <= set(found) <= numbers | late
+    assert result == sorted(result, reverse=newest_first)
+    assert numbers <= set(result) <= numbers | late
 
 
 @settings(deadline=None)

@@ -1,4 +1,4 @@
-"""Lineage as Parquet tables, and the page that tells what is in them."""
+"""Lineage as Parquet tables, and their description in docs/parquet.md."""
 
 from __future__ import annotations
 
@@ -12,34 +12,32 @@ import pytest
 from throughline.export._parquet import COLUMNS, type_of
 
 from .conftest import Call
-from .written import check_written, table
+from .generated_docs import check_written, table
 
 
-def test_the_tables_of_an_export_can_be_joined_by_the_names_that_are_shown(
-    tmp_path: Path, build: Any, call: Call
-) -> None:
+def test_exported_tables_join_on_displayed_names(tmp_path: Path, build: Any, call: Call) -> None:
     from pyarrow import parquet
 
-    made = build.run("COMPLETE", "1", "j", "08:01:30", parent=("0", "dag"))
+    event = build.run("COMPLETE", "1", "j", "08:01:30", parent=("0", "dag"))
     fields = {"n": {"inputFields": [
         {"namespace": "file", "name": "/w/t", "field": "m", "transformations": [
             {"type": "DIRECT", "subtype": "IDENTITY"}, {"type": "INDIRECT", "subtype": "SORT"}]},
         "junk",
     ]}, "junk": 7}  # fmt: skip
-    made["inputs"] = [build.dataset("file|/w/t", symlinks=[("hive://h", "db.t", "TABLE")])]
-    made["outputs"] = [build.dataset("hive://h|db.u", columnLineage={"fields": fields})]
+    event["inputs"] = [build.dataset("file|/w/t", symlinks=[("hive://h", "db.t", "TABLE")])]
+    event["outputs"] = [build.dataset("hive://h|db.u", columnLineage={"fields": fields})]
     start = build.run("START", "1", "j", "08:00:00", parent=("0", "dag"))
     events, log = tmp_path / "events.json", ("--database", str(tmp_path / "log.db"))
-    events.write_bytes(orjson.dumps([start, made]))
+    events.write_bytes(orjson.dumps([start, event]))
     call("ingest", str(events), *log)
     folder = tmp_path / "tables"
     for _ in range(2):  # what was there is replaced
-        told = call("export", "--format", "parquet", "--output", str(folder), *log).stdout
-    assert f"{folder / 'events'}.parquet  2 rows" in told
+        output = call("export", "--format", "parquet", "--output", str(folder), *log).stdout
+    assert f"{folder / 'events'}.parquet  2 rows" in output
     tables = {path.stem: parquet.read_table(path).to_pylist() for path in folder.iterdir()}
     assert set(tables) == COLUMNS.keys()
     assert orjson.loads(tables["events"][0]["body"]) == start
-    run = {each["run_id"]: each for each in tables["runs"]}["1"]
+    run = {item["run_id"]: item for item in tables["runs"]}["1"]
     assert (run["duration_ms"], run["parent_run_id"], run["state"]) == (90_000, "0", "COMPLETED")
     assert run["started_at"].isoformat() == "2025-11-21T08:00:00+00:00"
     known = {(n["level"], n["namespace"], n["name"]) for n in tables["nodes"]}
@@ -48,26 +46,26 @@ def test_the_tables_of_an_export_can_be_joined_by_the_names_that_are_shown(
         assert named <= known
     names = {(e["dataset_namespace"], e["dataset_name"], e["direction"]) for e in tables["edges"]}
     assert names == {("hive://h", "db.t", "reads"), ("hive://h", "db.u", "writes")}
-    columns = [list(each.values())[3:] for each in tables["columns"]]
+    columns = [list(column.values())[3:] for column in tables["columns"]]
     assert columns == [
         ["hive://h", "db.u", "n", "hive://h", "db.t", "m", "DIRECT", "IDENTITY"],
         ["hive://h", "db.u", "n", "hive://h", "db.t", "m", "INDIRECT", "SORT"],
     ]
 
 
-def test_parquet_needs_a_folder_and_a_library_and_says_so(
+def test_parquet_error_names_missing_folder_or_library(
     tmp_path: Path, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log = ("--database", str(tmp_path / "log.db"))
     assert "requires --output" in call("export", "--format", "parquet", *log).stderr
     assert "requires --output" in call("export", "--output", str(tmp_path), *log).stderr
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    found = call("export", "--format", "parquet", "--output", str(tmp_path / "new"), *log)
-    assert (found.returncode, "extra `parquet`" in found.stderr) == (2, True)
+    result = call("export", "--format", "parquet", "--output", str(tmp_path / "new"), *log)
+    assert (result.returncode, "extra `parquet`" in result.stderr) == (2, True)
     assert not (tmp_path / "new").exists()
 
 
-def test_nodes_and_present_runs_are_the_graph_and_what_it_is_made_of_at_each_level(
+def test_exported_nodes_and_effective_runs_match_the_graph(
     tmp_path: Path, build: Any, call: Call
 ) -> None:
     from pyarrow import parquet

@@ -75,7 +75,7 @@ def test_lineage_as_of_a_time_or_run_is_unchanged(
     assert _inputs(loaded, as_of) == read
 
 
-def test_late_events_were_not_known_before(live: Live, build: Any) -> None:
+def test_late_events_are_excluded_from_known_at(live: Live, build: Any) -> None:
     late, early = _loads(build)
     live.ingest(Batch([build.entry(early)]))
     known = time.time_ns() // 1_000
@@ -106,7 +106,7 @@ def test_diff_has_added_removed_and_changed(loaded: Live) -> None:
         nothing: dict[str, Any] = dict.fromkeys(changes, []) | {"level": "task", "nodes": {}}
         assert diff_answer(after, after, "task") == nothing
     job, out = "job:demo:report", "dataset:db:out"
-    named = {node_id: each["name"] for node_id, each in changes.pop("nodes").items()}
+    named = {node_id: item["name"] for node_id, item in changes.pop("nodes").items()}
     assert named == {"dataset:db:a": "a", "dataset:db:b": "b", out: "out", job: "report"}
     assert changes == {
         "level": "task",
@@ -175,16 +175,16 @@ def test_arrival_order_does_not_change_the_past(
     log = EventLog("sqlite://")
     live = Live(log)
     moment = moment_of(State(), f"{DAY}{hour:02}:30:00Z")
-    found = export(State())
+    result = export(State())
     for body in shuffled:
         live.ingest(Batch([Build.entry(body)]))
         with live.reading(moment) as state:  # asked in between, it takes in what comes late
-            found = export(state)
+            result = export(state)
     log.close()
     expected = [
         Build.entry(body).event for body in bodies if body["eventTime"] < f"{DAY}{hour:02}:30"
     ]
-    assert found == export(project(expected))
+    assert result == export(project(expected))
 
 
 def test_past_tree_shows_past_run_states(live: Live, build: Any) -> None:

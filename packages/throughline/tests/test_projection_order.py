@@ -17,7 +17,7 @@ from throughline.log import Entry, entry_of
 from throughline.projection import State, project
 from throughline.projection._apply import apply
 
-from .drawn import canonical, run_entries, some_entries
+from .entry_strategies import canonical, run_entries, some_entries
 from .graphs import DAG, SQL, TASK
 
 
@@ -33,7 +33,7 @@ def _in_order(edges: dict[str, list[ColumnEdge]]) -> dict[str, list[ColumnEdge]]
 
 
 def _answers(state: State) -> dict[str, Any]:
-    """What the graph of a state says: edges at each level, what jobs did last, trees, columns."""
+    """Return the graph of a state: edges at each level, newest runs, trees, columns."""
     latest = latest_of(state)
     columns = column_graph_of(state)
     names = sorted(set(state.identity))
@@ -63,7 +63,7 @@ def test_incremental_graph_equals_the_full_graph(entries: list[Entry], asks: lis
 
 
 def _rare(build: Any) -> dict[str, list[dict[str, Any]]]:
-    """Histories whose last event changes what was asked for before it, each by another way."""
+    """Histories whose last event changes an earlier query result, each in a different way."""
 
     def run(id_: str, job: str, hour: str, **more: Any) -> dict[str, Any]:
         return build.run(more.pop("type", "COMPLETE"), id_, job, f"{hour}:00:00", **more)

@@ -116,8 +116,8 @@ def test_events_of_another_process_are_followed(live: Live, build: Any) -> None:
     other.ingest(Batch([build.entry(build.run("START", "a", "j", "08:00:00"))]))
     live.ingest(Batch([build.entry(build.run("START", "b", "j", "08:00:00"))]))
     other.follow()
-    for each in (live, other):
-        with each.reading() as state:
+    for item in (live, other):
+        with item.reading() as state:
             assert set(state.runs_by_id) == {"a", "b"}
 
 

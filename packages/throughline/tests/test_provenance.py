@@ -32,11 +32,11 @@ def _coded(event: dict[str, Any], version: str) -> dict[str, Any]:
 
 def _lines(answer: dict[str, Any]) -> list[tuple[Any, ...]]:
     return [
-        (each["run"] and each["run"]["runId"], each["code"].get("version"), *(
-            {dataset["name"]: dataset["versions"] for dataset in each[side]}
+        (run["run"] and run["run"]["runId"], run["code"].get("version"), *(
+            {dataset["name"]: dataset["versions"] for dataset in run[side]}
             for side in ("inputs", "outputs")
         ))
-        for each in answer["runs"]
+        for run in answer["runs"]
     ]  # fmt: skip
 
 
@@ -65,7 +65,7 @@ def test_provenance_of_a_model_has_runs_versions_and_code(
         ("s1", "flow1", {"raw": ["200"], "zones": ["z"]}, {"model": ["s1"]}),
         ("t1", "dag1", {"/in": []}, {"raw": ["200"]}),
     ]
-    sources = [(each["name"], each["versions"]) for each in answer["sources"]]
+    sources = [(source["name"], source["versions"]) for source in answer["sources"]]
     assert sources == [("zones", ["z"]), ("/in", [])]
     queries = provenance_answer(state, "model", level="query")
     assert [run for run, *_ in _lines(queries)] == ["s1", "q1"]
@@ -92,7 +92,7 @@ def test_unreported_input_version_is_that_of_earlier_runs(build: Any) -> None:
 def test_table_that_keeps_rows_comes_from_every_load(build: Any) -> None:
     state = build.state(*loads(build, "05", "04", "03"))
     answer = provenance_answer(state, "raw")
-    assert {each["name"] for each in answer["sources"]} == {"/03", "/04", "/05"}
+    assert {source["name"] for source in answer["sources"]} == {"/03", "/04", "/05"}
     assert len(answer["runs"]) == 6
 
 
@@ -100,7 +100,7 @@ def test_unwritten_dataset_is_its_own_source(build: Any) -> None:
     state = build.state(build.run("COMPLETE", "1", "read", "08:00:00", reads=("db|a",)))
     answer = provenance_answer(state, "a")
     assert answer["runs"] == []
-    assert [each["name"] for each in answer["sources"]] == ["a"]
+    assert [source["name"] for source in answer["sources"]] == ["a"]
     with pytest.raises(NotFoundError, match="'job:demo:read' is a job; expected a dataset"):
         provenance_answer(state, "job:demo:read")
 
@@ -134,11 +134,11 @@ def test_upstream_datasets_have_kind_and_tags(build: Any) -> None:
     write = build.run("COMPLETE", "1", "write", "08:00:00", writes=("db|b",))
     write["inputs"] = [build.dataset("s3://l|a", tags=tags)]
     answer = provenance_answer(build.state(write), "b")
-    assert [(each["name"], each["kind"]) for each in answer["datasets"]] == [
+    assert [(dataset["name"], dataset["kind"]) for dataset in answer["datasets"]] == [
         ("b", "table"),
         ("a", "file"),
     ]
-    assert [(each["name"], each["field"], each["from"]["name"]) for each in answer["tags"]] == [
+    assert [(tag["name"], tag["field"], tag["from"]["name"]) for tag in answer["tags"]] == [
         ("b", None, "a"),
         ("a", "mail", "a"),
     ]

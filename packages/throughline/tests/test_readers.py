@@ -20,7 +20,7 @@ from throughline.projection._readers import Readers
 from throughline.projection.live import Batch, Live
 from throughline.projection.past import Moment
 
-from .drawn import canonical, some_entries
+from .entry_strategies import canonical, some_entries
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from throughline.projection.live import Live
 from throughline.server.app import make_app
 from throughline.server.openapi import document
 
-from .written import check_written, table
+from .generated_docs import check_written, table
 
 _API = """# HTTP API
 

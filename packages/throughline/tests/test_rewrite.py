@@ -1,4 +1,4 @@
-"""What holds of every rewriting, whatever the backend."""
+"""Rewriting for every backend."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from throughline.delivery.context import RunContext
 from throughline.delivery.rewrite import REWRITINGS, Rewriting
 
-from .rewritten import Specification, events_of, sent
+from .recording_backend import Specification, events_of, sent
 
 pytestmark = pytest.mark.replay
 
@@ -39,7 +39,7 @@ def stack(shared: Path) -> list[Json]:
 
 @pytest.fixture(scope="module")
 def of_stack(rewriting: Rewriting, stack: list[Json]) -> list[Json]:
-    """What is sent of them."""
+    """Return the payloads of the events."""
     return sent(rewriting, stack)
 
 
@@ -129,7 +129,7 @@ def test_cyclic_parents_are_delivered(rewriting: Rewriting, build: Any) -> None:
 
 
 def _last(bodies: list[Json]) -> dict[str, Json]:
-    """The last body of each job, without what says which event it was made of."""
+    """Return the last body of each job, without the fields that identify its event."""
     return {body["job"]["name"]: body for body in bodies}
 
 

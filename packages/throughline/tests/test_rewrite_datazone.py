@@ -1,4 +1,4 @@
-"""What DataZone is sent: AWS names, at most 300,000 bytes, a token for each body."""
+"""Events for DataZone: AWS names, at most 300,000 bytes, a token per body."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from throughline.delivery.context import RunContext
 from throughline.delivery.rewrite.datazone import DATAZONE, MOST_BYTES, TRIMMED, client_token
 from throughline.errors import DeliveryError
 
-from .rewritten import sent
+from .recording_backend import sent
 
 Json = dict[str, Any]
 
@@ -41,7 +41,7 @@ def test_only_run_events_are_sent(build: Any) -> None:
 
 
 def _wide(build: Any, columns: int, **run_facets: Any) -> Json:
-    """An event whose output has so many columns, each made of one and filtered by another."""
+    """Return an event whose output has many columns, each with a source and a filter column."""
     event: Json = build.run(
         "COMPLETE", "r", "app.j", "08:00:00", reads=("x|in",), writes=("x|out",), facets=run_facets
     )
@@ -103,7 +103,7 @@ def test_large_event_loses_unimportant_parts_first(
 
 
 def _heavy(build: Any, length: int) -> Json:
-    """An event that has something of a length for each step of TRIMMED, which begins with `n:`."""
+    """Return an event with a part of the given length for each step of TRIMMED."""
     texts = {number: f"{number}:" + "x" * length for number in range(len(TRIMMED))}
     run = {"custom": {"plan": texts[0]}, "errorMessage": {"message": texts[7]}}
     event: Json = build.run("FAIL", "r", "app.j", "08:00:00", reads=("x|in",), facets=run)

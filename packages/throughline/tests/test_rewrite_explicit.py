@@ -1,4 +1,4 @@
-"""Explicit lineage in what is sent to backends that do not read it."""
+"""Explicit lineage in events for backends that do not support it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from throughline.delivery.rewrite import REWRITINGS
 
-from .rewritten import sent
+from .recording_backend import sent
 from .test_explicit_lineage import dataset, how, into, run_event
 
 Json = dict[str, Any]
@@ -28,12 +28,12 @@ def event(**more: Any) -> Json:
 
 
 def names(body: Json, side: str) -> list[str]:
-    return [each["name"] for each in body[side]]
+    return [item["name"] for item in body[side]]
 
 
 def test_openmetadata_gets_one_event_per_output() -> None:
     bodies = sent(REWRITINGS["openmetadata"], [event()])
-    assert [(names(each, "inputs"), names(each, "outputs")) for each in bodies] == [
+    assert [(names(body, "inputs"), names(body, "outputs")) for body in bodies] == [
         (["public.a"], ["public.c"]),
         (["public.b"], ["public.d"]),
     ]

@@ -17,7 +17,7 @@ RUN, OTHER = "0194b1c4-0000-7000-8000-00000000000A", "0194b1c4-0000-7000-8000-00
 
 @pytest.fixture
 def client(live: Live, build: Any) -> TestClient:
-    """A client of a server with a run of three events, and one below it that names it."""
+    """Return a client of a server with a run of three events and a child run."""
     sent = [
         build.run("COMPLETE", RUN, "load", "08:10:00", writes=("db|t",)),
         build.run("RUNNING", RUN.lower(), "load", "08:05:00"),
@@ -30,27 +30,27 @@ def client(live: Live, build: Any) -> TestClient:
 
 
 @pytest.mark.each_database
-def test_a_run_has_its_own_events_in_the_order_of_their_times(client: TestClient) -> None:
+def test_run_lists_its_events_by_time(client: TestClient) -> None:
     page = client.get("/api/v2/events", params={"run": RUN}).json()
-    assert [each["eventType"] for each in page["items"]] == ["START", "RUNNING", "COMPLETE"]
+    assert [item["eventType"] for item in page["items"]] == ["START", "RUNNING", "COMPLETE"]
     assert page["items"][2]["outputs"] == [{"namespace": "db", "name": "t", "facets": {}}]
     assert page["next"] is None
     below = client.get("/api/v2/events", params={"run": OTHER}).json()
-    assert [each["job"]["name"] for each in below["items"]] == ["query"]
+    assert [item["job"]["name"] for item in below["items"]] == ["query"]
 
 
 @pytest.mark.each_database
-def test_pages_of_events_hold_each_once(client: TestClient) -> None:
-    found: list[str] = []
+def test_pages_of_events_contain_every_event_once(client: TestClient) -> None:
+    results: list[str] = []
     asked = {"run": RUN, "limit": "1"}
     while asked.get("cursor", "first"):
         page = client.get("/api/v2/events", params=asked).json()
-        found += [each["eventType"] for each in page["items"]]
+        results += [item["eventType"] for item in page["items"]]
         asked["cursor"] = page["next"]
-    assert found == ["START", "RUNNING", "COMPLETE"]
+    assert results == ["START", "RUNNING", "COMPLETE"]
 
 
-def test_what_cannot_be_asked_is_refused(client: TestClient) -> None:
+def test_invalid_query_is_rejected(client: TestClient) -> None:
     assert client.get("/api/v2/events", params={"run": "none"}).status_code == 404
     other = client.get("/api/v2/events", params={"run": OTHER, "limit": 1, "cursor": "x"})
     assert other.status_code == 400

@@ -32,11 +32,11 @@ def state(build: Any) -> State:
 
 
 def test_run_has_parameters_external_id_and_error(state: State) -> None:
-    told = {run["runId"]: run for run in runs_answer(state)["items"]}
-    assert (told["d"]["ownId"], told["d"]["parameters"]) == ("manual__1", {"month": "2025-11"})
-    assert (told["f"]["ownId"], told["f"]["parameters"]) == ("1763", {"days": "30"})
-    assert (told["t2"]["ownId"], told["t2"]["error"]) == ("manual__1", "disk full")
-    assert told["t1"]["error"] is None
+    result = {run["runId"]: run for run in runs_answer(state)["items"]}
+    assert (result["d"]["ownId"], result["d"]["parameters"]) == ("manual__1", {"month": "2025-11"})
+    assert (result["f"]["ownId"], result["f"]["parameters"]) == ("1763", {"days": "30"})
+    assert (result["t2"]["ownId"], result["t2"]["error"]) == ("manual__1", "disk full")
+    assert result["t1"]["error"] is None
 
 
 def test_state_filter_applies_before_the_limit(state: State) -> None:
@@ -50,8 +50,8 @@ def test_state_filter_applies_before_the_limit(state: State) -> None:
 
 
 def test_run_is_found_by_its_external_id(state: State) -> None:
-    found = runs_answer(state, "dag.u", own_id="manual__1")["items"]
-    assert [run["runId"] for run in found] == ["t2"]
+    result = runs_answer(state, "dag.u", own_id="manual__1")["items"]
+    assert [run["runId"] for run in result] == ["t2"]
     assert runs_answer(state, "dag.u", own_id="manual__2")["items"] == []
 
 

@@ -1,4 +1,4 @@
-"""The sample is a lineage of its own: it can be read, and nothing gets into it or out of it."""
+"""The sample: a separate, read-only lineage."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_sample_can_be_shifted_to_another_time() -> None:
 
 @pytest.fixture
 def client(tmp_path: Path, build: Any) -> Iterator[TestClient]:
-    """A client of a server that knows one job of its own."""
+    """Yield a client of a server with one job of its own."""
     log = EventLog(str(tmp_path / "log.db"))
     access = ServerOptions(frame_origins=("http://airflow.example.org",))
     with TestClient(make_app(Live(log), access)) as client:
@@ -56,7 +56,7 @@ def _jobs(client: TestClient, base: str) -> set[str]:
     return {run["job"]["name"] for run in runs["items"]}
 
 
-def test_the_sample_and_the_own_lineage_know_nothing_of_each_other(client: TestClient) -> None:
+def test_sample_and_own_lineage_are_separate(client: TestClient) -> None:
     sample = _jobs(client, "/sample")
     assert "TrainForecastModelFlow" in sample
     assert "mine" not in sample
@@ -64,15 +64,17 @@ def test_the_sample_and_the_own_lineage_know_nothing_of_each_other(client: TestC
     assert client.get("/healthz").json()["jobs"] == 1
 
 
-def test_the_sample_has_something_wrong_and_a_past_to_compare_with(client: TestClient) -> None:
+def test_sample_has_problems_and_a_past(client: TestClient) -> None:
     health = client.get("/sample/api/v2/health").json()
-    assert {"failed", "late", "lost", "quality"} <= {each["kind"] for each in health["findings"]}
+    assert {"failed", "late", "lost", "quality"} <= {
+        finding["kind"] for finding in health["findings"]
+    }
     then = (datetime.fromisoformat(health["at"]) - timedelta(days=10)).isoformat()
     of_then, of_now = (_reads(client, **moment) for moment in ({"asOf": then}, {}))
     assert {name.rpartition(".")[2] for name in of_now - of_then} == {"weather_raw"}
 
 
-def test_the_sample_is_the_same_after_a_restart(client: TestClient, tmp_path: Path) -> None:
+def test_sample_is_the_same_after_a_restart(client: TestClient, tmp_path: Path) -> None:
     log = EventLog(str(tmp_path / "restarted.db"))
     restarted = TestClient(make_app(Live(log)))
     asked = "/sample/api/v2/health", "/sample/api/v2/runs?limit=50"
@@ -82,17 +84,17 @@ def test_the_sample_is_the_same_after_a_restart(client: TestClient, tmp_path: Pa
 
 
 def _reads(client: TestClient, **moment: str) -> set[str]:
-    """What the training data is made of."""
+    """Return the inputs of the training data."""
     asked: dict[str, Any] = {
         "node": "TrainForecastModelFlow.prepare_training_data",
         "down": 0,
         **moment,
     }
-    told = client.get("/sample/api/v2/graph", params=asked).raise_for_status().json()
-    return {node["name"] for node in told["nodes"] if node["type"] == "dataset"}
+    response = client.get("/sample/api/v2/graph", params=asked).raise_for_status().json()
+    return {node["name"] for node in response["nodes"] if node["type"] == "dataset"}
 
 
-def test_a_name_with_slashes_is_one_part_of_an_address_of_the_sample_too(
+def test_sample_addresses_accept_encoded_slashes(
     client: TestClient,
 ) -> None:
     path = "/sample/api/v1/namespaces/hive%3A%2F%2Flake%3A9083/datasets/nyc_taxi.weather_raw"
@@ -106,7 +108,7 @@ def test_nothing_can_be_put_into_the_sample(path: str, client: TestClient) -> No
     assert "is read-only" in refused.json()["message"]
 
 
-def test_the_sample_is_guarded_as_the_server_is(tmp_path: Path) -> None:
+def test_sample_needs_the_key_of_the_server(tmp_path: Path) -> None:
     log = EventLog(str(tmp_path / "log.db"))
     with TestClient(make_app(Live(log), ServerOptions(api_key="secret"))) as client:
         assert client.get("/sample/api/v2/health").status_code == 401
@@ -115,7 +117,7 @@ def test_the_sample_is_guarded_as_the_server_is(tmp_path: Path) -> None:
     log.close()
 
 
-def test_an_answer_of_the_sample_says_once_who_may_show_it_in_a_frame(client: TestClient) -> None:
+def test_sample_responses_have_one_frame_header(client: TestClient) -> None:
     policies = client.get("/sample/api/v2/health").headers.get_list("content-security-policy")
     assert len(policies) == 1
     assert "frame-ancestors http://airflow.example.org" in policies[0]

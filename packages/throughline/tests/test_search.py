@@ -41,17 +41,17 @@ def state(build: Any) -> State:
     ],
 )
 def test_search_finds_every_kind_of_match(text: str, name: str, matched: str, state: State) -> None:
-    found = search_answer(state, text)["items"][0]
-    assert (found["name"], found["matched"], found["isFuzzy"]) == (name, matched, False)
+    result = search_answer(state, text)["items"][0]
+    assert (result["name"], result["matched"], result["isFuzzy"]) == (name, matched, False)
 
 
 def test_nodes_are_ranked_by_their_best_match(state: State) -> None:
-    found = search_answer(state, "rides")["items"]
-    assert [(each["name"], each["matched"]) for each in found] == [
+    result = search_answer(state, "rides")["items"]
+    assert [(item["name"], item["matched"]) for item in result] == [
         ("lake.rides", "name"),
         ("load_trips", "owner"),
     ]
-    assert [each["name"] for each in search_answer(state, "fare")["items"]] == [
+    assert [item["name"] for item in search_answer(state, "fare")["items"]] == [
         "lake.rides",
         "load_trips",
     ]
@@ -63,16 +63,20 @@ def test_table_columns_rank_before_file_columns(build: Any) -> None:
     column = {"fields": [{"name": "distance"}]}
     event["inputs"] = [build.dataset("file|/a/2019-03.parquet", schema=column)]
     event["outputs"] = [build.dataset("hive://lake|trips", schema=column)]
-    found = search_answer(build.state(event), "distance")["items"]
-    assert [each["name"] for each in found] == ["trips", "/a/2019-03.parquet"]
+    result = search_answer(build.state(event), "distance")["items"]
+    assert [item["name"] for item in result] == ["trips", "/a/2019-03.parquet"]
 
 
 def test_hits_are_counted_and_have_kind_owners_and_tags(
     state: State,
 ) -> None:
-    found = search_answer(state, "fare", limit=1)
-    assert (found["counts"]["column"], found["counts"]["sql"], found["counts"]["name"]) == (1, 1, 0)
-    (table,) = found["items"]
+    result = search_answer(state, "fare", limit=1)
+    assert (result["counts"]["column"], result["counts"]["sql"], result["counts"]["name"]) == (
+        1,
+        1,
+        0,
+    )
+    (table,) = result["items"]
     assert (table["kind"], table["tags"]) == ("table", ["pii:location (pickup_at)"])
     (job,) = search_answer(state, "load_trips", limit=1)["items"]
     assert (job["kind"], job["owners"]) == ("query", ["team:rides"])
@@ -80,8 +84,8 @@ def test_hits_are_counted_and_have_kind_owners_and_tags(
 
 @pytest.mark.parametrize("slip", ["pickpu", "pickup_ta", "Pikup at"])
 def test_misspelled_search_finds_similar_names(state: State, slip: str) -> None:
-    (found,) = search_answer(state, slip)["items"]
-    assert (found["name"], found["text"], found["isFuzzy"]) == ("lake.rides", "pickup_at", True)
+    (result,) = search_answer(state, slip)["items"]
+    assert (result["name"], result["text"], result["isFuzzy"]) == ("lake.rides", "pickup_at", True)
 
 
 def test_unmatched_search_is_empty_and_blank_text_fails(state: State) -> None:

@@ -1,4 +1,4 @@
-"""A real server process: killed, stopped, met by a taken port."""
+"""A real server process: killed, stopped, with a port in use."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from .servers import Server, until
 pytestmark = pytest.mark.server
 
 
-def test_every_acknowledged_event_is_there_after_kill_9(
+def test_acknowledged_events_survive_kill_9(
     serve: Callable[..., Server], tmp_path: Path, build: Any
 ) -> None:
     server = serve(tmp_path / "log.db")
@@ -54,14 +54,14 @@ def test_every_acknowledged_event_is_there_after_kill_9(
     runs = {acknowledged.get() for _ in range(acknowledged.qsize())}
     again = serve(tmp_path / "log.db")
     log = EventLog(str(tmp_path / "log.db"))
-    found = {orjson.loads(body)["run"]["runId"] for _, body in log.read()}
+    results = {orjson.loads(body)["run"]["runId"] for _, body in log.read()}
     log.close()
-    assert again.get("/healthz")["runs"] == len(found)
+    assert again.get("/healthz")["runs"] == len(results)
     assert len(runs) >= 150
-    assert runs <= found
+    assert runs <= results
 
 
-def test_what_was_spooled_while_the_server_was_down_is_there_after_its_start(
+def test_spooled_events_are_read_at_the_start(
     serve: Callable[..., Server], tmp_path: Path, build: Any
 ) -> None:
     spool = tmp_path / "spool"
@@ -91,14 +91,14 @@ def test_server_prints_its_log_and_spool_folder(
     assert greeting.endswith(f", log sqlite:///{database}, spool folder {spool}\n")
 
 
-def test_a_signal_stops_the_server_with_exit_code_0_however_early_it_comes(
+def test_signal_stops_the_server_with_exit_code_0_at_any_time(
     serve: Callable[..., Server], tmp_path: Path
 ) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         assert serve(tmp_path / "log.db").stop(number) == 0
 
 
-def test_each_line_of_the_log_has_time_and_level_also_of_a_start_and_a_stop(
+def test_every_log_line_has_time_and_level(
     tmp_path: Path,
 ) -> None:
     script = "from throughline.cli import main; main()"
@@ -115,16 +115,16 @@ def test_each_line_of_the_log_has_time_and_level_also_of_a_start_and_a_stop(
     assert lines[1:] == ["TIME INFO throughline stopped"]
 
 
-def test_a_taken_port_is_named_with_the_option_to_change_it(tmp_path: Path, call: Call) -> None:
+def test_port_in_use_error_names_the_option(tmp_path: Path, call: Call) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = str(other.getsockname()[1])
-        found = call("serve", "--port", port, "--database", str(tmp_path / "log.db"))
-    assert found.returncode == 2
-    assert f"cannot listen on port {port}" in found.stderr
-    assert "--port" in found.stderr
+        result = call("serve", "--port", port, "--database", str(tmp_path / "log.db"))
+    assert result.returncode == 2
+    assert f"cannot listen on port {port}" in result.stderr
+    assert "--port" in result.stderr
 
 
-def test_what_a_command_wrote_into_the_log_is_seen_by_the_running_server(
+def test_running_server_sees_events_written_by_a_command(
     serve: Callable[..., Server], tmp_path: Path, build: Any, call: Call
 ) -> None:
     server = serve(tmp_path / "log.db")
@@ -132,11 +132,11 @@ def test_what_a_command_wrote_into_the_log_is_seen_by_the_running_server(
     command = ("ingest", str(tmp_path / "events.jsonl"))
     assert call(*command, "--database", str(tmp_path / "log.db")).returncode == 0
     until(lambda: server.get("/healthz")["runs"] == 1)
-    found = call(*command, "--url", server.url)
-    assert found.stdout == "stored 0, duplicates 1, warnings 1, rejected 0\n"
+    result = call(*command, "--url", server.url)
+    assert result.stdout == "stored 0, duplicates 1, warnings 1, rejected 0\n"
 
 
-def test_reads_are_answered_while_events_arrive(
+def test_queries_respond_while_events_arrive(
     serve: Callable[..., Server], tmp_path: Path, build: Any
 ) -> None:
     server = serve(tmp_path / "log.db")
@@ -163,7 +163,7 @@ def test_reads_are_answered_while_events_arrive(
     assert os.path.exists(tmp_path / "log.db")
 
 
-def test_the_doctor_asks_a_server_about_its_spool_and_wants_its_key(
+def test_doctor_reads_the_servers_spool_with_a_key(
     serve: Callable[..., Server], tmp_path: Path, build: Any, call: Call
 ) -> None:
     spool = tmp_path / "spool"
@@ -175,11 +175,11 @@ def test_the_doctor_asks_a_server_about_its_spool_and_wants_its_key(
     until(lambda: server.get("/healthz")["spool"]["lagBytes"] == 0)
 
     def doctor(*options: str) -> tuple[int, Any]:
-        found = call("doctor", "--url", server.url, "--json", *options)
-        return found.returncode, orjson.loads(found.stdout)
+        result = call("doctor", "--url", server.url, "--json", *options)
+        return result.returncode, orjson.loads(result.stdout)
 
     code, answer = doctor(*key)
-    assert (code, [each["kind"] for each in answer["findings"]]) == (1, ["rejected lines"])
+    assert (code, [finding["kind"] for finding in answer["findings"]]) == (1, ["rejected lines"])
     assert (len(answer["producers"]), answer["eventsWithWarnings"]) == (1, 1)
     code, answer = doctor()
     assert (code, answer["findings"][0]["kind"]) == (3, "endpoint")
@@ -189,7 +189,7 @@ def test_the_doctor_asks_a_server_about_its_spool_and_wants_its_key(
     assert "rejected the API key" in answer["findings"][0]["message"]
 
 
-def test_what_a_server_runs_on_equals_what_its_events_make_in_another_order(
+def test_server_state_equals_a_rebuild_from_its_events(
     serve: Callable[..., Server], tmp_path: Path, build: Any
 ) -> None:
     server = serve(tmp_path / "log.db")

@@ -1,4 +1,4 @@
-"""A state kept in the database: what is made of it equals what is made of the whole log."""
+"""Snapshots: a state from a snapshot equals a state from the whole log."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from throughline.projection.snapshots._table import Snapshots
 from throughline.projection.snapshots.state import restore, save
 
 from .conftest import Call
-from .drawn import canonical, some_entries
+from .entry_strategies import canonical, some_entries
 from .graphs import loads
 from .servers import Server, until
 
@@ -77,11 +77,11 @@ def _check(log: EventLog, entries: list[Entry], chance: Random) -> None:
         ]
         usable = [seq for seq in held if seq < min(later, default=live.newest + 1)]
         assert restore(log, as_of, known_at)[1] == max(usable, default=0)
-        found = Past(log).at(Moment(as_of, known_at), live.newest)
-        assert found.is_past
+        result = Past(log).at(Moment(as_of, known_at), live.newest)
+        assert result.is_past
         every = log.entries(as_of=as_of, known_at=known_at)
         expected = project(read_logged(kind, body) for _, kind, body in every)
-        assert canonical(found) == canonical(expected)
+        assert canonical(result) == canonical(expected)
 
 
 @pytest.mark.replay
@@ -144,7 +144,7 @@ def _zipped(value: Any) -> bytes:
 
 
 def _naming(name: str) -> bytes:
-    """A pickle that names something in the module of an allowed class."""
+    """Return a pickle that refers to another name in the module of an allowed class."""
     return gzip.compress(f"cthroughline.projection.state\n{name}\n.".encode())
 
 
@@ -187,9 +187,9 @@ def _starts_anew(live: Live, caplog: pytest.LogCaptureFixture, reason: str) -> N
     assert again.restored == 0
     with live.reading() as state, again.reading() as other:
         assert canonical(other) == canonical(state)
-    (told,) = caplog.messages
-    assert "the whole log is read" in told
-    assert reason in told
+    (result,) = caplog.messages
+    assert "the whole log is read" in result
+    assert reason in result
 
 
 def test_snapshot_of_another_version_is_replaced(
@@ -215,20 +215,20 @@ def test_repair_deletes_a_wrong_snapshot(live: Live, database: str, build: Any, 
 
 def test_format_changes_with_the_code(tmp_path: Path) -> None:
     made = {*snapshot._CLASSES.values(), apply, parse_event, save}
-    files = {Path(inspect.getsourcefile(each) or "") for each in made}
+    files = {Path(inspect.getsourcefile(item) or "") for item in made}
     root = Path(throughline.__file__).parent
     packages = {".".join(file.parent.relative_to(root).parts) for file in files}
     assert packages == set(snapshot._PACKAGES)
     for package in snapshot._PACKAGES:
         folder = package.replace(".", "/")
         shutil.copytree(root / folder, tmp_path / folder, dirs_exist_ok=True)
-    found = {snapshot._format()}
-    assert {snapshot._format(tmp_path)} == found
+    result = {snapshot._format()}
+    assert {snapshot._format(tmp_path)} == result
     for file in files:
         copy = tmp_path / file.relative_to(root)
         copy.write_bytes(copy.read_bytes() + b"#")
-        found.add(snapshot._format.__wrapped__(tmp_path))
-    assert len(found) == 1 + len(files)
+        result.add(snapshot._format.__wrapped__(tmp_path))
+    assert len(result) == 1 + len(files)
 
 
 def test_snapshot_is_due_after_a_tenth_or_when_idle() -> None:
@@ -273,8 +273,8 @@ def test_failed_snapshot_is_logged_once_and_retried(
         process.wait()
         snapshotter.poll(newest)
         assert snapshotter._process is None
-    (told,) = caplog.messages
-    assert "there is no log in" in told
+    (result,) = caplog.messages
+    assert "there is no log in" in result
 
 
 @pytest.mark.server

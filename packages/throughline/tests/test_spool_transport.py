@@ -130,7 +130,7 @@ def test_missing_directory_setting_is_explained() -> None:
 def test_producer_imports_nothing_of_the_server() -> None:
     heavy = ("fastapi", "sqlalchemy", "pydantic", "uvicorn", "starlette", "orjson", "typer", "rich")
     script = f"import sys, throughline.spool; print([m for m in {heavy!r} if m in sys.modules])"
-    found = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", script], check=True, capture_output=True, text=True, env=os.environ
     )
-    assert found.stdout.strip() == "[]"
+    assert result.stdout.strip() == "[]"

@@ -83,6 +83,6 @@ def test_alert_for_a_name_with_nul_fires_once(
 def test_requests_with_nul_find_existing_nodes(live: Live, build: Any) -> None:
     _ingest(live, build, build.run("COMPLETE", "r\0", "j", "08:00:00"))
     with TestClient(make_app(live), raise_server_exceptions=False) as client:
-        found = client.get("/api/v2/events", params={"run": "r\0"})
-        assert [event["run"]["runId"] for event in found.json()["items"]] == ["r\0"]
+        result = client.get("/api/v2/events", params={"run": "r\0"})
+        assert [event["run"]["runId"] for event in result.json()["items"]] == ["r\0"]
         assert client.delete("/api/v2/keys/none%00").status_code == 404

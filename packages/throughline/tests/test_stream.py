@@ -1,4 +1,4 @@
-"""The event stream over real sockets: what comes, what is missed, who waits for whom."""
+"""The event stream over real sockets: order, missed events, slow clients."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MAIN = [sys.executable, "-c", "from throughline.cli import main; main()"]
 
 @pytest.fixture
 def port(live: Live) -> Iterator[int]:
-    """The port of a server in this process."""
+    """Yield the port of a server in this process."""
     with _serving(live, ServerOptions("k3y")) as port:
         yield port
 
@@ -55,16 +55,16 @@ class Client:
         self.answer = self.connection.getresponse()
 
     def lines(self) -> list[str]:
-        """The lines up to the next empty one; none once the stream is over."""
-        found: list[str] = []
+        """Return the lines up to the next empty one; no lines after the end of the stream."""
+        results: list[str] = []
         while line := self.answer.readline().decode():
             if line == "\n":
-                return found
-            found.append(line.rstrip("\n"))
-        return found
+                return results
+            results.append(line.rstrip("\n"))
+        return results
 
     def event(self) -> tuple[int, Any]:
-        """The id and the data of the next event."""
+        """Return the id and the data of the next event."""
         lines = self.lines()
         while lines[0].startswith(":"):
             lines = self.lines()
@@ -80,9 +80,7 @@ def _runs(client: Client, number: int) -> list[tuple[int, str]]:
     return [(seq, body["run"]["runId"]) for seq, body in (client.event() for _ in range(number))]
 
 
-def test_a_client_gets_every_event_that_is_taken_from_now_on(
-    live: Live, port: int, build: Any
-) -> None:
+def test_client_receives_every_new_event(live: Live, port: int, build: Any) -> None:
     _take(live, build, "before")
     client = Client(port)
     assert client.answer.headers["Content-Type"].startswith("text/event-stream")
@@ -93,7 +91,7 @@ def test_a_client_gets_every_event_that_is_taken_from_now_on(
 
 
 @pytest.mark.each_database
-def test_a_client_that_comes_back_misses_nothing(live: Live, port: int, build: Any) -> None:
+def test_reconnected_client_misses_no_event(live: Live, port: int, build: Any) -> None:
     _take(live, build, *map(str, range(250)))
     assert _runs(Client(port, "?after=0"), 250) == [(n + 1, str(n)) for n in range(250)]
     again = Client(port, "?after=0", **{"Last-Event-ID": "248"})
@@ -101,7 +99,7 @@ def test_a_client_that_comes_back_misses_nothing(live: Live, port: int, build: A
     assert _runs(again, 3) == [(249, "248"), (250, "249"), (251, "new")]
 
 
-def test_an_event_of_several_lines_is_one_event(live: Live, port: int, build: Any) -> None:
+def test_multiline_event_is_one_event(live: Live, port: int, build: Any) -> None:
     body = build.run("START", "r", "j", "08:00:00", facets={"x": {"text": "a\u2028b\x0bc"}})
     raw = orjson.dumps(body, option=orjson.OPT_INDENT_2).replace(b"\n", b"\r\n", 1)
     client = Client(port)
@@ -112,7 +110,7 @@ def test_an_event_of_several_lines_is_one_event(live: Live, port: int, build: An
 @pytest.mark.parametrize(
     ("query", "headers"), [("?after=-1", {}), ("?after=x", {}), ("", {"Last-Event-ID": "x"})]
 )
-def test_a_place_that_is_none_is_refused_by_name(
+def test_invalid_position_is_rejected_by_name(
     query: str, headers: dict[str, str], port: int
 ) -> None:
     answer = Client(port, query, **headers).answer
@@ -121,18 +119,18 @@ def test_a_place_that_is_none_is_refused_by_name(
     assert ("after" if query else "Last-Event-ID") in message
 
 
-def test_the_stream_needs_the_key_like_everything_else(port: int) -> None:
+def test_stream_needs_the_key(port: int) -> None:
     assert Client(port, Authorization="Bearer wrong").answer.status == 401
 
 
-def test_stream_starts_with_a_comment_and_sends_heartbeats(live: Live) -> None:
+def test_stream_sends_comments_at_once_and_when_idle(live: Live) -> None:
     with _serving(live, ServerOptions("k3y", heartbeat_seconds=0.01)) as port:
         client = Client(port)
         assert client.lines() == [": here"]
         assert client.lines() == client.lines() == [": still here"]
 
 
-def test_a_client_that_does_not_read_holds_up_nobody(live: Live, port: int, build: Any) -> None:
+def test_slow_client_does_not_block_others(live: Live, port: int, build: Any) -> None:
     slow, quick = Client(port), Client(port)
     text = {"x": {"text": "x" * 50_000}}
     for number in range(400):  # 20 MB: more than the buffers between server and client hold
@@ -143,7 +141,7 @@ def test_a_client_that_does_not_read_holds_up_nobody(live: Live, port: int, buil
     assert _runs(slow, 400) == expected
 
 
-def test_a_client_that_goes_is_forgotten(live: Live, port: int, build: Any) -> None:
+def test_disconnected_client_is_removed(live: Live, port: int, build: Any) -> None:
     client = Client(port)
     _take(live, build, "a")
     client.event()
@@ -159,7 +157,7 @@ def test_a_client_that_goes_is_forgotten(live: Live, port: int, build: Any) -> N
 
 
 @pytest.mark.server
-def test_a_stream_ends_with_its_server(tmp_path: Any) -> None:
+def test_stream_ends_with_its_server(tmp_path: Any) -> None:
     options = ["--port", "0", "--database", str(tmp_path / "log.db")]
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     process = subprocess.Popen([*_MAIN, "serve", *options], **pipes)

@@ -33,14 +33,14 @@ def _imports(file: Path) -> Iterator[str]:
             yield from (alias.name for alias in node.names)
 
 
-def test_the_producers_side_imports_nothing_of_the_rest() -> None:
+def test_spool_modules_import_no_server_modules() -> None:
     for name in ("spool.py", "spool_file.py"):
         ours = [m for m in _imports(_SOURCE / name) if m.startswith("throughline")]
         assert set(ours) <= {"throughline.spool_file"}
 
 
 @pytest.mark.parametrize("name", _MODULES)
-def test_what_a_module_lists_as_public_is_there_and_documented(name: str) -> None:
+def test_public_names_exist_and_are_documented(name: str) -> None:
     module = importlib.import_module(name)
     assert module.__doc__, f"{name} has no docstring"
     for public in getattr(module, "__all__", ()):
@@ -51,10 +51,10 @@ def test_what_a_module_lists_as_public_is_there_and_documented(name: str) -> Non
             assert value.__doc__, f"{name}.{public} has no docstring"
 
 
-def test_every_error_is_drawn_in_the_tree_at_the_top() -> None:
+def test_errors_docstring_lists_every_error() -> None:
     drawn = errors.__doc__ or ""
-    found = {name: value for name, value in vars(errors).items() if inspect.isclass(value)}
-    classes = {name: value for name, value in found.items() if name != "Sequence"}
+    results = {name: value for name, value in vars(errors).items() if inspect.isclass(value)}
+    classes = {name: value for name, value in results.items() if name != "Sequence"}
     assert set(errors.__all__) == set(classes)
     for name, class_ in classes.items():
         assert name in drawn

@@ -47,7 +47,7 @@ def _told(answer: list[dict[str, Any]]) -> set[str]:
     def column(each: dict[str, Any]) -> str:
         return f"{each['name']}.{each['field']}" if each["field"] else str(each["name"])
 
-    return {f"{column(each)} {each['key']} < {column(each['from'])}" for each in answer}
+    return {f"{column(item)} {item['key']} < {column(item['from'])}" for item in answer}
 
 
 _PII = (("pii", "true", "email"), ("tier", "gold", "email"))
@@ -87,8 +87,8 @@ def test_masking_is_read_from_the_legacy_facet(build: Any) -> None:
     made = makes(build, "08", "raw", "day", {"mail": [("email", [])]})
     state = build.state(tagged(build, "db|raw", *_PII), made)
     assert "day.mail pii < raw.email" in _told(tags_answer(state, "day")["items"])
-    told = made["outputs"][0]["facets"]["columnLineage"]["fields"]["mail"]
-    told["transformationType"] = "MASKED"
+    result = made["outputs"][0]["facets"]["columnLineage"]["fields"]["mail"]
+    result["transformationType"] = "MASKED"
     state = build.state(tagged(build, "db|raw", *_PII), made)
     assert _told(tags_answer(state, "day")["items"]) == {"day.mail tier < raw.email"}
 
@@ -159,10 +159,10 @@ def test_columns_and_impact_include_tags(build: Any) -> None:
     (made,) = columns_answer(state, "raw", "email", "down")["down"]["children"][0]["children"]
     assert told(made) == told(mail)
 
-    found = {each["name"]: each for each in impact_answer(state, "raw")["affected"]}
-    assert told(found["day"]) == told(top)
-    assert (None, "pii", "true", "raw", "email") in told(found["top"])
-    assert told(found["make_day"]) == []
+    results = {item["name"]: item for item in impact_answer(state, "raw")["affected"]}
+    assert told(results["day"]) == told(top)
+    assert (None, "pii", "true", "raw", "email") in told(results["top"])
+    assert told(results["make_day"]) == []
     (column,) = impact_answer(state, "raw", "email")["affected"]
     assert (column["type"], told(column)) == ("column", told(mail))
 

@@ -28,12 +28,14 @@ from .test_health import at
 
 def _told(answer: dict[str, Any]) -> list[str]:
     """Return the changes in short form, oldest first."""
-    found = []
-    for each in reversed(answer["changes"]):
-        names = [answer["nodes"][each[key]]["name"] for key in ("node", "other") if each[key]]
-        gone = "-" if each["isGone"] else ""
-        found.append(" ".join([each["at"][11:13], gone + each["kind"], *names, *each["detail"]]))
-    return found
+    results = []
+    for change in reversed(answer["changes"]):
+        names = [answer["nodes"][change[key]]["name"] for key in ("node", "other") if change[key]]
+        gone = "-" if change["isGone"] else ""
+        results.append(
+            " ".join([change["at"][11:13], gone + change["kind"], *names, *change["detail"]])
+        )
+    return results
 
 
 def _nights(build: Any, *inputs: tuple[str, ...]) -> list[dict[str, Any]]:
@@ -52,17 +54,17 @@ def test_new_input_is_a_change_with_its_run_and_diff(
 ) -> None:
     events = _nights(build, ("db|rides",), ("db|rides",), ("db|rides", "db|weather"))
     state = build.state(*events)
-    found = timeline_answer(state, "prepare")
-    assert _told(found) == [
+    result = timeline_answer(state, "prepare")
+    assert _told(result) == [
         "08 node data prepare",
         "08 node rides prepare",
         "08 node prepare",
         "10 input prepare weather",
     ]
-    (change,) = [each for each in found["changes"] if each["kind"] == "input"]
+    (change,) = [item for item in result["changes"] if item["kind"] == "input"]
     assert change["runId"] == "r2"
     before, after = (
-        build.state(*(each for each in events if each["eventTime"] <= change[moment]))
+        build.state(*(event for event in events if event["eventTime"] <= change[moment]))
         for moment in ("before", "at")
     )
     assert diff_answer(before, after)["edgesAdded"] == [["dataset:db:weather", "job:demo:prepare"]]
@@ -70,15 +72,15 @@ def test_new_input_is_a_change_with_its_run_and_diff(
 
 def test_timeline_of_a_dataset_has_changes_of_its_jobs(build: Any) -> None:
     state = build.state(*_nights(build, ("db|rides",), ("db|weather",), ("db|rides",)))
-    found = _told(timeline_answer(state, "dataset:db:weather", up=0, down=1))
-    assert "09 input prepare weather" in found
-    assert "10 -input prepare weather" in found
+    result = _told(timeline_answer(state, "dataset:db:weather", up=0, down=1))
+    assert "09 input prepare weather" in result
+    assert "10 -input prepare weather" in result
 
 
 def test_edge_of_an_effective_older_run_is_not_removed(build: Any) -> None:
     state = build.state(*loads(build, "01", "02", "03"))
-    found = _told(timeline_answer(state, "dag.stage", up=1, down=0))
-    assert [each for each in found if "/0" in each] == [
+    result = _told(timeline_answer(state, "dag.stage", up=1, down=0))
+    assert [item for item in result if "/0" in item] == [
         "10 node /01 dag.stage",
         "11 node /02 dag.stage",
         "12 node /03 dag.stage",
@@ -97,30 +99,30 @@ def test_timeline_of_a_pipeline_has_changes_of_external_edges(build: Any) -> Non
         ]  # fmt: skip
 
     events = [*night(0), *night(1, "db|in"), *night(2, "db|other")]
-    found = _told(timeline_answer(build.state(*events), "dag", level="pipeline"))
-    assert [each for each in found if "staging" in each] == []
-    assert [each for each in found if each.startswith(("09", "10"))] == ["10 node other dag"]
+    result = _told(timeline_answer(build.state(*events), "dag", level="pipeline"))
+    assert [item for item in result if "staging" in item] == []
+    assert [item for item in result if item.startswith(("09", "10"))] == ["10 node other dag"]
 
 
 def test_timeline_has_code_schema_and_failure_changes(build: Any) -> None:
     def ran(hour: str, type_: str, code: str, *fields: str) -> dict[str, Any]:
         event: dict[str, Any] = build.run(type_, f"r{hour}", "load", f"{hour}:00:00")
         event["job"]["facets"]["sourceCodeLocation"] = {"version": code}
-        told = {"fields": [{"name": name, "type": "int"} for name in fields]}
-        event["outputs"] = [build.dataset("db|t", schema=told)]
+        reported = {"fields": [{"name": name, "type": "int"} for name in fields]}
+        event["outputs"] = [build.dataset("db|t", schema=reported)]
         return event
 
     bad = build.run("FAIL", "r11", "load", "11:00:00")
     bad["run"]["facets"]["errorMessage"] = {"message": "no disk"}
     state = build.state(ran("08", "COMPLETE", "a", "x"), ran("09", "COMPLETE", "b", "x"),
                         ran("10", "COMPLETE", "b", "x", "y"), bad)  # fmt: skip
-    found = timeline_answer(state, "load")
-    assert _told(found)[2:] == [
+    result = timeline_answer(state, "load")
+    assert _told(result)[2:] == [
         "09 code load a b",
         "10 schema t + y: int",
         "11 failed load no disk",
     ]
-    assert timeline_answer(state, "load", limit=1)["changes"] == found["changes"][:1]
+    assert timeline_answer(state, "load", limit=1)["changes"] == result["changes"][:1]
     assert timeline_answer(state, "load", limit=1)["isMore"]
 
 
@@ -130,20 +132,20 @@ def test_runs_are_counted_by_interval_and_state(build: Any) -> None:
     bad = [build.run("FAIL", "x", "load", "11:20:00"), build.run("START", "y", "load", "11:30:00")]
     state = at(build.state(*good, *bad), "2025-11-21T12:00:00Z")
     span = {"from_": "2025-11-21T10:00:00Z", "to": "2025-11-21T12:00:00Z"}
-    found = timeline_answer(state, "load", parts=2, **span)
-    assert found["runs"] == [
+    result = timeline_answer(state, "load", parts=2, **span)
+    assert result["runs"] == [
         {"from": "2025-11-21T10:00:00Z", "to": "2025-11-21T11:00:00Z",
          "at": "2025-11-21T11:00:00Z", "completed": 1, "failed": 0, "lost": 0, "running": 0},
         {"from": "2025-11-21T11:00:00Z", "to": "2025-11-21T12:00:00Z",
          "at": "2025-11-21T12:00:00Z", "completed": 1, "failed": 1, "lost": 0, "running": 1},
     ]  # fmt: skip
-    assert [each["kind"] for each in found["changes"]] == ["failed"]
+    assert [change["kind"] for change in result["changes"]] == ["failed"]
     whole = timeline_answer(state, "load", parts=1)
     assert (whole["from"], whole["to"]) == ("2025-11-21T08:10:00Z", "2025-11-21T12:00:00Z")
     assert sum(whole["runs"][0][group] for group in ("completed", "failed", "running")) == 6
 
 
-def test_time_of_an_interval_is_after_the_end_of_its_runs(build: Any) -> None:
+def test_interval_time_is_after_the_end_of_its_runs(build: Any) -> None:
     task = ("t", "load")
     events = [
         build.run("START", *task, "08:00:00", kind=TASK),
@@ -153,12 +155,14 @@ def test_time_of_an_interval_is_after_the_end_of_its_runs(build: Any) -> None:
         build.run("START", "later", "load", "11:50:00", kind=TASK),
     ]  # fmt: skip
     state = at(build.state(*events), "2025-11-21T12:00:00Z")
-    found = timeline_answer(state, "dataset:db:t", parts=4)
-    assert [(part["to"][11:16], part["at"][11:16]) for part in found["runs"]] == [
+    result = timeline_answer(state, "dataset:db:t", parts=4)
+    assert [(part["to"][11:16], part["at"][11:16]) for part in result["runs"]] == [
         ("09:00", "11:30"),
         ("12:00", "12:00"),
     ]
-    then = build.state(*(each for each in events if each["eventTime"] <= found["runs"][0]["at"]))
+    then = build.state(
+        *(event for event in events if event["eventTime"] <= result["runs"][0]["at"])
+    )
     assert graph_answer(then, "dataset:db:t")["nodes"]
 
 
@@ -175,9 +179,9 @@ def test_timeline_command_prints_changes_and_run_counts(
     log.append([build.entry(body) for body in events])
     log.close()
     there = ("--database", str(tmp_path / "log.db"))
-    found = call("timeline", "prepare", *there)
-    *changes, runs = found.stdout.splitlines()
-    assert (found.returncode, runs) == (0, "4 runs: 3 completed, 1 failed")
+    result = call("timeline", "prepare", *there)
+    *changes, runs = result.stdout.splitlines()
+    assert (result.returncode, runs) == (0, "4 runs: 3 completed, 1 failed")
     assert [" ".join(line[21:].split()) for line in changes] == [
         "! prepare failed",
         "+ rides became an input of prepare",
@@ -225,8 +229,8 @@ _DERIVED: tuple[Callable[[list[Generation]], list[Generation]], ...] = (
 def test_steps_match_the_effective_generations_at_every_time(nights: list[Any], build: Any) -> None:
     events = [
         build.run(type_, f"r{n}", "j", f"{8 + n:02}:00:00",
-                  reads=tuple(f"db|{each}" for each in sorted(reads)),
-                  writes=tuple(f"db|{each}" for each in sorted(writes)))
+                  reads=tuple(f"db|{read}" for read in sorted(reads)),
+                  writes=tuple(f"db|{write}" for write in sorted(writes)))
         for n, (type_, reads, writes) in enumerate(nights)
     ]  # fmt: skip
     generations = generations_of(build.state(*events))
@@ -238,11 +242,11 @@ def test_steps_match_the_effective_generations_at_every_time(nights: list[Any], 
     ):
         counting.take(generation)
         effective = (effective | set(counting.entered)) - set(counting.left)
-        expected = {each for derive in _DERIVED for each in derive(derived[: count + 1])}
+        expected = {item for derive in _DERIVED for item in derive(derived[: count + 1])}
         assert effective == expected
         edges = (edges | step.added) - step.removed
-        reads = {name for each in expected for name in each.edges.reads}
-        writes = {name for each in expected for name in each.edges.writes}
+        reads = {name for item in expected for name in item.edges.reads}
+        writes = {name for item in expected for name in item.edges.writes}
         assert {e.dataset for e in edges if e.direction == "reads"} == reads
         assert {e.dataset for e in edges if e.direction == "writes"} == writes
 

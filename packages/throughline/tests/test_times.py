@@ -37,11 +37,11 @@ def test_microseconds_survive_every_conversion(micros: int) -> None:
 
 @settings(deadline=None)
 @given(micros=_MICROS)
-def test_shown_time_has_no_more_digits_than_it_needs(micros: int) -> None:
-    found = re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.(\d+))?Z", shown_time(micros))
-    assert found is not None
+def test_displayed_time_has_no_unneeded_digits(micros: int) -> None:
+    result = re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.(\d+))?Z", shown_time(micros))
+    assert result is not None
     digits = 0 if not micros % 1_000_000 else 3 if not micros % 1_000 else 6
-    assert len(found[1] or "") == digits
+    assert len(result[1] or "") == digits
 
 
 @pytest.mark.parametrize(

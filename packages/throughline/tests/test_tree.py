@@ -69,19 +69,21 @@ def test_merge_target_stays_an_output_of_its_pipeline(level: str, build: Any) ->
                   **task),
         build.run("COMPLETE", "v", "dag.validate", "08:01:00", reads=("db|t",), **task),
     )  # fmt: skip
-    found = {way: names(tree_answer(state, "db/a", way, 9, level)[way]) for way in ("up", "down")}
-    assert found["up"] == {"a": []}
+    results = {way: names(tree_answer(state, "db/a", way, 9, level)[way]) for way in ("up", "down")}
+    assert results["up"] == {"a": []}
     if level == "pipeline":
-        assert found["down"] == {"a": [{"dag": [{"t": []}]}]}
+        assert results["down"] == {"a": [{"dag": [{"t": []}]}]}
         up = tree_answer(state, "db/t", "up", 9, level)["up"]
         assert names(up) == {"t": [{"dag": [{"a": []}]}]}
         down = tree_answer(state, "db/t", "down", 9, level)["down"]
         assert names(down) == {"t": [{"dag": []}]}
     else:
-        assert found["down"] == {"a": [{"dag.t": [{"t": [{"dag.t*": []}, {"dag.validate": []}]}]}]}
+        assert results["down"] == {
+            "a": [{"dag.t": [{"t": [{"dag.t*": []}, {"dag.validate": []}]}]}]
+        }
 
 
-def test_default_level_of_a_job_without_task_edges_is_its_own(
+def test_job_without_task_edges_uses_its_own_level(
     build: Any,
 ) -> None:
     state = two_orchestrators(build)
@@ -104,7 +106,7 @@ def test_default_level_of_a_job_without_task_edges_is_its_own(
         ("Flow.train", "pipeline", {"Flow.train": [{"Flow": [{"raw": [{"dag": [{"/in": []}]}]}]}]}),
     ],
 )  # fmt: skip
-def test_job_without_edges_at_a_level_shows_its_parts_or_owner(
+def test_job_without_edges_at_a_level_shows_children_or_parent(
     job: str, level: str, tree: Any, build: Any
 ) -> None:
     state = two_orchestrators(build)
@@ -143,9 +145,9 @@ def test_run_has_parameters_code_versions_and_descendants(
     later = build.run("COMPLETE", "s2", "Flow.train", "09:00:00", kind=STEP)
     later["job"]["facets"]["sourceCodeLocation"] = {"type": "git", "version": "def"}
     state = build.state(flow, step, later)
-    found = run_answer(generations_of(state), "f")
-    assert (found["job"]["name"], found["parameters"]) == ("Flow", {"d": "30"})
-    (below,) = found["below"]
+    result = run_answer(generations_of(state), "f")
+    assert (result["job"]["name"], result["parameters"]) == ("Flow", {"d": "30"})
+    (below,) = result["below"]
     assert below["inputs"] == [{"namespace": "db", "name": "t", "version": "17"}]
     assert below["code"] == {"repoUrl": None, "path": "f.py", "version": "abc"}
     with pytest.raises(NotFoundError, match="no run has the id 'x'"):

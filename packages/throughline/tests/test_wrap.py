@@ -80,21 +80,21 @@ def _error(folder: Path) -> str:
 
 
 def test_command_keeps_input_outputs_and_exit_code(tmp_path: Path) -> None:
-    found = _run(tmp_path, "sh", "-c", "cat; echo told >&2; exit 7", input="given")
-    assert (found.returncode, found.stdout, found.stderr) == (7, "given", "told\n")
+    result = _run(tmp_path, "sh", "-c", "cat; echo told >&2; exit 7", input="given")
+    assert (result.returncode, result.stdout, result.stderr) == (7, "given", "told\n")
     start, end = _events(tmp_path)
     assert (start["eventType"], end["eventType"]) == ("START", "FAIL")
     assert start["run"]["runId"] == end["run"]["runId"]
     assert uuid.UUID(start["run"]["runId"]).version == 7
     assert _error(tmp_path) == "sh ended with exit code 7"
-    assert [each["name"] for each in end["inputs"]] == ["crm.public.customers"]
-    assert [each["name"] for each in end["outputs"]] == ["exports/customers.csv"]
+    assert [input_["name"] for input_ in end["inputs"]] == ["crm.public.customers"]
+    assert [output["name"] for output in end["outputs"]] == ["exports/customers.csv"]
 
 
 def test_command_can_have_its_own_options(tmp_path: Path) -> None:
     head = [*_MAIN, "-f", str(_EXAMPLE), "--spool", str(tmp_path / "spool")]
-    found = subprocess.run([*head, "echo", "--spool", "-f"], capture_output=True, text=True)
-    assert (found.returncode, found.stdout) == (0, "--spool -f\n")
+    result = subprocess.run([*head, "echo", "--spool", "-f"], capture_output=True, text=True)
+    assert (result.returncode, result.stdout) == (0, "--spool -f\n")
     assert _types(tmp_path) == ["START", "COMPLETE"]
 
 
@@ -102,9 +102,9 @@ def test_inherited_files_stay_open(tmp_path: Path) -> None:
     read, write = os.pipe()
     os.write(write, b"through a pipe")
     os.close(write)
-    found = _run(tmp_path, "cat", f"/dev/fd/{read}", pass_fds=(read,))
+    result = _run(tmp_path, "cat", f"/dev/fd/{read}", pass_fds=(read,))
     os.close(read)
-    assert (found.returncode, found.stdout) == (0, "through a pipe")
+    assert (result.returncode, result.stdout) == (0, "through a pipe")
 
 
 def test_command_keeps_the_terminal_and_gets_ctrl_c_once(tmp_path: Path) -> None:
@@ -121,26 +121,26 @@ def test_command_keeps_the_terminal_and_gets_ctrl_c_once(tmp_path: Path) -> None
     line = [sys.executable, "-c", own, *_line(tmp_path, sys.executable, "-c", script)]
     running = subprocess.Popen(line, stdin=end, stdout=end, stderr=end, start_new_session=True)
     os.close(end)
-    seen = _read(terminal, b"terminals: True")
+    result = _read(terminal, b"terminals: True")
     running.send_signal(signal.SIGSTOP)  # so that a second one would not fall into the first
     os.waitpid(running.pid, os.WUNTRACED)
     os.write(terminal, b"\x03")
-    seen += _read(terminal, b"heard")
+    result += _read(terminal, b"heard")
     running.send_signal(signal.SIGUSR1)  # what was sent before it is forwarded before it
     running.send_signal(signal.SIGCONT)
     assert running.wait(timeout=20) == 0
     with suppress(OSError):  # of a terminal that nobody has open any more
-        seen += os.read(terminal, 1_000)
+        result += os.read(terminal, 1_000)
     os.close(terminal)
-    assert seen.count(b"heard") == 1
+    assert result.count(b"heard") == 1
     assert _types(tmp_path) == ["START", "COMPLETE"]
 
 
 def _read(terminal: int, what: bytes) -> bytes:
-    seen = b""
-    while what not in seen:
-        seen += os.read(terminal, 1_000)
-    return seen
+    result = b""
+    while what not in result:
+        result += os.read(terminal, 1_000)
+    return result
 
 
 def test_signals_are_forwarded_to_the_command(tmp_path: Path) -> None:
@@ -163,8 +163,8 @@ def test_signals_are_forwarded_to_the_command(tmp_path: Path) -> None:
 def test_wrapper_ends_by_the_signal_of_the_command(
     number: signal.Signals, type_: str, tmp_path: Path
 ) -> None:
-    found = _run(tmp_path, "sh", "-c", f"kill -{number.value} $$")
-    assert found.returncode == -number
+    result = _run(tmp_path, "sh", "-c", f"kill -{number.value} $$")
+    assert result.returncode == -number
     assert _types(tmp_path) == ["START", type_]
     assert _error(tmp_path) == f"sh was ended by {number.name}"
 
@@ -173,19 +173,19 @@ def test_ignored_signals_stay_ignored(tmp_path: Path) -> None:
     script = "import signal; print(signal.getsignal(signal.SIGHUP) == signal.SIG_IGN)"
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
-        found = _run(tmp_path, sys.executable, "-c", script)
+        result = _run(tmp_path, sys.executable, "-c", script)
     finally:
         signal.signal(signal.SIGHUP, before)
-    assert found.stdout == "True\n"
+    assert result.stdout == "True\n"
 
 
 @pytest.mark.parametrize(("command", "code"), [("no-such-program", 127), ("/", 126)])
 def test_command_that_cannot_start_has_the_shell_exit_code(
     command: str, code: int, tmp_path: Path
 ) -> None:
-    found = _run(tmp_path, command)
-    assert (found.returncode, found.stdout) == (code, "")
-    assert found.stderr.startswith(f"throughline: {command}: ")
+    result = _run(tmp_path, command)
+    assert (result.returncode, result.stdout) == (code, "")
+    assert result.stderr.startswith(f"throughline: {command}: ")
     assert _types(tmp_path) == ["START", "FAIL"]
 
 
@@ -209,8 +209,8 @@ def test_run_has_parent_and_children(
         "OPENLINEAGE_PARENT_ID": f"airflow://prod/eu/dag.task/{_PARENT}",
         "OPENLINEAGE_ROOT_PARENT_ID": f"airflow://prod/eu/dag/{_ROOT}",
     }
-    found = _run(tmp_path, *_line(tmp_path, "env"), env={**os.environ, **above})
-    told = dict(line.split("=", 1) for line in found.stdout.splitlines() if "=" in line)
+    result = _run(tmp_path, *_line(tmp_path, "env"), env={**os.environ, **above})
+    reported = dict(line.split("=", 1) for line in result.stdout.splitlines() if "=" in line)
     (outer_start, _), (inner_start, _) = sorted(
         ([json.loads(line) for line in file.read_text().splitlines()]
          for file in (tmp_path / "spool").iterdir()),
@@ -224,31 +224,31 @@ def test_run_has_parent_and_children(
     assert second["root"] == first["root"]
     assert [endpoint_error(event) for event in (outer_start, inner_start)] == [None, None]
     run_id = inner_start["run"]["runId"]
-    assert told["OPENLINEAGE_PARENT_ID"] == f"nightly/export_customers/{run_id}"
-    assert told["OPENLINEAGE_ROOT_PARENT_ID"] == above["OPENLINEAGE_ROOT_PARENT_ID"]
-    assert json.loads(told["OPENLINEAGE_CONTEXT"])["parent"]["run"]["runId"] == run_id
+    assert reported["OPENLINEAGE_PARENT_ID"] == f"nightly/export_customers/{run_id}"
+    assert reported["OPENLINEAGE_ROOT_PARENT_ID"] == above["OPENLINEAGE_ROOT_PARENT_ID"]
+    assert json.loads(reported["OPENLINEAGE_CONTEXT"])["parent"]["run"]["runId"] == run_id
 
 
 def test_openlineage_context_precedes_older_variables() -> None:
     job = {"namespace": "a/b", "name": "c/d"}
     context = {"parent": {"run": {"runId": _PARENT}, "job": job}}
     older = {"OPENLINEAGE_PARENT_ID": f"x/y/{_ROOT}"}
-    found = parents({**older, "OPENLINEAGE_CONTEXT": json.dumps(context)})
-    assert found is not None
-    assert found[0] == found[1] == ("a/b", "c/d", _PARENT)
+    result = parents({**older, "OPENLINEAGE_CONTEXT": json.dumps(context)})
+    assert result is not None
+    assert result[0] == result[1] == ("a/b", "c/d", _PARENT)
     for broken in ("{", "[]", '{"parent": {"run": {"runId": "7"}, "job": {}}}'):
-        found = parents({**older, "OPENLINEAGE_CONTEXT": broken})
-        assert found is not None
-        assert found[0] == ("x", "y", _ROOT)
+        result = parents({**older, "OPENLINEAGE_CONTEXT": broken})
+        assert result is not None
+        assert result[0] == ("x", "y", _ROOT)
     assert parents({"OPENLINEAGE_PARENT_ID": "x/y/7"}) is None
 
 
 def test_invalid_parent_is_reported_and_the_command_runs(tmp_path: Path) -> None:
     head = [*_MAIN, "-f", str(_EXAMPLE), "--spool", str(tmp_path / "spool"), "true"]
     environment = {**os.environ, "OPENLINEAGE_PARENT_ID": "x/7"}
-    found = subprocess.run(head, capture_output=True, text=True, env=environment)
-    assert (found.returncode, found.stderr.count("\n")) == (0, 1)
-    assert "ignored OPENLINEAGE_PARENT_ID='x/7'; expected namespace/job/runId" in found.stderr
+    result = subprocess.run(head, capture_output=True, text=True, env=environment)
+    assert (result.returncode, result.stderr.count("\n")) == (0, 1)
+    assert "ignored OPENLINEAGE_PARENT_ID='x/7'; expected namespace/job/runId" in result.stderr
     assert "parent" not in _events(tmp_path)[0]["run"]["facets"]
 
 
@@ -261,13 +261,13 @@ def test_disabled_lineage_only_runs_the_command(tmp_path: Path) -> None:
 
 def test_unwritable_spool_causes_one_warning(tmp_path: Path) -> None:
     (tmp_path / "spool").write_text("in the way")
-    found = _run(tmp_path, "sh", "-c", "echo done; exit 3")
-    assert (found.returncode, found.stdout) == (3, "done\n")
-    assert found.stderr.count("lineage of this run is not complete: not written to") == 1
+    result = _run(tmp_path, "sh", "-c", "echo done; exit 3")
+    assert (result.returncode, result.stdout) == (3, "done\n")
+    assert result.stderr.count("lineage of this run is not complete: not written to") == 1
 
 
 class _Server:
-    """A server that takes events, or that never answers."""
+    """A server that accepts events, or never responds."""
 
     def __init__(self, *, answers: bool) -> None:
         self.bodies: list[dict[str, Any]] = []
@@ -308,22 +308,22 @@ class _Server:
 
 @pytest.fixture
 def server(request: pytest.FixtureRequest) -> Any:
-    made: list[_Server] = []
+    results: list[_Server] = []
 
     def make(*, answers: bool) -> _Server:
-        made.append(_Server(answers=answers))
-        return made[-1]
+        results.append(_Server(answers=answers))
+        return results[-1]
 
     yield make
-    for each in made:
-        each.close()
+    for item in results:
+        item.close()
 
 
 def test_events_go_to_server_spool_or_both(server: Callable[..., _Server], tmp_path: Path) -> None:
     taking = server(answers=True)
     head = [*_MAIN, "-f", str(_EXAMPLE), "--api-key", "k", "--url", taking.url]
     assert subprocess.run([*head, "true"]).returncode == 0
-    assert [each["eventType"] for each in taking.bodies] == ["START", "COMPLETE"]
+    assert [body["eventType"] for body in taking.bodies] == ["START", "COMPLETE"]
     assert set(taking.keys) == {"Bearer k"}
     both = [*head, "--spool", str(tmp_path / "spool"), "true"]
     assert subprocess.run(both).returncode == 0
@@ -383,10 +383,10 @@ def test_hanging_server_affects_neither_command_nor_spool(
         "Path(spool), None", f"Path(spool), {silent.url!r}, patience=0.2"
     )
     head = [*_MAIN[:2], impatient, str(_EXAMPLE), str(tmp_path / "spool")]
-    found = subprocess.run([*head, "sh", "-c", "echo out; exit 9"], capture_output=True, text=True)
-    assert (found.returncode, found.stdout) == (9, "out\n")
-    assert found.stderr.count("lineage of this run is not complete") == 1
-    assert silent.url in found.stderr
+    result = subprocess.run([*head, "sh", "-c", "echo out; exit 9"], capture_output=True, text=True)
+    assert (result.returncode, result.stdout) == (9, "out\n")
+    assert result.stderr.count("lineage of this run is not complete") == 1
+    assert silent.url in result.stderr
     assert _types(tmp_path) == ["START", "FAIL"]
 
 
@@ -420,9 +420,9 @@ def test_invalid_file_error_has_key_value_and_expectation(
 
 def test_invalid_file_prevents_the_start(tmp_path: Path) -> None:
     (tmp_path / "lineage.yaml").write_text("job: {nam: x}")
-    found = subprocess.run([*_MAIN, "touch", "made"], capture_output=True, text=True, cwd=tmp_path)
-    assert (found.returncode, found.stdout) == (2, "")
-    assert "job: received the key 'nam'" in found.stderr
+    result = subprocess.run([*_MAIN, "touch", "made"], capture_output=True, text=True, cwd=tmp_path)
+    assert (result.returncode, result.stdout) == (2, "")
+    assert "job: received the key 'nam'" in result.stderr
     assert not (tmp_path / "made").exists()
 
 
@@ -467,11 +467,11 @@ def repository(tmp_path: Path) -> Path:
 
 def test_git_location_has_no_password(repository: Path, tmp_path: Path) -> None:
     file = repository / "jobs" / "lineage.yaml"
-    found = _start(read_declared(file, {}))["job"]["facets"]["sourceCodeLocation"]
+    result = _start(read_declared(file, {}))["job"]["facets"]["sourceCodeLocation"]
     commit = _git(repository, "rev-parse", "HEAD")
-    assert found["version"] == commit
-    assert found["url"] == f"https://example.org/team/jobs/blob/{commit}/jobs/lineage.yaml"
-    assert (found["repoUrl"], found["path"]) == (
+    assert result["version"] == commit
+    assert result["url"] == f"https://example.org/team/jobs/blob/{commit}/jobs/lineage.yaml"
+    assert (result["repoUrl"], result["path"]) == (
         "https://example.org/team/jobs.git", "jobs/lineage.yaml",
     )  # fmt: skip
     file.write_text(_EXAMPLE.read_text() + "\n")
@@ -487,14 +487,14 @@ def test_git_location_has_no_password(repository: Path, tmp_path: Path) -> None:
         ("/srv/git/our jobs.git", "file:///srv/git/our%20jobs.git"),
     ],
 )
-def test_every_address_of_a_repository_is_reported_as_a_url(
+def test_every_repository_address_is_reported_as_a_url(
     remote: str, url: str, repository: Path
 ) -> None:
     _git(repository, "remote", "set-url", "origin", remote)
-    found = git_location(repository / "jobs" / "lineage.yaml")
-    assert found is not None
-    assert found["repoUrl"] == url
-    assert found["url"].startswith(url.removesuffix(".git") + "/blob/")
+    result = git_location(repository / "jobs" / "lineage.yaml")
+    assert result is not None
+    assert result["repoUrl"] == url
+    assert result["url"].startswith(url.removesuffix(".git") + "/blob/")
 
 
 def test_events_and_facets_are_valid(shared: Path, repository: Path, tmp_path: Path) -> None:
@@ -543,16 +543,16 @@ def test_command_starts_before_slow_imports(tmp_path: Path) -> None:
         "(folder / 'imported').write_text(str(is_first))\n"
     )
     script = "touch started; while ! test -e imported; do :; done"
-    found = _run(tmp_path, "sh", "-c", script, env=_with_client(tmp_path, code), cwd=tmp_path)
-    assert (found.returncode, (tmp_path / "imported").read_text()) == (0, "True")
+    result = _run(tmp_path, "sh", "-c", script, env=_with_client(tmp_path, code), cwd=tmp_path)
+    assert (result.returncode, (tmp_path / "imported").read_text()) == (0, "True")
 
 
 def test_missing_client_causes_one_warning(tmp_path: Path) -> None:
     code = "raise ModuleNotFoundError('no such package', name='openlineage')"
-    found = _run(tmp_path, "sh", "-c", "echo out; exit 9", env=_with_client(tmp_path, code))
-    assert (found.returncode, found.stdout, found.stderr.count("\n")) == (9, "out\n", 1)
-    assert "the package openlineage is missing" in found.stderr
-    assert "throughline[producer]" in found.stderr
+    result = _run(tmp_path, "sh", "-c", "echo out; exit 9", env=_with_client(tmp_path, code))
+    assert (result.returncode, result.stdout, result.stderr.count("\n")) == (9, "out\n", 1)
+    assert "the package openlineage is missing" in result.stderr
+    assert "throughline[producer]" in result.stderr
 
 
 def test_unrepresentable_declaration_breaks_no_command(tmp_path: Path) -> None:
@@ -562,9 +562,9 @@ def test_unrepresentable_declaration_breaks_no_command(tmp_path: Path) -> None:
     _git(tmp_path, "add", "lineage.yaml")
     _git(tmp_path, "commit", "-q", "-m", "one")
     line = _line(tmp_path, "sh", "-c", "echo out; exit 9", file=tmp_path / "lineage.yaml")
-    found = subprocess.run(line, capture_output=True, text=True)
-    assert (found.returncode, found.stdout, found.stderr.count("\n")) == (9, "out\n", 1)
-    assert "lineage of this run is not complete: an event cannot be created" in found.stderr
+    result = subprocess.run(line, capture_output=True, text=True)
+    assert (result.returncode, result.stdout, result.stderr.count("\n")) == (9, "out\n", 1)
+    assert "lineage of this run is not complete: an event cannot be created" in result.stderr
 
 
 def test_facets_name_their_producer(tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ def test_child_reads_the_parent_that_was_written(
 
 @settings(deadline=None)
 @given(text=st.text(max_size=30) | st.lists(_TEXT).map("/".join))
-def test_any_text_is_a_parent_or_none(text: str) -> None:
+def test_arbitrary_text_is_no_parent(text: str) -> None:
     variables = ("OPENLINEAGE_PARENT_ID", "OPENLINEAGE_ROOT_PARENT_ID", "OPENLINEAGE_CONTEXT")
     assert parents(dict.fromkeys(variables, text)) is None
 
@@ -70,9 +70,9 @@ def test_new_run_ids_are_uuids_in_order_of_time() -> None:
     before = time.time_ns() // 1_000_000
     ids = [uuid.UUID(RunRef.new("n", "j").run_id) for _ in range(200)]
     after = time.time_ns() // 1_000_000
-    assert {(each.version, each.variant) for each in ids} == {(7, uuid.RFC_4122)}
+    assert {(item.version, item.variant) for item in ids} == {(7, uuid.RFC_4122)}
     assert len(set(ids)) == 200
-    stamps = [each.int >> 80 for each in ids]
+    stamps = [item.int >> 80 for item in ids]
     assert stamps == sorted(stamps)
     assert before <= stamps[0] <= stamps[-1] <= after
 
@@ -95,7 +95,7 @@ _VALUES = st.recursive(
 
 @settings(deadline=None)
 @given(value=_VALUES)
-def test_any_file_is_a_declaration_or_an_error_with_its_path(
+def test_any_declaration_file_parses_or_names_its_path(
     value: Any, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     file = tmp_path_factory.getbasetemp() / "any.yaml"
@@ -148,7 +148,7 @@ def test_first_destination_that_is_set_receives_the_events(
     assert report._address == expected
 
 
-def test_events_reach_the_server_in_order_and_the_spool_at_once(tmp_path: Path) -> None:
+def test_events_reach_server_in_order_and_spool_at_once(tmp_path: Path) -> None:
     with serving(Sink()) as sink:
         report = Report(tmp_path, sink.url, "key")
         for number in range(20):

@@ -13,15 +13,15 @@ from throughline.projection import State, apply
 from throughline.runs.service import run_answer
 from throughline.search.queries import node_answer
 
-from .rewritten import pipeline
+from .recording_backend import pipeline
 
 _STAGING, _RAW = "124186556046741260", "2966332369567570868"
 
 
 @pytest.fixture(scope="module")
 def state(build: Any) -> State:
-    found: State = build.state(*pipeline())
-    return found
+    event: State = build.state(*pipeline())
+    return event
 
 
 def _run(state: State, job: str) -> Any:
@@ -30,11 +30,11 @@ def _run(state: State, job: str) -> Any:
 
 
 def _met(run: Any, side: str) -> dict[str, Any]:
-    return {each["name"].split("/")[-1]: each["version"] for each in run[side]}
+    return {item["name"].split("/")[-1]: item["version"] for item in run[side]}
 
 
 def _written(state: State, name: str) -> list[dict[str, Any]]:
-    return [each for each in history_answer(state, name, 1000)["items"] if each["done"] == "wrote"]
+    return [item for item in history_answer(state, name, 1000)["items"] if item["done"] == "wrote"]
 
 
 def test_task_has_the_inputs_and_outputs_of_its_queries(state: State) -> None:
@@ -45,8 +45,8 @@ def test_task_has_the_inputs_and_outputs_of_its_queries(state: State) -> None:
     files = {f"yellow_tripdata_2025-0{month}.parquet": None for month in (4, 5)}
     assert _met(stage, "inputs") == files
     assert _met(stage, "outputs") == {"nyc_taxi.yellow_taxi_staging": _STAGING}
-    created = [each for each in stage["below"] if ".create_table." in each["job"]["name"]]
-    assert [_met(each, "outputs") for each in created] == [{"nyc_taxi.yellow_taxi_staging": None}]
+    created = [item for item in stage["below"] if ".create_table." in item["job"]["name"]]
+    assert [_met(item, "outputs") for item in created] == [{"nyc_taxi.yellow_taxi_staging": None}]
 
 
 def test_unreported_input_version_is_the_current_one(state: State) -> None:
@@ -60,11 +60,11 @@ def test_versions_of_runs_match_provenance(state: State) -> None:
         for entry in provenance_answer(state, name)["runs"]:
             run = run_answer(generations_of(state), entry["run"]["runId"])
             for side in ("inputs", "outputs"):
-                told = {each["name"]: set(each["versions"]) for each in entry[side]}
-                assert told.keys() == {each["name"] for each in run[side]}
-                for each in run[side]:
-                    assert each["version"] in told[each["name"]] | {None}
-                    checked += each["version"] is not None
+                result = {item["name"]: set(item["versions"]) for item in entry[side]}
+                assert result.keys() == {item["name"] for item in run[side]}
+                for item in run[side]:
+                    assert item["version"] in result[item["name"]] | {None}
+                    checked += item["version"] is not None
     assert checked > 10
 
 
@@ -72,7 +72,7 @@ def test_reported_versions_are_no_run_ids(state: State) -> None:
     ids = {key.run_id for key in state.runs}
     for key in state.runs:
         run = run_answer(generations_of(state), key.run_id)
-        assert not ids & {each["version"] for side in ("inputs", "outputs") for each in run[side]}
+        assert not ids & {item["version"] for side in ("inputs", "outputs") for item in run[side]}
 
 
 def test_version_is_one_entry_with_rows_and_task_run(state: State) -> None:
@@ -80,9 +80,9 @@ def test_version_is_one_entry_with_rows_and_task_run(state: State) -> None:
     assert (staged["version"], staged["rows"], staged["bytes"]) == (_STAGING, 10_000, 270_073)
     assert staged["run"]["job"]["name"] == "ingest_yellow_taxi_data.stage"
     merged = _written(state, "yellow_taxi_raw")
-    assert [each["version"] for each in merged] == [_RAW, "4317825975641699249"]
-    assert [each["rows"] for each in merged] == [5_000, 5_000]
-    names = {each["run"]["job"]["name"] for each in merged}
+    assert [item["version"] for item in merged] == [_RAW, "4317825975641699249"]
+    assert [item["rows"] for item in merged] == [5_000, 5_000]
+    names = {item["run"]["job"]["name"] for item in merged}
     assert names == {"ingest_yellow_taxi_data.merge_upsert_staging_into_raw_yellow"}
 
 
@@ -98,9 +98,9 @@ def test_version_is_one_entry_with_rows_and_task_run(state: State) -> None:
 def test_dataset_has_its_newest_version_and_rows(
     name: str, version: str, rows: int, state: State
 ) -> None:
-    told = node_answer(state, name)
-    assert (told["version"], told["rows"]) == (version, rows)
-    (drawn,) = [each for each in graph_answer(state, name)["nodes"] if each["id"] == told["id"]]
+    result = node_answer(state, name)
+    assert (result["version"], result["rows"]) == (version, rows)
+    (drawn,) = [node for node in graph_answer(state, name)["nodes"] if node["id"] == result["id"]]
     assert (drawn["version"], drawn["rows"]) == (version, rows)
 
 
@@ -119,8 +119,8 @@ def test_write_without_version_belongs_to_the_task(build: Any) -> None:
 def test_new_event_updates_the_writes(build: Any) -> None:
     event = build.run("START", "t", "load", "08:00:00", writes=("db|a",))
     state = build.state(event)
-    assert [each["version"] for each in _written(state, "a")] == ["t"]
+    assert [item["version"] for item in _written(state, "a")] == ["t"]
     done = build.run("COMPLETE", "t", "load", "08:01:00")
     done["outputs"] = [build.dataset("db|a", version={"datasetVersion": "7"})]
     apply(state, build.entry(done).event)
-    assert [each["version"] for each in _written(state, "a")] == ["7"]
+    assert [item["version"] for item in _written(state, "a")] == ["7"]

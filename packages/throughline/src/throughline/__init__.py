@@ -3,8 +3,8 @@
 Modules for other packages:
 
 - `spool`: a transport for openlineage-python that writes to a spool folder
-- `harvest.harvester`: the interface of an import source (`throughline.harvesters`)
-- `delivery.backend`, `delivery.models`: the interface of a backend (`throughline.backends`)
+- `harvest.harvester`: an import source (entry point `throughline.harvesters`)
+- `delivery.backend`, `delivery.models`: a backend (entry point `throughline.backends`)
 - `trust.gate`: check provenance against a policy in Python
 - `log`, `projection`, `events`: read a log, project it, parse an event
 

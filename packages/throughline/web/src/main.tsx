@@ -12,7 +12,7 @@ import { PartError } from "./components/part";
 
 const root = document.getElementById("root");
 if (root) {
-  // A part that does not come is said on the page; an error of the page is for the console too.
+  // The page shows failed chunk loads; other errors are also logged to the console.
   const onCaughtError = (error: unknown) => error instanceof PartError || console.error(error);
   createRoot(root, { onCaughtError }).render(
     <StrictMode>

@@ -13,7 +13,7 @@ export interface Platform {
   match: { platform?: RegExp; namespace?: RegExp; kind?: RegExp };
 }
 
-/** What an answer says of a node, as far as it tells its platform. */
+/** The fields of a node that determine its platform. */
 export interface Described {
   kind: string;
   namespace: string;

@@ -312,7 +312,7 @@ class Tag(NamedTuple):
 
     @property
     def label(self) -> str:
-        """The key, with the value unless that only means yes."""
+        """The key, with the value unless the value only means true."""
         return self.key if self.value.lower() in ("", "true") else f"{self.key}:{self.value}"
 
     @property

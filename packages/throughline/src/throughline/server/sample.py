@@ -1,7 +1,7 @@
-"""The sample: made-up lineage below /sample, separate from the server's own.
+"""The sample: example lineage below /sample, separate from the server's own.
 
-It has the same API and page, read-only, over a store in memory. Its clock stands still, so that
-shared addresses always show the same and nothing becomes late.
+It has the same API and page, read-only, with an in-memory store. Its clock is fixed, so that
+shared addresses always show the same state and no job becomes late.
 """
 
 from __future__ import annotations

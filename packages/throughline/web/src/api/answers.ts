@@ -1,7 +1,7 @@
 import { keepPreviousData, QueryClient, useInfiniteQuery, useQuery, type UseQueryResult } from "@tanstack/react-query";
 import { ApiError, ask, askRun, type Answer, type Query, type Question } from "./client";
 
-/** A refusal is an answer; silence is not, and is asked again for as long as it takes. */
+/** Do not retry error responses; retry without limit if the server does not respond. */
 export const queries = new QueryClient({
   defaultOptions: {
     queries: {
@@ -13,7 +13,7 @@ export const queries = new QueryClient({
   },
 });
 
-/** How a question is asked and kept. */
+/** Options of a query. */
 export function asking<Q extends Question>(question: Q, query: Query<Q>) {
   const isPast = "asOf" in query && query.asOf != null;
   return {
@@ -23,7 +23,7 @@ export function asking<Q extends Question>(question: Q, query: Query<Q>) {
   };
 }
 
-/** An answer, kept up to date; nothing is asked while the query is null. */
+/** A response, kept up to date; no request is sent while the query is null. */
 export function useAnswer<Q extends Question>(question: Q, query: Query<Q> | null): UseQueryResult<Answer<Q>> {
   return useQuery({
     ...asking(question, query ?? ({} as Query<Q>)),

@@ -4,7 +4,7 @@ export const BASE = /^\/sample(?=\/|$)/.exec(location.pathname)?.[0] ?? "";
 /** The moment at which the sample is looked at; empty where it is the present. */
 export const PRESENT = document.querySelector<HTMLMetaElement>("meta[name=present]")?.content ?? "";
 
-/** Whether the server asks for an API key. */
+/** Whether the server requires an API key. */
 export const IS_KEYED = document.querySelector<HTMLMetaElement>("meta[name=key]")?.content === "needed";
 
 /** How throughline is called where its server was started. */

@@ -10,10 +10,10 @@ export type Answer<Q extends Question> = Asked<Q>["responses"][200]["content"]["
 export type Query<Q extends Question> = NonNullable<Asked<Q>["parameters"]["query"]>;
 export type { Question };
 
-/** An error whose message is for who reads the page. */
+/** An error with a message for the user. */
 export class ToldError extends Error {}
 
-/** The API refused, and says why. */
+/** An error response of the API. */
 export class ApiError extends ToldError {
   constructor(
     message: string,
@@ -24,7 +24,7 @@ export class ApiError extends ToldError {
   }
 }
 
-/** Whether nothing has the name that was asked for. */
+/** Whether the requested name is unknown. */
 export function isUnknown(error: Error): boolean {
   return error instanceof ApiError && error.status === 404;
 }

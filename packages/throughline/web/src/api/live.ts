@@ -38,7 +38,7 @@ export function useLive(): boolean {
       stream = new EventSource("/api/v2/events/stream");
       stream.onopen = () => setOpen(true);
       stream.onmessage = renew;
-      // By itself a browser gives up where a proxy says 502 for a server that restarts.
+      // A browser stops reconnecting if a proxy returns 502 while the server restarts.
       stream.onerror = () => {
         close();
         setOpen(false);
@@ -50,7 +50,7 @@ export function useLive(): boolean {
       stream?.close();
       stream = null;
     };
-    // A browser keeps six connections to a server: a tab that nobody sees needs none of them.
+    // A browser allows six connections per server, so hidden tabs close theirs.
     const follow = () => {
       if (document.hidden) close();
       else if (!stream) {

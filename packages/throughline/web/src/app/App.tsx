@@ -28,7 +28,7 @@ export function App(): ReactNode {
       <Header isLive={isLive} hasSearch={pathname !== "/"} />
       <Tip />
       <Boundary about={address.href}>
-        <Suspense fallback={<p className="waiting">Opening …</p>}>{beginningAt(address) ?? viewAt(pathname)}</Suspense>
+        <Suspense fallback={<p className="waiting">Loading …</p>}>{beginningAt(address) ?? viewAt(pathname)}</Suspense>
       </Boundary>
     </>
   );

@@ -8,9 +8,9 @@ import { Search } from "../components/Search";
 import { useTheme, type Theme } from "./theme";
 
 const THEMES: Record<Theme, { icon: "auto" | "sun" | "moon"; text: string }> = {
-  auto: { icon: "auto", text: "Colours: as the system. Switch to light" },
-  light: { icon: "sun", text: "Colours: light. Switch to dark" },
-  dark: { icon: "moon", text: "Colours: dark. Switch to as the system" },
+  auto: { icon: "auto", text: "Theme: system. Switch to light" },
+  light: { icon: "sun", text: "Theme: light. Switch to dark" },
+  dark: { icon: "moon", text: "Theme: dark. Switch to system" },
 };
 
 /** What every view has above it. */
@@ -35,7 +35,7 @@ export function Header({ isLive, hasSearch }: { isLive: boolean; hasSearch: bool
         </Link>
       )}
       {!BASE && (
-        <span className={`live${isLive ? "" : " off"}`} role="status" title={isLive ? "What comes in is shown at once" : "The server is not reached; this page tries again by itself"}>
+        <span className={`live${isLive ? "" : " off"}`} role="status" title={isLive ? "New events appear immediately" : "The server is unavailable; the page reconnects automatically"}>
           <i aria-hidden="true" />
           {isLive ? "Live" : "Reconnecting"}
         </span>

@@ -40,7 +40,7 @@ function viewHere(): View {
 /** Change a view; `isSmall` changes leave no step to go back to. */
 export type Change = (change: Partial<View>, isSmall?: boolean) => void;
 
-/** The view that the address tells, and a way to change it. */
+/** The view in the address, and a function to change it. */
 export function useView(): [View, Change] {
   const view = useSyncExternalStore(subscribe, viewHere);
   return useMemo(() => [view, (change, isSmall) => go(formatView({ ...view, ...change }), isSmall)], [view]);

@@ -29,7 +29,7 @@ export class Boundary extends Component<Props, State> {
     if (!error) return this.props.children;
     return (
       <main className="lost">
-        <h1>This view is not shown</h1>
+        <h1>This view cannot be shown</h1>
         {error instanceof PartError ? <Missing error={error} /> : <Broken text="The page has an error." error={error} />}
       </main>
     );
@@ -79,11 +79,11 @@ function Missing({ error }: { error: PartError }): ReactNode {
       clearTimeout(timer);
     };
   }, []);
-  if (isAway === null) return <p className="muted">Opening …</p>;
-  if (!isAway) return <Broken text="A part of the page did not come, though the server answers." error={error} />;
+  if (isAway === null) return <p className="muted">Loading …</p>;
+  if (!isAway) return <Broken text="A part of the page could not be loaded." error={error} />;
   return (
     <div className="note bad" role="alert">
-      <p>The server does not answer. This view opens by itself as soon as it does.</p>
+      <p>The server does not respond. This view opens automatically when it does.</p>
     </div>
   );
 }

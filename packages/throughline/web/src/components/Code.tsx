@@ -4,7 +4,7 @@ import { Copy } from "./Copy";
 
 const NO_MARKS: readonly Range[] = [];
 
-/** Highlighted code to copy; what is marked stands out, and the first of it is in sight. */
+/** Highlighted code to copy; the first marked part is scrolled into view. */
 export function Code({ text, language, marks = NO_MARKS }: { text: string; language: Language; marks?: readonly Range[] }): ReactNode {
   const pieces = useMemo(() => marked(piecesOf(text, language), marks), [text, language, marks]);
   const code = useRef<HTMLPreElement>(null);

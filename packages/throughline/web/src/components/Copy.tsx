@@ -3,7 +3,7 @@ import { BASE, PROGRAM } from "../api/base";
 import { called } from "../graph/words";
 import { Icon } from "./Icon";
 
-/** A button that copies a text, and says so; a wide one has its label beside it. */
+/** A button that copies a text and confirms it; a wide one shows its label. */
 export function Copy({ text, label, isWide = false }: { text: string; label: string; isWide?: boolean }): ReactNode {
   const [told, setTold] = useState<"" | "Copied" | "Not copied: the browser does not allow it">("");
   useEffect(() => {
@@ -44,7 +44,7 @@ async function put(text: string): Promise<void> {
   }
 }
 
-/** A command line to copy; one of throughline calls it as the server does, and asks the server of this page. */
+/** A command line to copy. throughline commands use the server's program name and URL. */
 export function Command({ text: given, label = "Copy the command" }: { text: string; label?: string }): ReactNode {
   const text = called(given, PROGRAM, `${location.origin}${BASE}`);
   return (

@@ -45,7 +45,7 @@ export const ICONS = {
 
 export type IconName = keyof typeof ICONS;
 
-/** A drawing beside a text that says the same. */
+/** A decorative icon beside a text. */
 export function Icon({ name }: { name: IconName }): ReactNode {
   return (
     <svg className="icon" viewBox="0 0 24 24" aria-hidden="true" focusable="false">

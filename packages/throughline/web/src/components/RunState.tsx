@@ -7,14 +7,14 @@ const LOOKS: Record<string, readonly [string, IconName, string]> = {
   ABORTED: ["bad", "fail", "Aborted"],
   RUNNING: ["run", "run", "Running"],
   NEW: ["run", "run", "Started"],
-  LOST: ["warn", "lost", "Lost"],
+  LOST: ["warn", "lost", "No end event"],
 };
 
-/** How a run stands: colour, icon and word. */
+/** The state of a run: colour, icon and text. */
 export function RunState({ state }: { state: string }): ReactNode {
   const [tone, icon, word] = LOOKS[state] ?? ["", "lost", state];
   return (
-    <span className={`state ${tone}`} title={state === "LOST" ? "No end was told, and nothing was heard of it for long" : undefined}>
+    <span className={`state ${tone}`} title={state === "LOST" ? "Stale run: no end event and no recent events" : undefined}>
       <Icon name={icon} />
       {word}
     </span>

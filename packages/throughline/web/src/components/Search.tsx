@@ -82,9 +82,9 @@ export function Search({ isLarge = false }: { isLarge?: boolean }): ReactNode {
       <kbd aria-hidden="true">/</kbd>
       <div className="hits" hidden={!isShown}>
         {trouble && <Trouble error={trouble} />}
-        {hits[0]?.isFuzzy && <p className="hits-note">Nothing has “{asked}” in it. These are like it:</p>}
-        {hits.length === 0 && !isFetching && !trouble && <p className="hits-note">Nothing is like “{asked}”. Parts of names, columns, tags, owners and SQL can be found.</p>}
-        <ul id={id} role="listbox" aria-label="Found">
+        {hits[0]?.isFuzzy && <p className="hits-note">No matches for “{asked}”. Similar names:</p>}
+        {hits.length === 0 && !isFetching && !trouble && <p className="hits-note">No matches for “{asked}” in names, columns, tags, owners, descriptions and SQL.</p>}
+        <ul id={id} role="listbox" aria-label="Search results">
           {hits.map((hit, place) => {
             const { title } = parts(hit.name, hit.type === "job" ? "job" : "dataset");
             return (

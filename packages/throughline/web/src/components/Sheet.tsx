@@ -9,7 +9,7 @@ interface Props {
   icon: IconName;
   kind: string;
   title: ReactNode;
-  /** What the browser's tab says. */
+  /** The title of the browser tab. */
   name: string;
   about?: ReactNode;
   actions?: ReactNode;

@@ -9,7 +9,7 @@ export function Trouble({ error, children }: { error: Error; children?: ReactNod
   return (
     <div className="note bad" role="alert">
       <p>
-        {error instanceof ToldError ? error.message : "The server does not answer. This page asks again by itself."}
+        {error instanceof ToldError ? error.message : "The server does not respond. This page retries automatically."}
         {isOurs && error.nearest.length > 0 && ". Did you mean "}
         {isOurs &&
           error.nearest.map((name, place) => (

@@ -1,11 +1,11 @@
 let isWanted = false;
 
-/** The graph that is drawn next takes the focus: it was asked for by keyboard. */
+/** Let the next drawn graph take the focus, because it was requested by keyboard. */
 export function wantFocus(): void {
   isWanted = true;
 }
 
-/** Whether the graph that was just drawn is to take the focus; it is told once. */
+/** Return once whether the drawn graph takes the focus. */
 export function takesFocus(): boolean {
   const was = isWanted;
   isWanted = false;

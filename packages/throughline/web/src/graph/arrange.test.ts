@@ -91,7 +91,7 @@ describe("the demo's graph", () => {
     expect(hidden(found, DEMO)).toEqual([]);
   });
 
-  test("can be read as a whole on a screen, and as wide as it is on a phone", async () => {
+  test("is readable as a whole on a screen and in width on a phone", async () => {
     const screen = await arranged(DEMO, "right", SCREEN);
     expect(zoomIn(screen, SCREEN)).toBeGreaterThanOrEqual(0.85);
     const phone = await arranged(DEMO, "down", PHONE);

@@ -34,7 +34,7 @@ const NODE = { right: WIDTH + 40, down: 78 + 40 };
 /** What of the room stays free around a graph. */
 const MARGIN = { width: 56, height: 92 };
 
-/** Inside of a frame its name stands above its nodes. */
+/** The name of a frame is above its nodes. */
 const PADS = { right: { u: 26, v: 36, ends: { u: 26, v: 22 } }, down: { u: 44, v: 24, ends: { u: 26, v: 24 } } };
 
 /** The direction that suits a window. */

@@ -179,7 +179,7 @@ function bendsOf(laid: ElkNode, spots: ReadonlyMap<string, Spot>, shifts: readon
   return found;
 }
 
-/** The item of a port: what stands behind the side and the place. */
+/** The item of a port: the part after the side and the place. */
 function itemOf(port: string): string {
   return port.slice(port.indexOf(" ", port.indexOf(" ") + 1) + 1);
 }

@@ -26,19 +26,19 @@ const TOLD = {
   ],
 } as unknown as DiffAnswer;
 
-test("every node and edge that is other is marked", () => {
+test("changed nodes and edges are marked", () => {
   const { marks, edges } = marksOf(TOLD);
   expect(Object.fromEntries(marks)).toMatchObject({ "dataset:n:db.new": "added", "dataset:n:db.old": "removed", "job:n:dag.train": "changed" });
   expect(edges.get(READS.join(" "))).toBe("added");
   expect(edges.get(WRITES.join(" "))).toBe("removed");
 });
 
-test("every column that is other is marked, once", () => {
+test("changed columns are marked once", () => {
   const columns = [...marksOf(TOLD).columns.values()].map(({ field, type, mark }) => [field, type, mark]);
   expect(columns).toEqual([["y", "int", "removed"], ["z", "date", "changed"], ["bare", "", "removed"], ["x", "int", "added"]]);
 });
 
-test("column edges of one moment only are marked, where the other moment knew both ends", () => {
+test("column edges at one time are marked if both ends are known", () => {
   const then = { ...answer("a", "a>j1", "j1>b"), columns: [column("a.x", "b.x"), column("a.y", "b.y")] };
   const now = { ...answer("a", "a>j1", "j1>b", "b>j2", "j2>c"), columns: [column("a.x", "b.x"), column("a.z", "b.z"), column("b.x", "c.x")] };
   const marked = (told: DiffAnswer) => [...marksOf(told, { now, then }).columnEdges].map(([key, mark]) => `${mark} ${(JSON.parse(key) as string[])[3] ?? ""}`);
@@ -46,7 +46,7 @@ test("column edges of one moment only are marked, where the other moment knew bo
   expect(marked({ ...TOLD, added: [id("c")] }), "c is new, not out of sight").toEqual(["added z", "added x", "removed y"]);
 });
 
-test("the list says each change once, in words", () => {
+test("list contains each change once", () => {
   const told = changesOf(TOLD).map((change) => `${change.mark} ${change.kind} ${change.text}: ${change.detail}`);
   expect(told).toEqual([
     "added model new: model",

@@ -7,7 +7,7 @@ import { distinctNames } from "./words";
 export type DiffAnswer = Answer<"diff">;
 export type Mark = "added" | "removed" | "changed";
 
-/** A column that is other than it was; its type is the newer one where there are two. */
+/** A changed column, with its newer type. */
 export interface ColumnChange {
   node: string;
   field: string;
@@ -23,13 +23,13 @@ export interface Difference {
   columnEdges: Map<string, Mark>;
 }
 
-/** The same part of the graph at the later and at the earlier moment. */
+/** The same part of the graph at the later and the earlier time. */
 export interface Both {
   now: GraphAnswer;
   then: GraphAnswer;
 }
 
-/** What a comparison says of each node and edge; of column edges, what the graphs of both moments do. */
+/** Marks of nodes and edges from a comparison, and of column edges from the graphs of both times. */
 export function marksOf(told: DiffAnswer, both: Both | null = null): Difference {
   const marks = new Map<string, Mark>();
   for (const each of [...told.schemas, ...told.code]) marks.set(each.node, "changed");
@@ -56,7 +56,7 @@ function columnsOf(told: DiffAnswer): Map<ColumnKey, ColumnChange> {
   return found;
 }
 
-/** Column edges of one moment only; where a dataset was merely out of sight at the other, nothing can be said. */
+/** Column edges at one time only; unknown where the other graph does not include the dataset. */
 function columnEdgesOf({ now, then }: Both, marks: ReadonlyMap<string, Mark>): Map<string, Mark> {
   const found = new Map<string, Mark>();
   for (const [mark, own, other] of [["added", now, then], ["removed", then, now]] as const) {
@@ -84,7 +84,7 @@ export interface Change {
   detail: string;
 }
 
-/** The same as a list: nodes, edges, what is inside of nodes, and runs that failed in between. */
+/** The changes as a list: nodes, edges, schemas, code, and runs that failed in between. */
 export function changesOf(told: DiffAnswer): Change[] {
   const jobOf = ({ job }: DiffAnswer["failed"][number]) => `job:${job.namespace}:${job.name}`;
   const listed = Object.entries(told.nodes as Record<string, { namespace: string; name: string; type: string; kind: string | null }>);

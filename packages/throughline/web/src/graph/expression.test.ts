@@ -33,7 +33,7 @@ describe("in SQL a column is", () => {
   });
 });
 
-test("in code a column is every line that names it, as a text or a name", () => {
+test("code lines that contain the column name are marked", () => {
   const code = 'rides = df.groupBy("hour")\n  .agg(F.count("*").alias("rides"))\n# rides\nrides_all = 1\nx = "rides" ';
   expect(found(code, "rides", "python")).toEqual(['rides = df.groupBy("hour")', '.agg(F.count("*").alias("rides"))', 'x = "rides"']);
 });

@@ -32,7 +32,7 @@ function tokensOf(code: string, language: Language): Token[] {
   return found;
 }
 
-/** Each item of a SELECT list that has the column's name: what stands before `AS name`, or `name` itself. */
+/** The items of SELECT lists with the column's name: the expression before `AS name`, or `name` itself. */
 function inSql(code: string, column: string): Range[] {
   const tokens = tokensOf(code, "sql");
   const wanted = column.toLowerCase();

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { besideHit } from "./found";
 
-test("hits of the same name say what they are in, also where it was not the name that was found", () => {
+test("hits with equal names show their parents", () => {
   const hit = (name: string, matched: string) => ({ name, namespace: "lake", type: "dataset", matched, text: "fare" }) as Parameters<typeof besideHit>[0];
   const hits = [hit("a.trips", "column"), hit("b.trips", "column"), hit("other", "column")];
   expect(hits.map((each) => besideHit(each, hits))).toEqual([expect.stringMatching(/^a · .*: fare$/), expect.stringMatching(/^b · .*: fare$/), expect.stringMatching(/^[^·]*: fare$/)]);

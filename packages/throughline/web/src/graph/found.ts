@@ -15,7 +15,7 @@ export function addressOfHit(hit: Pick<Hit, "id" | "matched" | "text">): string 
   return graphOf({ id: hit.id as NodeId, field: hit.text });
 }
 
-/** What stands beside a hit's name: what the name is in, or where else the text was found; both where another hit has the same name. */
+/** The text beside a hit: its parent or the match; both if another hit has the same name. */
 export function besideHit(hit: Pick<Hit, "name" | "namespace" | "type" | "matched" | "text">, hits: readonly Pick<Hit, "name" | "type">[]): string {
   const split = (each: Pick<Hit, "name" | "type">) => parts(each.name, each.type === "job" ? "job" : "dataset");
   const { title, above } = split(hit);

@@ -12,7 +12,7 @@ function run(name: string, from: number | null, to: number | null, others: objec
 
 const NOW = Date.parse(at(20));
 
-test("each run is a bar below the run that started it, in the order of the answer", () => {
+test("each run is a bar below its parent, in response order", () => {
   const tree = run("dag", 0, 10, { children: [run("a", 0, 4, { children: [run("q", 1, 3)] }), run("b", 5, 10)] });
   const { rows, length } = ganttOf(tree, NOW);
   expect(length).toBe(600_000);
@@ -20,14 +20,14 @@ test("each run is a bar below the run that started it, in the order of the answe
   expect(rows[2]?.text).toBe("completed, from 2026-01-01 00:01:00 UTC, 2 min");
 });
 
-test("what runs goes on until now, what is lost has no end, and a short one is still to be seen", () => {
+test("running bar ends now, stale bar has no end, short bar is visible", () => {
   const tree = run("dag", 0, null, { children: [run("lost", 5, null, { state: "LOST" }), run("short", 20, 20)] });
   const { rows } = ganttOf(tree, NOW);
   expect(rows.map((row) => [row.left, row.width])).toEqual([[0, 100], [25, 0.6], [99.4, 0.6]]);
   expect(rows[1]?.text).toBe("lost, from 2026-01-01 00:05:00 UTC, nobody told its end");
 });
 
-test("a run that nobody told the start of has no bar", () => {
+test("run without a start has no bar", () => {
   const { rows, length } = ganttOf(run("dag", null, null), NOW);
   expect([length, rows[0]?.width, rows[0]?.text]).toEqual([0, 0, "running, nobody told when"]);
 });

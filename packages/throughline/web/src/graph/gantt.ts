@@ -43,7 +43,7 @@ function spanOf(run: RunTree, now: number): [number, number] | null {
   const { startedAt: started, endedAt: ended } = run;
   if (!started) return null;
   const from = Date.parse(started);
-  // Of a run that was lost nobody knows the end.
+  // The end of a stale run is unknown.
   return [from, Math.max(from, ended ? Date.parse(ended) : run.state === "LOST" ? from : now)];
 }
 

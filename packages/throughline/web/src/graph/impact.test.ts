@@ -19,34 +19,34 @@ const column = (name: string, field: string, distance: number): Entry => ({
 
 const ALL = reachedOf([job("dag.load", 1, ["ann", "bob"]), table("db.raw", 2, { jobOwners: ["bob"], tags: [tag("mail")] }), table("db.lone", 9), column("db.raw", "mail", 2)]);
 
-test("what is reached has the owners of the job that writes it where it has none", () => {
+test("dataset without owners has those of its writing job", () => {
   const [, raw, lone, mail] = ALL;
   expect([raw?.owners, raw?.isByJob, raw?.tags, raw?.isPii]).toEqual([["bob"], true, ["pii (mail)"], true]);
   expect([lone?.owners, lone?.isByJob, lone?.run]).toEqual([[], false, null]);
   expect([mail?.field, mail?.how, mail?.tags, mail?.title, mail?.above]).toEqual(["mail", "group by", ["pii"], "raw", "db"]);
 });
 
-test("each owner has what is theirs, the one with most first, and what nobody owns is last", () => {
+test("owners are sorted by size, no owner last", () => {
   expect(byOwner(ALL).map(({ owner, reached }) => [owner, reached.length])).toEqual([["bob", 2], ["ann", 1], [null, 2]]);
   expect(byOwner(reachedOf([job("a", 1, ["b"]), job("b", 1, ["a"])])).map((group) => group.owner)).toEqual(["a", "b"]);
   expect(byOwner(reachedOf([table("a", 1), job("b", 1, ["a"]), table("c", 1)])).map((group) => group.owner)).toEqual(["a", null]);
 });
 
-test("a filter wants every word somewhere", () => {
+test("filter requires every word", () => {
   expect(narrowed(ALL, "bob task").map((each) => each.title)).toEqual(["load"]);
   expect(narrowed(ALL, " PII ").map((each) => each.type)).toEqual(["dataset", "column"]);
   expect(narrowed(ALL, "")).toHaveLength(4);
 });
 
-test("what is reached is counted in a line", () => {
+test("summary counts downstream nodes", () => {
   expect(countLine(ALL)).toBe("1 column of 1 dataset, 2 datasets, 1 job · 2 owners · 2 without an owner · up to 9 steps away · 2 with PII");
   expect(countLine(reachedOf([table("a", 1)]))).toBe("1 dataset · 1 without an owner · up to 1 step away");
   expect(countLine(reachedOf([job("a", 1, ["ann"])]))).toBe("1 job · 1 owner · up to 1 step away");
 });
 
-test("as text it is a line each under its owner", () => {
+test("text has one line per node below its owner", () => {
   expect(impactText("What x reaches", ALL.slice(1))).toBe(
-    ["What x reaches", "", "bob", "  2  db.raw (table, pii (mail))", "", "No owner was told", "  9  db.lone (table)", "  2  db.raw mail (table, group by, pii)"].join("\n"),
+    ["What x reaches", "", "bob", "  2  db.raw (table, pii (mail))", "", "No owner", "  9  db.lone (table)", "  2  db.raw mail (table, group by, pii)"].join("\n"),
   );
 });
 

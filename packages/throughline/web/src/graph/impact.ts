@@ -8,7 +8,7 @@ import { said } from "./transformation";
 
 type Told = Answer<"impact">;
 
-/** A node or a column that a change reaches. */
+/** A node or a column downstream. */
 export interface Reached {
   key: string;
   id: NodeId;
@@ -20,7 +20,7 @@ export interface Reached {
   field: string | null;
   distance: number;
   owners: string[];
-  /** Whether the owners are those of the job that writes it, as it has none itself. */
+  /** Whether the owners are those of the writing job, because it has none itself. */
   isByJob: boolean;
   tags: string[];
   isPii: boolean;
@@ -29,7 +29,7 @@ export interface Reached {
 }
 
 export interface OwnerGroup {
-  /** Null: nobody told an owner. */
+  /** Null: no owner reported. */
   owner: string | null;
   reached: Reached[];
 }
@@ -61,7 +61,7 @@ export function reachedOf(told: readonly Entry[]): Reached[] {
   });
 }
 
-/** Those that have every word of a text in a name, kind, owner, tag or way. */
+/** Filter by a text: every word must be in a name, kind, owner, tag or transformation. */
 export function narrowed(reached: readonly Reached[], text: string): Reached[] {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   return reached.filter((each) => {
@@ -70,7 +70,7 @@ export function narrowed(reached: readonly Reached[], text: string): Reached[] {
   });
 }
 
-/** The same by owner, those who own most first, and last what nobody owns; of two owners it is in both. */
+/** Group by owner, largest group first, without owner last; entries with two owners are in both. */
 export function byOwner(reached: readonly Reached[]): OwnerGroup[] {
   const groups = new Map<string | null, Reached[]>();
   for (const each of reached) {
@@ -104,17 +104,17 @@ export function countLine(reached: readonly Reached[]): string {
     .join(" · ");
 }
 
-/** The graph around what is reached; a column is locked in its dataset, with its details. */
+/** The address of the graph around an entry; a column is highlighted with its details open. */
 export function graphOf({ id, field }: Pick<Reached, "id" | "field">, at: string | null = null): string {
   if (field === null) return addressOf(id, { at });
   return addressOf(id, { columns: [id], column: columnKey(id, field), open: openColumn(id, field), at });
 }
 
-/** As text, a line each under its owner. */
+/** As text, one line per entry below its owner. */
 export function impactText(heading: string, reached: readonly Reached[]): string {
   const lines = byOwner(reached).flatMap(({ owner, reached: all }) => [
     "",
-    owner ?? "No owner was told",
+    owner ?? "No owner",
     ...all.map((each) => {
       const name = [each.above, each.title].filter(Boolean).join(".");
       const about = [each.kind, each.how, each.run?.state.toLowerCase(), ...each.tags].filter(Boolean).join(", ");

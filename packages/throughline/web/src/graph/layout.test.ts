@@ -10,13 +10,13 @@ test("a node is as high as its columns, ten at most", () => {
 const WINDOW = { width: 1000, height: 600 };
 const box = (x: number, y = 0) => ({ x, y, width: 200, height: 80 });
 
-test("a small graph is in the middle of the window, not larger than life", () => {
+test("small graph is centered at no more than full size", () => {
   const { x, y, zoom } = viewportFor([box(0), box(300)], WINDOW, box(0));
   expect(zoom).toBeCloseTo(1.1);
   expect([x + 250 * zoom, y + 40 * zoom]).toEqual([500, 282]);
 });
 
-test("a large graph is seen whole when asked, and else readable around the root", () => {
+test("large graph is readable around the root unless fitted", () => {
   const boxes = [box(0), box(2_000), box(4_000)];
   const whole = viewportFor(boxes, WINDOW, null);
   expect(whole.x + 4_200 * whole.zoom).toBeLessThanOrEqual(1_000);
@@ -33,16 +33,16 @@ test.each([
   expect(at === 0 ? x : 1_000 - (x + 4_200 * zoom)).toBeCloseTo(28);
 });
 
-test("below a graph that is seen in part there is room for the overview", () => {
+test("partial graph leaves room for the overview", () => {
   const { y, zoom } = viewportFor([box(0), box(4_000, 700)], WINDOW, box(4_000, 700), 112);
   expect(y + 780 * zoom).toBeCloseTo(600 - 112);
 });
 
-test("boxes meet where they have a part in common, and not at their edges", () => {
+test("boxes that only touch do not overlap", () => {
   expect([box(199, 79), box(200), box(0, 80), box(-200), box(0, -79)].map((each) => meet(box(0), each))).toEqual([true, false, false, false, true]);
 });
 
-test("what is in the window stays where it is, and what is not is moved in by as little as it takes", () => {
+test("hidden box moves into the window by the shortest distance", () => {
   const at = { x: 10, y: 20, zoom: 0.5 };
   expect(into(at, box(0), WINDOW)).toEqual(at);
   expect(into(at, box(1_900), WINDOW)).toEqual({ ...at, x: 1_000 - 28 - 2_100 * 0.5 });
@@ -61,7 +61,7 @@ test("arrow keys go to the nearest node ahead", () => {
   expect(beside(boxes, "a", "Enter")).toBeNull();
 });
 
-test("boxes have one around them, and an outline as one path", () => {
+test("boxes have a bounding box and one outline path", () => {
   const boxes = [
     { x: -5, y: 2, width: 10, height: 4 },
     { x: 1, y: -1, width: 20, height: 1 },
@@ -70,7 +70,7 @@ test("boxes have one around them, and an outline as one path", () => {
   expect(outline(boxes)).toBe("M-5 2h10v4h-10zM1 -1h20v1h-20z");
 });
 
-test("what was unfolded is in sight: where it is, else with all of the graph, else alone", () => {
+test("expanded node is moved into view", () => {
   const at = { x: 0, y: 0, zoom: 1 };
   const tall = (x: number, y = 0) => ({ x, y, width: 200, height: 480 });
   expect(showing(at, [tall(10)], [tall(10), box(5_000)], WINDOW)).toBe(at);
@@ -83,7 +83,7 @@ test("what was unfolded is in sight: where it is, else with all of the graph, el
   expect(showing({ ...at, zoom: 0.3 }, [tall(0, 3_000)], [tall(0, 3_000)], WINDOW).zoom, "no nearer than it was").toBeLessThanOrEqual(0.3);
 });
 
-test("what came is in sight by moving there, and where it is too large by as much of it as can be read", () => {
+test("added nodes are moved into view at a readable size", () => {
   const at = { x: 0, y: 0, zoom: 1 };
   expect(moved(at, [box(300), box(10)], [box(300), box(10)], WINDOW)).toEqual(at);
   expect(moved(at, [box(900), box(600)], [box(600), box(900)], WINDOW), "no further than it takes").toEqual({ x: 1_000 - 28 - 1_100, y: 0, zoom: 1 });
@@ -93,7 +93,7 @@ test("what came is in sight by moving there, and where it is too large by as muc
   expect([x + 3_000 * zoom > 0, x + 3_200 * zoom < 1_000]).toEqual([true, true]);
 });
 
-test("in a window as wide as a phone's, a node can be read and is in sight as a whole", () => {
+test("phone shows a whole node at a readable size", () => {
   const [phone, first] = [{ width: 390, height: 540 }, { x: 352, y: 0, width: 280, height: 78 }];
   const at = viewportFor([{ ...first, x: 0 }, first, { ...first, x: 704 }], phone, first);
   expect(at.zoom).toBeGreaterThanOrEqual(0.8);

@@ -24,7 +24,7 @@ function parted(graph: GraphAnswer, job: string, ...sources: string[]): GraphAns
   return { ...graph, sources: pairs.map(([inputs, outputs]) => ({ job: id(job), inputs: ids(inputs), outputs: ids(outputs) })) };
 }
 
-test("the path of a node is all that it comes from and leads to, and nothing beside; control is no part of it", () => {
+test("path of a node is its upstream and downstream without control edges", () => {
   expect(pathOf(GRAPH, "m")).toEqual({ nodes: "a b j1 j2 m", edges: "a>j1 j1>m j2>b m>j2" });
 });
 
@@ -33,7 +33,7 @@ test("an edge from above a node to below it, past the node, is not lit", () => {
   expect(pathOf(past, "m").edges).toBe("a>j1 j1>m m>j2");
 });
 
-test("a path goes around a circle and ends", () => {
+test("path ends at cycles", () => {
   const circle = merge([answer("a", "a>j1", "j1>b", "b>j2", "j2>a")]);
   expect(pathOf(circle, "a")).toEqual({ nodes: "a b j1 j2", edges: "a>j1 b>j2 j1>b j2>a" });
 });
@@ -42,7 +42,7 @@ describe("a job whose outputs come from different inputs", () => {
   const job = answer("x", "j0>a", "a>j1", "b>j1", "c>j1", "j1>x", "j1>y", "y>j2");
   const graph = merge([parted(job, "j1", "a c>x", "b>y")]);
 
-  test("leads up to the inputs of an output, and down to the outputs of an input", () => {
+  test("connects each output with its own inputs", () => {
     expect(pathOf(graph, "x")).toEqual({ nodes: "a c j0 j1 x", edges: "a>j1 c>j1 j0>a j1>x" });
     expect(pathOf(graph, "b")).toEqual({ nodes: "b j1 j2 y", edges: "b>j1 j1>y y>j2" });
   });
@@ -51,17 +51,17 @@ describe("a job whose outputs come from different inputs", () => {
     expect(pathOf(graph, "j1").nodes).toBe("a b c j0 j1 j2 x y");
   });
 
-  test("is passed by each of its outputs on the way", () => {
+  test("is passed through by each of its outputs", () => {
     const both = merge([parted(answer("z", "a>j1", "b>j1", "c>j1", "j1>x", "j1>y", "x>j2", "y>j2", "j2>z"), "j1", "a>x", "b>y")]);
     expect(pathOf(both, "z").nodes).toBe("a b j1 j2 x y z");
   });
 
-  test("leads nowhere from an output without sources, and everywhere from one that is not stated", () => {
+  test("has no path from an output without sources, and all without statements", () => {
     const none = merge([parted(answer("x", "a>j1", "j1>x", "j1>y"), "j1", ">x")]);
     expect([pathOf(none, "x").nodes, pathOf(none, "y").nodes]).toEqual(["j1 x", "a j1 y"]);
   });
 
-  test("has at two moments the sources of both, also where at one all came from all", () => {
+  test("merges the sources of two times", () => {
     const then = answer("x", "b>j1", "d>j1", "j1>x", "j9>b");
     const now = parted(answer("x", "a>j1", "b>j1", "j1>x", "j1>y"), "j1", "a>x", "b>y");
     const apart = parted(then, "j1", "d>x");
@@ -76,7 +76,7 @@ test("a column's path goes up and down, also around a circle", () => {
   expect(lit.edges).toEqual(edges.slice(0, 3));
 });
 
-test("columns with lineage come first, also those that no schema names", () => {
+test("columns with lineage come first, even without a schema", () => {
   const node = { ...merge([{ ...answer("a"), nodes: [{ ...told("a"), fields: [{ name: "p", type: "int" }, { name: "x", type: "int" }] }] }]).nodes.get(id("a")) } as DatasetNode;
   const edges = [column("a.x", "b.y"), column("a.bare", "b.y")];
   expect(rowsOf(node, edges)).toEqual([
@@ -93,7 +93,7 @@ test("columns with lineage come first, also those that no schema names", () => {
   expect(rows.map(({ name, type, mark }) => [name, type, mark])).toEqual([["p", "int", "added"], ["gone", "date", "removed"], ["x", "int", null], ["bare", "", null]]);
 });
 
-test("the datasets of a path are told once", () => {
+test("datasets of a path are unique", () => {
   const { keys } = litColumns([column("a.x", "b.x"), column("a.y", "b.x")], columnKey(id("b"), "x"));
   expect([...datasetsOf(keys)].sort()).toEqual([id("a"), id("b")]);
 });

@@ -62,7 +62,7 @@ export function columnOf(key: ColumnKey): [NodeId, string] {
   return [key.slice(key.startsWith("column:") ? 7 : 0, at) as NodeId, key.slice(at + 1)];
 }
 
-/** The columns that one is made of and makes, and the edges between them. */
+/** The upstream and downstream columns of a column, and the edges between them. */
 export function litColumns(edges: readonly ColumnEdge[], from: ColumnKey): { keys: Set<ColumnKey>; edges: ColumnEdge[] } {
   const up = new Map<ColumnKey, ColumnKey[]>();
   const down = new Map<ColumnKey, ColumnKey[]>();

@@ -4,7 +4,7 @@ import { neighboursOf } from "./visible";
 const SIDES: readonly Side[] = ["up", "down"];
 const KINDS: readonly string[] = ["table", "file", "artifact", "model", "stream"];
 
-/** One graph of several answers: the first says what the roots are, and wins where they differ. */
+/** Merge several responses into one graph; the first one determines the roots and takes precedence. */
 export function merge(answers: readonly GraphAnswer[]): Graph {
   const nodes = new Map<NodeId, LineageNode>();
   const edges = new Map<string, LineageEdge>();

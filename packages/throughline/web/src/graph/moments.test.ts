@@ -22,27 +22,27 @@ function after(view: View, ...changes: Partial<View>[]): View {
   return changes.reduce<View>((each, change) => ({ ...each, ...moving(each, change) }), view);
 }
 
-test("a moment that is picked stays open when another is, each once", () => {
+test("selected times stay open without duplicates", () => {
   const view = after(NEW_VIEW, { at: EARLY }, { at: LATE }, { at: EARLY }, { at: null });
   expect(tabsOf(view)).toEqual([NOW, EARLY, LATE]);
   expect(tabsOf({ ...NEW_VIEW, at: LATE, from: EARLY }), "also one that only the address tells").toEqual([NOW, `${EARLY}~${LATE}`]);
 });
 
-test("what has nothing to do with time opens nothing", () => {
+test("changes without a time open no tab", () => {
   expect(moving(NEW_VIEW, { up: 2 })).toEqual({ up: 2 });
 });
 
-test("the oldest goes when there are too many", () => {
+test("oldest tab closes above the limit", () => {
   const days = Array.from({ length: 8 }, (_, day) => ({ at: `2026-11-0${day + 1}T00:00:00Z` }));
   expect(after(NEW_VIEW, ...days).moments).toEqual(days.slice(2).map((each) => each.at));
 });
 
-test("a moment that is looked at is not beside itself", () => {
+test("selected time is not shown beside itself", () => {
   expect(after({ ...NEW_VIEW, beside: EARLY }, { at: EARLY }).beside).toBeNull();
   expect(after({ ...NEW_VIEW, beside: EARLY }, { at: LATE }).beside).toBe(EARLY);
 });
 
-test("what is closed is gone, and the present is looked at where it was", () => {
+test("closing the selected tab shows the current graph", () => {
   const view = after(NEW_VIEW, { at: EARLY }, { at: LATE });
   expect(closing({ ...view, beside: EARLY }, EARLY)).toEqual({ moments: [LATE], beside: null });
   expect(closing({ ...view, beside: NOW }, LATE)).toEqual({ at: null, from: null, moments: [EARLY], beside: null });

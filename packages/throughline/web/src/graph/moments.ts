@@ -20,7 +20,7 @@ const SHORT = { timeZone: "UTC", day: "numeric", month: "short", hour: "2-digit"
 const THIS_YEAR = new Intl.DateTimeFormat("en-GB", SHORT);
 const OTHER_YEAR = new Intl.DateTimeFormat("en-GB", { ...SHORT, year: "numeric" });
 
-/** 10 Nov, 14:00 UTC; 10 Nov 2025, 14:00 UTC in another year; or from 9 Nov, 14:00 UTC to now. What is no time is said as it is. */
+/** 10 Nov, 14:00 UTC; 10 Nov 2025, 14:00 UTC in another year; or from 9 Nov, 14:00 UTC to now. Other texts are returned unchanged. */
 export function nameOf(moment: Moment, now = Date.now()): string {
   const { from, at } = timesOf(moment);
   if (from === null) return at === null ? "Now" : said(at, now);

@@ -39,13 +39,13 @@ describe("the picture", () => {
     expect(svg).toContain('d="M1 1"');
   });
 
-  test("says of a node what is wrong with it, or that nothing is known", () => {
+  test("shows a node's problem or unknown state", () => {
     const svg = svgOf([placed("a", 0, { failedChecks: 2 }), placed("j", 300), placed("j", 600, { run: { ...RUN, state: "NEW", durationMs: null, startedAt: null } })]);
     for (const text of ["2 failed", "only read", "table · n", "never ran", "new"]) expect(svg).toContain(`>${text}</text>`);
     expect(svg).toMatch(/fill="#bad">2 failed/);
   });
 
-  test("shows what is dim, the root, a model, and what is new, gone or other", () => {
+  test("shows dimmed, root, model, added, removed and changed nodes", () => {
     const svg = svgOf([
       placed("a", 0, {}, { isDim: true, isRoot: true }),
       placed("b", 300, { kind: "model" }, { mark: "removed" }),
@@ -56,7 +56,7 @@ describe("the picture", () => {
     expect(svg).toContain('height="62" fill="#accent"');
   });
 
-  test("cuts what is too long", () => {
+  test("truncates long texts", () => {
     const columns = page(Array.from({ length: 12 }, (_, place) => `c${place}`));
     const svg = svgOf([placed("a", 0, { name: `db.${"x".repeat(200)}` }, { columns })]);
     expect(svg).toMatch(/>x{20,40}…<.*>10 of 12 columns<.*>c9</);
@@ -64,7 +64,7 @@ describe("the picture", () => {
   });
 });
 
-test("a picture has frames around nodes, and what is wrong in its colour", () => {
+test("frames and problems are drawn in their colours", () => {
   const frame = { frame: { id: id("j"), name: "dag", platform: null, members: [] }, x: -20, y: -40, width: 900, height: 200 };
   const picture = pictureOf([placed("j", 0, {}, { trouble: "failed" }), placed("a", 300)], [], [frame], "a", "b", PENS);
   expect([picture.width, picture.height]).toEqual([980, 344]);
@@ -82,14 +82,14 @@ describe("lines", () => {
   const LIT = [`${id("a")}|last`];
   const [a, b] = [placed("a", 0, {}, { columns: page(["x", "y", "last"], LIT), litColumns: new Set(LIT) }), placed("b", 400)];
 
-  test("lead from node to node, or to nowhere", () => {
+  test("connect nodes or end without one", () => {
     const svg = svgOf([a, b], [line("a", "b"), line("a", "c", { label: "to nowhere" }), line("c", "a")]);
     expect(svg).not.toContain("to nowhere");
     expect(svg.match(/<path d="M280 39C340 39 340 39 400 39"/g)).toHaveLength(1);
     expect(svg.match(/stroke-width="1.5"/g)).toHaveLength(1);
   });
 
-  test("lead from column to column, those first that are lit, and say how", () => {
+  test("connect columns, highlighted ones first, with transformations", () => {
     const lit = { sourceHandle: "out:last", className: "column lit", label: "identity" };
     const svg = svgOf([a, b], [line("a", "b", lit), line("a", "b", { sourceHandle: "out:gone" })]);
     expect(svg).toContain('<path d="M280 136C');
@@ -108,13 +108,13 @@ describe("lines", () => {
   });
 });
 
-test("dots are twice as many as pixels, unless a browser could not draw so many", () => {
+test("PNG scale is 2 within the browser's size limit", () => {
   expect(scaleOf({ width: 1_000, height: 800 })).toBe(2);
   expect(scaleOf({ width: 32_000, height: 100 })).toBe(0.5);
   expect(scaleOf({ width: 10_000, height: 10_000 })).toBe(1);
 });
 
-test("a line that leads back has its corners", () => {
+test("backward line has corners", () => {
   const back = svgOf([placed("a", 0), placed("b", 400)], [line("b", "a", { data: { corners: [{ x: 680, y: 150 }, { x: 0, y: 150 }] } })]);
   expect(back).toContain("L704 136Q704 150");
 });

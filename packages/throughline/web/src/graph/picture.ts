@@ -64,7 +64,7 @@ export function pictureOf(nodes: readonly PictureNode[], lines: readonly Picture
   return { svg, ...size };
 }
 
-/** How much larger a picture can be made of dots: twice, but no browser draws more than so many. */
+/** The scale of a PNG: 2, or less because of the browser's size limit. */
 export function scaleOf({ width, height }: { width: number; height: number }): number {
   return Math.min(2, 16_000 / Math.max(width, height), Math.sqrt(100_000_000 / (width * height)));
 }
@@ -142,7 +142,7 @@ class Drawing {
     return `<g transform="translate(${x} ${y})"><rect width="${width}" height="${height}" rx="16" fill="${colours.hover}" stroke="${colours["line-strong"]}"/>${this.text(16, 24, frame.name, { isBold: true, room: width - 32 })}</g>`;
   }
 
-  /** What stands in a node's last line: the newest run of a job, rows and tags of a dataset, and when. */
+  /** The last line of a node: newest run of a job, or rows and tags of a dataset, with the time. */
   private facts(node: LineageNode, end: number): string[] {
     const facts = (text: string, colour: Colour, at: string) => [
       this.text(14, 64, text, { size: 12.5, colour, room: end - 22 - this.pens.measure(at, 12, false) }),
@@ -174,7 +174,7 @@ class Drawing {
     return `<path d="${path}" fill="none" stroke="${colours[colour]}" stroke-width="${looks.has("lit") ? 2 : 1.5}"${dashes && ` stroke-dasharray="${dashes}"`}${looks.has("dim") ? ' opacity="0.3"' : ""}/>`;
   }
 
-  /** What a line says, beside its end and above all else. */
+  /** The label of a line, near its end and above all other elements. */
   label({ label, target, targetHandle }: PictureLine, boxes: Boxes): string {
     const to = gripOf(boxes.get(target), targetHandle, "left");
     if (!to || typeof label !== "string") return "";

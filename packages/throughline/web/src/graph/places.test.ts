@@ -6,20 +6,20 @@ import { parseView } from "./view";
 
 const told = (address: string) => new URL(address, "http://h").searchParams;
 
-test("an address of impact is the same view again, and leaves out what is usual", () => {
+test("impact address restores the view and omits defaults", () => {
   const view = { node: "dataset:s3://a b&c", field: "x", level: "query", at: "2026-01-01T00:00:00Z", text: "ann" };
   expect(parseImpact(told(impactOf(view.node, view)))).toEqual(view);
   expect(impactOf("t", { level: "task", text: "", field: null })).toBe("/impact?node=t");
   expect(parseImpact(told("/impact"))).toEqual({ node: "", field: null, level: "task", at: null, text: "" });
 });
 
-test("an address of provenance is the same view again", () => {
+test("provenance address restores the view", () => {
   const view = { node: "dataset:n:x", version: "7", at: null };
   expect(parseProvenance(told(provenanceOf(view.node, view)))).toEqual(view);
   expect(parseProvenance(told("/provenance")).node).toBe("");
 });
 
-test("what has a text is at an address, all of it or of a kind", () => {
+test("search address has the text and an optional kind", () => {
   expect([foundOf("a b"), foundOf("a", { kind: "column" })]).toEqual(["/search?text=a+b", "/search?text=a&in=column"]);
   const view = { text: "a&b", kind: "sql", isLong: true };
   expect(parseFound(told(foundOf(view.text, view)))).toEqual(view);

@@ -34,7 +34,7 @@ function drawn({ title, members, by, isAbove }: Origin): string {
 }
 
 describe("the tree of origins", () => {
-  test("goes back from version to version, to the sources", () => {
+  test("follows versions to the sources", () => {
     const told = answer("model", [ran("2", "train", ["day@7"], ["model@m1"]), ran("1", "sum", ["in/a.csv"], ["day@7"])]);
     expect(drawn(originTree(told))).toBe("model@m1 < train×1(day@7 < sum×1(a.csv))");
     expect(drawn(originTree({ ...told, version: "m0" }))).toContain("model@m0 < ");
@@ -42,12 +42,12 @@ describe("the tree of origins", () => {
     expect(tagged.by[0]?.inputs[0]?.members[0]?.tags).toEqual(["pii (who)"]);
   });
 
-  test("tells each way once, and a table that keeps itself does not end in a circle", () => {
+  test("shows each path once and ends at cycles", () => {
     const told = answer("b", [ran("3", "join", ["a@1", "c@2", "b@0"], ["b@1"]), ran("2", "copy", ["a@1"], ["c@2"]), ran("1", "load", ["in/x"], ["a@1"])]);
     expect(drawn(originTree(told))).toBe("b@1 < join×1(a@1 < load×1(x) + c@2 < copy×1(a@1*) + b@0*)");
   });
 
-  test("folds many files of a folder, and what made each of them", () => {
+  test("folds many files of a folder with equal writers", () => {
     const months = ["1", "2", "3", "4", "5"];
     const loads = months.flatMap((month) => [ran(`l${month}`, "stage", [`in/${month}.csv@v${month}`], [`raw@${month}`]), ran(`d${month}`, "download", [`web/${month}.csv`], [`in/${month}.csv@v${month}`])]);
     const tree = originTree(answer("raw", loads));
@@ -56,26 +56,26 @@ describe("the tree of origins", () => {
     expect(tree.by[0]?.commits).toHaveLength(1);
   });
 
-  test("keeps many tables apart, and knows nothing of what it was not told of", () => {
+  test("does not fold tables or invent metadata", () => {
     const told = answer("t", [ran("1", "union", ["a", "b", "c", "d"], ["t@1"])]);
     expect(originTree(told).by[0]?.inputs).toHaveLength(4);
     const bare = originTree({ ...told, datasets: [] });
     expect([bare.kind, bare.title]).toEqual(["table", "l:t"]);
   });
 
-  test("is a source itself where no run wrote it", () => {
+  test("is a source if no run wrote it", () => {
     expect(drawn(originTree(answer("t", [])))).toBe("t");
   });
 });
 
-describe("whether there is PII", () => {
+describe("PII verdict", () => {
   const run = ran("1", "sum", ["raw"], ["day@1"]);
   test.each([
-    ["in a column of it", [["day", "who", "raw"], ["raw", "mail", "raw"]], "bad", "PII is in it"],
-    ["perhaps, where no columns were told", [["day", null, "raw"], ["raw", "mail", "raw"]], "bad", "PII may be in it"],
-    ["by its own tag", [["day", null, "day"]], "bad", "PII is in it"],
-    ["only in what it was made of", [["raw", "mail", "raw"]], "warn", "told not to go into it"],
-    ["nowhere, and nothing is tagged", [], "warn", "nobody tagged anything"],
+    ["in a column of it", [["day", "who", "raw"], ["raw", "mail", "raw"]], "bad", "Contains PII"],
+    ["possibly, without column lineage", [["day", null, "raw"], ["raw", "mail", "raw"]], "bad", "May contain PII"],
+    ["by its own tag", [["day", null, "day"]], "bad", "Contains PII"],
+    ["only in its inputs", [["raw", "mail", "raw"]], "warn", "masked or not used"],
+    ["nowhere, without any tags", [], "warn", "no tags at all"],
   ] as [string, [string, string | null, string][], string, string][])("%s", (_, tags, tone, text) => {
     const verdict = piiVerdict(answer("day", [run], tags));
     expect(verdict.tone).toBe(tone);
@@ -83,33 +83,33 @@ describe("whether there is PII", () => {
     expect(verdict.columns).toEqual(tags.length > 0 ? [`${tags.at(-1)?.[2] ?? ""} mail`] : []);
   });
 
-  test("nowhere, where other tags are told", () => {
+  test("nowhere, with other tags", () => {
     const told = answer("day", [run], [["raw", null, "raw"]]);
-    expect(piiVerdict({ ...told, tags: told.tags.map((each) => ({ ...each, key: "tier" })) }).text).toBe("No column tagged PII is among its inputs");
+    expect(piiVerdict({ ...told, tags: told.tags.map((each) => ({ ...each, key: "tier" })) }).text).toBe("No input column is tagged PII");
   });
 });
 
-test("what is not known is said", () => {
+test("lists unknown facts", () => {
   const declared: Upstream = { ...ran("", "plan", ["a"], ["t"], null), run: null };
   const failed = ran("f", "load", ["b@1"], ["a@f"], null);
   const told = answer("t", [declared, { ...failed, run: failed.run && { ...failed.run, state: "FAILED" } }]);
   expect(unknownsOf(told)).toEqual([
-    "1 job only declared what it reads and writes: no run of it was told",
-    "The commit of 1 run: nobody told it",
-    "The version of 1 input: the run that read it told none",
-    "The version of 1 output: the run that wrote it stands for it",
-    "How 1 run ended: not completed, or nobody told",
+    "1 job only declared inputs and outputs; no runs reported",
+    "Commit of 1 run: not reported",
+    "Version of 1 input: not reported by the run that read it",
+    "Version of 1 output: not reported; the run id is used",
+    "End of 1 run: not completed or not reported",
   ]);
-  expect(unknownsOf(answer("t", []))).toEqual(["No run is known to have written it: where it comes from nobody told"]);
+  expect(unknownsOf(answer("t", []))).toEqual(["No known run wrote it; its upstream is unknown"]);
   expect(unknownsOf(answer("t", [ran("r", "load", ["a@1"], ["t@1"])]))).toEqual([]);
 });
 
-test("runs, jobs, commits and sources are counted in a line", () => {
+test("summary counts runs, jobs, commits and sources", () => {
   expect(provenanceLine(answer("t", [ran("1", "load", ["a@1"], ["t@1"]), ran("2", "load", ["b@1"], ["t@2"])]))).toBe("2 runs of 1 job · 1 commit · from 2 sources");
   expect(provenanceLine(answer("t", []))).toBe("0 runs of 0 jobs · from 1 source");
 });
 
-test("as text it is indented like the tree", () => {
+test("text is indented like the tree", () => {
   const declared: Upstream = { ...ran("", "plan", ["a"], ["b"], null), run: null };
   const load = ran("1", "load", ["b", "a@1"], ["t@1"]);
   const silent = { ...load, job: { namespace: "n", name: "other" }, run: load.run && { ...load.run, startedAt: null }, inputs: [use("b")] };

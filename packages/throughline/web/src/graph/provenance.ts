@@ -25,7 +25,7 @@ export interface Origin {
   kind: string;
   members: Member[];
   by: Maker[];
-  /** Whether it is told elsewhere in the tree how it was made. */
+  /** Whether its upstream is shown elsewhere in the tree. */
   isAbove: boolean;
 }
 
@@ -43,7 +43,7 @@ export interface Maker {
 const FEW = 3;
 const keyOf = (each: { namespace: string; name: string }) => `dataset:${each.namespace}:${each.name}`;
 
-/** What a dataset comes from, from it back to the sources; each way is told once. */
+/** The upstream tree of a dataset down to the sources; each path appears once. */
 export function originTree(told: ProvenanceAnswer): Origin {
   const about = new Map(told.datasets.map((each) => [each.id, each]));
   const tags = new Map<string, TagTold[]>();
@@ -129,24 +129,24 @@ export interface Verdict {
   columns: string[];
 }
 
-/** Whether there is personal data in it, by what its inputs are tagged. */
+/** Whether a dataset contains personal data, by the tags of its inputs. */
 export function piiVerdict(told: ProvenanceAnswer): Verdict {
   const pii = told.tags.filter(isPii);
   const origins = (tags: typeof pii) => [...new Set(tags.map((each) => [each.from.name, each.from.field].filter(Boolean).join(" ")))].sort();
   const carried = pii.filter((each) => each.id === told.node);
   if (carried.length > 0) {
     const isCertain = carried.some((each) => each.field !== null) || carried.some((each) => keyOf(each.from) === told.node);
-    const text = isCertain ? "PII is in it: it has columns made of ones tagged PII" : "PII may be in it: it was made of data with columns tagged PII, and no run told that these were left out";
+    const text = isCertain ? "Contains PII: it has columns derived from columns tagged PII" : "May contain PII: its inputs have columns tagged PII, and no column lineage excludes them";
     return { tone: "bad", text, columns: origins(carried) };
   }
   if (pii.length > 0) {
-    return { tone: "warn", text: "Columns tagged PII are among its inputs, and are told not to go into it: masked on the way, or not used", columns: origins(pii) };
+    return { tone: "warn", text: "Inputs have columns tagged PII, but column lineage shows that they are masked or not used", columns: origins(pii) };
   }
-  if (told.tags.length > 0) return { tone: "good", text: "No column tagged PII is among its inputs", columns: [] };
-  return { tone: "warn", text: "No column tagged PII is among its inputs; but nobody tagged anything of them at all", columns: [] };
+  if (told.tags.length > 0) return { tone: "good", text: "No input column is tagged PII", columns: [] };
+  return { tone: "warn", text: "No input column is tagged PII, but the inputs have no tags at all", columns: [] };
 }
 
-/** What nobody told, in words. */
+/** Facts that were not reported, as texts. */
 export function unknownsOf(told: ProvenanceAnswer): string[] {
   const runs = told.runs.filter((each) => each.run !== null);
   const ids = new Set(runs.map((each) => each.run?.runId));
@@ -158,12 +158,12 @@ export function unknownsOf(told: ProvenanceAnswer): string[] {
   const unnamed = outputs.filter((each) => each.versions.some((version) => ids.has(version))).length;
   const open = runs.filter((each) => each.run?.state !== "COMPLETED").length;
   return [
-    told.runs.length === 0 && "No run is known to have written it: where it comes from nobody told",
-    bare > 0 && `${plural(bare, "job")} only declared what it reads and writes: no run of it was told`,
-    noCode > 0 && `The commit of ${plural(noCode, "run")}: nobody told it`,
-    unread > 0 && `The version of ${plural(unread, "input")}: the run that read it told none`,
-    unnamed > 0 && `The version of ${plural(unnamed, "output")}: the run that wrote it stands for it`,
-    open > 0 && `How ${plural(open, "run")} ended: not completed, or nobody told`,
+    told.runs.length === 0 && "No known run wrote it; its upstream is unknown",
+    bare > 0 && `${plural(bare, "job")} only declared inputs and outputs; no runs reported`,
+    noCode > 0 && `Commit of ${plural(noCode, "run")}: not reported`,
+    unread > 0 && `Version of ${plural(unread, "input")}: not reported by the run that read it`,
+    unnamed > 0 && `Version of ${plural(unnamed, "output")}: not reported; the run id is used`,
+    open > 0 && `End of ${plural(open, "run")}: not completed or not reported`,
   ].filter((each) => each !== false);
 }
 

@@ -18,13 +18,13 @@ test.each(["https://git.example.org/shop/etl", "/home/ann/etl", "javascript:aler
   expect(codeUrl(code(repoUrl))).toBeNull();
 });
 
-test("without a commit there is no page, and without a path it is the whole repository at the commit", () => {
+test("link needs a commit and leads to the repository without a path", () => {
   expect(codeUrl({ repoUrl: "https://github.com/shop/etl", path: "a.py" })).toBeNull();
   expect(codeUrl({ repoUrl: "https://github.com/shop/etl", version: "main" })).toBe("https://github.com/shop/etl/blob/main/");
   expect(codeUrl({})).toBeNull();
 });
 
-test("code is named by its path and a short commit, as far as they are known", () => {
+test("code text is its path and short commit", () => {
   expect(codeText(code("r"))).toBe("jobs/a b.py at 9f3c2a7");
   expect(codeText({ repoUrl: "r", version: "v1.2" })).toBe("r at v1.2");
   expect(codeText({ path: "a.py" })).toBe("a.py");

@@ -1,11 +1,11 @@
-/** Where code is kept, as runs tell it (OpenLineage's sourceCodeLocation). */
+/** The source code location of runs (OpenLineage's sourceCodeLocation). */
 export interface CodePlace {
   repoUrl?: string | null;
   path?: string | null;
   version?: string | null;
 }
 
-/** What stands between a repository's address and a commit, on the pages of the usual hosts. */
+/** The URL path between repository and commit on common hosts. */
 const FORMS: readonly (readonly [RegExp, string])[] = [
   [/(^|\.)github\./, "blob"],
   [/(^|\.)gitlab\./, "-/blob"],
@@ -21,7 +21,7 @@ export function codeUrl({ repoUrl, path, version }: CodePlace): string | null {
   return `https://${host}/${folder}/${form}/${encodeURIComponent(version)}/${file}`;
 }
 
-/** `path at 1a2b3c4`, as short as people write it; empty when nothing was told. */
+/** `path at 1a2b3c4`; empty if not reported. */
 export function codeText({ repoUrl, path, version }: CodePlace): string {
   const commit = version && /^[0-9a-f]{8,}$/.test(version) ? version.slice(0, 7) : version;
   return [path || repoUrl, commit && `at ${commit}`].filter(Boolean).join(" ");

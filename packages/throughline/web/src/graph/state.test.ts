@@ -9,7 +9,7 @@ const job = (others: Partial<JobNode>) => ({ ...(nodes.get(id("j1")) as JobNode)
 const ran = (state: string) => job({ run: { state } as JobNode["run"] });
 const NONE = new Set<string>();
 
-test("failed and aborted runs, failed checks, runs without an end and late jobs are what is wrong", () => {
+test("problems are failed, stale and late runs and failed checks", () => {
   const late = new Set([id("j1")]);
   expect(["FAILED", "ABORTED", "LOST", "COMPLETED"].map((state) => troubleOf(ran(state), NONE))).toEqual(["failed", "failed", "stale", null]);
   expect([troubleOf(ran("COMPLETED"), late), troubleOf(ran("LOST"), late), troubleOf(job({}), NONE)]).toEqual(["late", "stale", null]);
@@ -17,7 +17,7 @@ test("failed and aborted runs, failed checks, runs without an end and late jobs 
   expect([null, 0, 2].map((count) => troubleOf(table(count), late))).toEqual([null, null, "failed"]);
 });
 
-test("of several nodes that are drawn as one, the worst counts", () => {
+test("a group has the worst state of its nodes", () => {
   const group = { kind: "pipeline" as const, jobs: 1, datasets: 1, failedChecks: 0, members: [id("j2")] };
   expect(troubleOf(job({ group }), new Set([id("j2")]))).toBe("late");
   expect(troubleOf(job({ group: { ...group, failedChecks: 1 } }), NONE)).toBe("failed");

@@ -6,7 +6,7 @@ const tag = (text: string, field: string | null = null) => {
   return { key, value, field };
 };
 
-test("a dataset has its own tags, and those of columns that not all of it has", () => {
+test("dataset shows its own tags and those of columns", () => {
   const columns = ["a", "b", "c", "d"].map((field) => tag("gold", field));
   expect(datasetTags([tag("tier:x"), tag("tier:x", "a"), tag("pii", "mail"), tag("pii", "name"), ...columns])).toEqual(["tier:x", "pii (mail, name)", "gold (4 columns)"]);
 });
@@ -27,6 +27,6 @@ test.each([
   expect(isPiiText(text)).toBe(is);
 });
 
-test("PII that is denied is none", () => {
+test("PII tag with value false is no PII", () => {
   expect([isPii(tag("pii:0")), isPii(tag("Pii:yes"))]).toEqual([false, true]);
 });

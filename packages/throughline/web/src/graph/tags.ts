@@ -1,4 +1,4 @@
-/** A tag as the API tells it, of a dataset or of a column of it. */
+/** A tag of a dataset or column, as in the API. */
 export interface TagTold {
   field: string | null;
   key: string;
@@ -8,7 +8,7 @@ export interface TagTold {
 const NO = ["false", "no", "0"];
 const FEW = 3;
 
-/** Whether it says that there is personal data, as the server decides it. */
+/** Whether a tag means personal data, by the server's rule. */
 export function isPii({ key, value }: { key: string; value: string }): boolean {
   return key.toLowerCase() === "pii" && !NO.includes(value.toLowerCase());
 }
@@ -18,7 +18,7 @@ function plain({ key, value }: TagTold): string {
   return ["", "true"].includes(value.toLowerCase()) ? key : `${key}:${value}`;
 }
 
-/** The tags of one column, of which each is told once. */
+/** The tags of a column without duplicates. */
 export function columnTags(tags: readonly TagTold[]): string[] {
   return [...new Set(tags.map(plain))];
 }

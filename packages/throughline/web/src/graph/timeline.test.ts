@@ -28,7 +28,7 @@ const TOLD: TimelineAnswer = {
   ],
 };
 
-test("runs are bars, as high as there are many, what went wrong first", () => {
+test("bar height is the number of runs, failures first", () => {
   const bars = barsOf(TOLD);
   expect(bars.map((bar) => [bar.left, bar.width, bar.height])).toEqual([[0, 10, 25], [50, 10, 100]]);
   expect(bars.map((bar) => bar.at)).toEqual(TOLD.runs.map((run) => run.at));
@@ -37,7 +37,7 @@ test("runs are bars, as high as there are many, what went wrong first", () => {
   expect(barsOf({ ...TOLD, runs: [] })).toEqual([]);
 });
 
-test("changes are marks that lead from before the first to after the last of them", () => {
+test("mark compares before its first and after its last change", () => {
   const marks = marksOn(TOLD);
   expect(marks.map((mark) => mark.tone)).toEqual(["new", "came", "gone", "changed"]);
   expect(marks[1]).toMatchObject({ before: "2026-01-05T02:00:00Z", at: "2026-01-05T02:30:00Z", label: "weather → prepare", isAtEnd: false, room: 10 });
@@ -45,7 +45,7 @@ test("changes are marks that lead from before the first to after the last of the
   expect(marks[0]?.text).toBe("2026-01-01 02:30 UTC: 2 new nodes");
 });
 
-test("what is near is one mark, which says the most telling first", () => {
+test("near changes share a mark, most important first", () => {
   const many = (["node", "schema", "failed", "input"] as const).map((kind) => change(3, kind, { other: kind === "input" ? WEATHER : null }));
   const marks = marksOn({ ...TOLD, changes: [change(3, "code", { at: "2026-01-03T03:00:00Z" }), ...many] });
   expect(marks).toHaveLength(1);

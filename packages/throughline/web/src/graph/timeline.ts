@@ -60,7 +60,7 @@ export interface Bar {
 const GROUPS = ["failed", "lost", "running", "completed"] as const;
 export type Group = (typeof GROUPS)[number];
 
-/** Runs as bars; what went wrong is told first. */
+/** Runs as bars; the text lists failures first. */
 export function barsOf(answer: TimelineAnswer): Bar[] {
   const line = lineOf(answer);
   const total = (run: TimelineAnswer["runs"][number]) => GROUPS.reduce((sum, group) => sum + run[group], 0);

@@ -1,4 +1,4 @@
-/** How one column is made of another, in words (the transformations of OpenLineage's columnLineage facet). */
+/** Texts for the transformations of OpenLineage's columnLineage facet. */
 export interface Transformation {
   type: string;
   subtype: string | null;
@@ -13,12 +13,12 @@ export function said(how: string): string {
   return how.toLowerCase().replaceAll("_", " ");
 }
 
-/** Whether the value goes into the column; what is told of no way is meant so. */
+/** Whether a source's value is part of the column; true without a reported transformation. */
 export function isDirect(transformations: readonly Transformation[]): boolean {
   return transformations.length === 0 || transformations.some((each) => each.type !== "INDIRECT");
 }
 
-/** Each way in words, the direct ones first: `aggregation, masked`, `decides by filter`. */
+/** Transformations as texts, direct ones first: `aggregation, masked`, `decides by filter`. */
 export function waysOf(transformations: readonly Transformation[]): string[] {
   const direct = transformations.filter((each) => each.type !== "INDIRECT");
   const decides = transformations.filter((each) => each.type === "INDIRECT");

@@ -45,7 +45,7 @@ export interface JobNode extends Base {
   run: RunLine | null;
   /** The pipeline that it is part of. */
   pipeline: NodeId | null;
-  /** What it stands for, where several nodes are drawn as one. */
+  /** The group that it represents if several nodes are drawn as one. */
   group?: Group;
 }
 

@@ -39,17 +39,17 @@ test("a range of the timeline is kept", () => {
   expect(parseView(addressOf("t", { range: "week" }).slice("/lineage".length)).range).toBe("week");
 });
 
-test("what is as in a new view is not in the address", () => {
+test("address omits defaults", () => {
   expect(addressOf("t")).toBe("/lineage?node=t");
   expect(addressOf("t", { up: 2 })).toBe("/lineage?node=t&up=2");
 });
 
-test("what an address says wrongly is as in a new view", () => {
+test("invalid parameters fall back to defaults", () => {
   expect(parseView("?node=t&up=x&down=1.5&level=all&grown=left:a&folded=&timeline=year")).toEqual({ ...NEW_VIEW, node: "t" });
   expect(parseView("?up=1000&down=-3")).toMatchObject({ up: DEEPEST, down: 0 });
 });
 
-test("a node that is opened and closed on a side is folded, and opening it shows what was there", () => {
+test("reopening a folded side restores its nodes", () => {
   const open = grow(NEW_VIEW, "up", id("a"));
   expect(open.grown).toEqual([grip("up", id("a"))]);
   const folded = fold(open, "up", id("a"));
@@ -58,7 +58,7 @@ test("a node that is opened and closed on a side is folded, and opening it shows
   expect(grow(folded, "up", id("a"))).toEqual(open);
 });
 
-test("one thing is looked for in a dataset's columns, and nothing where they are the first of all", () => {
+test("column search is kept per dataset and omits the first page", () => {
   const [fee, tip] = [{ id: id("a"), text: "fee", page: 1 }, { id: id("b"), text: "tip", page: 0 }];
   const view = { ...NEW_VIEW, seeks: [fee, tip] };
   expect(seek(view, { ...fee, page: 2 })).toEqual([tip, { ...fee, page: 2 }]);
@@ -66,11 +66,11 @@ test("one thing is looked for in a dataset's columns, and nothing where they are
   expect(parseView("?seek=page%3D-1&seek=of%3Dx%26page%3Da").seeks).toEqual([{ id: "", text: "", page: 0 }, { id: "x", text: "", page: 0 }]);
 });
 
-test("a grip is a side and a node, whatever colons the node's id has", () => {
+test("grip parses ids with colons", () => {
   expect(held(grip("down", "dataset:s3://l:y"))).toEqual(["down", "dataset:s3://l:y"]);
 });
 
-test("a view keeps the lists of the one before, while they hold the same", () => {
+test("view reuses equal lists", () => {
   const before = parseView("?node=t&grown=up:a&folded=up:b&columns=c&seek=of%3Dc%26page%3D1");
   const view = keeping(before, parseView("?node=t&grown=up:a&folded=down:b&columns=c&columns=d&seek=of%3Dc%26page%3D1"));
   expect(view.grown).toBe(before.grown);
@@ -78,7 +78,7 @@ test("a view keeps the lists of the one before, while they hold the same", () =>
   expect([view.folded, view.columns]).toEqual([["down:b"], ["c", "d"]]);
 });
 
-test("a moment that is picked is looked at, a second one is compared with it, whichever is earlier", () => {
+test("second selected time is compared with the first", () => {
   const [early, late] = ["2026-01-01T00:00:00Z", "2026-01-05T00:00:00Z"];
   expect(picked({ ...NEW_VIEW, from: early }, late, false)).toEqual({ at: late, from: null });
   expect(picked(NEW_VIEW, early, true)).toEqual({ from: early, at: null });
@@ -88,7 +88,7 @@ test("a moment that is picked is looked at, a second one is compared with it, wh
   expect(picked({ ...NEW_VIEW, at: early }, early, true), "the same is no difference").toEqual({ at: early, from: null });
 });
 
-test("a graph is shown as a whole unless it is large, or steps are asked for", () => {
+test("small graph is shown as a whole without explicit steps", () => {
   const steps = (view: Partial<View>, reach: { up: number; down: number } | null) => {
     const { up, down } = withDepths({ ...NEW_VIEW, ...view }, reach);
     return [up, down];

@@ -16,30 +16,30 @@ describe("what is visible", () => {
     expect(seen(CHAIN)).toBe("j1 j2 m");
   });
 
-  test("goes as deep as asked, on each side", () => {
+  test("respects the depth of each side", () => {
     expect(seen(CHAIN, { up: 2, down: 0 })).toBe("a j1 m");
     expect(seen(CHAIN, { up: 0, down: 99 })).toBe("b c j2 j3 m");
   });
 
-  test("grows by a step where a node was opened, also beyond what was opened before", () => {
+  test("grows by a step beyond an opened node", () => {
     const grown = [grip("down", id("j2")), grip("down", id("b"))];
     expect(seen(CHAIN, { grown })).toBe("b j1 j2 j3 m");
     expect(seen(CHAIN, { grown: [grip("down", id("b"))] }), "b itself is not shown").toBe("j1 j2 m");
     expect(seen(CHAIN, { grown: [grip("up", id("j1")), grip("up", id("a"))] }), "nothing is before a").toBe("a j1 j2 m");
   });
 
-  test("ends where a side was folded", () => {
+  test("ends at a folded side", () => {
     expect(seen(CHAIN, { down: 9, folded: [grip("down", id("j2"))] })).toBe("j1 j2 m");
     expect(seen(CHAIN, { grown: [grip("down", id("j2"))], folded: [grip("down", id("j2"))] }), "also if it was opened").toBe("j1 j2 m");
   });
 
-  test("tells of each node how many neighbours are hidden", () => {
+  test("counts hidden neighbours of each node", () => {
     const { hidden } = visible(CHAIN, NEAR);
     expect(hidden.get(id("j1"))).toEqual({ up: 1, down: 0 });
     expect(hidden.get(id("j2"))).toEqual({ up: 0, down: 1 });
   });
 
-  test("tells of each side how many nodes opening it shows", () => {
+  test("counts the nodes that opening a side shows", () => {
     const graph = merge([{ ...answer("m", "a>j1", "j1>m", "m>j2", "j2>b", "j2>c", "b>j3", "c>j3", "j3>d"), nodes: ["m", "a", "j1", "j2", "b", "c", "d", "j3"].map((name) => told(name, { m: 1, j1: 4, j2: 3 }[name] ?? 0, { m: 1, a: 1, j1: 1, j2: 2, b: 1, c: 1, j3: 1 }[name] ?? 0)) }]);
     const opened = (view: View, side: Side, name: string) => {
       const [before, after] = [visible(graph, view), visible(graph, grow(view, side, id(name)))];
@@ -55,13 +55,13 @@ describe("what is visible", () => {
     expect(visible(graph, { ...NEAR, folded: [grip("up", id("gone")), grip("up", id("d"))] }).nodes).toHaveLength(3);
   });
 
-  test("leaves out nodes of which nothing is known yet", () => {
+  test("omits nodes that are not loaded", () => {
     const known = merge([answer("m")]);
     known.edges.push({ from: id("m"), to: id("j9"), kind: "data" });
     expect(seen(known)).toBe("m");
   });
 
-  test("comes back to where it began in a circle, and ends", () => {
+  test("ends at cycles", () => {
     expect(seen(merge([answer("a", "a>j1", "j1>a")]), { up: 9, down: 9 })).toBe("a j1");
   });
 });
@@ -69,14 +69,14 @@ describe("what is visible", () => {
 describe("control edges", () => {
   const graph = merge([answer("j1", "a>j1", "j1>b", "b>j2", "j0~j1", "j1~j2", "j2~j7")]);
 
-  test("bring the jobs beside a root, and none further", () => {
+  test("include only jobs next to a root", () => {
     const shown = visible(graph, { ...NEAR, down: 2 });
     expect(shown.nodes.map((node) => node.name).sort()).toEqual(["a", "b", "j0", "j1", "j2"]);
     expect(shown.edges.filter((edge) => edge.kind === "control").map((edge) => edge.to)).toEqual([id("j1"), id("j2")]);
     expect(shown.left.control).toBe(0);
   });
 
-  test("are counted when they are hidden", () => {
+  test("are counted if hidden", () => {
     const shown = visible(graph, { ...NEAR, down: 2, control: false });
     expect(shown.edges.every((edge) => edge.kind === "data")).toBe(true);
     const all = visible(graph, { ...NEAR, down: 2 });
@@ -86,7 +86,7 @@ describe("control edges", () => {
 });
 
 describe("merge", () => {
-  test("keeps what the first answer says of a node, and each edge once", () => {
+  test("prefers the first response and keeps each edge once", () => {
     const [first, second] = [answer("a", "a>j1"), answer("j1", "a>j1", "j1>b")];
     first.columns.push({ from: { id: id("a"), field: "x" }, to: { id: id("b"), field: "x" }, how: "IDENTITY", isDirect: true });
     second.columns.push(...first.columns);
@@ -100,7 +100,7 @@ describe("merge", () => {
     expect(graph.nodes.get(id("k"))?.kind).toBe("table");
   });
 
-  test("counts the neighbours at both moments, of which each answer leaves out some", () => {
+  test("counts neighbours of both times", () => {
     const [now, then] = [answer("m", "a>j1", "j1>m"), answer("m", "b>j1", "j1>m")];
     const leave = (of: GraphAnswer, up: number) => ({ ...of, nodes: of.nodes.map((node) => (node.id === id("j1") ? { ...node, up } : node)) });
     const graph = merge([leave(now, 2), leave(then, 4)]);
@@ -112,7 +112,7 @@ describe("merge", () => {
   });
 });
 
-test("the farthest node of a side is so many steps away, also where data goes in a circle", () => {
+test("farthest node is found also in cycles", () => {
   expect([farthest(CHAIN, "up"), farthest(CHAIN, "down")]).toEqual([2, 4]);
   expect(farthest(merge([answer("m", "m>j1", "j1>m", "j2~j1")]), "down")).toBe(1);
 });

@@ -28,7 +28,7 @@ export function neighboursOf(edges: readonly LineageEdge[]): Neighbours {
 /** What of a view decides which nodes are shown. */
 export type Extent = Pick<View, "up" | "down" | "grown" | "folded" | "control">;
 
-/** The part of a graph that a view asks for, of what is known of it so far. */
+/** The part of the loaded graph that a view shows. */
 export function visible(graph: Graph, view: Extent): Shown {
   const data = graph.edges.filter((edge) => edge.kind === "data");
   const near = neighboursOf(data);

@@ -14,14 +14,14 @@ test.each([
   expect(duration(ms)).toBe(text);
 });
 
-test("a time ago is told in its largest unit", () => {
+test("relative time uses its largest unit", () => {
   const now = Date.parse("2026-01-02T00:00:00Z");
   expect(ago("2026-01-01T23:59:59Z", now)).toBe("just now");
   expect(ago("2026-01-01T21:30:00Z", now)).toBe("2 h ago");
   expect(ago("no time", now)).toBe("no time");
 });
 
-test("a moment is told in UTC to the second", () => {
+test("time is in UTC to the second", () => {
   expect(moment("2026-01-02T03:04:05.678Z")).toBe("2026-01-02 03:04:05 UTC");
   expect(moment("yesterday")).toBe("yesterday");
 });
@@ -37,7 +37,7 @@ test.each([
   expect(parts(name, type)).toEqual({ title, above });
 });
 
-test("counts are worded", () => {
+test("counts have singular and plural", () => {
   expect([plural(1, "node"), plural(1_200, "node"), plural(2, "query", "queries")]).toEqual(["1 node", "1,200 nodes", "2 queries"]);
   expect(short(1_234_567)).toBe("1.2M");
 });
@@ -47,7 +47,7 @@ test("an argument is quoted where a shell needs it", () => {
   expect(quoted("it's a b")).toBe(`'it'\\''s a b'`);
 });
 
-test("code is cut into pieces that are the code again", () => {
+test("code pieces concatenate to the code", () => {
   const sql = "SELECT a, 'x''y', 1.5 -- why\nFROM t";
   const pieces = piecesOf(sql, "sql");
   expect(pieces.map((piece) => piece.text).join("")).toBe(sql);
@@ -56,7 +56,7 @@ test("code is cut into pieces that are the code again", () => {
   expect(piecesOf("def f(): # no\n", "python").map((piece) => piece.kind)).toContain("keyword");
 });
 
-test("a run that tells of a card says how to see it, each word for a shell as it is", () => {
+test("run with a card has a quoted card command", () => {
   const told = { pathspec: "Flow/17/train/3", program: "./run training-flow", hasCard: true };
   expect(cardCommand({ metaflow_task: told })).toBe("./run training-flow card view 17/train/3");
   expect(cardCommand({ metaflow_task: { ...told, program: "a;b $(c)" } })).toBe("'a;b' '$(c)' card view 17/train/3");
@@ -64,22 +64,22 @@ test("a run that tells of a card says how to see it, each word for a shell as it
   expect(cardCommand({})).toBeNull();
 });
 
-test("a long version is told by its end", () => {
+test("long version is shortened to its end", () => {
   expect([ending("3.1.0"), ending("5175900257793034091")]).toEqual(["3.1.0", "…034091"]);
 });
 
-test("a job is told without its pipeline, a pipeline as it is", () => {
+test("job name omits its pipeline", () => {
   expect([within("dag.task.query"), within("dag")]).toEqual(["task.query", "dag"]);
 });
 
-test("a command line calls the program as the server does, and names the server where it would ask another", () => {
+test("command line uses the configured program and server", () => {
   expect(called("throughline runs 'job:n:a b'", "./run lineage", "http://localhost:9002")).toBe("./run lineage runs 'job:n:a b'");
   expect(called("throughline tree x", "throughline", "http://localhost:9002/sample")).toBe("throughline tree --url http://localhost:9002/sample x");
   expect(called("throughline tree throughline", "./run lineage", "http://localhost:9003")).toBe("./run lineage tree --url http://localhost:9003 throughline");
   expect(called("python flow.py card view 1", "./run lineage", "http://localhost:9003")).toBe("python flow.py card view 1");
 });
 
-test("names that end alike are told apart by as little as it takes", () => {
+test("equal endings are distinguished by the fewest parts", () => {
   const named = (...ids: string[]) => [...distinctNames(ids.map((id) => {
     const [type = "", namespace = "", name = ""] = id.split(":");
     return { id, type, namespace, name };
@@ -90,12 +90,12 @@ test("names that end alike are told apart by as little as it takes", () => {
   expect(named("dataset:n:db.trips", "dataset:m:db.trips", "dataset:m:trips")).toEqual(["n db.trips", "m db.trips", "m trips"]);
 });
 
-test("random bytes are a UUID that says how it was made", () => {
+test("random bytes become a version 4 UUID", () => {
   expect(uuid(new Uint8Array(16).fill(255))).toBe("ffffffff-ffff-4fff-8fff-ffffffffffff");
   expect(uuid(new Uint8Array(16))).toBe("00000000-0000-4000-8000-000000000000");
 });
 
-test("of an error the line that says what happened comes first", () => {
+test("first line of an error is the meaningful one", () => {
   expect(errorLines("HTTPError: 503")).toEqual({ first: "HTTPError: 503", rest: null });
   expect(errorLines("Boom\n  at x").first).toBe("Boom");
   expect(errorLines("Traceback (most recent call last):\n  File\nValueError: no rows\n").first).toBe("ValueError: no rows");

@@ -1,4 +1,4 @@
-/** How the page words what it knows. */
+/** Texts of the page: durations, times, names. */
 
 const UNITS = [
   ["d", 86_400_000, "h", 3_600_000],
@@ -29,13 +29,13 @@ export function ago(at: string, now: number): string {
   return ms < 5_000 ? "just now" : `${pair(ms)[0]} ago`;
 }
 
-/** A moment in UTC, to the second; what is no time is said as it is. */
+/** Format a time in UTC to the second; return other texts unchanged. */
 export function moment(at: string): string {
   if (Number.isNaN(Date.parse(at))) return at;
   return `${at.slice(0, 10)} ${at.slice(11, 19)} UTC`;
 }
 
-/** A text with the moments in it as `moment` shows them. */
+/** Format the times in a text like `moment`. */
 export function withMoments(text: string): string {
   return text.replace(/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, (found) => moment(found));
 }
@@ -55,10 +55,10 @@ export function parts(name: string, type: "job" | "dataset"): { title: string; a
   return { title: bare.slice(at + 1), above: bare.slice(0, Math.max(at, 0)) };
 }
 
-/** The first line of an error that says something, and all of it if there is more. */
+/** The first meaningful line of an error, and the whole error if it has more lines. */
 export function errorLines(error: string): { first: string; rest: string | null } {
   const lines = error.split("\n").filter((line) => line.trim() !== "");
-  // A Python traceback says at its end what happened.
+  // The last line of a Python traceback is the error.
   const first = (lines[0]?.startsWith("Traceback") ? lines.at(-1) : lines[0])?.trim() ?? "";
   return { first, rest: lines.length > 1 ? error : null };
 }
@@ -74,7 +74,7 @@ export function short(count: number): string {
   return SHORT.format(count);
 }
 
-/** The command that shows the card of a task of Metaflow, if its run told of one. */
+/** The command that opens the card of a Metaflow task, if the run reported one. */
 export function cardCommand(facets: Record<string, unknown>): string | null {
   const told = (facets["metaflow_task"] ?? {}) as { pathspec?: unknown; program?: unknown; hasCard?: unknown };
   const { pathspec, program, hasCard } = told;
@@ -83,18 +83,18 @@ export function cardCommand(facets: Record<string, unknown>): string | null {
   return `${words} card view ${quoted(pathspec.split("/").slice(1).join("/"))}`;
 }
 
-/** A command line of throughline with the program as it is called, asking a server that it would not ask by itself. */
+/** A throughline command line with the configured program name, and the server's URL unless it is the default. */
 export function called(command: string, program: string, server: string): string {
   const url = server === "http://localhost:9002" ? "" : ` --url ${server}`;
   return command.replace(/^throughline (\w+)/, (_, name: string) => `${program} ${name}${url}`);
 }
 
-/** One argument of a command line, as a shell takes it. */
+/** Quote an argument of a shell command if needed. */
 export function quoted(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
-/** A version as short as tells it apart: what is long differs at its end. */
+/** Shorten a version to its end, where long versions differ. */
 export function ending(version: string): string {
   return version.length > 10 ? `…${version.slice(-6)}` : version;
 }
@@ -111,7 +111,7 @@ interface Named {
   type: string;
 }
 
-/** What to call nodes by their ids: the last part of the name, and where that is another's too as many parts before it as tell them apart. */
+/** Unique display names by id: the last part of the name, with as many parts before it as needed. */
 export function distinctNames(nodes: readonly Named[]): Map<string, string> {
   const titleOf = ({ name, type }: Named) => parts(name, type === "job" ? "job" : "dataset").title;
   const alike = new Map<string, Named[]>();

@@ -7,7 +7,7 @@ import { fileName, jsonOf, mermaidOf } from "./written";
 const GRAPH = merge([{ ...answer("j1", "a>j1", "j1>b", "j1~j2", "b>j3", "j3>c"), columns: [column("a.x", "b.x"), column("b.x", "c.x")] }]);
 const SHOWN = visible(GRAPH, NEAR);
 
-test("Mermaid has what is shown: datasets as cylinders, control dotted", () => {
+test("Mermaid has datasets as cylinders and control edges dotted", () => {
   const text = mermaidOf({ ...SHOWN, nodes: SHOWN.nodes.map((node) => (node.id === id("a") ? { ...node, name: 'a<"&' } : node)) });
   expect(text.split("\n")[0]).toBe("flowchart LR");
   expect(text).toContain('[("a#lt;#quot;#amp;")]');
@@ -16,14 +16,14 @@ test("Mermaid has what is shown: datasets as cylinders, control dotted", () => {
   expect(text).not.toContain("j3");
 });
 
-test("JSON has what is shown, and the columns among it", () => {
+test("JSON has the shown nodes and columns", () => {
   const told = JSON.parse(jsonOf(SHOWN, GRAPH, { ...NEAR, node: "j1", at: "2026-01-01T00:00:00Z" })) as { asOf: string; nodes: unknown[]; columns: { to: { id: string } }[] };
   expect(told.asOf).toBe("2026-01-01T00:00:00Z");
   expect(told.nodes).toHaveLength(4);
   expect(told.columns.map((each) => each.to.id)).toEqual([id("b")]);
 });
 
-test("a file is called after the node and the day", () => {
+test("file name has the node and the date", () => {
   const at = "2026-01-02T03:04:05Z";
   expect(fileName("dataset:s3://l:in/trips 1.csv", at)).toBe("lineage-trips_1.csv-2026-01-02");
   expect(fileName("job:n:dag.load", at)).toBe("lineage-dag.load-2026-01-02");

@@ -14,7 +14,7 @@ export function mermaidOf({ nodes, edges }: Shown): string {
   return ["flowchart LR", ...lines.map((line) => `  ${line}`), ""].join("\n");
 }
 
-/** What is shown as JSON: nodes and edges as /api/v2/graph tells them, with columns if these are unfolded. */
+/** The shown graph as JSON: nodes and edges as in /api/v2/graph, with expanded columns. */
 export function jsonOf(shown: Shown, graph: Graph, view: View): string {
   const ids = new Set<string>(shown.nodes.map((node) => node.id));
   const columns = graph.columns.filter(({ from, to }) => ids.has(from.id) && ids.has(to.id));

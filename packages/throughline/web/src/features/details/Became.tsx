@@ -8,18 +8,18 @@ import { formatView, type View } from "../../graph/view";
 import { moment, quoted } from "../../graph/words";
 import type { NodeAnswer } from "./props";
 
-/** How a node became what it is: its edges, schema, code and failures, each with what it was before. */
+/** The history of a node: changes of edges, schema and code, and failures. */
 export function Became({ node, view }: { node: NodeAnswer; view: View }): ReactNode {
   const isJob = node.type === "job";
   const steps = isJob ? 0 : 1;
   const level = isJob ? (node.kind as Level) : view.level;
   const { data } = useAnswer("timeline", { node: node.id, up: steps, down: steps, level, to: view.at, parts: 1 });
-  if (!data) return <p className="waiting">Asking …</p>;
+  if (!data) return <p className="waiting">Loading …</p>;
   const changes = data.changes.filter((each) => each.node === node.id || each.other === node.id);
   return (
     <>
       {view.at && <p className="muted">Up to {moment(view.at)}.</p>}
-      {changes.length === 0 && <p className="muted">Nothing came, went or changed since it was first heard of.</p>}
+      {changes.length === 0 && <p className="muted">No changes since its first event.</p>}
       <ul className="entries">
         {changes.map((each) => (
           <li key={JSON.stringify([each.at, each.kind, each.node, each.other, each.detail])}>
@@ -31,14 +31,14 @@ export function Became({ node, view }: { node: NodeAnswer; view: View }): ReactN
               </Link>
               {each.runId && (
                 <Link className="link" href={formatView({ ...view, open: `run:${each.runId}`, tab: null })}>
-                  The run
+                  Run
                 </Link>
               )}
             </span>
           </li>
         ))}
       </ul>
-      {data.isMore && <p className="muted">Older ones are left out: the command has all.</p>}
+      {data.isMore && <p className="muted">Older changes are omitted; the command lists all.</p>}
       <h3>On the command line</h3>
       <Command text={`throughline timeline ${quoted(node.id)} --up ${steps} --down ${steps} --level ${level}${data.isMore ? " --limit 1000" : ""}`} />
     </>

@@ -30,10 +30,10 @@ export function ColumnDetails({ id, view, change }: DetailsProps & { id: string 
   const [node, field] = columnOf(id);
   const { data, error } = useAnswer("column", { node, field, asOf: view.at });
   if (error) return <div className="details-head"><Trouble error={error} /></div>;
-  if (!data) return <p className="waiting">Asking …</p>;
+  if (!data) return <p className="waiting">Loading …</p>;
   const { title } = parts(node.slice(node.lastIndexOf(":") + 1), "dataset");
   const tabs: Tab[] = [
-    { id: "made", title: "How it is made", content: () => <Made told={data} view={view} /> },
+    { id: "made", title: "Lineage", content: () => <Made told={data} view={view} /> },
     { id: "elsewhere", title: "Elsewhere", content: () => <Elsewhere node={data.node} field={field} /> },
   ];
   return (
@@ -57,7 +57,7 @@ export function ColumnDetails({ id, view, change }: DetailsProps & { id: string 
         <Tags tags={columnTags(data.tags)} />
         <div className="details-links">
           <Link className="button" href={impactOf(data.node, { field, at: view.at })}>
-            <Icon name="impact" /> What it reaches
+            <Icon name="impact" /> Downstream columns
           </Link>
         </div>
       </div>
@@ -70,7 +70,7 @@ function Made({ told, view }: { told: Told; view: View }): ReactNode {
   const asOf = view.at ? ` --as-of ${view.at}` : "";
   return (
     <>
-      {told.made.length === 0 && <p className="muted">No run is known to have written its dataset: here is where what is known begins.</p>}
+      {told.made.length === 0 && <p className="muted">No known run wrote this dataset; it is a source.</p>}
       {told.made.map((maker) => (
         <MadeBy key={`${maker.job.namespace} ${maker.job.name}`} maker={maker} field={told.field} view={view} />
       ))}
@@ -99,9 +99,9 @@ function MadeBy({ maker, field, view }: { maker: Maker; field: string; view: Vie
         <Ago at={run.startedAt} />
         {runs > 1 && <span>{plural(runs, "run")} made what it holds</span>}
       </p>
-      {inputs.length === 0 && <p className="muted">It wrote the dataset and told nothing of this column.</p>}
-      <Inputs title="Made of" inputs={direct} view={view} />
-      <Inputs title="Its rows are decided by" inputs={deciding} view={view} />
+      {inputs.length === 0 && <p className="muted">This run wrote the dataset but reported no lineage for this column.</p>}
+      <Inputs title="Source columns" inputs={direct} view={view} />
+      <Inputs title="Rows determined by" inputs={deciding} view={view} />
       <MakingCode maker={maker} field={field} />
       {codeText(code) && (
         <p>
@@ -136,15 +136,15 @@ function Inputs({ title, inputs, view }: { title: string; inputs: Maker["inputs"
   );
 }
 
-/** The query that makes the column, or else the code; its own expression stands out where it can be found. */
+/** The query that computes the column, or else the code, with the column's expression highlighted if found. */
 function MakingCode({ maker: { sql, source, language }, field }: { maker: Maker; field: string }): ReactNode {
   const text = sql ?? source;
   const spoken = sql !== null || language?.toLowerCase() === "sql" ? "sql" : "python";
   const marks = useMemo(() => (text === null ? [] : placesOf(text, spoken, field)), [text, spoken, field]);
-  if (text === null) return <p className="muted">Nobody told the query or the code.</p>;
+  if (text === null) return <p className="muted">No query or code reported.</p>;
   return (
     <>
-      <h3>{spoken === "sql" ? "The SQL that makes it" : "The code of the job that makes it"}</h3>
+      <h3>{spoken === "sql" ? "SQL" : "Code of the job"}</h3>
       <Code text={text} language={spoken} marks={marks} />
       {marks.length === 0 && <p className="muted">Its name does not stand in it as a column of its own{spoken === "sql" ? ", as with SELECT *" : ""}.</p>}
     </>
@@ -156,7 +156,7 @@ const SHOWN = 20;
 /** Other datasets with a column of that name. */
 function Elsewhere({ node, field }: { node: string; field: string }): ReactNode {
   const { data } = useAnswer("search", { text: field, limit: 200 });
-  if (!data) return <p className="waiting">Asking …</p>;
+  if (!data) return <p className="waiting">Loading …</p>;
   const others = data.items.filter((hit) => hit.matched === "column" && hit.text === field && hit.id !== node);
   return (
     <>

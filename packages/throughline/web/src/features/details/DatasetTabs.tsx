@@ -35,9 +35,9 @@ function About({ node, view }: { node: NodeAnswer; view: View }): ReactNode {
           ["Version", node.version && <code className="wrap">{node.version}</code>],
           ["Rows written", node.rows?.toLocaleString("en")],
           ["Checks", node.failedChecks === null ? null : node.failedChecks === 0 ? "all hold" : `${node.failedChecks} do not hold`],
-          ["Owners", node.owners.join(", ") || <span className="muted">nobody told one</span>],
+          ["Owners", node.owners.join(", ") || <span className="muted">not reported</span>],
           ["Tags", node.tags.length > 0 && <Tags tags={node.tags} />],
-          ["Also called", node.aliases.length > 0 && <Aliases aliases={node.aliases} />],
+          ["Aliases", node.aliases.length > 0 && <Aliases aliases={node.aliases} />],
         ]}
       />
       <h3>On the command line</h3>

@@ -24,7 +24,7 @@ export function Details({ view, change }: DetailsProps): ReactNode {
   );
   return (
     <aside className="details" aria-label="Details" tabIndex={-1} ref={panel}>
-      <button type="button" className="button bare square details-close" onClick={() => change({ open: null, tab: null })} aria-label="Close the details" title="Close (Esc)">
+      <button type="button" className="button bare square details-close" onClick={() => change({ open: null, tab: null })} aria-label="Close details" title="Close (Esc)">
         <Icon name="close" />
       </button>
       <Opened id={open} view={view} change={change} />

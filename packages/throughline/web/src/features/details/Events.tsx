@@ -8,11 +8,11 @@ import { moment } from "../../graph/words";
 export function Events({ runId }: { runId: string }): ReactNode {
   const { data, error, hasNextPage, isFetching, fetchNextPage } = useEvents(runId);
   if (error) return <Trouble error={error} />;
-  if (!data) return <p className="waiting">Asking …</p>;
+  if (!data) return <p className="waiting">Loading …</p>;
   const events = data.pages.flatMap((page) => page.items) as { eventType?: string; eventTime?: string }[];
   return (
     <>
-      {events.length === 0 && !hasNextPage && <p className="muted">It sent none: only other runs tell of it.</p>}
+      {events.length === 0 && !hasNextPage && <p className="muted">No events; only other runs mention this run.</p>}
       {events.map((event, nth) => {
         const text = JSON.stringify(event, null, 2);
         return (
@@ -31,7 +31,7 @@ export function Events({ runId }: { runId: string }): ReactNode {
       })}
       {hasNextPage && (
         <button type="button" className="link" disabled={isFetching} onClick={() => void fetchNextPage()}>
-          {isFetching ? "Asking …" : "More events"}
+          {isFetching ? "Loading …" : "More events"}
         </button>
       )}
     </>

@@ -15,10 +15,10 @@ export function Facts({ facts }: { facts: readonly (readonly [string, ReactNode]
   );
 }
 
-/** Facets as they were told, each to unfold. */
+/** Facets as reported, each expandable. */
 export function Facets({ facets }: { facets: Record<string, unknown> }): ReactNode {
   const names = Object.keys(facets).sort();
-  if (names.length === 0) return <p className="waiting">No facets were told.</p>;
+  if (names.length === 0) return <p className="waiting">No facets reported.</p>;
   return names.map((name) => (
     <details key={name} className="facet">
       <summary>{name}</summary>

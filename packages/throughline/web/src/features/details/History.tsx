@@ -38,7 +38,7 @@ export function Schema({ node, view }: { node: NodeAnswer; view: View }): ReactN
   const drift = useHistory(node.id, view.at, "schema");
   return (
     <>
-      {node.fields.length === 0 && <p className="muted">Nobody told its columns.</p>}
+      {node.fields.length === 0 && <p className="muted">No columns reported.</p>}
       <table className="table">
         <caption className="hidden">Columns</caption>
         <tbody>
@@ -91,8 +91,8 @@ export function Schema({ node, view }: { node: NodeAnswer; view: View }): ReactN
 /** Every version, and the run that wrote it. */
 export function Versions({ node, view }: { node: NodeAnswer; view: View }): ReactNode {
   const written = useHistory(node.id, view.at, "wrote");
-  if (!written) return <p className="waiting">Asking …</p>;
-  if (written.entries.length === 0) return <p className="muted">No run that wrote it was told.</p>;
+  if (!written) return <p className="waiting">Loading …</p>;
+  if (written.entries.length === 0) return <p className="muted">No writing runs reported.</p>;
   return (
     <>
       <ul className="entries">
@@ -119,8 +119,8 @@ export function Versions({ node, view }: { node: NodeAnswer; view: View }): Reac
 /** Checks over time. */
 export function Quality({ node, view }: { node: NodeAnswer; view: View }): ReactNode {
   const checked = useHistory(node.id, view.at, "checked");
-  if (!checked) return <p className="waiting">Asking …</p>;
-  if (checked.entries.length === 0) return <p className="muted">Nobody told of any check.</p>;
+  if (!checked) return <p className="waiting">Loading …</p>;
+  if (checked.entries.length === 0) return <p className="muted">No checks reported.</p>;
   return (
     <ul className="entries">
       {checked.entries.map((each) => (

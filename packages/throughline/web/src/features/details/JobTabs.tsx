@@ -38,8 +38,8 @@ function About({ node, view }: { node: NodeAnswer; view: View }): ReactNode {
         facts={[
           ["Newest run", node.run && <RunState state={node.run.state} />],
           ["Started", node.run && <Ago at={node.run.startedAt} />],
-          ["Took", node.run?.durationMs != null && duration(node.run.durationMs)],
-          ["Owners", node.owners.join(", ") || <span className="muted">nobody told one</span>],
+          ["Duration", node.run?.durationMs != null && duration(node.run.durationMs)],
+          ["Owners", node.owners.join(", ") || <span className="muted">not reported</span>],
           ["Tags", node.tags.length > 0 && <Tags tags={node.tags} />],
           ["Code", codeText(code) && <CodeLink code={code} />],
         ]}
@@ -67,11 +67,11 @@ const SHOWN = 50;
 
 function Runs({ node, view }: { node: NodeAnswer; view: View }): ReactNode {
   const { data } = useAnswer("runs", { job: node.id, limit: SHOWN });
-  if (!data) return <p className="waiting">Asking …</p>;
+  if (!data) return <p className="waiting">Loading …</p>;
   const longest = Math.max(1, ...data.items.map((run) => run.durationMs ?? 0));
   return (
     <>
-      {view.at && <p className="muted">All runs, also those after the moment that is looked at.</p>}
+      {view.at && <p className="muted">All runs, including those after the selected time.</p>}
       <ul className="entries">
         {data.items.map((run) => (
           <li key={run.runId} className="run-entry">
@@ -85,13 +85,13 @@ function Runs({ node, view }: { node: NodeAnswer; view: View }): ReactNode {
                 <Ago at={run.startedAt} />
               </span>
             </Link>
-            <Link className="button bare square" href={formatView({ ...view, open: `run:${run.runId}`, tab: "below" })} aria-label={`What the run of ${run.startedAt} started, over time`} title="What it started, over time">
+            <Link className="button bare square" href={formatView({ ...view, open: `run:${run.runId}`, tab: "below" })} aria-label={`Timeline of the child runs of ${run.startedAt}`} title="Timeline of its child runs">
               <Icon name="bars" />
             </Link>
           </li>
         ))}
       </ul>
-      {data.next && <p className="muted">The {SHOWN} newest; `{PROGRAM} runs` has all.</p>}
+      {data.next && <p className="muted">The {SHOWN} newest; `{PROGRAM} runs` lists all.</p>}
     </>
   );
 }

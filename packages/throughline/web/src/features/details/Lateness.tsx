@@ -10,24 +10,24 @@ import { duration, nameOf, parts } from "../../graph/words";
 type Reason = Answer<"lateness">["reasons"][number];
 
 const LOOKS: Record<string, readonly [string, IconName, string]> = {
-  failed: ["bad", "fail", "has failed, first"],
-  lost: ["warn", "lost", "was last heard of"],
-  running: ["run", "run", "still runs; it began"],
-  late: ["warn", "clock", "was not started; it was due"],
+  failed: ["bad", "fail", "first failed"],
+  lost: ["warn", "lost", "sent no end event; last event"],
+  running: ["run", "run", "is still running; started"],
+  late: ["warn", "clock", "was not started; due"],
 };
 
-/** When a node was due by its own rhythm, and what upstream holds it up; nothing where all is well. */
+/** The due time of a late node and the upstream causes; nothing if it is on time. */
 export function Lateness({ id, view }: { id: string; view: View }): ReactNode {
   const { data } = useAnswer("lateness", { node: id, asOf: view.at });
   if (data?.node !== id || (!data.lateSeconds && data.reasons.length === 0)) return null;
   const isLate = data.isLate || data.isStopped;
   return (
     <section className={`lateness${isLate ? " late" : ""}`} aria-label="Lateness">
-      <h3>{isLate ? "Why it is late" : "What may hold it up"}</h3>
+      <h3>{isLate ? "Causes of the delay" : "Possible causes of a delay"}</h3>
       {data.everySeconds !== null && (data.lateSeconds ?? 0) > 0 && (
         <p>
-          It was due <Ago at={data.dueAt} />: it comes every {duration(data.everySeconds * 1_000)}
-          {data.isStopped && ", and stopped long ago"}.
+          Due <Ago at={data.dueAt} />; runs every {duration(data.everySeconds * 1_000)}
+          {data.isStopped && " and has stopped"}.
         </p>
       )}
       <ul className="entries">
@@ -42,7 +42,7 @@ export function Lateness({ id, view }: { id: string; view: View }): ReactNode {
           </li>
         ))}
       </ul>
-      {data.reasons.length === 0 && <p>Nothing that it comes from failed, is lost or is late: nobody started it.</p>}
+      {data.reasons.length === 0 && <p>Upstream is healthy; this job was not started.</p>}
     </section>
   );
 }

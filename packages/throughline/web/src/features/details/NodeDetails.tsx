@@ -15,11 +15,11 @@ import type { DetailsProps } from "./props";
 import { jobTabs } from "./JobTabs";
 import { Tabs } from "./Tabs";
 
-/** What is known of a dataset or a job. */
+/** Details of a dataset or a job. */
 export function NodeDetails({ id, view, change }: DetailsProps & { id: string }): ReactNode {
   const { data: node, error } = useAnswer("node", { node: id, asOf: view.at });
   if (error) return <div className="details-head"><Trouble error={error} /></div>;
-  if (!node) return <p className="waiting">Asking …</p>;
+  if (!node) return <p className="waiting">Loading …</p>;
   const isJob = node.type === "job";
   const { title, above } = parts(node.name, isJob ? "job" : "dataset");
   const tabs = isJob ? jobTabs(node, view) : datasetTabs(node, view);
@@ -47,7 +47,7 @@ export function NodeDetails({ id, view, change }: DetailsProps & { id: string })
           )}
           {node.id !== view.node && (
             <Link className="button" href={addressOf(node.id, { level: view.level, at: view.at, from: view.from })}>
-              <Icon name="pipeline" /> Graph around it
+              <Icon name="pipeline" /> Show in graph
             </Link>
           )}
         </div>

@@ -21,14 +21,14 @@ import { Tabs, type Tab } from "./Tabs";
 
 type Run = Answer<"runs/{run_id}">;
 
-/** What is known of a run. */
+/** Details of a run. */
 export function RunDetails({ id, view, change }: DetailsProps & { id: string }): ReactNode {
   const { data: run, error } = useRun(id);
   if (error) return <div className="details-head"><Trouble error={error} /></div>;
-  if (!run) return <p className="waiting">Asking …</p>;
+  if (!run) return <p className="waiting">Loading …</p>;
   const tabs: Tab[] = [
     { id: "about", title: "About", content: () => <About run={run} view={view} /> },
-    { id: "below", title: "Its runs", count: run.below.length, content: () => <RunGantt runId={run.runId} view={view} /> },
+    { id: "below", title: "Child runs", count: run.below.length, content: () => <RunGantt runId={run.runId} view={view} /> },
     { id: "events", title: "Events", content: () => <Events runId={run.runId} /> },
     { id: "facets", title: "Facets", content: () => <Facets facets={run.facets} /> },
   ];
@@ -47,7 +47,7 @@ export function RunDetails({ id, view, change }: DetailsProps & { id: string }):
           <Copy text={run.runId} label="Copy the run’s id" />
         </p>
         <Link className="link" href={formatView({ ...view, open: `job:${run.job.namespace}:${run.job.name}`, tab: null })}>
-          The job, with all of its runs
+          All runs of the job
         </Link>
         <OutLinks links={run.links} />
       </div>
@@ -61,13 +61,13 @@ function About({ run, view }: { run: Run; view: View }): ReactNode {
   const card = cardCommand(run.facets);
   return (
     <>
-      {view.at && <p className="muted">The run as it is now, not as of {moment(view.at)}.</p>}
+      {view.at && <p className="muted">Current state of the run, not as of {moment(view.at)}.</p>}
       {run.error && <Failure error={run.error} links={run.links} />}
       <Facts
         facts={[
           ["State", <RunState key="state" state={run.state} />],
           ["Started", run.startedAt !== null && <><Ago at={run.startedAt} /> <span className="muted">{moment(run.startedAt)}</span></>],
-          ["Took", run.durationMs !== null && duration(run.durationMs)],
+          ["Duration", run.durationMs !== null && duration(run.durationMs)],
           ["Code", codeText(run.code) && <CodeLink code={run.code} />],
           ["Id in the orchestrator", run.ownId && <span className="wrap">{run.ownId}</span>],
         ]}

@@ -15,8 +15,8 @@ export function RunGantt({ runId, view }: { runId: string; view: View }): ReactN
   const { data } = useAnswer("runtree", { run: runId });
   const now = useNow();
   const gantt = useMemo(() => (data ? ganttOf(data, now) : null), [data, now]);
-  if (!gantt) return <p className="waiting">Asking …</p>;
-  if (gantt.rows.length === 1) return <p className="muted">It started no other run that was told.</p>;
+  if (!gantt) return <p className="waiting">Loading …</p>;
+  if (gantt.rows.length === 1) return <p className="muted">No child runs reported.</p>;
   const shown = isAll ? gantt.rows : gantt.rows.slice(0, FIRST);
   return (
     <>

@@ -17,7 +17,7 @@ import { parts, plural, quoted } from "../../graph/words";
 const PAGE = 200;
 const MOST = 1_000;
 
-/** Everything that has a text anywhere, with how many have it where. */
+/** Search results with counts by kind. */
 export default function FoundPage(): ReactNode {
   const told = useAddress().searchParams;
   const { text, kind, isLong } = parseFound(told);
@@ -30,15 +30,15 @@ export default function FoundPage(): ReactNode {
   const shown = (data?.items ?? []).filter((hit) => kind === null || hit.matched === kind);
   const isFuzzy = data?.items[0]?.isFuzzy ?? false;
   return (
-    <Sheet icon="search" kind="Search" name={`Search ${text}`} title={<>Where <code>{text}</code> is</>} isBusy={isPlaceholderData}>
+    <Sheet icon="search" kind="Search" name={`Search ${text}`} title={<>Search results for <code>{text}</code></>} isBusy={isPlaceholderData}>
       {trouble && <Trouble error={trouble} />}
       {data && !trouble && (
         <>
           <p className="sheet-line" role="status">
-            {all === 0 ? `Nothing has “${text}” in it. Parts of names, columns, tags, owners, descriptions and SQL can be found.` : isFuzzy ? `Nothing has “${text}” in it. These are like it.` : `${plural(all, "place")}: ${counts.map(([where, count]) => counted(where, count)).join(", ")}`}
+            {all === 0 ? `No matches for “${text}” in names, columns, tags, owners, descriptions and SQL.` : isFuzzy ? `No matches for “${text}”. Similar names:` : `${plural(all, "place")}: ${counts.map(([where, count]) => counted(where, count)).join(", ")}`}
           </p>
           {counts.length > 1 && (
-            <div className="segments found-kinds" role="group" aria-label="Where it is">
+            <div className="segments found-kinds" role="group" aria-label="Kind of match">
               <button type="button" aria-pressed={kind === null} onClick={() => go(foundOf(text, { isLong }))}>
                 All <span className="muted">{all}</span>
               </button>
@@ -58,13 +58,13 @@ export default function FoundPage(): ReactNode {
           )}
           {data.next && (
             <p className="sheet-line muted">
-              Shown are the first {data.items.length.toLocaleString("en")} of {all.toLocaleString("en")}.{" "}
+              The first {data.items.length.toLocaleString("en")} of {all.toLocaleString("en")}.{" "}
               {!isLong ? (
                 <button type="button" className="link" onClick={() => go(foundOf(text, { kind, isLong: true }))}>
                   Show more
                 </button>
               ) : (
-                `\`${PROGRAM} search\` has all.`
+                `\`${PROGRAM} search\` lists all.`
               )}
             </p>
           )}

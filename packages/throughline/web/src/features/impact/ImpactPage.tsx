@@ -17,7 +17,7 @@ import { Owners } from "./Owners";
 
 const LEVELS: readonly Level[] = ["pipeline", "task", "query"];
 
-/** Everything that a dataset, a column or a job reaches, by who owns it. */
+/** Everything downstream of a dataset, column or job, by owner. */
 export default function ImpactPage(): ReactNode {
   const view = parseImpact(useAddress().searchParams);
   const { node, field, at, text } = view;
@@ -39,7 +39,7 @@ export default function ImpactPage(): ReactNode {
       icon="impact"
       kind="Impact"
       name={`Impact of ${name}`}
-      title={<>What {field ? <><code>{field}</code> of {title}</> : title} reaches</>}
+      title={<>Impact of {field ? <><code>{field}</code> of {title}</> : title}</>}
       about={about?.id === id ? about.namespace : undefined}
       isBusy={isPlaceholderData}
       actions={
@@ -52,7 +52,7 @@ export default function ImpactPage(): ReactNode {
               <Icon name="origin" /> Provenance
             </Link>
           )}
-          <Copy text={impactText(`What ${name} reaches: ${all.length > 0 ? countLine(all) : "nothing that was told"}`, all)} label="Copy as text" isWide />
+          <Copy text={impactText(`Impact of ${name}: ${all.length > 0 ? countLine(all) : "no downstream nodes reported"}`, all)} label="Copy as text" isWide />
         </>
       }
     >
@@ -66,8 +66,8 @@ export default function ImpactPage(): ReactNode {
         <>
           <div className="sheet-tools">
             {about?.type === "dataset" && about.fields.length > 0 && (
-              <select className="select" aria-label="All of it, or a column" value={field ?? ""} onChange={(event) => change({ field: event.target.value || null })}>
-                <option value="">All of it</option>
+              <select className="select" aria-label="Whole dataset or a column" value={field ?? ""} onChange={(event) => change({ field: event.target.value || null })}>
+                <option value="">Whole dataset</option>
                 {about.fields.map((each) => (
                   <option key={each.name} value={each.name}>
                     {each.name}
@@ -95,7 +95,7 @@ export default function ImpactPage(): ReactNode {
               <Others title="Possibly affected" text="These nodes are downstream of the column's dataset and reported no column lineage." reached={untold} filter={text} at={at} part="perhaps" />
             </>
           ) : (
-            <p className="waiting">Asking …</p>
+            <p className="waiting">Loading …</p>
           )}
           <section className="sheet-part">
             <h2>On the command line</h2>
@@ -143,7 +143,7 @@ function Reached({ all, text, isField, clear, at }: ReachedProps): ReactNode {
   return (
     <>
       <p className="sheet-line" role="status">
-        {shown.length > 0 ? countLine(shown) : "Nothing fits."}
+        {shown.length > 0 ? countLine(shown) : "No matches."}
         {hidden > 0 && (
           <span className="muted">
             {hidden.toLocaleString("en")} hidden by the filter.{" "}
@@ -153,7 +153,7 @@ function Reached({ all, text, isField, clear, at }: ReachedProps): ReactNode {
           </span>
         )}
       </p>
-      {all.some((each) => each.distance >= DEEPEST) && <p className="sheet-line muted">Shown is what is at most {DEEPEST} steps away: more may be beyond.</p>}
+      {all.some((each) => each.distance >= DEEPEST) && <p className="sheet-line muted">Shows at most {DEEPEST} steps; there may be more.</p>}
       <Owners reached={shown} at={at} />
     </>
   );

@@ -13,11 +13,11 @@ const FIRST = 50;
 interface Props {
   reached: readonly Reached[];
   at: string | null;
-  /** What they are a part of, when it has a heading of its own. */
+  /** The section with its own heading, if any. */
   part?: string;
 }
 
-/** What a change reaches, in a table for each owner. */
+/** Downstream nodes, in one table per owner. */
 export function Owners({ reached, at, part }: Props): ReactNode {
   return byOwner(reached).map((group) => <Owner key={group.owner ?? ""} group={group} at={at} part={part} />);
 }
@@ -29,16 +29,16 @@ function Owner({ group: { owner, reached }, at, part }: Omit<Props, "reached"> &
   return (
     <section className="card owner" aria-label={[owner ?? "No owner", part].filter(Boolean).join(", ")}>
       <Heading>
-        {owner ?? "No owner was told"} <span className="muted">{reached.length.toLocaleString("en")}</span>
-        {byJob > 0 && <span className="muted owner-note"> {byJob === reached.length ? "" : `${byJob} of them `}as the owner of the job that writes it</span>}
+        {owner ?? "No owner"} <span className="muted">{reached.length.toLocaleString("en")}</span>
+        {byJob > 0 && <span className="muted owner-note"> {byJob === reached.length ? "" : `${byJob} of them `}by the owner of the writing job</span>}
       </Heading>
       <table className="reached">
         <thead>
           <tr>
             <th scope="col">Steps</th>
-            <th scope="col">What</th>
+            <th scope="col">Name</th>
             <th scope="col">Kind</th>
-            <th scope="col">How, and newest run</th>
+            <th scope="col">Transformation, newest run</th>
             <th scope="col">Tags</th>
           </tr>
         </thead>

@@ -206,7 +206,7 @@ function step(event: KeyboardEvent<HTMLElement>, flow: ReactFlowInstance<FlowNod
   const canvas = event.currentTarget;
   const { x, y, width, height } = boxOf(node);
   void flow.setCenter(x + width / 2, y + height / 2, { zoom: flow.getZoom() });
-  // Nodes outside of the window are not there to be focused before it has moved.
+  // Nodes outside the window are not there to be focused before it has moved.
   requestAnimationFrame(() => requestAnimationFrame(() => canvas.querySelector<HTMLElement>(`[data-node="${CSS.escape(node.id)}"]`)?.focus({ preventScroll: true })));
 }
 

@@ -18,14 +18,14 @@ function placeOf({ node, run, isSchema }: Change): Partial<View> {
 export function Changes({ told, view, change }: { told: DiffAnswer; view: View; change: (change: Partial<View>) => void }): ReactNode {
   const changes = useMemo(() => changesOf(told), [told]);
   return (
-    <aside className="changes" aria-label="What is different">
+    <aside className="changes" aria-label="Differences">
       <div className="changes-head">
-        <h2>What is different</h2>
+        <h2>Differences</h2>
         <p className="muted">
           {moment(view.from ?? "")} to {view.at ? moment(view.at) : "now"}, in the whole lineage
         </p>
       </div>
-      {changes.length === 0 && <p className="waiting">Nothing.</p>}
+      {changes.length === 0 && <p className="waiting">No differences.</p>}
       <ul>
         {changes.map((each) => (
           <li key={each.key}>

@@ -28,7 +28,7 @@ export function Columns({ data, columns }: { data: DatasetFlowNode["data"]; colu
         ref={input}
         className="columns-search"
         defaultValue={text}
-        placeholder={all ? `Search ${all} columns` : "No columns were told"}
+        placeholder={all ? `Search ${all} columns` : "No columns reported"}
         aria-label={`Search the columns of ${node.name}`}
         disabled={all === 0}
         onChange={(event) => seek({ id: node.id, text: event.target.value, page: 0 }, true)}
@@ -39,7 +39,7 @@ export function Columns({ data, columns }: { data: DatasetFlowNode["data"]; colu
           return (
             <li key={row.name} className={isLit ? "lit" : litColumns.size ? "dim" : ""}>
               <Handle type="target" position={Position.Left} id={`in:${row.name}`} isConnectable={false} />
-              <button type="button" aria-pressed={isLit} className={row.isRelated ? "" : "muted"} onClick={() => lockColumn(node.id, row.name, !row.isRelated)} title={row.name === ALL_ROWS ? "Columns that filter, join, group or sort its rows" : !row.isRelated ? `${row.name}: no column lineage within the shown graph. Open its details` : isLit ? `${row.name}: open its details` : `${row.name}: light its path`}>
+              <button type="button" aria-pressed={isLit} className={row.isRelated ? "" : "muted"} onClick={() => lockColumn(node.id, row.name, !row.isRelated)} title={row.name === ALL_ROWS ? "Columns that filter, join, group or sort its rows" : !row.isRelated ? `${row.name}: no column lineage within the shown graph. Open its details` : isLit ? `${row.name}: open its details` : `${row.name}: highlight its path`}>
                 <span className="clip">{row.name}</span>
                 {row.mark && <span className={`mark ${row.mark}`}>{MARKS[row.mark]}</span>}
                 <span className="clip muted">{row.type}</span>
@@ -49,7 +49,7 @@ export function Columns({ data, columns }: { data: DatasetFlowNode["data"]; colu
           );
         })}
       </ul>
-      {found === 0 && all > 0 && <p className="columns-pages muted">No column has it in its name.</p>}
+      {found === 0 && all > 0 && <p className="columns-pages muted">No matching column.</p>}
       {pages > 1 && (
         <p className="columns-pages muted">
           <button type="button" className="link" disabled={page === 0} onClick={() => turn(page - 1)}>

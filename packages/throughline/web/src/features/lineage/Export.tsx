@@ -23,7 +23,7 @@ export function Export({ scene: { graph, shown, drawn }, view }: { scene: Scene;
     setTrouble("");
     dots(picture()).then(
       (blob) => save(`${name}.png`, blob),
-      () => setTrouble("This browser cannot make so large a picture of dots. Save it as SVG, which has no size, or show less."),
+      () => setTrouble("This browser cannot create a PNG of this size. Save as SVG, or show fewer nodes."),
     );
   };
   return (
@@ -31,7 +31,7 @@ export function Export({ scene: { graph, shown, drawn }, view }: { scene: Scene;
       <Menu
         icon="save"
         text="Export"
-        title="Save what is shown"
+        title="Save the graph as shown"
         isDisabled={!graph || !shown || drawn.nodes.length === 0}
         choices={[
           { text: "Picture", about: "PNG", act: png },

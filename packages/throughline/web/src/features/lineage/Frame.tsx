@@ -13,7 +13,7 @@ export function Frame({ data }: NodeProps<FrameFlowNode>): ReactNode {
   return (
     <section className={trouble ? `frame alarm ${trouble}` : "frame"} aria-label={`Pipeline ${frame.name}`}>
       <p className="frame-head">
-        <button type="button" className="frame-toggle nodrag" onClick={() => toggle(frame.id)} aria-expanded={true} aria-label={`Collapse ${frame.name}`} title="Draw the pipeline as one node">
+        <button type="button" className="frame-toggle nodrag" onClick={() => toggle(frame.id)} aria-expanded={true} aria-label={`Collapse ${frame.name}`} title="Collapse the pipeline into one node">
           <Icon name="down" />
         </button>
         <button type="button" className="frame-name nodrag" onClick={() => select(frame.id, true)} title={`${frame.name}: open its details`}>

@@ -2,16 +2,16 @@ import { useEffect, useId, useState, type ReactNode } from "react";
 import { Icon } from "../../components/Icon";
 
 const LINES: readonly (readonly [string, string])[] = [
-  ["data", "Data goes from one to the other"],
-  ["control", "Control: one waits for the other, no data goes"],
-  ["lit", "The path that was clicked on"],
-  ["column", "One column is made of the other"],
-  ["column indirect", "One column only joins, filters or sorts the other"],
-  ["added", "New, where two moments are compared"],
-  ["removed", "Gone, where two moments are compared"],
+  ["data", "Data dependency"],
+  ["control", "Control dependency: order only, no data"],
+  ["lit", "Highlighted path"],
+  ["column", "Column lineage: values"],
+  ["column indirect", "Column lineage: join, filter or sort"],
+  ["added", "Added between the compared times"],
+  ["removed", "Removed between the compared times"],
 ];
 
-/** A button that tells what shapes and lines mean. */
+/** A button that opens the legend. */
 export function Legend(): ReactNode {
   const [isOpen, setOpen] = useState(false);
   const id = useId();
@@ -28,11 +28,11 @@ export function Legend(): ReactNode {
   }, [isOpen]);
   return (
     <>
-      <button type="button" className="button bare square" aria-label="Legend" title="What shapes and lines mean (?)" aria-expanded={isOpen} aria-controls={isOpen ? id : undefined} onClick={() => setOpen(!isOpen)}>
+      <button type="button" className="button bare square" aria-label="Legend" title="Legend (?)" aria-expanded={isOpen} aria-controls={isOpen ? id : undefined} onClick={() => setOpen(!isOpen)}>
         <Icon name="lost" />
       </button>
       {isOpen && (
-        <ul className="legend" id={id} aria-label="What shapes and lines mean">
+        <ul className="legend" id={id} aria-label="Legend">
           <li>
             <i className="legend-job" /> Job: a pipeline, a task or a query
           </li>

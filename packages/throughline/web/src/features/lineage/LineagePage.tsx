@@ -48,7 +48,7 @@ export default function LineagePage(): ReactNode {
         <div className="panes">
           <section className="pane" aria-label={nameOf(momentOf(view))}>
             {view.beside && <h2 className="pane-head clip">{nameOf(momentOf(view))}</h2>}
-            {view.node || !view.from || trouble ? <Pane scene={scene} view={view} change={change} onOutside={setOutside} /> : <p className="waiting">{diff ? "Nothing is different: there is no node to begin at. Search for one." : "Comparing …"}</p>}
+            {view.node || !view.from || trouble ? <Pane scene={scene} view={view} change={change} onOutside={setOutside} /> : <p className="waiting">{diff ? "No differences. Search for a node to show its graph." : "Comparing …"}</p>}
           </section>
           {view.beside && <Beside moment={view.beside} view={view} change={change} />}
         </div>

@@ -8,7 +8,7 @@ const DAY = 86_400_000;
 const toField = (at: string) => at.slice(0, 16);
 const toMoment = (field: string) => `${field}:00Z`;
 
-/** A week before a moment; what is no time stands for the present. */
+/** A week before a time; invalid times count as now. */
 function weekBefore(at: string | null): string {
   const end = (at !== null && Date.parse(at)) || present();
   return `${new Date(end - 7 * DAY).toISOString().slice(0, 19)}Z`;
@@ -28,7 +28,7 @@ export function Moments({ view, change }: { view: View; change: (change: Partial
       {isPast || isPicking ? (
         <Moment key={view.at} label={view.from === null ? "As of" : "To"} at={view.at ?? ""} choose={look} />
       ) : (
-        <button type="button" className="button" onClick={() => setPicking(true)} title="Pick a moment of the past">
+        <button type="button" className="button" onClick={() => setPicking(true)} title="Select a past time">
           <Icon name="clock" /> Now
         </button>
       )}
@@ -37,7 +37,7 @@ export function Moments({ view, change }: { view: View; change: (change: Partial
           Now
         </button>
       )}
-      <button type="button" className="button" aria-pressed={view.from !== null} onClick={() => change({ from: view.from === null ? weekBefore(view.at) : null })} title="What is different between two moments; at first since a week before">
+      <button type="button" className="button" aria-pressed={view.from !== null} onClick={() => change({ from: view.from === null ? weekBefore(view.at) : null })} title="Compare two times; default: with a week before">
         <Icon name="compare" /> Compare
       </button>
     </span>

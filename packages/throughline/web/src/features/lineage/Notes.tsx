@@ -22,7 +22,7 @@ const STANDS: Record<View["level"], string> = { pipeline: "its pipeline is shown
 /** Steps over jobs and datasets for those between datasets alone. */
 const stepsOver = (steps: number) => Math.min(2 * steps, DEEPEST);
 
-/** What the graph does not show, and a way to see it. */
+/** Notes about hidden parts of the graph, with buttons to show them. */
 export function Notes({ view, change, graph, shown, left, isAlone, outside }: Props): ReactNode {
   const { jobs } = graph.left;
   const { control } = shown.left;
@@ -31,17 +31,17 @@ export function Notes({ view, change, graph, shown, left, isAlone, outside }: Pr
   const notes: { key: string; text: string; show?: [string, Partial<View> | (() => void)] }[] = [
     { key: "count", text: plural(shown.nodes.length, "node") },
   ];
-  if (outside) notes.push({ key: "outside", text: `${plural(outside.count, "node is", "nodes are")} outside of the window`, show: ["Fit all", outside.fitAll] });
+  if (outside) notes.push({ key: "outside", text: `${plural(outside.count, "node is", "nodes are")} outside the window`, show: ["Fit all", outside.fitAll] });
   if (isElsewhere) notes.push({ key: "level", text: `${view.node.slice(view.node.lastIndexOf(":") + 1)}: ${STANDS[view.level]}` });
-  if (beyond > 0) notes.push({ key: "beyond", text: `${plural(beyond, "line")} to nodes that are not shown: the + on a node shows them` });
-  if (view.datasetsOnly && jobs === 0 && beyond === 0) notes.push({ key: "alone", text: "No job was told to make another dataset of it, or it of another", show: ["Show jobs", { datasetsOnly: false }] });
+  if (beyond > 0) notes.push({ key: "beyond", text: `${plural(beyond, "line")} to hidden nodes; + on a node shows them` });
+  if (view.datasetsOnly && jobs === 0 && beyond === 0) notes.push({ key: "alone", text: "No jobs connect it to other datasets", show: ["Show jobs", { datasetsOnly: false }] });
   else if (view.datasetsOnly) notes.push({ key: "jobs", text: `${plural(jobs, "job")} drawn as lines`, show: ["Show", { datasetsOnly: false, up: stepsOver(view.up), down: stepsOver(view.down) }] });
   if (control > 0) notes.push({ key: "control", text: `${plural(control, "control line")} hidden`, show: ["Show", { control: true }] });
-  if (view.level === "pipeline") notes.push({ key: "inner", text: "What stays inside a pipeline is not shown", show: ["Show tasks", { level: "task" }] });
-  if (view.folded.length > 0) notes.push({ key: "folded", text: `${plural(view.folded.length, "side")} folded`, show: ["Unfold", { folded: [] }] });
-  if (left > 0) notes.push({ key: "lines", text: `${plural(left, "line")} between columns that are not among those shown`, ...(view.seeks.length > 0 && { show: ["Show the first columns", { seeks: [] }] as [string, Partial<View>] }) });
-  if (view.column) notes.push({ key: "column", text: `Locked on ${view.column.slice(view.column.lastIndexOf("|") + 1)}, among what is shown`, show: ["Unlock", { column: null }] });
-  if (isAlone && beyond > 0 && !view.datasetsOnly) notes.push({ key: "alone-column", text: "Nothing that it is made of or makes is shown", show: ["Show two steps more", { up: Math.min(view.up + 2, DEEPEST), down: Math.min(view.down + 2, DEEPEST) }] });
+  if (view.level === "pipeline") notes.push({ key: "inner", text: "Datasets inside a pipeline are hidden", show: ["Show tasks", { level: "task" }] });
+  if (view.folded.length > 0) notes.push({ key: "folded", text: `${plural(view.folded.length, "side")} collapsed`, show: ["Expand", { folded: [] }] });
+  if (left > 0) notes.push({ key: "lines", text: `${plural(left, "line")} to columns that are not shown`, ...(view.seeks.length > 0 && { show: ["Show the first columns", { seeks: [] }] as [string, Partial<View>] }) });
+  if (view.column) notes.push({ key: "column", text: `Locked on ${view.column.slice(view.column.lastIndexOf("|") + 1)}`, show: ["Unlock", { column: null }] });
+  if (isAlone && beyond > 0 && !view.datasetsOnly) notes.push({ key: "alone-column", text: "Its upstream and downstream columns are not shown", show: ["Show two more steps", { up: Math.min(view.up + 2, DEEPEST), down: Math.min(view.down + 2, DEEPEST) }] });
   if (view.at) notes.push({ key: "at", text: `As of ${moment(view.at)}`, show: ["Now", { at: null }] });
   return (
     <div className="notes" role="status">

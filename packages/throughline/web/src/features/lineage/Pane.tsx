@@ -25,7 +25,7 @@ function lookedOf({ open, lit }: View): string | null {
   return open === null || open.startsWith("run:") ? lit : open;
 }
 
-/** The graph of a view, or what is wrong with it. */
+/** The graph of a view, or its error. */
 export function Pane({ scene: { drawn, trouble }, view, change, onOutside }: Props): ReactNode {
   const [anchor, setAnchor] = useState<Anchor | null>(null);
   const actions = useActionsOf(view, change, setAnchor);
@@ -35,7 +35,7 @@ export function Pane({ scene: { drawn, trouble }, view, change, onOutside }: Pro
         <Trouble error={trouble}>
           {(view.at ?? view.from) && (
             <button type="button" className="button" onClick={() => change({ at: null, from: null })}>
-              Look at the present
+              Show the current graph
             </button>
           )}
         </Trouble>
@@ -60,17 +60,17 @@ export function Pane({ scene: { drawn, trouble }, view, change, onOutside }: Pro
   );
 }
 
-/** The same graph at another moment; what is lit, opened or folded in one is in both. */
+/** The same graph at another time; both share highlighting and expanded nodes. */
 export function Beside({ moment, view, change }: { moment: Moment; view: View; change: Change }): ReactNode {
   const own = { ...view, ...timesOf(moment) };
   const scene = useScene(own);
-  // It keeps its moment: what is asked of it is asked of both.
+  // It keeps its time; other changes apply to both graphs.
   const changeBoth: Change = (changes, isSmall) => change("node" in changes ? { ...changes, at: view.at, from: view.from } : "at" in changes ? { beside: null } : changes, isSmall);
   return (
     <section className="pane" aria-label={`Beside: ${nameOf(moment)}`}>
       <h2 className="pane-head">
         <span className="clip">{nameOf(moment)}</span>
-        <button type="button" className="button bare square" onClick={() => change({ beside: null })} aria-label={`Do not show ${nameOf(moment)} beside`} title="Show one moment only">
+        <button type="button" className="button bare square" onClick={() => change({ beside: null })} aria-label={`Close the comparison with ${nameOf(moment)}`} title="Close the comparison">
           <Icon name="close" />
         </button>
       </h2>

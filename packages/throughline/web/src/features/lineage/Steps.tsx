@@ -7,14 +7,14 @@ import type { FlowNode } from "./flow";
 
 const WORDS: Record<Side, string> = { up: "upstream", down: "downstream" };
 
-/** On each side of a node a button for what more there is, or to hide what is shown. */
+/** Buttons on both sides of a node to show more nodes or hide shown ones. */
 export function Steps({ data }: { data: FlowNode["data"] }): ReactNode {
   const { node, more: counts, shownSides } = data;
   const { step } = useActions();
   return (["up", "down"] as const).map((side) => {
     const more = counts[side];
     if (more <= 0 && !shownSides[side]) return null;
-    const text = more > 0 ? `Show ${plural(more, "more node")} ${WORDS[side]} of ${node.name}` : `Hide what is ${WORDS[side]} of ${node.name}`;
+    const text = more > 0 ? `Show ${plural(more, "more node")} ${WORDS[side]} of ${node.name}` : `Hide nodes ${WORDS[side]} of ${node.name}`;
     return (
       <button key={side} type="button" className={`step ${side}${more > 0 ? " more" : ""}`} onClick={() => step(side, node.id, more > 0)} aria-label={text} title={text}>
         <Icon name={more > 0 ? "plus" : "minus"} />

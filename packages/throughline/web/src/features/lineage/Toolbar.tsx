@@ -47,7 +47,7 @@ export function Toolbar({ view, change, scene }: Props): ReactNode {
   };
   return (
     <div className="toolbar-frame">
-      <div className="toolbar" role="toolbar" aria-label="What is shown" aria-busy={isFetching} ref={bar}>
+      <div className="toolbar" role="toolbar" aria-label="Graph options" aria-busy={isFetching} ref={bar}>
         <div className="segments" role="group" aria-label="Level">
           {LEVELS.map((level) => (
             <button key={level} type="button" aria-pressed={view.level === level} onClick={() => change({ level, grown: [], folded: [] })}>
@@ -56,7 +56,7 @@ export function Toolbar({ view, change, scene }: Props): ReactNode {
             </button>
           ))}
         </div>
-        <button type="button" className="button more" title="Options: how much is shown, and how" aria-expanded={isOpen} aria-controls={menu} onClick={() => setOpen(!isOpen)}>
+        <button type="button" className="button more" title="Graph options" aria-expanded={isOpen} aria-controls={menu} onClick={() => setOpen(!isOpen)}>
           <Icon name="more" /> Options
         </button>
         <div id={menu} className={`toolbar-rest${isOpen ? " open" : ""}`}>
@@ -66,10 +66,10 @@ export function Toolbar({ view, change, scene }: Props): ReactNode {
             <span className="group" role="alert">
               {plural(all + 1, "node")} take a while to draw.
               <button type="button" className="button" onClick={showAll}>
-                Show them
+                Show all
               </button>
               <button type="button" className="button bare" onClick={() => setAsking(false)}>
-                Do not
+                Cancel
               </button>
             </span>
           ) : (
@@ -80,10 +80,10 @@ export function Toolbar({ view, change, scene }: Props): ReactNode {
           <button type="button" className="button" aria-pressed={view.datasetsOnly} aria-label="Datasets only" title="Datasets only: jobs are drawn as lines" onClick={() => change({ datasetsOnly: !view.datasetsOnly })}>
             <Icon name="table" /> <span className="wide">Datasets only</span>
           </button>
-          <button type="button" className="button" aria-pressed={!view.control} aria-label="Hide control" onClick={() => change({ control: !view.control })} title="Hide control: the dashed lines, which say what waits for what">
+          <button type="button" className="button" aria-pressed={!view.control} aria-label="Hide control" onClick={() => change({ control: !view.control })} title="Hide control dependencies (dashed lines)">
             <Icon name="pipeline" /> <span className="wide">Hide control</span>
           </button>
-          <button type="button" className="button" aria-pressed={view.chains} aria-label="Collapse chains" onClick={() => change({ chains: !view.chains, expanded: [] })} title="Collapse chains: nodes in a row are drawn as one">
+          <button type="button" className="button" aria-pressed={view.chains} aria-label="Collapse chains" onClick={() => change({ chains: !view.chains, expanded: [] })} title="Collapse each chain of nodes into one node">
             <Icon name="chain" /> <span className="wide">Collapse chains</span>
           </button>
           <Directions view={view} change={change} shown={scene.drawn.direction} />
@@ -106,7 +106,7 @@ function Directions({ view, change, shown }: { view: View; change: Props["change
   return (
     <div className="segments directions" role="group" aria-label="Direction">
       {DIRECTIONS.map(({ direction, icon, text }) => (
-        <button key={direction} type="button" aria-pressed={shown === direction} aria-label={text} title={view.direction === direction ? `${text}; again: what suits the window` : text} onClick={() => change({ direction: view.direction === direction ? null : direction })}>
+        <button key={direction} type="button" aria-pressed={shown === direction} aria-label={text} title={view.direction === direction ? `${text}; click again for automatic` : text} onClick={() => change({ direction: view.direction === direction ? null : direction })}>
           <Icon name={icon} />
         </button>
       ))}
@@ -121,7 +121,7 @@ function Depth({ side, text, view, change, scene: { graph } }: Props & { side: S
   return (
     <span className="depth" role="group" aria-label={`Steps ${text.toLowerCase()}`}>
       <span className="muted">{text}</span>
-      <button type="button" className="button bare square" disabled={depth <= 0} onClick={less} aria-label={`One step less ${text.toLowerCase()}`} title={`One step less ${text.toLowerCase()}`}>
+      <button type="button" className="button bare square" disabled={depth <= 0} onClick={less} aria-label={`One step fewer ${text.toLowerCase()}`} title={`One step fewer ${text.toLowerCase()}`}>
         <Icon name="minus" />
       </button>
       <span className="count">{depth === DEEPEST ? "all" : depth === AUTO ? "…" : depth}</span>

@@ -11,11 +11,11 @@ export function Ways({ view }: { view: View }): ReactNode {
   const [dataset, field] = view.column ? columnOf(view.column) : [null, null];
   return (
     <>
-      <Link className="button" href={dataset ? impactOf(dataset, { field, at }) : impactOf(node, { level, at })} aria-label="Impact" title={field ? `What ${field} reaches, by owner` : "What it reaches, by owner"}>
+      <Link className="button" href={dataset ? impactOf(dataset, { field, at }) : impactOf(node, { level, at })} aria-label="Impact" title={field ? `Everything downstream of ${field}, by owner` : "Everything downstream, by owner"}>
         <Icon name="impact" /> <span className="words">Impact</span>
       </Link>
       {!node.startsWith("job:") && (
-        <Link className="button" href={provenanceOf(dataset ?? node, { at })} aria-label="Provenance" title="Every version, run and commit that it comes from">
+        <Link className="button" href={provenanceOf(dataset ?? node, { at })} aria-label="Provenance" title="Every upstream version, run and commit">
           <Icon name="origin" /> <span className="words">Provenance</span>
         </Link>
       )}

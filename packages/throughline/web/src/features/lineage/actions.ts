@@ -2,7 +2,7 @@ import { createContext, useContext } from "react";
 import type { Seek } from "../../graph/types";
 import type { NodeId, Side } from "../../graph/types";
 
-/** What nodes can ask of the page. */
+/** Actions of nodes. */
 export interface Actions {
   /** Light a node's path, or open its details: at once, or if its path is lit. */
   select: (id: NodeId, isOpening?: boolean) => void;

@@ -13,7 +13,7 @@ function Line({ data, sourceX, sourceY, targetX, targetY }: LineProps): ReactNod
   return <BaseEdge path={data?.isBeside ? besidePath(from, corners, to) : linePath(from, corners, to, data?.isDown)} />;
 }
 
-/** A line between two columns; how one is made of the other stands beside its end, and opens how. */
+/** An edge between two columns; the transformation is near its end and opens the details. */
 function ColumnLine(line: LineProps): ReactNode {
   const { openColumn } = useActions();
   const { label, target, targetHandleId, targetX, targetY } = line;
@@ -28,8 +28,8 @@ function ColumnLine(line: LineProps): ReactNode {
             className="edge-how nodrag nopan"
             style={{ transform: `translate(-100%, -50%) translate(${targetX - 8}px, ${targetY}px)` }}
             onClick={() => openColumn(target as NodeId, field)}
-            aria-label={`${label}: how ${field} is made`}
-            title={`How ${field} is made`}
+            aria-label={`${label}: lineage of ${field}`}
+            title={`Lineage of ${field}`}
           >
             {label}
           </button>

@@ -3,11 +3,11 @@ import workerUrl from "elkjs/lib/elk-worker.min.js?url";
 import { ToldError } from "../../api/client";
 import { PartError } from "../../components/part";
 
-/** Why there is no worker, and who waits for it: elk itself would wait for ever. */
+/** The worker's error and its waiting callers; elk itself would wait forever. */
 let broken: PartError | null = null;
 const waiting = new Set<(why: Error) => void>();
 
-// It loads while the graph is asked for.
+// It loads while the graph is requested.
 const elk: Elk = new ELK({
   workerFactory: () => {
     const worker = new Worker(workerUrl);

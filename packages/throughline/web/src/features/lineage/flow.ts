@@ -106,7 +106,7 @@ export function flowEdge(edge: LineageEdge, corners: readonly Place[] | undefine
   };
 }
 
-/** An edge between columns; how one is made of the other is written on it when it is lit. */
+/** An edge between columns; a highlighted edge shows the transformation. */
 export function columnFlowEdge(edge: ColumnEdge, corners: readonly Place[] | undefined, direction: Direction, isLit: boolean, mark: Mark | null): Edge {
   return {
     id: `column ${edge.from.id}|${edge.from.field} ${edge.to.id}|${edge.to.field}`,

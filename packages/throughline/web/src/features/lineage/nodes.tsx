@@ -35,7 +35,7 @@ function Frame({ data, children, below }: { data: FlowNode["data"]; children: Re
         data-node={node.id}
         onClick={() => (group?.kind === "chain" ? toggle(node.id) : select(node.id))}
         aria-pressed={isLit}
-        title={group?.kind === "chain" ? "Draw its nodes" : isLit || isRoot ? "Open its details" : "Light its path"}
+        title={group?.kind === "chain" ? "Expand the chain" : isLit || isRoot ? "Open details" : "Highlight path"}
       >
         <span className="node-head">
           <span className="node-kind">
@@ -70,7 +70,7 @@ function Job({ data }: NodeProps<JobFlowNode>): ReactNode {
   const { run, group, id, name } = data.node;
   const { toggle } = useActions();
   const expand = group && (
-    <button type="button" className="node-columns" aria-expanded={false} aria-label={`Expand ${name}`} title="Draw its nodes" onClick={() => toggle(id)}>
+    <button type="button" className="node-columns" aria-expanded={false} aria-label={`Expand ${name}`} title="Expand" onClick={() => toggle(id)}>
       <Icon name="down" />
     </button>
   );
@@ -121,18 +121,18 @@ function Dataset({ data }: NodeProps<DatasetFlowNode>): ReactNode {
         </span>
       )}
       {node.failedChecks === 0 && (
-        <span className="state good" title="Every check of the newest holds">
+        <span className="state good" title="All newest checks passed">
           <Icon name="done" />
           Checks
         </span>
       )}
-      {node.rows !== null && <span className="muted" title="Rows that its last commit wrote">{short(node.rows)} written</span>}
+      {node.rows !== null && <span className="muted" title="Rows written by its last commit">{short(node.rows)} written</span>}
       {node.tags.length > 0 && (
         <span className={`chip clip${node.tags.some(isPiiText) ? " pii" : ""}`} title={node.tags.join("\n")}>
           {node.tags.length === 1 ? node.tags[0] : `${node.tags.length} tags`}
         </span>
       )}
-      <span className="muted at-end">{node.writtenAt ? <Ago at={node.writtenAt} /> : node.up === 0 && <span title="No run is known to have written it">Source</span>}</span>
+      <span className="muted at-end">{node.writtenAt ? <Ago at={node.writtenAt} /> : node.up === 0 && <span title="No known run wrote it">Source</span>}</span>
     </Frame>
   );
 }

@@ -12,7 +12,7 @@ export function useActionsOf(view: View, change: Change, keep: (anchor: Anchor) 
     () => ({
       select: (id, isOpening = false) => {
         keep({ id, isOpening: false });
-        // The first click lights the path, the next one opens it. The path of what was asked for is all there is.
+        // The first click highlights the path, the second opens the details. The root's path is the whole graph.
         change(isOpening || view.lit === id || view.node === id ? { open: id, tab: null } : { lit: id, column: null, ...(view.open ? { open: id, tab: null } : {}) });
       },
       step: (side, id, isMore) => {

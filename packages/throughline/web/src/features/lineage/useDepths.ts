@@ -10,7 +10,7 @@ export function useDepths(view: View): View {
   const { data, isPlaceholderData, error, failureReason } = useAnswer("graph", isAuto && node ? query : null);
   const known = data && !isPlaceholderData ? data.reach : null;
   const [up, down] = [known?.up, known?.down];
-  // Why there is no answer is said by those of the graph itself.
+  // The graph's own query reports the error.
   const isUnknown = !node || (up === undefined && (error !== null || failureReason !== null));
   return useMemo(() => {
     if (!isAuto) return view;

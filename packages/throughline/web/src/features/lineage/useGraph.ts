@@ -30,7 +30,7 @@ interface Asked {
   isStale: boolean;
 }
 
-/** The graph that a view asks for; null until the first answer is there. */
+/** The graph of a view; null until the first response. */
 export function useGraph(view: View): Asked {
   const found = useQueries({
     queries: questionsOf(view).map((query) => ({

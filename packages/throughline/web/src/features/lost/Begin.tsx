@@ -15,7 +15,7 @@ interface Beginning {
   kind: string;
   asks: string;
   about: string;
-  /** What in the address says what the view is about. */
+  /** The parameters that select the subject of the view. */
   needs: readonly string[];
   leadsTo: (node: string) => string;
 }
@@ -24,38 +24,38 @@ const VIEWS: Record<string, Beginning> = {
   "/lineage": {
     icon: "pipeline",
     kind: "Graph",
-    asks: "What is it made of, and what is made of it?",
-    about: "The graph shows the jobs and data around a table, a model or a job, now or at any moment.",
+    asks: "Upstream and downstream lineage",
+    about: "The graph shows the jobs and data around a table, a model or a job, now or at any time.",
     needs: ["node", "from"],
     leadsTo: addressOf,
   },
   "/provenance": {
     icon: "origin",
     kind: "Provenance",
-    asks: "Which versions does it come from?",
-    about: "Provenance lists every version, run and commit that a table or a model comes from, down to the files.",
+    asks: "Upstream versions",
+    about: "Provenance lists every upstream version, run and commit of a table or model, down to the files.",
     needs: ["node"],
     leadsTo: provenanceOf,
   },
   "/impact": {
     icon: "impact",
     kind: "Impact",
-    asks: "What would a change reach?",
-    about: "Impact lists all that is made of a table, of one of its columns or by a job, by who owns it.",
+    asks: "Downstream impact",
+    about: "Impact lists everything downstream of a table, a column or a job, by owner.",
     needs: ["node"],
     leadsTo: impactOf,
   },
   "/search": {
     icon: "search",
     kind: "Search",
-    asks: "Where is it?",
-    about: "Search lists every place that has a text: names, columns, tags, owners, descriptions and SQL.",
+    asks: "Search the lineage",
+    about: "Search lists every match in names, columns, tags, owners, descriptions and SQL.",
     needs: ["text"],
     leadsTo: addressOf,
   },
 };
 
-/** The beginning of a view whose address does not say what it is about; none where it does. */
+/** The empty state of a view without a subject in its address; null otherwise. */
 export function beginningAt({ pathname, searchParams }: URL): ReactNode {
   const view = VIEWS[pathname];
   if (!view || view.needs.some((each) => searchParams.get(each)?.trim())) return null;
@@ -66,7 +66,7 @@ export function beginningAt({ pathname, searchParams }: URL): ReactNode {
   );
 }
 
-/** Where to begin: the search, and what was written last. */
+/** Search hint and recently written datasets. */
 export function Newest({ leadsTo }: Pick<Beginning, "leadsTo">): ReactNode {
   const answer = useAnswer("newest", {});
   const { data } = answer;
@@ -75,12 +75,12 @@ export function Newest({ leadsTo }: Pick<Beginning, "leadsTo">): ReactNode {
     <>
       <p className="sheet-line">
         <span>
-          Search for it above (<kbd>/</kbd>){data && data.items.length > 0 ? ", or begin with what was written last:" : "."}
+          Search above (<kbd>/</kbd>){data && data.items.length > 0 ? ", or select a recently written dataset:" : "."}
         </span>
       </p>
       {trouble && <Trouble error={trouble} />}
       {data && data.items.length > 0 && (
-        <ul className="card rows newest" aria-label="Written last">
+        <ul className="card rows newest" aria-label="Recently written">
           {data.items.map((each) => {
             const { title, above } = parts(each.name, "dataset");
             return (

@@ -3,14 +3,14 @@ import type { ReactNode } from "react";
 import { useAddress } from "../../app/address";
 import { Link } from "../../components/Link";
 
-/** What is shown at an address that is none of the page's. */
+/** The page for unknown addresses. */
 export function NotFound(): ReactNode {
   const { pathname, search } = useAddress();
   return (
     <main className="lost">
       <h1>Not found</h1>
       <p>
-        This page has nothing at <code className="wrap">{pathname + search}</code>. Search above for a table or a job, or go to the{" "}
+        No page at <code className="wrap">{pathname + search}</code>. Search above for a table or a job, or go to the{" "}
         <Link className="link" href="/">
           start page
         </Link>

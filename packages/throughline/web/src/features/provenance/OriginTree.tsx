@@ -11,10 +11,10 @@ import { codeText } from "../../graph/repository";
 import { addressOf } from "../../graph/view";
 import { parts, plural } from "../../graph/words";
 
-/** What a dataset comes from, indented: each dataset, below it who made it, below these what they read. */
+/** The upstream tree: each dataset, its writers, and their inputs. */
 export function OriginTree({ root, at }: { root: Origin; at: string | null }): ReactNode {
   return (
-    <section className="card origins" aria-label="What it comes from">
+    <section className="card origins" aria-label="Upstream versions">
       <ul>
         <OriginItem origin={root} at={at} />
       </ul>
@@ -43,7 +43,7 @@ function OriginItem({ origin, at }: { origin: Origin; at: string | null }): Reac
         {!isMany && first && <Versions member={first} />}
         <Tags tags={[...new Set(members.flatMap((each) => each.tags))]} />
         {isAbove && <span className="muted">as above</span>}
-        {by.length === 0 && !isAbove && <span className="chip">source: no run is known to have written {isMany ? "them" : "it"}</span>}
+        {by.length === 0 && !isAbove && <span className="chip">source: no known run wrote {isMany ? "them" : "it"}</span>}
       </div>
       {isMany && <Members members={members} at={at} />}
       {by.length > 0 && (
@@ -59,7 +59,7 @@ function OriginItem({ origin, at }: { origin: Origin; at: string | null }): Reac
 
 function Versions({ member: { versions } }: { member: Member }): ReactNode {
   const [newest] = versions;
-  if (newest === undefined) return <span className="muted">no version told</span>;
+  if (newest === undefined) return <span className="muted">no version reported</span>;
   if (versions.length > 1) return <More text={plural(versions.length, "version")} items={versions.map((each) => <code key={each} className="wrap">{each}</code>)} />;
   return (
     <span className="origin-version">
@@ -110,9 +110,9 @@ function MakerItem({ maker, at }: { maker: Maker; at: string | null }): ReactNod
             </span>
           </Link>
         ) : (
-          <span className="muted">declared; no run was told</span>
+          <span className="muted">declared; no runs reported</span>
         )}
-        {commits[0] ? <CodeLink code={commits[0]} /> : <span className="muted">no commit told</span>}
+        {commits[0] ? <CodeLink code={commits[0]} /> : <span className="muted">no commit reported</span>}
         {commits.length > 1 && <span className="muted">and {plural(commits.length - 1, "other commit")}</span>}
       </div>
       {runs.length > 1 && <More text={`All ${plural(runs.length, "run")}`} items={runs} />}
@@ -128,7 +128,7 @@ function MakerItem({ maker, at }: { maker: Maker; at: string | null }): ReactNod
 }
 
 function Run({ run, entry: { job, code, inputs, outputs }, at }: { run: NonNullable<Upstream["run"]>; entry: Omit<Upstream, "run">; at: string | null }): ReactNode {
-  const said = (uses: Upstream["inputs"]) => uses.map((each) => `${parts(each.name, "dataset").title} @ ${each.versions.join(", ") || "no version told"}`).join("\n");
+  const said = (uses: Upstream["inputs"]) => uses.map((each) => `${parts(each.name, "dataset").title} @ ${each.versions.join(", ") || "no version reported"}`).join("\n");
   return (
     <span className="origin-member">
       <Link className="origin-run" href={addressOf(`job:${job.namespace}:${job.name}`, { open: `run:${run.runId}`, at })} title={run.runId}>
@@ -147,7 +147,7 @@ function Run({ run, entry: { job, code, inputs, outputs }, at }: { run: NonNulla
 
 const FIRST = 50;
 
-/** A list that is folded at first, and of which much is shown only when asked for. */
+/** A collapsed list that shows long contents on request. */
 function More({ text, items }: { text: string; items: readonly ReactNode[] }): ReactNode {
   const [isOpen, setOpen] = useState(false);
   const [isAll, setAll] = useState(false);

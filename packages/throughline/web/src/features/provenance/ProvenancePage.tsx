@@ -37,7 +37,7 @@ export default function ProvenancePage(): ReactNode {
       icon="origin"
       kind="Provenance"
       name={`Provenance of ${title}`}
-      title={`Where ${title} comes from`}
+      title={`Provenance of ${title}`}
       about={data?.datasets.find((each) => each.id === id)?.namespace}
       isBusy={isPlaceholderData}
       actions={
@@ -59,14 +59,14 @@ export default function ProvenancePage(): ReactNode {
           {isUnknown(trouble) && at === null && <Newest leadsTo={provenanceOf} />}
         </>
       ) : !data || !tree ? (
-        <p className="waiting">Asking …</p>
+        <p className="waiting">Loading …</p>
       ) : (
         <>
           <div className="sheet-tools">
             <label className="sheet-line">
               <span className="muted">Version</span>
               <select className="select" aria-label="Version" value={version ?? ""} onChange={(event) => go(provenanceOf(node, { at, version: event.target.value || null }))}>
-                <option value="">What it holds {at ? "then" : "now"}</option>
+                <option value="">Contents {at ? "at that time" : "now"}</option>
                 {!isKnown && <option value={version}>{version}</option>}
                 {versions.map((each) => (
                   <option key={each.version} value={each.version ?? ""}>
@@ -77,7 +77,7 @@ export default function ProvenancePage(): ReactNode {
               </select>
             </label>
             <span className="muted">{provenanceLine(data)}</span>
-            {history?.next && <span className="muted">The newest {versions.length} versions; `{PROGRAM} history` has all.</span>}
+            {history?.next && <span className="muted">The newest {versions.length} versions; `{PROGRAM} history` lists all.</span>}
           </div>
           <Pii told={data} />
           <OriginTree root={tree} at={at} />
@@ -118,8 +118,8 @@ function Unknown({ told }: { told: Told }): ReactNode {
   const unknown = unknownsOf(told);
   return (
     <section className="sheet-part" aria-labelledby="unknown">
-      <h2 id="unknown">What is not known</h2>
-      {unknown.length === 0 && <p className="muted">Nothing: every run told its commit, its versions and its end.</p>}
+      <h2 id="unknown">Unknown</h2>
+      {unknown.length === 0 && <p className="muted">None: every run reported its commit, versions and end.</p>}
       <ul className="unknown">
         {unknown.map((each) => (
           <li key={each}>{each}.</li>

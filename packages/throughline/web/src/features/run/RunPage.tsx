@@ -6,7 +6,7 @@ import { Trouble } from "../../components/Trouble";
 import { addressOf } from "../../graph/view";
 import { NotFound } from "../lost/NotFound";
 
-/** Leads to the run of a job that its orchestrator calls by an id of its own. */
+/** Redirect to the run with an orchestrator's run id. */
 export function RunPage(): ReactNode {
   const told = useAddress().searchParams;
   const [job, ownId] = [told.get("job"), told.get("id")];
@@ -18,20 +18,20 @@ export function RunPage(): ReactNode {
     if (job && run) go(addressOf(job, { open: `run:${run.runId}` }), true);
   }, [job, run]);
   if (!job || !ownId) return <NotFound />;
-  if (run || (!data && !trouble)) return <p className="waiting">Looking for the run …</p>;
+  if (run || (!data && !trouble)) return <p className="waiting">Loading …</p>;
   return (
     <main className="lost">
       {trouble ? (
         <Trouble error={trouble} />
       ) : (
         <>
-          <h1>This run has told nothing yet</h1>
+          <h1>No events for this run yet</h1>
           <p>
-            No run <code>{ownId}</code> of <code>{job}</code> is known. It is shown here as soon as its first event comes in.
+            Run <code>{ownId}</code> of <code>{job}</code> is unknown. It appears here when its first event arrives.
           </p>
           <p>
             <Link className="link" href={addressOf(job)}>
-              Look at the job
+              Show the job
             </Link>
           </p>
         </>

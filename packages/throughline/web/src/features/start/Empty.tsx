@@ -3,7 +3,7 @@ import { IS_KEYED, PROGRAM } from "../../api/base";
 import { Command } from "../../components/Copy";
 import { uuid } from "../../graph/words";
 
-/** One event of a job that makes one table of another, as a command that sends it. */
+/** A command that sends one event of a job with one input and one output. */
 function firstEvent(): string {
   const event = {
     eventType: "COMPLETE",
@@ -20,7 +20,7 @@ function firstEvent(): string {
   return `curl ${location.origin}/api/v1/lineage -H 'Content-Type: application/json'${key} \\\n  -d '${JSON.stringify(event)}'`;
 }
 
-/** What to do where nothing is known yet. */
+/** Instructions for a server without events. */
 export function Empty(): ReactNode {
   const [command] = useState(firstEvent);
   return (
@@ -28,23 +28,23 @@ export function Empty(): ReactNode {
       <h2 id="empty">No lineage yet</h2>
       <p>
         Point any OpenLineage producer (Spark, Airflow, dbt, Metaflow, Flink) at <code>{location.origin}</code>, path{" "}
-        <code>/api/v1/lineage</code>. What arrives is shown here at once. To see it work, send one event by hand:
+        <code>/api/v1/lineage</code>. New events appear here immediately. To try it, send one event:
       </p>
       <Command text={command} />
       {IS_KEYED && (
         <p>
-          It needs a key of this server with the scope <code>write</code> in <code>THROUGHLINE_API_KEY</code>: <code>{PROGRAM} keys add NAME --scope write</code> makes one.
+          The command needs an API key with the scope <code>write</code> in <code>THROUGHLINE_API_KEY</code>. Create one with <code>{PROGRAM} keys add NAME --scope write</code>.
         </p>
       )}
       <p>
-        Logs and catalogs that are there already have lineage too: <code>{PROGRAM} harvest --help</code> says what of.
+        Import lineage from existing logs and catalogs: <code>{PROGRAM} harvest --help</code> lists the sources.
       </p>
       <p>
-        Or look around first:{" "}
+        Or explore example data:{" "}
         <a className="link" href="/sample/">
           open a sample lineage
         </a>
-        , two weeks of a made-up pipeline, kept apart from yours.
+        , two weeks of an example pipeline, separate from your lineage.
       </p>
     </section>
   );

@@ -10,7 +10,7 @@ import { duration, parts } from "../../graph/words";
 
 const SHOWN = 20;
 
-/** The newest runs as they come in. */
+/** The newest runs, updated live. */
 export function NewestRuns(): ReactNode {
   const isAll = useAddress().searchParams.get("runs") === "all";
   const { data } = useAnswer("runs", { limit: SHOWN, roots: !isAll });
@@ -18,7 +18,7 @@ export function NewestRuns(): ReactNode {
     <section className="card" aria-labelledby="newest">
       <div className="card-head">
         <h2 id="newest">Newest runs</h2>
-        <div className="segments" role="group" aria-label="Which runs">
+        <div className="segments" role="group" aria-label="Runs to show">
           <button type="button" aria-pressed={!isAll} onClick={() => go("/")}>
             Pipelines
           </button>
@@ -51,7 +51,7 @@ export function NewestRuns(): ReactNode {
           );
         })}
       </ul>
-      {data?.next && <p className="card-foot muted">The {SHOWN} newest. A job’s details have all of its runs.</p>}
+      {data?.next && <p className="card-foot muted">The {SHOWN} newest. A job’s details list all its runs.</p>}
     </section>
   );
 }

@@ -13,7 +13,7 @@ import { Empty } from "./Empty";
 import { NewestRuns } from "./NewestRuns";
 import { Wrong } from "./Wrong";
 
-/** Search, what just ran, and what is wrong. */
+/** Search, newest runs, and problems. */
 export function StartPage(): ReactNode {
   const now = useNow(HOUR);
   const answer = useAnswer("health", {});
@@ -31,7 +31,7 @@ export function StartPage(): ReactNode {
             {plural(counts.datasets, "dataset")}, {plural(counts.jobs, "job")}, {plural(counts.runs, "run")}
             {" · "}
             <Link className="link" href={addressOf("", { from: beginOf("week", now) })}>
-              What is different since last week
+              Changes since last week
             </Link>
           </p>
         )}
@@ -46,9 +46,9 @@ export function StartPage(): ReactNode {
       )}
       {health && !isEmpty && !BASE && (
         <p className="start-foot muted">
-          New to lineage? Look around in{" "}
+          New to lineage? Explore{" "}
           <a className="link" href="/sample/">
-            a sample
+            the example data
           </a>
           .
         </p>

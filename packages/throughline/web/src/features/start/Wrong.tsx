@@ -17,7 +17,7 @@ interface Entry {
   at: string | null;
 }
 
-/** A finding as an entry that leads to where it began: the lowest run that failed, or the failed checks. */
+/** An entry for a finding with a link to its cause: the lowest failed run, or the failed checks. */
 function entryOf(finding: Finding): Entry {
   const cause = finding.causes?.[0] ?? finding;
   const isRun = finding.kind === "failed" || finding.kind === "lost";
@@ -32,7 +32,7 @@ function entryOf(finding: Finding): Entry {
   };
 }
 
-/** What failed, is late, does not hold, or was never heard of again. */
+/** Failed, late and stale runs, and failed checks. */
 export function Wrong({ health }: { health: Health }): ReactNode {
   const [isAll, setAll] = useState(false);
   const entries = (kind: string) => health.findings.filter((finding) => finding.kind === kind).map(entryOf);
@@ -42,18 +42,18 @@ export function Wrong({ health }: { health: Health }): ReactNode {
       {health.isHealthy && (
         <section className="card">
           <p className="state good all-good">
-            <Icon name="done" /> Nothing failed, is late or broke a check.
+            <Icon name="done" /> No failures, late jobs or failed checks.
           </p>
         </section>
       )}
       <Group title="Failed" tone="bad" icon="fail" entries={entries("failed")} />
       <Group title="Late" tone="warn" icon="clock" entries={entries("late")} />
-      <Group title="Checks that do not hold" tone="bad" icon="alert" entries={entries("quality")} />
-      <Group title="Lost: no end was ever told" tone="warn" icon="lost" entries={entries("lost")} />
-      {isAll && <Group title="Stopped long ago" tone="" icon="clock" entries={stopped} />}
+      <Group title="Failed checks" tone="bad" icon="alert" entries={entries("quality")} />
+      <Group title="No end event" tone="warn" icon="lost" entries={entries("lost")} />
+      {isAll && <Group title="Stopped" tone="" icon="clock" entries={stopped} />}
       {stopped.length > 0 && !isAll && (
         <p className="card-foot muted">
-          {plural(stopped.length, "job")} ran regularly and stopped long ago.{" "}
+          {plural(stopped.length, "job")} stopped running regularly.{" "}
           <button type="button" className="link" onClick={() => setAll(true)}>
             Show
           </button>

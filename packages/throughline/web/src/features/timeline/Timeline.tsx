@@ -16,7 +16,7 @@ interface Props {
   change: (change: Partial<View>) => void;
 }
 
-/** The runs of what is shown, and how it became what it is, along a line of time. */
+/** The runs and changes of the shown graph on a time axis. */
 export function Timeline({ view, change }: Props): ReactNode {
   const [said, say] = useState("");
   const { node, level, range } = view;
@@ -26,7 +26,7 @@ export function Timeline({ view, change }: Props): ReactNode {
   const { data, error } = useAnswer("timeline", range === null || view.up === AUTO || view.down === AUTO ? null : { node, up, down, level, parts: PARTS, from: beginOf(range, now) });
   const runs = data?.runs.reduce((sum, run) => sum + run.completed + run.failed + run.lost + run.running, 0) ?? 0;
   const about = data && `${plural(runs, "run")}, ${plural(data.changes.length, "change")}${data.isMore ? " and more" : ""}, ${steps(view)}`;
-  const text = said || (error ? `The timeline is not there: ${error.message}` : about);
+  const text = said || (error ? `The timeline is unavailable: ${error.message}` : about);
   return (
     <section className="timeline" aria-label="Timeline">
       <div className="timeline-head">
@@ -38,7 +38,7 @@ export function Timeline({ view, change }: Props): ReactNode {
             <p className="timeline-said muted clip" title={text}>
               {text}
             </p>
-            <div className="segments" role="group" aria-label="How much of the past">
+            <div className="segments" role="group" aria-label="Time range">
               {ALL.map((each) => (
                 <button key={each} type="button" aria-pressed={range === each} onClick={() => change({ range: each })}>
                   {RANGES[each].text}
@@ -55,7 +55,7 @@ export function Timeline({ view, change }: Props): ReactNode {
 
 function steps({ node, up, down }: View): string {
   const { title } = parts(node.slice(node.lastIndexOf(":") + 1), node.startsWith("job:") ? "job" : "dataset");
-  return `within ${up === DEEPEST ? "all steps" : plural(up, "step")} up and ${down === DEEPEST ? "all" : down} down of ${title}. A click on runs shows the graph as of then, on a change what it changed`;
+  return `within ${up === DEEPEST ? "all steps" : plural(up, "step")} up and ${down === DEEPEST ? "all" : down} down of ${title}. Click a bar to view the graph at that time, or a marker to see the change`;
 }
 
 interface TrackProps extends Props {
@@ -86,7 +86,7 @@ function Track({ line, bars, marks, view, change, say }: TrackProps): ReactNode 
             style={{ left: `${mark.place}%` }}
             tabIndex={nth === marks.length - 1 ? 0 : -1}
             aria-label={`${mark.label ? `${mark.label}. ` : ""}${mark.text}. Compare before and after`}
-            title={`${mark.text}\nA click compares before and after`}
+            title={`${mark.text}\nClick to compare before and after`}
             onMouseEnter={() => say(mark.text)}
             onFocus={() => say(mark.text)}
             onClick={() => change({ from: mark.before, at: mark.at })}
@@ -108,8 +108,8 @@ function Track({ line, bars, marks, view, change, say }: TrackProps): ReactNode 
             className="timeline-bar"
             style={{ left: `${bar.left}%`, width: `${bar.width}%` }}
             tabIndex={nth === bars.length - 1 ? 0 : -1}
-            aria-label={`${bar.text}. Look at the graph as of then`}
-            title={`${bar.text}\nA click shows the graph as of then, with Shift what is different`}
+            aria-label={`${bar.text}. View the graph at that time`}
+            title={`${bar.text}\nClick to view the graph at that time; Shift-click to compare`}
             onMouseEnter={() => say(bar.text)}
             onFocus={() => say(bar.text)}
             onClick={(event) => pick(bar.at, event.shiftKey)}
@@ -135,7 +135,7 @@ function Track({ line, bars, marks, view, change, say }: TrackProps): ReactNode 
   );
 }
 
-/** Where on the line the graph is looked at; a moment before it, or that is none, is not drawn. */
+/** A marker at the selected time; hidden if the time is invalid or before the range. */
 function Cursor({ line, at, text }: { line: Line; at: string | null; text: string }): ReactNode {
   if (at !== null && !(Date.parse(at) >= line.from)) return null;
   return <span className="timeline-cursor" style={{ left: `${at === null ? 100 : placeOf(line, at)}%` }} title={at === null ? "Now" : `${text} ${moment(at)}`} />;

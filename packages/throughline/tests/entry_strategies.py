@@ -1,4 +1,4 @@
-"""Random events for property tests, and everything that can be asked of what they come to."""
+"""Random events for property tests, and the export of their projection."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _DATASETS = ("file|/a", "file://|/a", "s3a://b|k", "s3://b|k", "hive://h|db.t", 
 
 
 def canonical(state: State) -> bytes:
-    """Everything that can be asked: the export, and all edges of all levels."""
+    """Return the export and all edges of all levels as JSON."""
     edges = [
         edges_answer(state, level, kind)["items"]
         for level in ("query", "task", "pipeline")
@@ -28,7 +28,7 @@ def canonical(state: State) -> bytes:
 
 @st.composite
 def run_entries(draw: st.DrawFn) -> list[Entry]:
-    """Events of a few runs of a few jobs, interleaved, with equal times and late symlinks."""
+    """Generate events of a few runs and jobs, interleaved, with equal times and late symlinks."""
     bodies: list[dict[str, Any]] = []
     for _ in range(draw(st.integers(1, 14))):
         run = draw(st.integers(0, 4))
@@ -65,7 +65,7 @@ def _job(number: int) -> dict[str, Any]:
 
 @st.composite
 def _end(draw: st.DrawFn) -> dict[str, Any]:
-    """A dataset or a job in an explicit lineage facet."""
+    """Generate a dataset or a job in an explicit lineage facet."""
     if draw(st.booleans()):
         return {"type": "JOB", **_job(draw(st.integers(0, 2)))}
     namespace, name = draw(st.sampled_from(_DATASETS)).split("|")
@@ -96,7 +96,7 @@ def _dataset(draw: st.DrawFn) -> dict[str, Any]:
 
 @st.composite
 def some_entries(draw: st.DrawFn) -> list[Entry]:
-    """The same, with declared jobs, derived datasets and names joined by hand among them."""
+    """Generate the same with job events, dataset events and aliases."""
     entries = draw(run_entries())
     for number in range(draw(st.integers(0, 3))):
         names = [draw(st.sampled_from(_DATASETS)).split("|") for _ in range(2)]
@@ -110,7 +110,7 @@ def some_entries(draw: st.DrawFn) -> list[Entry]:
             job = {**_job(draw(st.integers(0, 3))), "facets": {"lineage": {"entries": stated}}}
             view = {**inputs[0], "facets": {"lineage": {"inputs": [draw(_end())]}}}
             declared = {"job": job, "inputs": inputs, "outputs": outputs}
-            told = declared if draw(st.booleans()) else {"dataset": view}
-            entry = entry_of(orjson.dumps({"eventTime": time, **told}))
+            result = declared if draw(st.booleans()) else {"dataset": view}
+            entry = entry_of(orjson.dumps({"eventTime": time, **result}))
         entries.insert(draw(st.integers(0, len(entries))), entry)
     return entries

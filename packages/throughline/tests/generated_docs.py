@@ -1,4 +1,4 @@
-"""Pages of docs/ that a suite writes itself: up to date, or the test says how to write them."""
+"""Check pages of docs/ that tests generate."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def check_written(name: str, text: str) -> None:
 
 
 def table(head: tuple[str, ...], rows: Iterable[tuple[object, ...]]) -> str:
-    """A table of Markdown; `|` in a cell stays a character of it."""
+    """Return a Markdown table; escape `|` in cells."""
     lines = [head, ("---",) * len(head), *rows]
     return "\n".join(f"| {' | '.join(_cell(cell) for cell in line)} |" for line in lines) + "\n"
 

@@ -82,16 +82,16 @@ class Specification:
         self._validators: dict[str, Draft202012Validator] = {}
 
     def errors(self, event: Json) -> list[str]:
-        """What is wrong with an event and with those of its facets whose schema is known."""
-        found = self._of(
+        """Return the validation errors of an event and of its facets with a known schema."""
+        result = self._of(
             "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent", event
         )
         for holder in (event["run"], event["job"], *event["inputs"], *event["outputs"]):
             for place in ("facets", "inputFacets", "outputFacets"):
                 for name, facet in holder.get(place, {}).items():
                     if facet["_schemaURL"].split("#")[0] in self._ids:
-                        found += [f"{name}: {e}" for e in self._of(facet["_schemaURL"], facet)]
-        return found
+                        result += [f"{name}: {e}" for e in self._of(facet["_schemaURL"], facet)]
+        return result
 
     def _of(self, url: str, value: Any) -> list[str]:
         if url not in self._validators:
