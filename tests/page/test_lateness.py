@@ -19,7 +19,7 @@ def test_late_job_shows_due_time_and_missing_start(look: Look) -> None:
     page.get_by_role("region", name="Late").get_by_role("link").click()
     why = page.get_by_role("region", name="Lateness")
     expect(why).to_contain_text("Causes of the delay")
-    expect(why).to_contain_text(re.compile("It was due .* ago: it comes every 1 d"))
+    expect(why).to_contain_text(re.compile("Due .* ago; expected every 1 d"))
     expect(why).to_contain_text("this job was not started")
 
 

@@ -175,7 +175,7 @@ def test_two_times_are_shown_side_by_side(look: Look) -> None:
     for pane in (then, now):
         expect(pane.locator("[data-node$=compute_actuals]")).to_be_visible()
     expect(then.locator("[data-node$=weather_raw]")).to_have_count(0)
-    now.get_by_role("button", name="Do not show Now beside").click()
+    now.get_by_role("button", name="Close the comparison with Now").click()
     expect(page.locator(".pane")).to_have_count(1)
 
 

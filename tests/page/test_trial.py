@@ -128,7 +128,7 @@ def test_plus_shows_the_announced_number_of_nodes(look: Look, lineage: Lineage) 
                        ("1 more node", "in_1")):  # fmt: skip
         page.get_by_role("button", name=f"Show {more} upstream of {name}", exact=True).click()
     expect(nodes).to_have_count(8)
-    page.get_by_role("button", name="Hide what is upstream of sums").click()
+    page.get_by_role("button", name="Hide nodes upstream of sums").click()
     expect(nodes).to_have_count(3)
     page.get_by_role("button", name="Show 5 more nodes upstream of sums").click()
     expect(nodes).to_have_count(8)

@@ -26,7 +26,7 @@ export function Lateness({ id, view }: { id: string; view: View }): ReactNode {
       <h3>{isLate ? "Causes of the delay" : "Possible causes of a delay"}</h3>
       {data.everySeconds !== null && (data.lateSeconds ?? 0) > 0 && (
         <p>
-          Due <Ago at={data.dueAt} />; runs every {duration(data.everySeconds * 1_000)}
+          Due <Ago at={data.dueAt} />; expected every {duration(data.everySeconds * 1_000)}
           {data.isStopped && " and has stopped"}.
         </p>
       )}
