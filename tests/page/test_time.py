@@ -208,7 +208,7 @@ def test_start_page_links_to_changes_since_last_week(look: Look) -> None:
 
 def test_empty_difference_is_stated(look: Look) -> None:
     page = look(f"/lineage?from={_days_ago(0)}")
-    expect(page.get_by_text("No differences")).to_be_visible()
+    expect(page.get_by_text("No differences.", exact=True)).to_be_visible()
 
 
 def test_child_runs_are_a_tree_that_works_by_keyboard(look: Look) -> None:

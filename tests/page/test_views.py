@@ -138,7 +138,7 @@ def test_plus_shows_more_minus_hides_it_and_back_undoes(look: Look) -> None:
     expect(_node(page, "yellow_taxi_raw")).to_be_visible()
     page.get_by_role("button", name=re.compile("Hide nodes downstream of .*hourly_actuals")).click()
     _node_count(page, 3)
-    expect(page.get_by_role("status").get_by_text("1 side folded")).to_be_visible()
+    expect(page.get_by_role("status").get_by_text("1 side collapsed")).to_be_visible()
     page.go_back()
     page.go_back()
     _node_count(page, 3)

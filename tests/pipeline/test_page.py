@@ -109,7 +109,7 @@ def test_provenance_shows_no_personal_data_in_the_model(start: Page) -> None:
     start.get_by_role("link", name="Provenance").click()
     note = start.get_by_role("note", name="Personal data")
     expect(note).to_contain_text(
-        "Columns tagged PII are among its inputs, and are query not to go into it"
+        "Inputs have columns tagged PII, but column lineage shows that they are masked or not used"
     )
     expect(note).to_contain_text("tip_amount")
 

@@ -127,7 +127,9 @@ def test_unreachable_proxy_is_not_a_certificate_error(
     settings: Settings, pem: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")
-    with pytest.raises(SetupError, match="gave no parser-1.0.jar.*set HTTPS_PROXY=") as raised:
+    with pytest.raises(
+        SetupError, match="did not return parser-1.0.jar.*set HTTPS_PROXY="
+    ) as raised:
         download(settings, JAR, settings.state_dir / "jars")
     assert "certificate" not in str(raised.value)
 

@@ -14,7 +14,7 @@ from infra.proxy_local.datazone import DataZoneServer
 from throughline.delivery import forwarder
 from throughline.delivery._store import delivery_statuses
 from throughline.delivery.backends import read_backends
-from throughline.delivery.forwarder import Forwarder
+from throughline.delivery.forwarder import Backoff, Forwarder
 from throughline.log import EventLog, entry_of
 from throughline.projection.live import Batch, Live
 from throughline_aws.datazone import DataZone
@@ -58,13 +58,12 @@ def test_datazone_receives_complete_runs_and_rejections_are_dead_letters(
 def test_unprocessed_events_are_logged(
     make_datazone: Make, event: Event, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(forwarder, "_PROCESSED_SECONDS", 0.0)
     said: Queue[str] = Queue()
     monkeypatch.setattr(forwarder.log, "warning", lambda text, *given: said.put(text % given))
     backend, server = make_datazone(processed=lambda _: "FAILED")
     live = Live(EventLog(f"sqlite:///{tmp_path / 'log.db'}"))
     live.ingest(Batch([entry_of(orjson.dumps(event(RUN)))]))
-    forwarding = Forwarder("catalog", backend, live)
+    forwarding = Forwarder("catalog", backend, live, Backoff(processed=0))
     forwarding.start()
     told = said.get(timeout=60)
     forwarding.stop()
