@@ -11,6 +11,9 @@ from typing import Any
 import pytest
 
 from throughline.errors import NotFoundError
+from throughline.events import JobRef
+from throughline.graph.current import latest_of
+from throughline.identity import DatasetName
 from throughline.lineage.queries import (
     columns_answer,
     edges_answer,
@@ -21,6 +24,7 @@ from throughline.lineage.queries import (
     tags_answer,
     tree_answer,
 )
+from throughline.projection import project
 from throughline.projection.live import Batch, Live
 from throughline.query.registry import moment_of
 from throughline.trust.completeness import completeness_answer
@@ -595,3 +599,12 @@ def test_invalid_parts_of_the_facet_are_ignored(build: Any) -> None:
         job_event("declared", into(job(), dataset("a"))),
     )
     assert edges(state) == {"a > j", "j > c", "a > declared"}
+
+
+def test_entry_that_names_its_own_job_adds_an_input(build: Any) -> None:
+    read = {"type": "DATASET", "namespace": "file", "name": "/a"}
+    own = {"type": "JOB", "namespace": "n", "name": "job", "inputs": [read]}
+    event = build.run("START", "r", "job", "08:00:00")
+    event["job"] = {"namespace": "n", "name": "job", "facets": {"lineage": {"entries": [own]}}}
+    state = project([build.entry(event).event])
+    assert latest_of(state).readers_of(DatasetName("file", "/a")) == {JobRef("n", "job")}

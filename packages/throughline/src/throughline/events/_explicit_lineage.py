@@ -61,14 +61,14 @@ def parse_derivation(facet: Json) -> Entry:
 
 
 def with_lineage_datasets(
-    facet: Json, inputs: tuple[Dataset, ...], outputs: tuple[Dataset, ...]
+    facet: Json, job: JobRef, inputs: tuple[Dataset, ...], outputs: tuple[Dataset, ...]
 ) -> tuple[tuple[Dataset, ...], tuple[Dataset, ...]]:
-    """Return the inputs and outputs of an event with the datasets that its lineage facet adds.
+    """Return the inputs and outputs of a job's event with the datasets that its facet adds.
 
     Producers should list them anyway. A dataset that only another job reads is not an input.
     """
     entries = parse_entries(facet)
-    own = [entry for entry in entries if not entry.is_job or entry.target is None]
+    own = [entry for entry in entries if not entry.is_job or entry.target in (None, job)]
     sources = (source for entry in own for source in sorted(entry.datasets))
     targets = (entry.target for entry in entries if isinstance(entry.target, DatasetId))
     return _with_missing(inputs, sources), _with_missing(outputs, targets)

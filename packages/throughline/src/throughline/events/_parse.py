@@ -66,7 +66,7 @@ def parse_event(body: Any, digest: str) -> Event:
     inputs = _datasets(event.get("inputs"), "inputs", "inputFacets")
     outputs = _datasets(event.get("outputs"), "outputs", "outputFacets")
     if "lineage" in facets:
-        inputs, outputs = with_lineage_datasets(facets["lineage"], inputs, outputs)
+        inputs, outputs = with_lineage_datasets(facets["lineage"], ref, inputs, outputs)
     if kind == "job":
         return JobEvent(time, digest, ref, facets, inputs, outputs)
     run = _object(event.get("run"), "run")
