@@ -38,6 +38,7 @@ from throughline.graph.run_edges import (
     handed_by,
     run_edges,
     side_by_side,
+    states_other_jobs,
     united,
 )
 from throughline.identity import DatasetName
@@ -113,7 +114,8 @@ class Generations:
     def refresh(self) -> None:
         """Take in the events that were applied to the state since."""
         state = self.state
-        if state.shape != self._shape:
+        others = (states_other_jobs(state, state.runs[key]) for key in state.touched)
+        if state.shape != self._shape or any(others):
             self._forget()
         elif state.revision != self._revision:
             for key in state.touched:

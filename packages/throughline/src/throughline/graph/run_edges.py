@@ -172,6 +172,15 @@ def derived_by(ref: JobRef) -> DatasetName | None:
     return DatasetName(namespace, name)
 
 
+def states_other_jobs(state: State, run: Run) -> bool:
+    """Return True if explicit lineage of a run's job, which the run may replace, names others."""
+    ref = run.key.job
+    runs = map(state.runs.__getitem__, state.jobs[ref].runs) if run.lineage else ()
+    facets = {facet for other in runs for facet in other.lineage or ()}
+    targets = (entry.target for facet in facets for entry in parsed(facet, parse_entries))
+    return any(isinstance(target, JobRef) and target != ref for target in targets)
+
+
 def _of_names(state: State, inputs: Iterable[DatasetName], outputs: Iterable[DatasetName]) -> Edges:
     primary = state.identity.primary
     return Edges({primary(name) for name in inputs}, {primary(name) for name in outputs})
