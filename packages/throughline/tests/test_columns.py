@@ -161,7 +161,7 @@ def test_newest_run_replaces_column_inputs(
 
 
 @pytest.mark.parametrize(
-    ("node", "field", "told"),
+    ("node", "field", "message"),
     [
         ("day", "fair", "day has no column 'fair'; it has fare, rides"),
         ("file", "id", "file has no column 'id'; it has ID, fare, kind"),
@@ -169,11 +169,11 @@ def test_newest_run_replaces_column_inputs(
     ],
 )
 def test_unknown_column_error_lists_the_columns(
-    node: str, field: str | None, told: str, events: list[Any], build: Any
+    node: str, field: str | None, message: str, events: list[Any], build: Any
 ) -> None:
     with pytest.raises(NotFoundError) as caught:
         columns_answer(build.state(*events), node, field)
-    assert str(caught.value) == told
+    assert str(caught.value) == message
 
 
 def test_misspelled_column_error_suggests_similar_names(events: list[Any], build: Any) -> None:

@@ -184,7 +184,7 @@ def _whole(build: Any, **change: Any) -> dict[str, Any]:
 
 
 def _shares(answer: Any) -> dict[str, float | None]:
-    return {key: told["share"] for key, told in answer["measures"].items()}
+    return {key: measure["share"] for key, measure in answer["measures"].items()}
 
 
 def test_run_that_reports_everything_is_complete(build: Any) -> None:

@@ -138,7 +138,7 @@ def test_types_are_compared_within_one_producer(build: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("as_of", "known_at", "told"),
+    ("as_of", "known_at", "message"),
     [
         ("yesterday", None, "asOf: received 'yesterday', expected a time such as .* or the id of"),
         (None, "1", "knownAt: received '1', expected a time such as 2026-11-21T08:30:00Z$"),
@@ -146,10 +146,10 @@ def test_types_are_compared_within_one_producer(build: Any) -> None:
     ],
 )
 def test_invalid_moment_is_rejected(
-    as_of: str | None, known_at: str | None, told: str, build: Any
+    as_of: str | None, known_at: str | None, message: str, build: Any
 ) -> None:
     state = build.state(build.run("START", "open", "j", "08:00:00"))
-    with pytest.raises(ConfigError, match=told):
+    with pytest.raises(ConfigError, match=message):
         moment_of(state, as_of, known_at)
 
 

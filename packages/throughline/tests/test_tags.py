@@ -142,7 +142,7 @@ def test_columns_and_impact_include_tags(build: Any) -> None:
         makes(build, "09", "day", "top", None),
     )
 
-    def told(leaf: dict[str, Any]) -> list[tuple[Any, ...]]:
+    def tags_of(leaf: dict[str, Any]) -> list[tuple[Any, ...]]:
         return [
             (tag["field"], tag["key"], tag["value"], tag["from"]["name"], tag["from"]["field"])
             for tag in leaf["tags"]
@@ -152,19 +152,19 @@ def test_columns_and_impact_include_tags(build: Any) -> None:
     mail, n = top["children"]
     pii = ("mail", "pii", "true", "raw", "email")
     tier = ("mail", "tier", "gold", "day", None)
-    assert told(mail) == [pii, tier, ("mail", "tier", "gold", "raw", "email")]
-    assert told(n) == [("n", "tier", "gold", "day", None)]
-    assert set(told(top)) == {(None, "tier", "gold", "day", None), *told(mail), *told(n)}
-    assert told(mail["children"][0])[0] == ("email", "pii", "true", "raw", "email")
+    assert tags_of(mail) == [pii, tier, ("mail", "tier", "gold", "raw", "email")]
+    assert tags_of(n) == [("n", "tier", "gold", "day", None)]
+    assert set(tags_of(top)) == {(None, "tier", "gold", "day", None), *tags_of(mail), *tags_of(n)}
+    assert tags_of(mail["children"][0])[0] == ("email", "pii", "true", "raw", "email")
     (made,) = columns_answer(state, "raw", "email", "down")["down"]["children"][0]["children"]
-    assert told(made) == told(mail)
+    assert tags_of(made) == tags_of(mail)
 
     results = {item["name"]: item for item in impact_answer(state, "raw")["affected"]}
-    assert told(results["day"]) == told(top)
-    assert (None, "pii", "true", "raw", "email") in told(results["top"])
-    assert told(results["make_day"]) == []
+    assert tags_of(results["day"]) == tags_of(top)
+    assert (None, "pii", "true", "raw", "email") in tags_of(results["top"])
+    assert tags_of(results["make_day"]) == []
     (column,) = impact_answer(state, "raw", "email")["affected"]
-    assert (column["type"], told(column)) == ("column", told(mail))
+    assert (column["type"], tags_of(column)) == ("column", tags_of(mail))
 
 
 def test_tags_command_prints_tags_and_origins(build: Any, tmp_path: Path, call: Call) -> None:

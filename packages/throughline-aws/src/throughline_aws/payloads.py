@@ -14,7 +14,7 @@ class HttpCall(TypedDict, total=False):
 
 
 class RequestContext(TypedDict, total=False):
-    """What API Gateway knows of a request."""
+    """Properties of a request that API Gateway adds."""
 
     http: HttpCall
     requestId: str

@@ -24,7 +24,7 @@ class Finding(Answer):
     """Id of the node, name of the producer, or place of the problem."""
     column: str | None
     message: str
-    """What is wrong with the subject; reads on from its name."""
+    """The problem, as a sentence whose subject is the name of `subject`."""
     remedy: str
     runId: str | None
     at: str | None
