@@ -236,16 +236,16 @@ def edges_answer(
     """
     about, chosen = ("edges", level, kind), level_of(level)
     if kind == "data":
-        edges, more = cut(about, graph_of(state, chosen).data_edges(), _flat, limit, cursor)
+        edges, more = cut(about, graph_of(state, chosen).data_edges(), _data_place, limit, cursor)
         return paged([_data_row(state, edge) for edge in edges], more)
     if kind == "direct":
-        links, more = cut(about, graph_of(state, chosen).links(), _flat, limit, cursor)
+        links, more = cut(about, graph_of(state, chosen).links(), _pair_place, limit, cursor)
         nodes: list[NodePairRow] = [
             {"upstream": typed_name(above), "downstream": typed_name(below)}
             for above, below in links
         ]
         return paged(nodes, more)
-    waits, more = cut(about, control_edges(state, chosen), _flat, limit, cursor)
+    waits, more = cut(about, control_edges(state, chosen), _pair_place, limit, cursor)
     jobs: list[PairRow] = [
         {"upstream": name_of(above), "downstream": name_of(below)} for above, below in waits
     ]
@@ -258,9 +258,13 @@ def _data_row(state: State, edge: DataEdge) -> DataEdgeRow:
     return {"job": name_of(edge.job), "dataset": dataset, "direction": edge.direction}
 
 
-def _flat(edge: Iterable[str | tuple[str, ...]]) -> tuple[str, ...]:
-    """Return the sort key of an edge: the names of its ends."""
-    return tuple(part for end in edge for part in ([end] if isinstance(end, str) else end))
+def _data_place(edge: DataEdge) -> tuple[str, ...]:
+    return (*edge.job, edge.direction, *edge.dataset)
+
+
+def _pair_place(pair: tuple[tuple[str, ...], tuple[str, ...]]) -> tuple[str, ...]:
+    above, below = pair
+    return (*above, *below)
 
 
 @query("nodes", Times.THEN)
