@@ -99,7 +99,7 @@ class Metaflow:
         return self.launches[-1]
 
     def small(self, trouble: str = "", *args: str, **environ: str) -> Launch:
-        """Run SmallFlow, which goes wrong as told."""
+        """Run SmallFlow, which fails as requested."""
         return self.run(FLOWS / "small.py", *args, SMALL_TROUBLE=trouble, **environ)
 
 

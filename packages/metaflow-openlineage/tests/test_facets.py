@@ -271,6 +271,6 @@ def test_only_tables_have_fields():
 )
 def test_task_links_to_metaflow_ui_if_configured(ui: str | None, url: str | None) -> None:
     found = facets.task("Flow/17/a/3", "python flow.py", ui, has_card=True)["metaflow_task"]
-    told = Serde.to_dict(found)
-    assert told.get("url") == url
-    assert (told["pathspec"], told["hasCard"]) == ("Flow/17/a/3", True)
+    task_facet = Serde.to_dict(found)
+    assert task_facet.get("url") == url
+    assert (task_facet["pathspec"], task_facet["hasCard"]) == ("Flow/17/a/3", True)

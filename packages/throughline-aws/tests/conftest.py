@@ -29,7 +29,7 @@ ACCOUNT = "111122223333"
 
 @pytest.fixture(autouse=True)
 def aws_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Credentials of nobody, and nothing of this machine's AWS."""
+    """Set fake credentials and remove the AWS settings of this machine."""
     for name in os.environ:
         if name.startswith("AWS_"):
             monkeypatch.delenv(name)
@@ -64,7 +64,7 @@ def _event(run: str, number: int = 0, *, parent: str = "", **more: Any) -> dict[
 
 @pytest.fixture(scope="session")
 def event() -> Event:
-    """The maker of run events, told apart by a number."""
+    """Return a function that creates run events with the given number."""
     return _event
 
 
@@ -117,7 +117,7 @@ _SETTINGS = DataZoneSettings(name="datazone", domain_id=DOMAIN, account=ACCOUNT)
 
 @pytest.fixture
 def make_datazone(monkeypatch: pytest.MonkeyPatch) -> Iterator[Make]:
-    """Make a backend and the stand-in that it speaks to, which answers as it is told."""
+    """Return a function that creates a backend and its server with the given responses."""
     with ExitStack() as opened:
 
         def make(
@@ -171,9 +171,9 @@ def harvest(
             main()
         except SystemExit as end:
             found = int(end.code or 0)
-        told = capsys.readouterr()
-        assert found == code, told
-        return told
+        output = capsys.readouterr()
+        assert found == code, output
+        return output
 
     return run
 

@@ -54,6 +54,6 @@ def test_keys_are_cached_and_rotated_keys_are_loaded() -> None:
 
 def test_denied_key_is_not_logged(capsys: pytest.CaptureFixture[str]) -> None:
     assert not _asks(Authorizer(lambda: ["new"]), "Bearer nearly-new")
-    said = capsys.readouterr().out
-    assert "invalid API key" in said
-    assert "nearly" not in said
+    output = capsys.readouterr().out
+    assert "invalid API key" in output
+    assert "nearly" not in output

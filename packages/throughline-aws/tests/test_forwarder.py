@@ -58,14 +58,14 @@ def test_datazone_receives_complete_runs_and_rejections_are_dead_letters(
 def test_unprocessed_events_are_logged(
     make_datazone: Make, event: Event, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    said: Queue[str] = Queue()
-    monkeypatch.setattr(forwarder.log, "warning", lambda text, *given: said.put(text % given))
+    warnings: Queue[str] = Queue()
+    monkeypatch.setattr(forwarder.log, "warning", lambda text, *given: warnings.put(text % given))
     backend, server = make_datazone(processed=lambda _: "FAILED")
     live = Live(EventLog(f"sqlite:///{tmp_path / 'log.db'}"))
     live.ingest(Batch([entry_of(orjson.dumps(event(RUN)))]))
     forwarding = Forwarder("catalog", backend, live, Backoff(processed=0))
     forwarding.start()
-    told = said.get(timeout=60)
+    message = warnings.get(timeout=60)
     forwarding.stop()
-    assert told == f"catalog could not process 1 accepted event: {server.accepted[0].id}"
+    assert message == f"catalog could not process 1 accepted event: {server.accepted[0].id}"
     live.log.close()

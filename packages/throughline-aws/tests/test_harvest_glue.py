@@ -87,9 +87,9 @@ def test_crawler_table_has_its_own_location_as_input(
     glue: Any, harvest: Harvest, harvested: Harvested
 ) -> None:
     _ended(glue)
-    told = harvest("glue-tables", "--yes")
-    assert "rejected 1\n" in told.out
-    assert "crawler nightly (JdbcTargets): unsupported target 'shop/%'" in told.err
+    output = harvest("glue-tables", "--yes")
+    assert "rejected 1\n" in output.out
+    assert "crawler nightly (JdbcTargets): unsupported target 'shop/%'" in output.err
     events = [event for event in harvested() if "run" in event]
     assert [event["eventType"] for event in events] == ["START", "COMPLETE"] * 3
     edges = {
@@ -155,5 +155,5 @@ def test_resource_link_is_joined_with_its_target(
 
 
 def test_missing_database_is_named(aws: Aws, harvest: Harvest) -> None:
-    told = harvest("glue-tables", "nothing", "--dry-run", code=2)
-    assert "the Glue catalog: EntityNotFoundException" in told.err
+    output = harvest("glue-tables", "nothing", "--dry-run", code=2)
+    assert "the Glue catalog: EntityNotFoundException" in output.err

@@ -74,9 +74,9 @@ class RedshiftServer(ThreadingHTTPServer):
         if operation in self.throttled:
             self.throttled.discard(operation)
             return 400, {"__type": "ThrottlingException", "Message": "Rate exceeded"}
-        said = getattr(self, f"_{operation}")(given)
-        assert not ParamValidator().validate(said, model.output_shape).has_errors()
-        return 200, said
+        response = getattr(self, f"_{operation}")(given)
+        assert not ParamValidator().validate(response, model.output_shape).has_errors()
+        return 200, response
 
     def _ExecuteStatement(self, given: dict[str, Any]) -> dict[str, Any]:
         self.asked.append(given)
@@ -118,8 +118,8 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         given = orjson.loads(self.rfile.read(int(self.headers["Content-Length"])))
         operation = self.headers["X-Amz-Target"].removeprefix("RedshiftData.")
-        status, said = self.server.answer(operation, given)
-        body = orjson.dumps(said)
+        status, response = self.server.answer(operation, given)
+        body = orjson.dumps(response)
         self.send_response(status)
         self.send_header("Content-Type", "application/x-amz-json-1.1")
         self.send_header("Content-Length", str(len(body)))
@@ -283,8 +283,10 @@ def test_columns_are_matched_by_position(select: str, origins: list[set[str]]) -
     columns = {("dev", "public", t): dict.fromkeys(own, "int") for t, own in names.items()}
     found = read_statement(f"insert into daily {select}", Session("dev", "me", columns))
     assert found is not None
-    told = {name: {f"{o.table[2]}.{o.column}" for o in of} for name, of in found.columns.items()}
-    assert told == dict(zip("abc", origins, strict=True))
+    origins_by_column = {
+        name: {f"{o.table[2]}.{o.column}" for o in of} for name, of in found.columns.items()
+    }
+    assert origins_by_column == dict(zip("abc", origins, strict=True))
 
 
 def test_select_into_creates_a_table_with_columns() -> None:

@@ -109,9 +109,9 @@ def test_invalid_events_are_rejected_at_the_producer(
     request_: Request, status: int, message: str
 ) -> None:
     queue = Queue()
-    answered, said = _status_and_message(Receiver(queue, "q")(request_))
-    assert answered == status, said
-    assert message in said
+    answered, response = _status_and_message(Receiver(queue, "q")(request_))
+    assert answered == status, response
+    assert message in response
     assert queue.sent == []
 
 
@@ -130,8 +130,8 @@ def test_incomplete_gzip_body_is_rejected() -> None:
     request |= {"headers": {"content-encoding": "gzip"}, "isBase64Encoded": True}
     whole = gzip.compress(orjson.dumps(event(RUN)))
     request["body"] = base64.b64encode(whole[:-9]).decode()
-    status, said = _status_and_message(Receiver(Queue(), "q")(request))
-    assert (status, "an incomplete gzip stream" in said) == (400, True)
+    status, response = _status_and_message(Receiver(Queue(), "q")(request))
+    assert (status, "an incomplete gzip stream" in response) == (400, True)
 
 
 def test_unavailable_queue_returns_503() -> None:

@@ -202,8 +202,8 @@ def _make_report(run: str, time: str, parent: Any, columns: tuple[str, ...]) -> 
         **({"parent": parent} if parent else {}),
     )
     event["run"]["facets"]["jobDependencies"] = _facet(upstream=[{"job": _job("shop_daily.load")}])
-    made = {"day": "id", "revenue": "amount"}
-    lineage = _columns(_TABLE, {field: of for field, of in made.items() if field in columns})
+    sources = {"day": "id", "revenue": "amount"}
+    lineage = _columns(_TABLE, {field: of for field, of in sources.items() if field in columns})
     grouped = {"type": "INDIRECT", "subtype": "GROUP_BY"}
     lineage["dataset"] = [{**_named(_TABLE), "field": "id", "transformations": [grouped]}]
     event["inputs"] = [_dataset(_TABLE, ("id", "mail", "amount"))]
@@ -311,7 +311,7 @@ def _dataset(name: tuple[str, str], fields: tuple[str, ...], **facets: Any) -> d
     return {**_named(name), "facets": {**({"schema": schema} if fields else {}), **facets}}
 
 
-def _columns(of: tuple[str, str], made: dict[str, str]) -> dict[str, Any]:
+def _columns(of: tuple[str, str], sources: dict[str, str]) -> dict[str, Any]:
     how = {"type": "DIRECT", "subtype": "IDENTITY", "description": "as it is", "masking": False}
     reported = {"transformationType": "IDENTITY", "transformationDescription": "as it is"}
     fields = {
@@ -319,7 +319,7 @@ def _columns(of: tuple[str, str], made: dict[str, str]) -> dict[str, Any]:
             "inputFields": [{**_named(of), "field": item, "transformations": [how]}],
             **reported,
         }
-        for field, item in made.items()
+        for field, item in sources.items()
     }
     return _facet(fields=fields)
 

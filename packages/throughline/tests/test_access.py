@@ -200,7 +200,7 @@ def test_unreadable_keys_keep_their_last_known_state(live: Live) -> None:
     assert fresh.get("/api/v1/jobs", headers=_bearer(key)).status_code == 503
 
 
-def _told(call: Any, *arguments: str) -> str:
+def _output(call: Any, *arguments: str) -> str:
     """Return the output of a command that must succeed."""
     answer = call(*arguments)
     assert answer.returncode == 0, answer.stderr
@@ -210,19 +210,19 @@ def _told(call: Any, *arguments: str) -> str:
 @pytest.mark.each_database
 def test_command_line_manages_keys_of_a_log(call: Any, database: str) -> None:
     where = ("--database", database)
-    text = _told(call, "keys", "add", "spark", "--scope", "write, read", *where).strip()
+    text = _output(call, "keys", "add", "spark", "--scope", "write, read", *where).strip()
     log = EventLog(database)
     assert [key.hash for key in keys_of(log)] == [hash_of(text)]
-    assert json.loads(_told(call, "keys", "list", "--json", *where))[0]["scopes"] == [
+    assert json.loads(_output(call, "keys", "list", "--json", *where))[0]["scopes"] == [
         "read",
         "write",
     ]
-    assert _told(call, "keys", "list", *where).split()[:5] == [
+    assert _output(call, "keys", "list", *where).split()[:5] == [
         *("name", "scopes", "since"),
         *("spark", "read,write"),
     ]
-    _told(call, "keys", "remove", "spark", *where)
-    assert _told(call, "keys", "list", *where) == "No keys.\n"
+    _output(call, "keys", "remove", "spark", *where)
+    assert _output(call, "keys", "list", *where) == "No keys.\n"
     assert keys_of(log) == []
     log.close()
 
@@ -231,12 +231,12 @@ def test_command_line_manages_keys_of_a_server(
     call: Any, live: Live, serving: Callable[[FastAPI], str]
 ) -> None:
     where = ("--url", serving(make_app(live, _options({"api_key": "k"}))), "--api-key", "k")
-    text = _told(call, "keys", "add", "spark", "--scope", "read", *where).strip()
+    text = _output(call, "keys", "add", "spark", "--scope", "read", *where).strip()
     assert [key.hash for key in keys_of(live.log)] == [hash_of(text)]
     wrong = call("keys", "add", "reed", "--scope", "reed", *where)
     assert (wrong.returncode, "expected some of read, write" in wrong.stderr) == (2, True)
     assert "cannot be shown again" in call("keys", "add", "other", "--scope", "read", *where).stderr
-    _told(call, "keys", "remove", "other", *where)
-    assert _told(call, "keys", "list", *where).split()[3:5] == ["spark", "read"]
-    _told(call, "keys", "remove", "spark", *where)
+    _output(call, "keys", "remove", "other", *where)
+    assert _output(call, "keys", "list", *where).split()[3:5] == ["spark", "read"]
+    _output(call, "keys", "remove", "spark", *where)
     assert keys_of(live.log) == []

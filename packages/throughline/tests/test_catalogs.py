@@ -98,22 +98,22 @@ class OpenMetadataServer:
             return Said(200, {"status": "success", "lineageEdgesCreated": 0})
         names = [item["name"] for item in (*body["inputs"], *body["outputs"])]
         missing = [{"name": name} for name in names if name not in self.tables]
-        made = {
+        created = {
             (read["name"], written["name"])
             for read in body["inputs"]
             for written in body["outputs"]
             if {read["name"], written["name"]} <= self.tables
         }
-        self.edges |= made
+        self.edges |= created
         for written in body["outputs"]:
             lineage = written.get("outputFacets", {}).get("columnLineage", {}).get("fields", {})
             self.columns |= {(f, i["field"]) for f in lineage for i in lineage[f]["inputFields"]}
-        if missing and not made:
+        if missing and not created:
             message = f"No lineage edges created: {len(missing)} dataset(s) could not be resolved"
             return Said(
                 200, {"status": "failure", "message": message, "unresolvedDatasets": missing}
             )
-        return Said(200, {"status": "success", "lineageEdgesCreated": len(made)})
+        return Said(200, {"status": "success", "lineageEdgesCreated": len(created)})
 
 
 @contextmanager

@@ -35,7 +35,7 @@ def database(tmp_path: Path, build: Any, call: Call) -> str:
     return str(tmp_path / "log.db")
 
 
-def _told(text: str) -> list[str]:
+def _lines(text: str) -> list[str]:
     return re.sub(r"  (\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d", "  TIME", text).splitlines()
 
 
@@ -44,7 +44,7 @@ def test_provenance_lists_runs_with_inputs_and_outputs(
     call: Call,
 ) -> None:
     result = call("provenance", "forecast", "--database", database)
-    assert _told(result.stdout) == [
+    assert _lines(result.stdout) == [
         "Flow.write  FAILED  TIME  0.0 s  2",
         "  read   Flow/model  (metaflow)  version 1",
         "  wrote  db.forecast  (hive://h)  version 2",
@@ -94,7 +94,7 @@ def test_health_lists_problems_and_exits_with_1(database: str, call: Call) -> No
     there = ("--database", database, "--as-of", "2025-11-21T09:00:00Z")
     result = call("health", *there)
     assert result.returncode == 1
-    assert _told(result.stdout) == [
+    assert _lines(result.stdout) == [
         "Problems found in 2 jobs, 2 runs, 3 datasets.",
         "failed: 1",
         "  job:demo:Flow.write  failed  2",

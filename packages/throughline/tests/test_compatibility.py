@@ -160,7 +160,7 @@ def test_order_of_events_does_not_change_the_state(
     assert [test["details"] for test in result["tests"] if test["details"]] == []
 
 
-class Told:
+class ScenarioLineage:
     """The lineage of a scenario, read without throughline; tables are identified by location."""
 
     def __init__(self, folder: Path) -> None:
@@ -226,7 +226,7 @@ class Told:
 
 @pytest.mark.parametrize("name", [scenario.name for scenario in _OURS])
 def test_expected_state_matches_the_events(name: str, scenarios: Path) -> None:
-    result, own = Told(scenarios / name), _CONSUMER / "scenarios" / name / "validation"
+    result, own = ScenarioLineage(scenarios / name), _CONSUMER / "scenarios" / name / "validation"
     runs = _json(own / "run/runs.json")
     assert {(r["id"], r["jobVersion"]["name"], r["state"]) for r in runs} == result.runs()
     datasets = _json(own / "dataset/datasets.json")

@@ -416,8 +416,8 @@ def test_table_of_any_catalog_has_the_converters_platform(
     assert converter_urn(written) == _urn("hive", "shop.t")
     for dataset in (*first["outputs"], *second["inputs"]):
         assert converter_urn(dataset) == dataset_urn(dataset) == _urn("hive", "shop.t")
-    made = second["outputs"][0]["facets"]["columnLineage"]["fields"]["b"]["inputFields"]
-    assert [converter_urn(item) for item in made] == [_urn("hive", "shop.t")]
+    input_fields = second["outputs"][0]["facets"]["columnLineage"]["fields"]["b"]["inputFields"]
+    assert [converter_urn(item) for item in input_fields] == [_urn("hive", "shop.t")]
 
 
 def test_dataset_that_only_a_location_symlink_names_keeps_its_platform(build: Any) -> None:

@@ -26,9 +26,11 @@ def schema(producer: str = SPARK, **fields: str) -> dict[str, Any]:
     }
 
 
-def wrote(build: Any, hour: str, told: dict[str, Any] | None, name: str = "db|t") -> dict[str, Any]:
+def wrote(
+    build: Any, hour: str, reports: dict[str, Any] | None, name: str = "db|t"
+) -> dict[str, Any]:
     event: dict[str, Any] = build.run("COMPLETE", f"w{hour}", "load", f"{hour}:00:00")
-    event["outputs"] = [build.dataset(name, **({"schema": told} if told else {}))]
+    event["outputs"] = [build.dataset(name, **({"schema": reports} if reports else {}))]
     return event
 
 
@@ -96,9 +98,9 @@ def test_changed_nested_field_has_its_path(build: Any) -> None:
 
 
 def test_schemas_of_readers_count_only_without_writers(build: Any) -> None:
-    def read(hour: str, told: dict[str, Any]) -> dict[str, Any]:
+    def read(hour: str, reports: dict[str, Any]) -> dict[str, Any]:
         event: dict[str, Any] = build.run("COMPLETE", f"r{hour}", "read", f"{hour}:30:00")
-        event["inputs"] = [build.dataset("db|t", schema=told)]
+        event["inputs"] = [build.dataset("db|t", schema=reports)]
         return event
 
     reads = [read("08", schema(id="int")), read("09", schema(id="int", fare="int"))]
@@ -180,19 +182,19 @@ def test_equal_facets_share_one_object(build: Any, monkeypatch: pytest.MonkeyPat
 
 
 _FIELDS = st.sets(st.sampled_from("abc"), min_size=1)
-_TOLD = st.tuples(
+_WRITES = st.tuples(
     st.integers(8, 12), st.sampled_from((SPARK, PYTHON)), _FIELDS, st.sampled_from(("i", "l"))
 )
 
 
 @settings(max_examples=60, deadline=None)
-@given(told=st.lists(_TOLD, min_size=1, max_size=6), random=st.randoms(use_true_random=False))
+@given(reports=st.lists(_WRITES, min_size=1, max_size=6), random=st.randoms(use_true_random=False))
 def test_history_does_not_depend_on_order_or_repetition(
-    told: list[tuple[int, str, set[str], str]], random: Random, build: Any
+    reports: list[tuple[int, str, set[str], str]], random: Random, build: Any
 ) -> None:
     bodies = [
         wrote(build, f"{hour:02}", schema(producer, **dict.fromkeys(sorted(names), type_)))
-        for hour, producer, names, type_ in told
+        for hour, producer, names, type_ in reports
     ]
     again = bodies + bodies[:2]
     random.shuffle(again)

@@ -42,11 +42,11 @@ _COMMON = ("url", "database", "api_key", "as_json", "help")
 
 def test_api_reference_lists_every_endpoint_as_documented() -> None:
     log = EventLog("sqlite://")
-    made = document(make_app(Live(log)))
+    openapi = document(make_app(Live(log)))
     log.close()
     parts = [
         _endpoint(method, path, operation)
-        for path, item in made["paths"].items()
+        for path, item in openapi["paths"].items()
         for method, operation in item.items()
     ]
     check_written("api.md", _API + "\n".join(parts))

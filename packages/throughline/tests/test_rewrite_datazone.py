@@ -22,8 +22,8 @@ def test_column_lineage_uses_the_arn_of_a_glue_table(build: Any) -> None:
     event = build.run("COMPLETE", "r", "app.j", "08:00:00", writes=("s3://b|mart",))
     place = build.dataset("s3://b|wh/raw", symlinks=[(_ARN, "table/shop/raw", "TABLE")])
     event["inputs"] = [place]
-    made = {"namespace": "s3://b", "name": "wh/raw", "field": "id"}
-    fields = {"id": {"inputFields": [made]}}
+    input_field = {"namespace": "s3://b", "name": "wh/raw", "field": "id"}
+    fields = {"id": {"inputFields": [input_field]}}
     event["outputs"][0]["facets"]["columnLineage"] = {"fields": fields}
     for (body,) in (DATAZONE.rewrite(event, RunContext()), sent(DATAZONE, [event])):
         (read,) = body["inputs"]

@@ -11,8 +11,8 @@ from throughline.runs.queries import runs_answer, runtree_answer
 _DAG_RUN = {"dagRun": {"run_id": "manual__1", "conf": {"month": "2025-11"}}}
 
 
-def _ids(told: dict[str, Any]) -> Any:
-    return told["runId"], [_ids(child) for child in told["children"]]
+def _ids(item: dict[str, Any]) -> Any:
+    return item["runId"], [_ids(child) for child in item["children"]]
 
 
 @pytest.fixture

@@ -43,7 +43,7 @@ def makes(
     return event
 
 
-def _told(answer: list[dict[str, Any]]) -> set[str]:
+def _texts(answer: list[dict[str, Any]]) -> set[str]:
     def column(each: dict[str, Any]) -> str:
         return f"{each['name']}.{each['field']}" if each["field"] else str(each["name"])
 
@@ -61,10 +61,10 @@ def test_tag_is_inherited_downstream_with_its_origin(build: Any) -> None:
         makes(build, "09", "day", "top", {"who": [("mail", IDENTITY)],
                                           "rides": [("rides", IDENTITY)]}),
     )  # fmt: skip
-    assert _told(tags_answer(state, "top")["items"]) == {
+    assert _texts(tags_answer(state, "top")["items"]) == {
         "top.who pii < raw.email", "top.who tier < raw.email",
     }  # fmt: skip
-    assert _told(tags_answer(state, key="PII")["items"]) == {
+    assert _texts(tags_answer(state, key="PII")["items"]) == {
         "raw.email pii < raw.email", "day.mail pii < raw.email", "top.who pii < raw.email",
     }  # fmt: skip
 
@@ -75,10 +75,10 @@ def test_masking_stops_only_pii_tags(build: Any) -> None:
         makes(build, "08", "raw", "day", {"mail": [("email", MASKED)]}),
         makes(build, "09", "day", "top", {"who": [("mail", IDENTITY)]}),
     )
-    assert _told(tags_answer(state, "top")["items"]) == {"top.who tier < raw.email"}
+    assert _texts(tags_answer(state, "top")["items"]) == {"top.who tier < raw.email"}
     both = makes(build, "08", "raw", "day", {"mail": [("email", [MASKED, IDENTITY])]})
     state = build.state(tagged(build, "db|raw", *_PII), both)
-    assert _told(tags_answer(state, "day")["items"]) == {
+    assert _texts(tags_answer(state, "day")["items"]) == {
         "day.mail pii < raw.email", "day.mail tier < raw.email",
     }  # fmt: skip
 
@@ -86,11 +86,11 @@ def test_masking_stops_only_pii_tags(build: Any) -> None:
 def test_masking_is_read_from_the_legacy_facet(build: Any) -> None:
     made = makes(build, "08", "raw", "day", {"mail": [("email", [])]})
     state = build.state(tagged(build, "db|raw", *_PII), made)
-    assert "day.mail pii < raw.email" in _told(tags_answer(state, "day")["items"])
+    assert "day.mail pii < raw.email" in _texts(tags_answer(state, "day")["items"])
     result = made["outputs"][0]["facets"]["columnLineage"]["fields"]["mail"]
     result["transformationType"] = "MASKED"
     state = build.state(tagged(build, "db|raw", *_PII), made)
-    assert _told(tags_answer(state, "day")["items"]) == {"day.mail tier < raw.email"}
+    assert _texts(tags_answer(state, "day")["items"]) == {"day.mail tier < raw.email"}
 
 
 def test_dataset_tag_applies_to_all_columns(build: Any) -> None:
@@ -98,7 +98,7 @@ def test_dataset_tag_applies_to_all_columns(build: Any) -> None:
         tagged(build, "db|raw", ("pii", "true")),
         makes(build, "08", "raw", "day", {"x": [("a", IDENTITY)], "y": [("b", MASKED)]}),
     )
-    assert _told(tags_answer(state, "day")["items"]) == {"day.x pii < raw"}
+    assert _texts(tags_answer(state, "day")["items"]) == {"day.x pii < raw"}
 
 
 def test_output_without_column_lineage_inherits_all_input_tags(build: Any) -> None:
@@ -107,7 +107,7 @@ def test_output_without_column_lineage_inherits_all_input_tags(build: Any) -> No
         makes(build, "08", "raw", "day", {"mail": [("email", IDENTITY)]}),
         makes(build, "09", "day", "model", None),
     )
-    assert _told(tags_answer(state, "model", "pii")["items"]) == {"model pii < raw.email"}
+    assert _texts(tags_answer(state, "model", "pii")["items"]) == {"model pii < raw.email"}
     masked = makes(build, "08", "raw", "day", {"mail": [("email", MASKED)]})
     state = build.state(
         tagged(build, "db|raw", *_PII), masked, makes(build, "09", "day", "model", None)
@@ -119,7 +119,7 @@ def test_false_pii_tags_and_invalid_facets_are_ignored(build: Any) -> None:
     odd = {"eventTime": "2025-11-21T06:00:00Z", "dataset": build.dataset("db|x", tags={"tags": 1})}
     masked = makes(build, "08", "raw", "day", {"mail": [("email", MASKED)]})
     state = build.state(tagged(build, "db|raw", ("pii", "false", "email")), odd, masked)
-    assert _told(tags_answer(state, "day")["items"]) == {"day.mail pii < raw.email"}
+    assert _texts(tags_answer(state, "day")["items"]) == {"day.mail pii < raw.email"}
 
 
 def test_tags_of_cyclic_columns_do_not_depend_on_order(build: Any) -> None:
@@ -129,7 +129,7 @@ def test_tags_of_cyclic_columns_do_not_depend_on_order(build: Any) -> None:
         makes(build, "09", "day", "raw", {"email": [("mail", IDENTITY)]}),
     ]
     expected = tags_answer(build.state(*events))["items"]
-    assert _told(expected) >= {"day.mail pii < raw.email"}
+    assert _texts(expected) >= {"day.mail pii < raw.email"}
     for order in permutations(events):
         assert tags_answer(build.state(*order, order[0]))["items"] == expected
 

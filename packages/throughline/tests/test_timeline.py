@@ -26,7 +26,7 @@ from .graphs import DAG, SQL, TASK, loads
 from .test_health import at
 
 
-def _told(answer: dict[str, Any]) -> list[str]:
+def _lines(answer: dict[str, Any]) -> list[str]:
     """Return the changes in short form, oldest first."""
     results = []
     for change in reversed(answer["changes"]):
@@ -55,7 +55,7 @@ def test_new_input_is_a_change_with_its_run_and_diff(
     events = _nights(build, ("db|rides",), ("db|rides",), ("db|rides", "db|weather"))
     state = build.state(*events)
     result = timeline_answer(state, "prepare")
-    assert _told(result) == [
+    assert _lines(result) == [
         "08 node data prepare",
         "08 node rides prepare",
         "08 node prepare",
@@ -72,14 +72,14 @@ def test_new_input_is_a_change_with_its_run_and_diff(
 
 def test_timeline_of_a_dataset_has_changes_of_its_jobs(build: Any) -> None:
     state = build.state(*_nights(build, ("db|rides",), ("db|weather",), ("db|rides",)))
-    result = _told(timeline_answer(state, "dataset:db:weather", up=0, down=1))
+    result = _lines(timeline_answer(state, "dataset:db:weather", up=0, down=1))
     assert "09 input prepare weather" in result
     assert "10 -input prepare weather" in result
 
 
 def test_edge_of_an_effective_older_run_is_not_removed(build: Any) -> None:
     state = build.state(*loads(build, "01", "02", "03"))
-    result = _told(timeline_answer(state, "dag.stage", up=1, down=0))
+    result = _lines(timeline_answer(state, "dag.stage", up=1, down=0))
     assert [item for item in result if "/0" in item] == [
         "10 node /01 dag.stage",
         "11 node /02 dag.stage",
@@ -99,7 +99,7 @@ def test_timeline_of_a_pipeline_has_changes_of_external_edges(build: Any) -> Non
         ]  # fmt: skip
 
     events = [*night(0), *night(1, "db|in"), *night(2, "db|other")]
-    result = _told(timeline_answer(build.state(*events), "dag", level="pipeline"))
+    result = _lines(timeline_answer(build.state(*events), "dag", level="pipeline"))
     assert [item for item in result if "staging" in item] == []
     assert [item for item in result if item.startswith(("09", "10"))] == ["10 node other dag"]
 
@@ -117,7 +117,7 @@ def test_timeline_has_code_schema_and_failure_changes(build: Any) -> None:
     state = build.state(ran("08", "COMPLETE", "a", "x"), ran("09", "COMPLETE", "b", "x"),
                         ran("10", "COMPLETE", "b", "x", "y"), bad)  # fmt: skip
     result = timeline_answer(state, "load")
-    assert _told(result)[2:] == [
+    assert _lines(result)[2:] == [
         "09 code load a b",
         "10 schema t + y: int",
         "11 failed load no disk",
