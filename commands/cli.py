@@ -189,6 +189,21 @@ def page(
 
 
 @app.command()
+def docs(
+    check: Annotated[
+        bool, typer.Option("--check", help="Only build; fail on warnings and broken links.")
+    ] = False,
+    port: Annotated[int, typer.Option(help="Port of the site.")] = 9005,
+) -> None:
+    """Build the documentation site and serve it until Ctrl-C."""
+    from commands.environment import script
+
+    os.chdir(REPOSITORY)
+    site = ["build", "--strict"] if check else ["serve", "--dev-addr", f"localhost:{port}"]
+    become([script("mkdocs"), *site], {"NO_MKDOCS_2_WARNING": "1", **os.environ})
+
+
+@app.command()
 def sql(
     query: Annotated[str, typer.Argument(help="Query in the engine's SQL; tables need no prefix.")],
     engine: Annotated[
