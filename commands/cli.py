@@ -50,7 +50,7 @@ ALIASES = {
 """Short names of commands with arguments; further arguments are appended."""
 
 Backend = Annotated[
-    str | None, typer.Option(help="Lineage backend: a name from docs/backends.md, or a URL.")
+    str | None, typer.Option(help="Lineage backend: a name from docs/how-to/backends.md, or a URL.")
 ]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the changes without making them.")]
@@ -189,6 +189,21 @@ def page(
 
 
 @app.command()
+def docs(
+    check: Annotated[
+        bool, typer.Option("--check", help="Only build; fail on warnings and broken links.")
+    ] = False,
+    port: Annotated[int, typer.Option(help="Port of the site.")] = 9005,
+) -> None:
+    """Build the documentation site and serve it until Ctrl-C."""
+    from commands.environment import script
+
+    os.chdir(REPOSITORY)
+    site = ["build", "--strict"] if check else ["serve", "--dev-addr", f"localhost:{port}"]
+    become([script("mkdocs"), *site], {"NO_MKDOCS_2_WARNING": "1", **os.environ})
+
+
+@app.command()
 def sql(
     query: Annotated[str, typer.Argument(help="Query in the engine's SQL; tables need no prefix.")],
     engine: Annotated[
@@ -255,7 +270,7 @@ def proxy_local(
 @app.command("proxy-package")
 def proxy_package(
     names: Annotated[
-        Path | None, typer.Option(help="File with name rules to include; see docs/proxy.md.")
+        Path | None, typer.Option(help="File with name rules to include; see docs/how-to/proxy.md.")
     ] = None,
 ) -> None:
     """Build the zip with the code of the proxy's Lambda functions."""
@@ -393,7 +408,7 @@ def _training_flow(settings: Settings, arguments: list[str]) -> NoReturn:
     if arguments[:1] == ["--help"]:
         say(
             "./run training-flow [--backend NAME] runs Metaflow's command line, described below.\n"
-            "The backend (docs/backends.md) receives the lineage. Parameters of the flow: "
+            "The backend (docs/how-to/backends.md) receives the lineage. Parameters of the flow: "
             "./run training-flow run --help\n"
         )
     settings = with_key(settings)

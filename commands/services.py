@@ -55,8 +55,9 @@ def lost_lineage_warning(settings: Settings) -> str:
     return (
         f"The lineage backend at {' and '.join(silent)} does not respond "
         f"(LINEAGE_BACKEND={settings.lineage_backend}), so lineage would be lost. Start it, use "
-        "another URL (docs/backends.md), or set LINEAGE_DELIVERY=collector and run a lineage "
-        "server (`./run demo`, `./run airflow` or `./run lineage serve`), which delivers later."
+        "another URL (docs/how-to/backends.md), or set LINEAGE_DELIVERY=collector and run a "
+        "lineage server (`./run demo`, `./run airflow` or `./run lineage serve`), which delivers "
+        "later."
     )
 
 

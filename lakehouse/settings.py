@@ -8,7 +8,7 @@ The first source with a value wins; an empty value counts as not set:
 4. OpenLineage's own variables (``OPENLINEAGE_URL``, ``OPENLINEAGE_NAMESPACE``, ...)
 5. the default below
 
-``OPENLINEAGE_DISABLED=true`` overrides all of them. See docs/settings.md for the full table.
+``OPENLINEAGE_DISABLED=true`` overrides all of them. docs/reference/settings.md has the full table.
 
 ``settings.environ()`` passes all values that differ from the defaults to child processes, so that
 Airflow, its tasks, Spark drivers and Metaflow steps resolve the same values.
@@ -119,7 +119,7 @@ class Settings(BaseSettings):
     spark: Literal["local", "emr-serverless"] = Field(
         "local",
         description="Where the DAGs' Spark jobs run: `local` (at SPARK_MASTER) or `emr-serverless` "
-        "(see docs/emr.md).",
+        "(see docs/how-to/emr.md).",
     )
     emr_application_id: str = Field("", description="Id of the EMR Serverless application.")
     emr_role_arn: str = Field("", description="IAM role of the EMR Serverless jobs.")

@@ -1,7 +1,7 @@
 """Configuration of Spark: catalog, jars and lineage.
 
 It is the same for a driver that spark-submit starts and for a session in a Metaflow step or a
-test. docs/spark.md explains the less obvious keys.
+test. docs/explanation/spark.md explains the less obvious keys.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def _catalog(settings: Settings) -> dict[str, str]:
     return common | {
         f"{at}.type": "jdbc",
         # In capitals, because OpenLineage's listener interprets a lower-case `uri` as a Hive
-        # metastore and drops all tables. Iceberg accepts both (docs/spark.md).
+        # metastore and drops all tables. Iceberg accepts both (docs/explanation/spark.md).
         f"{at}.URI": f"jdbc:sqlite:{database}?busy_timeout=30000&journal_mode=WAL",
         f"{at}.jdbc.schema-version": "V1",
         # Never contacted; the listener only derives table names from it.

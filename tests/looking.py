@@ -82,7 +82,7 @@ def keep(page: Page, name: str) -> None:
     """Save screenshots of a view for the docs if WRITE_DOCS is set."""
     if name in KEPT and os.environ.get("WRITE_DOCS"):
         for theme in _in_each_theme(page):
-            page.screenshot(path=REPOSITORY / "docs" / "page" / f"{name}-{theme}.png")
+            page.screenshot(path=REPOSITORY / "docs" / "pictures" / f"{name}-{theme}.png")
 
 
 MOST_CLICKS = 3

@@ -237,7 +237,7 @@ def _stop(record: Story) -> None:
 
 
 def _walk_through(record: Story, aws: str, datahub: Sink) -> None:
-    """Follow docs/walkthrough.md; DataHub and AWS are stand-ins."""
+    """Follow docs/learn/walkthrough.md; DataHub and AWS are stand-ins."""
     stack = record.stack
     with pytest.MonkeyPatch.context() as patch:
         isolate(patch, stack.settings.state_dir)

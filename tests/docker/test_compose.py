@@ -57,7 +57,7 @@ VARIABLE = re.compile(r"(?<!\$)\$\{(\w+)(?::([?-])([^}]*))?\}")
 VARIABLES = VARIABLE.findall("".join(TEXTS.values()))
 PROFILES = [chosen for n in range(len(HOSTED) + 1) for chosen in combinations(HOSTED, n)]
 README = (FOLDER / "README.md").read_text()
-WALKTHROUGH = (REPOSITORY / "docs" / "walkthrough.md").read_text()
+WALKTHROUGH = (REPOSITORY / "docs/learn/walkthrough.md").read_text()
 # Of others' images by what is said of them: nothing here can look into one.
 LISTENS = {
     "airflow": {9090},

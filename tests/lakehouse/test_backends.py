@@ -115,7 +115,7 @@ def test_unknown_backend_error_lists_the_backends() -> None:
 
 
 def test_backend_docs_contain_every_description() -> None:
-    page = (REPOSITORY / "docs" / "backends.md").read_text()
+    page = (REPOSITORY / "docs/how-to/backends.md").read_text()
     for backend in BACKENDS.values():
         row = next(line for line in page.splitlines() if line.startswith(f"| `{backend.name}` |"))
         assert backend.description.split(";")[0] in row
@@ -123,7 +123,7 @@ def test_backend_docs_contain_every_description() -> None:
 
 
 def test_backend_docs_list_the_facets_removed_for_datazone() -> None:
-    page = (REPOSITORY / "docs" / "backends.md").read_text()
+    page = (REPOSITORY / "docs/how-to/backends.md").read_text()
     steps = [f"{number}. {step}\n" for number, step in enumerate(TRIMMED, start=1)]
     assert "".join(steps) in page.replace("`", "")
 

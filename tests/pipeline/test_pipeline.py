@@ -44,8 +44,8 @@ TABLES = {"nyc_taxi." + name: name for name in (
 
 
 def edges_of_docs() -> dict[str, tuple[set[str], set[str]]]:
-    """Return what each job reads and writes by the table of docs/pipeline.md."""
-    lines = (REPOSITORY / "docs" / "pipeline.md").read_text().splitlines()
+    """Return what each job reads and writes by the table of docs/reference/pipeline.md."""
+    lines = (REPOSITORY / "docs/reference/pipeline.md").read_text().splitlines()
     rows = [line.strip("|").split("|") for line in lines if line.startswith("| `")]
     cells = [
         [set(cell.replace("`", "").strip().split(", ")) - {""} for cell in row] for row in rows
@@ -57,7 +57,7 @@ EDGES = edges_of_docs()
 
 
 def known_as(pipeline: Pipeline, namespace: str, name: str) -> str:
-    """Return a dataset's name as docs/pipeline.md has it."""
+    """Return a dataset's name as docs/reference/pipeline.md has it."""
     if name in TABLES:
         return TABLES[name]
     if namespace != "file":

@@ -1,4 +1,4 @@
-"""The producer settings in docs/proxy.md, tested with real producers."""
+"""The producer settings in docs/how-to/proxy.md, tested with real producers."""
 
 from __future__ import annotations
 

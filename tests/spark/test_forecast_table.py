@@ -36,22 +36,26 @@ def write(settings: Settings, forecasts: pd.DataFrame, as_of: datetime, version:
     write_forecasts(settings, "yellow", rows, as_of)
 
 
-def readme_queries() -> list[str]:
-    """Return the README's queries for Spark and for Athena."""
-    return re.findall(r"```sql\n(.*?)```", (REPOSITORY / "README.md").read_text(), re.DOTALL)
+def documented_queries() -> list[str]:
+    """Return the queries of docs/how-to/sql.md for Spark and for Athena."""
+    return re.findall(
+        r"```sql\n(.*?)```", (REPOSITORY / "docs/how-to/sql.md").read_text(), re.DOTALL
+    )
 
 
 def athena_query() -> str:
-    """Return the README's query for Athena."""
-    return readme_queries()[1]
+    """Return the query for Athena."""
+    return documented_queries()[1]
 
 
-def test_readme_queries_return_the_newest_forecasts(spark: SparkSession, lake: Settings) -> None:
+def test_documented_queries_return_the_newest_forecasts(
+    spark: SparkSession, lake: Settings
+) -> None:
     may, june = datetime(2025, 5, 1), datetime(2025, 6, 1)
     write(lake, forecasts(june, [10], 4.6), june, "2")
     write(lake, forecasts(may, [10, 11], 1.0), may, "1")
     spark.sql(f"USE {CATALOG}.{DATABASE}")
-    results = [tuple(row) for row in spark.sql(readme_queries()[0]).collect()]
+    results = [tuple(row) for row in spark.sql(documented_queries()[0]).collect()]
     (translated,) = sqlglot.transpile(athena_query(), read="athena", write="spark")
     assert [tuple(row) for row in spark.sql(translated).collect()] == results
     assert results == [(datetime(2025, 6, 1, 0), 10, 5), (datetime(2025, 6, 1, 1), 10, 5)]

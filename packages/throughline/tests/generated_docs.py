@@ -1,4 +1,4 @@
-"""Check pages of docs/ that tests generate."""
+"""Check pages that tests generate."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-_DOCS = Path(__file__).resolve().parents[3] / "docs"
+_REPOSITORY = Path(__file__).resolve().parents[3]
 
 
 def check_written(name: str, text: str) -> None:
-    """Fail if a page of docs/ is not this text; with WRITE_DOCS=1 write it."""
-    page = _DOCS / name
+    """Fail if a page of the repository is not this text; with WRITE_DOCS=1 write it."""
+    page = _REPOSITORY / name
     if os.environ.get("WRITE_DOCS"):
         page.write_text(text)
     elif not page.exists() or page.read_text() != text:
-        pytest.fail(f"docs/{name} is out of date: run this test with WRITE_DOCS=1 to write it")
+        pytest.fail(f"{name} is out of date: run this test with WRITE_DOCS=1 to write it")
 
 
 def table(head: tuple[str, ...], rows: Iterable[tuple[object, ...]]) -> str:

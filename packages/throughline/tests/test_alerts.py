@@ -350,7 +350,7 @@ def test_docs_example_is_valid_and_lists_every_kind_and_action(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ALERT_WEBHOOK", "https://chat.example.org/hook")
-    text = (Path(__file__).resolve().parents[3] / "docs" / "deliver.md").read_text()
+    text = (Path(__file__).resolve().parents[3] / "docs/how-to/deliver.md").read_text()
     (tmp_path / "alerts.yaml").write_text(text.split("# alerts.yaml\n")[1].split("```")[0])
     assert len(read_rules(tmp_path / "alerts.yaml")) == 4
     types = {class_.model_fields["type"].default for class_ in get_args(get_args(Action)[0])}

@@ -107,7 +107,7 @@ def test_docs_list_the_differences(replays: list[Replay]) -> None:
         ]
         head = ("behavior of throughline", "values", "responses", "example: Marquez → throughline")
         text += f"## {side}\n\n{description}\n\n{table(head, rows)}\n"
-    check_written("marquez.md", text.rstrip() + "\n")
+    check_written("packages/throughline/tests/reports/marquez.md", text.rstrip() + "\n")
 
 
 def _example(difference: Difference) -> str:

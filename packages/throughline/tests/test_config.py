@@ -43,7 +43,7 @@ VALUES = {
 
 
 NAMES = tuple(Settings.model_fields)
-_DOC = Path(__file__).resolve().parents[3] / "docs" / "server.md"
+_DOC = Path(__file__).resolve().parents[3] / "docs/reference/server.md"
 _START, _END = "<!-- settings -->", "<!-- end of settings -->"
 _COMMANDS = get_command(app).commands  # type: ignore[attr-defined]  # of a group
 

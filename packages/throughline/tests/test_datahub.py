@@ -109,7 +109,7 @@ def test_delivered_datasets_have_the_recorded_urns(shared: Path) -> None:
 
 
 def test_intended_differences_from_datahubs_converter_are_in_docs() -> None:
-    page = (Path(__file__).parents[3] / "docs" / "backends.md").read_text()
+    page = (Path(__file__).parents[3] / "docs/how-to/backends.md").read_text()
     for (platform, name), (own_platform, own_name) in _INTENDED.items():
         assert f"| `{platform}` `{name}` | `{own_platform}` `{own_name}` |" in page
 

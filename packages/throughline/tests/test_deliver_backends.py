@@ -114,7 +114,7 @@ def test_invalid_deliver_file_is_explained(text: str, message: str, tmp_path: Pa
 
 def test_example_of_the_docs_is_valid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HEADQUARTERS_KEY", "k3y")
-    page = (_DOCS / "deliver.md").read_text()
+    page = (_DOCS / "how-to/deliver.md").read_text()
     text = page.split("# Alerts\n")[0]
     example = text.split("```yaml\n")[1].split("```")[0]
     backends = read_backends(_write(tmp_path / "deliver.yaml", example))
@@ -139,7 +139,7 @@ def test_entry_point_adds_the_backend_of_the_docs(
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: faxes\nVersion: 1\n")
     (info / "entry_points.txt").write_text("[throughline.backends]\nfax = faxes:Fax\n")
-    page = (_DOCS / "deliver.md").read_text()
+    page = (_DOCS / "how-to/deliver.md").read_text()
     (tmp_path / "faxes.py").write_text(page.split("```python\n")[1].split("```")[0])
     monkeypatch.syspath_prepend(str(tmp_path))
     path = _write(tmp_path / "d.yaml", "backends: [{name: a, type: fax, number: '110'}]")

@@ -167,7 +167,7 @@ def test_docs_have_the_counts_by_class(collection: tuple[Collection, TestClient]
             for (path, expected), count in sorted(result.event_warnings.items(), key=_by_count)[:25]
         ],
     )
-    check_written("events.md", text)
+    check_written("packages/throughline/tests/reports/events.md", text)
 
 
 def _by_count(item: tuple[tuple[str, str], int]) -> tuple[int, tuple[str, str]]:

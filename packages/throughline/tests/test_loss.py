@@ -1,4 +1,4 @@
-"""`throughline backends loss`: facts that arrive at each backend, and docs/loss.md."""
+"""`throughline backends loss`: facts that arrive at each backend, and reports/loss.md."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_page_has_the_table_of_this_pipeline(call: Call, tmp_path: Path) -> None
     file.write_text("".join(json.dumps(event) + "\n" for event in pipeline()))
     answer = call("backends", "loss", str(file))
     assert answer.returncode == 0, answer.stderr
-    check_written("loss.md", _PAGE + answer.stdout + _NOTES)
+    check_written("packages/throughline/tests/reports/loss.md", _PAGE + answer.stdout + _NOTES)
     head, _, *rows = (
         [cell.strip() for cell in line.split("|")[1:-1]] for line in answer.stdout.splitlines()
     )

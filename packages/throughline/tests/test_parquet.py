@@ -1,4 +1,4 @@
-"""Lineage as Parquet tables, and their description in docs/parquet.md."""
+"""Lineage as Parquet tables, and their description in docs/reference/parquet.md."""
 
 from __future__ import annotations
 
@@ -175,4 +175,4 @@ def test_every_table_and_column_is_described() -> None:
         + table(("column", "type", "what"), [(f"`{c}`", type_of(c), _MEANS[c]) for c in columns])
         for name, columns in COLUMNS.items()
     ]
-    check_written("parquet.md", _PAGE + "".join(parts))
+    check_written("docs/reference/parquet.md", _PAGE + "".join(parts))

@@ -49,7 +49,7 @@ def test_api_reference_lists_every_endpoint_as_documented() -> None:
         for path, item in openapi["paths"].items()
         for method, operation in item.items()
     ]
-    check_written("api.md", _API + "\n".join(parts))
+    check_written("docs/reference/api.md", _API + "\n".join(parts))
 
 
 def _endpoint(method: str, path: str, operation: dict[str, Any]) -> str:
@@ -99,7 +99,7 @@ def _model_name(schema: dict[str, Any]) -> str:
 def test_command_reference_lists_every_command_as_its_help() -> None:
     group: Any = typer.main.get_command(app)
     parts = [_common(group), *(_command(name, command) for name, command in _commands(group))]
-    check_written("cli.md", _CLI + "\n".join(parts))
+    check_written("docs/reference/cli.md", _CLI + "\n".join(parts))
 
 
 def _commands(group: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:

@@ -2,7 +2,7 @@
 
 1. An argument of the command or the call.
 2. The environment: THROUGHLINE_ and the name in capitals, THROUGHLINE_API_KEY.
-3. The default in the model below, from which the table in docs/server.md is generated.
+3. The default in the model below, from which the table in docs/reference/server.md is generated.
 
 This module takes a tenth of a second to import, so commands import it when they run.
 """

@@ -59,7 +59,7 @@ class LogFiles:
         files = _files(self._paths)
         for path in self._paths:
             if not any(file.is_relative_to(path) for _, file in files):
-                reason = "no log file found; docs/harvest.md lists the supported file names"
+                reason = "no log file found; docs/how-to/harvest.md lists the supported file names"
                 lines.rejected_lines.append(RejectedLine(str(path), reason, ""))
         for changed, path in files:
             if changed < after - _TICK:

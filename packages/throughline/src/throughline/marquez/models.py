@@ -1,7 +1,7 @@
 """Models of the answers of /api/v1, in the shapes of Marquez 0.51.
 
-Source: Marquez's OpenAPI document and its recorded answers; `docs/marquez.md` lists the
-differences.
+Source: Marquez's OpenAPI document and its recorded answers; `tests/reports/marquez.md` of this
+package lists the differences.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Read Open Data Contract Standard files (ODCS v3) as contracts.
 
 https://bitol-io.github.io/open-data-contract-standard: an object of `schema` is a dataset, its
-properties are columns. Everything that lineage does not say is ignored; docs/trust.md lists it.
+properties are columns. Everything that lineage does not say is ignored;
+docs/how-to/trust.md lists it.
 """
 
 from __future__ import annotations

@@ -1,0 +1,182 @@
+"""The documentation: its site builds, its links work, and its commands are real.
+
+A command in an `sh` or `console` block must be accepted by the command line, and either be executed
+by a test or stand in a block after the marker `<!-- needs: AWS -->` (Docker, a network, ...).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shlex
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer.main
+
+from commands.cli import app
+from lakehouse.settings import REPOSITORY, Settings
+from throughline.cli.main import app as throughline
+
+GENERATED = re.compile(r"CHANGELOG|docs/reference/(api|cli)\.md|compatibility/|\.github/")
+BLOCK = re.compile(
+    r"(?:^ *<!-- needs: (?P<needs>[^\n]*) -->\n)?^(?P<indent> *)```(?P<kind>sh|console)\n"
+    r"(?P<text>.*?)^(?P=indent)```",
+    re.MULTILINE | re.DOTALL,
+)
+INFRA, AWS = "tests/infra", "packages/throughline-aws/tests"
+EXECUTED = {
+    "./run demo": "tests/new_user/test_new_user.py",
+    "./run test": "tests/new_user/test_new_user.py",
+    "./run lint": ".ci/run",
+    "./run sql": "tests/spark/test_sql.py",
+    "./run lineage tree": "tests/containers/conftest.py",
+    "./run create-infra": f"{INFRA}/test_end_to_end.py",
+    "./run destroy-infra": f"{INFRA}/test_stack.py",
+    "./run datahub-docker": "tests/docker/test_commands.py",
+    "./run datahub-docker-nuke": "tests/docker/test_commands.py",
+    "./run backend-docker": "tests/docker/test_commands.py",
+    "./run airflow-docker": "tests/containers/conftest.py",
+    "./run airflow-docker-datahub": "tests/containers/conftest.py",
+    "./run training-flow-datahub": "tests/containers/conftest.py",
+    "docker compose": "tests/containers/conftest.py",
+    "throughline serve": "packages/throughline/tests/servers.py",
+    "throughline deliver": "packages/throughline/tests/test_deliver_processes.py",
+    "throughline tree": "packages/throughline/tests/test_cli.py",
+    "throughline provenance": "packages/throughline/tests/test_cli_trust.py",
+    "throughline gate": "packages/throughline/tests/test_cli_trust.py",
+    "throughline check": "packages/throughline/tests/test_check.py",
+    "throughline harvest spark-logs": "tests/harvest/test_spark.py",
+    "throughline harvest airflow-logs": "tests/harvest/test_airflow.py",
+    "throughline harvest dbt": "tests/harvest/test_dbt.py",
+    "throughline harvest glue-job-logs": f"{AWS}/test_harvest_logs.py",
+    "throughline harvest mwaa-logs": f"{AWS}/test_harvest_logs.py",
+    "throughline harvest glue-tables": f"{AWS}/test_harvest_glue.py",
+    "throughline harvest redshift": f"{AWS}/test_harvest_redshift.py",
+}
+"""Beginnings of commands, and the test that executes them."""
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command of a page, and what its block needs."""
+
+    page: str
+    words: tuple[str, ...]
+    needs: str
+
+    def __str__(self) -> str:
+        return f"{self.page}: {shlex.join(self.words)}"
+
+
+def pages() -> list[str]:
+    """Return the paths of the Markdown files, except generated ones and the changelog."""
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "*.md"],
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    names = listed.stdout.split()
+    return [n for n in names if not GENERATED.search(n) and (REPOSITORY / n).exists()]
+
+
+def commands() -> list[Command]:
+    """Return the commands of all pages, without variables before them."""
+    found = []
+    for page in pages():
+        for block in BLOCK.finditer((REPOSITORY / page).read_text()):
+            lines = re.sub(r"\\\n\s*", " ", block["text"]).splitlines()
+            if block["kind"] == "console":
+                lines = [line.strip()[2:] for line in lines if line.strip().startswith("$ ")]
+            for line in lines:
+                words = shlex.split(line, comments=True)
+                while words and re.match(r"[A-Z_]+=", words[0]):
+                    words = words[1:]
+                if words and words[0] != "export":
+                    found.append(Command(page, tuple(words), block["needs"] or ""))
+    return found
+
+
+def parse(command: Any, arguments: list[str], name: str) -> None:
+    """Parse the arguments of a command or of one of its subcommands, without running it."""
+    with command.make_context(name, arguments) as context:
+        rest = [*getattr(context, "_protected_args", ()), *context.args]
+        if hasattr(command, "resolve_command"):
+            _, subcommand, rest = command.resolve_command(context, rest)
+            parse(subcommand, rest, subcommand.name)
+
+
+def test_site_builds_without_broken_links(tmp_path: Path) -> None:
+    mkdocs = Path(sys.executable).with_name("mkdocs")
+    done = subprocess.run(
+        [mkdocs, "build", "--strict", "--quiet", "--site-dir", tmp_path],
+        cwd=REPOSITORY,
+        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+    page = (tmp_path / "reference" / "page.html").read_text()
+    assert (tmp_path / "repository/packages/throughline/index.html").exists()
+    assert 'href="../decisions/0006-page.html"' in page
+
+
+def test_links_and_pictures_exist() -> None:
+    pattern = re.compile(r"\]\(([^()\s]+)\)|(?:src|srcset)=\"([^\"]+)\"")
+    for page in [*pages(), "CHANGELOG.md"]:
+        for groups in pattern.findall((REPOSITORY / page).read_text()):
+            target = "".join(groups).partition("#")[0]
+            if target and not re.match(r"[a-z]+:", target):
+                assert (REPOSITORY / page).parent.joinpath(target).exists(), (page, target)
+
+
+@pytest.mark.parametrize("command", commands(), ids=str)
+def test_command_is_accepted_and_executed_or_marked(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program, *arguments = command.words
+    if program in ("./run", "throughline"):
+        monkeypatch.chdir(tmp_path)
+        for word in arguments:  # options that name a file require it
+            with contextlib.suppress(OSError):
+                tmp_path.joinpath(word).open("x").close()
+        parse(
+            typer.main.get_command(app if program == "./run" else throughline), arguments, program
+        )
+    if program == "./run" and arguments[0] == "lineage":
+        parse(typer.main.get_command(throughline), arguments[1:], "throughline")
+    line = shlex.join(command.words)
+    starts = [start for start in EXECUTED if f"{line} ".startswith(f"{start} ")]
+    assert command.needs or starts, "no test executes it and its block has no marker 'needs'"
+
+
+@pytest.mark.parametrize("start", EXECUTED)
+def test_executing_tests_contain_the_command(start: str) -> None:
+    text = (REPOSITORY / EXECUTED[start]).read_text()
+    assert re.search(rf"[\"' /]{re.escape(start.split()[-1])}\b", text), EXECUTED[start]
+    assert any(f"{shlex.join(command.words)} ".startswith(f"{start} ") for command in commands())
+
+
+def test_prototype_page_names_existing_settings() -> None:
+    text = (REPOSITORY / "docs/reference/prototypes.md").read_text()
+    names = set(re.findall(r"`([A-Z][A-Z_]+)(?:=[^`]*)?`", text))
+    defaults = {
+        "job_namespace": "nyc_taxi", "aws_profile": "", "aws_region": "us-east-1",
+        "lakehouse": "local", "lineage_backend": "embedded", "lineage_delivery": "collector",
+        "months_back": 4, "datahub_url": "http://localhost:8080",
+    }  # fmt: skip
+    assert {name.lower() for name in names} - {"openlineage_namespace", "model"} <= set(
+        Settings.model_fields
+    )
+    for name, default in defaults.items():
+        assert name.upper() in text, name
+        assert Settings.model_fields[name].default == default, name
