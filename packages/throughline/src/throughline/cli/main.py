@@ -26,14 +26,14 @@ from throughline.lineage.commands import columns, impact, path, provenance, tags
 from throughline.runs.commands import runs
 from throughline.search.commands import search
 from throughline.server.commands import repair, serve
-from throughline.trust.commands import check, doctor, gate, health
+from throughline.trust.commands import acknowledge, check, doctor, gate, health, mute
 from throughline.wrap.commands import run
 
 _COMMANDS = {
     "Collect": (serve, ingest, deliver),
     "Query": (tree, columns, search, impact, path, provenance, tags, runs),
     "Compare": (history, timeline, drift, diff),
-    "Trust": (gate, check, health, doctor),
+    "Trust": (gate, check, health, mute, acknowledge, doctor),
     "Operate": (alias, export, repair),
 }
 

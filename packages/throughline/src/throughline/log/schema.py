@@ -7,7 +7,9 @@ spool file, `refused` the rejected lines, `keys` the hashes of API keys, `meta` 
 schema. Since version 2, `deliveries` stores the cursor of each backend, `dead_letters` the events
 that it rejected, and `alerts` the causes for which rules fired. Since version 4, `snapshots` stores
 the state after the events up to a `seq`, in parts, with its `format` and the greatest times of
-these events. `snapshots` may be emptied at any time.
+these events. `snapshots` may be emptied at any time. Since version 5, `finding_states` stores
+which findings are muted or acknowledged: `id` identifies a finding by its kind and subject,
+`fingerprint` its content.
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ from sqlalchemy import (
 
 from throughline.errors import LogError
 
-VERSION = 4
+VERSION = 5
 OPENLINEAGE = "openlineage"
 ALIAS = "alias"
 
@@ -154,6 +156,18 @@ snapshots = Table(
     Column("received_at", BigInteger, nullable=False),
     Column("data", LargeBinary, nullable=False),
 )
+finding_states = Table(
+    "finding_states",
+    metadata,
+    Column("id", _String(64), primary_key=True),
+    Column("kind", _String(64), nullable=False),
+    Column("subject", _Text, nullable=False),
+    Column("state", _String(16), nullable=False),
+    Column("fingerprint", _String(64), nullable=False),
+    Column("until", BigInteger),
+    Column("note", _Text),
+    Column("changed_at", BigInteger, nullable=False),
+)
 
 
 def _new_tables(_connection: Connection) -> None:
@@ -165,7 +179,12 @@ def _new_kind(_connection: Connection) -> None:
 
 
 # MIGRATIONS[n - 1] migrates from version n to n + 1.
-MIGRATIONS: tuple[Callable[[Connection], None], ...] = (_new_tables, _new_kind, _new_tables)
+MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
+    _new_tables,
+    _new_kind,
+    _new_tables,
+    _new_tables,
+)
 
 
 def prepare(connection: Connection) -> None:

@@ -20,6 +20,7 @@ import throughline
 from throughline import deadline
 from throughline.errors import ConfigError
 from throughline.events import parse_time, run_id_of, to_micros
+from throughline.log import EventLog
 from throughline.projection import State, outcome
 from throughline.projection.past import Moment
 from throughline.wire import http_name
@@ -56,11 +57,15 @@ _MOMENTS: dict[str, Any] = {
 
 
 class ApiQuery(NamedTuple):
-    """A query: its name below /api/v2, the function that answers it, and its states."""
+    """A query: its name below /api/v2, the function that answers it, and its states.
+
+    `finish` adds to the answer what only the log knows.
+    """
 
     name: str
     answer: Callable[..., Any]
     times: Times
+    finish: Callable[[EventLog, Any], Any] | None = None
 
     @property
     def model(self) -> Any:
@@ -88,12 +93,14 @@ _QUERIES: dict[str, ApiQuery] = {}
 
 
 def query(
-    name: str, times: Times = Times.NOW
+    name: str,
+    times: Times = Times.NOW,
+    finish: Callable[[EventLog, Any], Any] | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register a function as a query."""
 
     def register(answer: Callable[..., Any]) -> Callable[..., Any]:
-        _QUERIES[name] = ApiQuery(name, answer, times)
+        _QUERIES[name] = ApiQuery(name, answer, times, finish)
         return answer
 
     return register
@@ -109,7 +116,9 @@ def load_queries() -> Mapping[str, ApiQuery]:
 
 
 class Readable(Protocol):
-    """An object with states to read."""
+    """A log with states to read."""
+
+    log: EventLog
 
     def reading(self, moment: Moment | None = None) -> AbstractContextManager[State]:
         """Return the state, now or at a moment."""
@@ -124,6 +133,8 @@ def ask(live: Readable, query: ApiQuery, parameters: Mapping[str, Any]) -> Any:
         moments = list(_moments(live, query.times, texts))
         states = [stack.enter_context(live.reading(moment)) for moment in moments]
         found = query.answer(*states, **values)
+    if query.finish is not None:
+        found = query.finish(live.log, found)
     deadline.check()  # whatever it spent its time on
     return found
 

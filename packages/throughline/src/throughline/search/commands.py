@@ -21,7 +21,7 @@ def search(
     limit: Limit = 20,
     cursor: Cursor = None,
 ) -> None:
-    """Search names, columns, tags, owners, descriptions and queries.
+    """Search names, columns, tags, owners, descriptions and SQL.
 
     Exit code 1: no match.
 

@@ -18,12 +18,15 @@ from throughline.keys.store import Key, hash_of, keys_of
 from throughline.log import EventLog
 from throughline.server._options import ServerOptions
 
+_WRITABLE = ("/api/v1/lineage", "/api/v1/lineage/batch", "/api/v2/findings")
+
 
 class Guard:
     """Reject requests without permission, and add security headers to responses.
 
     Without any key, everything is allowed unless the server is exposed. Reading needs the scope
-    `read`, posting events `write`, and anything else `admin`; `/healthz` needs no key.
+    `read`, posting events and states of findings `write`, and anything else `admin`; `/healthz`
+    needs no key.
     """
 
     def __init__(self, app: ASGIApp, options: ServerOptions, log: EventLog) -> None:
@@ -130,7 +133,7 @@ def _needed(method: str, path: str) -> str:
     is_query = method in ("GET", "HEAD") or path == "/api/v2/check"
     if is_query and not path.startswith("/api/v2/keys"):
         return "read"
-    return "write" if path in ("/api/v1/lineage", "/api/v1/lineage/batch") else "admin"
+    return "write" if path in _WRITABLE else "admin"
 
 
 def _sent_key(headers: Headers) -> bytes:

@@ -19,7 +19,7 @@ from throughline.trust.findings import (
     place_of,
 )
 from throughline.trust.freshness import late
-from throughline.trust.models import Finding, HealthAnswer
+from throughline.trust.models import Finding, HealthAnswer, HealthFinding
 
 
 def health_answer(state: State) -> HealthAnswer:
@@ -28,7 +28,9 @@ def health_answer(state: State) -> HealthAnswer:
     Runs are the newest of each job that has no parent. Stopped jobs and completeness do not affect
     `isHealthy`.
     """
-    findings = list(_findings(state))
+    findings: list[HealthFinding] = [
+        {**found, "state": "open", "note": None, "mutedUntil": None} for found in _findings(state)
+    ]
     return {
         "at": shown_time(state.now),
         "isHealthy": all(found["severity"] != "error" for found in findings),

@@ -9,18 +9,37 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from throughline.config import read_yaml
-from throughline.console.client import Client, Database, Key, Url, settings_of, with_client
+from throughline.console.client import (
+    Client,
+    Database,
+    Key,
+    Url,
+    moment,
+    settings_of,
+    with_client,
+)
 from throughline.console.render import print_json
 from throughline.console.source import Params
 from throughline.errors import ConfigError, ServerError
-from throughline.trust.printing import print_check, print_doctor, print_gate, print_health
+from throughline.trust.printing import (
+    print_check,
+    print_doctor,
+    print_gate,
+    print_health,
+    print_state,
+)
 
 if TYPE_CHECKING:
     from throughline.settings import Settings
-    from throughline.trust.models import DoctorAnswer
-
+    from throughline.trust.models import DoctorAnswer, FindingState, HealthFinding
 
 _HEADER = "# Inputs and outputs of jobs. Compare with `throughline check`; update with `--write`.\n"
+Subject = Annotated[str, typer.Argument(help="Job or dataset of the finding: an id or a name.")]
+Kind = Annotated[
+    str | None, typer.Option(help="Kind of the finding, if there are several: failed, late …")
+]
+Note = Annotated[str | None, typer.Option(help="Reason, shown with the finding.")]
+
 _RETRY_SECONDS = 1.0  # in which a server should have drained its spool
 
 
@@ -101,12 +120,68 @@ def _ask(client: Client, name: str, params: Params, file: Path | None) -> Any:
 def health(client: Client) -> None:
     """Show failed, stale and late jobs, failed checks and gaps.
 
-    Exit code 1: problems were found.
+    Exit code 1: there are problems that are neither muted nor acknowledged.
 
     Example: throughline health --as-of 2026-11-21T08:30
     """
     if not client.print("health", {}, print_health)["isHealthy"]:
         raise typer.Exit(1)
+
+
+@with_client()
+def mute(
+    client: Client,
+    subject: Subject,
+    until: Annotated[
+        str | None, typer.Option(help="End, e.g. 2026-12-01 or 18:00. [no end]")
+    ] = None,
+    note: Note = None,
+    kind: Kind = None,
+    undo: Annotated[bool, typer.Option("--undo", help="Reopen the finding.")] = False,
+) -> None:
+    """Mute a finding of health, even if it changes.
+
+    Example: throughline mute ingest_weather_data --until 2026-12-01 --note "New source"
+    """
+    end = None if until is None else moment(until, "--until")
+    _change_state(client, subject, "open" if undo else "muted", kind, until=end, note=note)
+
+
+@with_client()
+def acknowledge(
+    client: Client,
+    subject: Subject,
+    note: Note = None,
+    kind: Kind = None,
+    undo: Annotated[bool, typer.Option("--undo", help="Reopen the finding.")] = False,
+) -> None:
+    """Acknowledge a finding of health until it changes.
+
+    Example: throughline acknowledge ingest_weather_data --note "Fixed in the next release"
+    """
+    _change_state(client, subject, "open" if undo else "acknowledged", kind, note=note)
+
+
+def _change_state(
+    client: Client,
+    subject: str,
+    state: FindingState,
+    kind: str | None,
+    until: str | None = None,
+    note: str | None = None,
+) -> None:
+    """Change the state of a finding on the server or in the log, and print it."""
+    changed: HealthFinding
+    if client.is_local:
+        from throughline.trust.finding_states import StateChange, change_state
+
+        health = client.query("health", {})
+        with client.log() as log:
+            changed = change_state(log, health, StateChange(subject, state, kind, until, note))
+    else:
+        change = {"subject": subject, "state": state, "kind": kind, "until": until, "note": note}
+        changed = client.request("/api/v2/findings", change)
+    client.show(changed, print_state)
 
 
 def doctor(

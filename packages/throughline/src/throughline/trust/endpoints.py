@@ -5,12 +5,32 @@ from __future__ import annotations
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, Field
 
+from throughline.http.admission import Queried
+from throughline.http.models import Error
 from throughline.http.routes import LiveState, Tagged, answer
 from throughline.query.registry import ask, load_queries
 from throughline.trust._doctor import Spool, doctor_answer
-from throughline.trust.models import CheckAnswer, DoctorAnswer
+from throughline.trust.finding_states import StateChange, change_state
+from throughline.trust.models import CheckAnswer, DoctorAnswer, FindingState, HealthFinding
 
 router = APIRouter(route_class=Tagged)
+_queried = APIRouter(route_class=Queried)
+
+
+class NewFindingState(BaseModel):
+    """The new state of a finding of `GET /api/v2/health`."""
+
+    subject: str = Field(examples=["job:shop:shop_daily"], description="Its id or short name.")
+    state: FindingState = Field(examples=["muted"])
+    kind: str | None = Field(
+        default=None, examples=["failed"], description="Needed if the subject has several."
+    )
+    until: str | None = Field(
+        default=None,
+        examples=["2125-11-28T08:30:00Z"],
+        description="End of `muted`; without it, it has no end.",
+    )
+    note: str | None = Field(default=None, max_length=1_000, examples=["Moved to another server"])
 
 
 class CheckRequest(BaseModel):
@@ -27,6 +47,22 @@ def post_check(live: LiveState, given: CheckRequest) -> Response:
     return answer(ask(live, load_queries()["check"], given.model_dump()))
 
 
+@_queried.post(
+    "/api/v2/findings",
+    status_code=201,
+    response_model=HealthFinding,
+    responses={404: {"description": "There is no such finding.", "model": Error}},
+)
+def post_finding_state(live: LiveState, new: NewFindingState) -> Response:
+    """Mute, acknowledge or reopen a finding; needs the scope `write`.
+
+    A muted finding stays muted until `until`. An acknowledged one is open again once it changes,
+    for example when the next run fails too. Neither makes `GET /api/v2/health` unhealthy.
+    """
+    health = ask(live, load_queries()["health"], {})
+    return answer(change_state(live.log, health, StateChange(**new.model_dump())), 201)
+
+
 @router.get("/api/v2/doctor", response_model=DoctorAnswer)
 def get_doctor(request: Request, live: LiveState) -> Response:
     """Return the producers, and the problems of the received lineage and of its intake."""
@@ -34,3 +70,6 @@ def get_doctor(request: Request, live: LiveState) -> Response:
     lag, unended = tail.lag() if tail else (0, 0)
     spool = Spool(lag, unended, tail.stuck if tail else ())
     return answer(doctor_answer(live, spool))
+
+
+router.include_router(_queried)

@@ -10,6 +10,7 @@ from typing import Literal, NotRequired
 from throughline.query.models import Answer, Json, Name
 
 Severity = Literal["error", "warning"]
+FindingState = Literal["open", "acknowledged", "muted"]
 Measure = Literal["inputs", "outputs", "columns", "code", "ends"]
 """Measures of completeness (see throughline.trust.completeness)."""
 
@@ -31,6 +32,16 @@ class Finding(Answer):
     """When it began or was found."""
     causes: NotRequired[list[Finding]]
     """For a failed run: the lowest failed runs below it."""
+
+
+class HealthFinding(Finding):
+    """A finding of health, and whether it is muted or acknowledged."""
+
+    state: FindingState
+    """`open`, `acknowledged` until the finding changes, or `muted` until `mutedUntil`."""
+    note: str | None
+    mutedUntil: str | None
+    """Null if it is not muted, or muted without an end."""
 
 
 class LateJob(Answer):
@@ -78,9 +89,9 @@ class HealthAnswer(Answer):
 
     at: str | None
     isHealthy: bool
-    """True if no finding is an error."""
+    """True if no open finding is an error."""
     counts: GraphCounts
-    findings: list[Finding]
+    findings: list[HealthFinding]
     """Findings of the kinds `failed`, `lost`, `late`, `quality` and `stopped`."""
     completeness: CompletenessAnswer
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         Finding,
         GateAnswer,
         HealthAnswer,
+        HealthFinding,
     )
 
 _SHOWN = 10  # findings of a kind
@@ -67,7 +68,11 @@ def print_health(answer: HealthAnswer) -> None:
     size += f", {counted(counts['datasets'], 'dataset')}"
     result, style = ("No problems", "green") if answer["isHealthy"] else ("Problems found", "red")
     console.print(Text.assemble((result, style), f" in {size}."))
-    print_findings(answer["findings"], console)
+    findings = answer["findings"]
+    print_findings((found for found in findings if found["state"] == "open"), console)
+    for found in findings:
+        if found["state"] != "open":
+            console.print(_state_text(found))
     measures = completeness["measures"]
     shares = [
         f"{name} {measure['share']:.0%} of {counted(measure['runs'], 'run')}"
@@ -79,6 +84,20 @@ def print_health(answer: HealthAnswer) -> None:
     for measure in measures.values():
         print_findings(measure["findings"], console)
     print_findings(completeness["orphans"], console)
+
+
+def print_state(found: HealthFinding) -> None:
+    """Print a finding and its new state."""
+    new_console().print(_state_text(found))
+
+
+def _state_text(found: HealthFinding) -> Text:
+    """Return the state of a finding, its subject and kind, and until when and why."""
+    until = f" until {moment_of(found['mutedUntil'])}" if found["mutedUntil"] else ""
+    note = f"  {found['note']}" if found["note"] else ""
+    style = "yellow" if found["state"] == "open" else "dim"
+    state = Text(f"{found['state']}{until}: ", style)
+    return state.append(f"{found['kind']}  ").append(found["subject"], "bold").append(note)
 
 
 def print_doctor(answer: DoctorAnswer) -> None:

@@ -17,6 +17,7 @@ from throughline.trust._lateness import lateness_answer
 from throughline.trust._odcs import contract_of
 from throughline.trust.completeness import completeness_answer
 from throughline.trust.documents import decoded, validated
+from throughline.trust.finding_states import with_states
 from throughline.trust.freshness import late
 from throughline.trust.gate import Policy, gate
 from throughline.trust.models import (
@@ -75,6 +76,6 @@ def check_answer(
     }
 
 
-query("health", Times.THEN)(health_answer)
+query("health", Times.THEN, finish=with_states)(health_answer)
 query("lateness", Times.THEN)(lateness_answer)
 query("completeness", Times.THEN)(completeness_answer)

@@ -879,8 +879,24 @@ export interface components {
             at: string | null;
             completeness: components["schemas"]["CompletenessAnswer"];
             counts: components["schemas"]["GraphCounts"];
-            findings: components["schemas"]["Finding"][];
+            findings: components["schemas"]["HealthFinding"][];
             isHealthy: boolean;
+        };
+        HealthFinding: {
+            at: string | null;
+            causes?: components["schemas"]["Finding"][];
+            column: string | null;
+            kind: string;
+            message: string;
+            mutedUntil: string | null;
+            note: string | null;
+            remedy: string;
+            runId: string | null;
+            /** @enum {string} */
+            severity: "error" | "warning";
+            /** @enum {string} */
+            state: "open" | "acknowledged" | "muted";
+            subject: string;
         };
         HiddenNodes: {
             jobs: number;

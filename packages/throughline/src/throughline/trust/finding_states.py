@@ -1,0 +1,123 @@
+"""The states of findings: open, acknowledged or muted; stored in the log's database.
+
+A finding is identified by its kind and subject. A muted one stays muted, even if it changes, until
+the given end. An acknowledged one is open again once its content changes, e.g. with the next failed
+run.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from hashlib import sha256
+from typing import Any, NamedTuple
+
+import orjson
+from sqlalchemy import delete, insert, select
+
+from throughline.errors import ConfigError, NotFoundError
+from throughline.events import parse_time, shown_time, to_micros
+from throughline.log import schema
+from throughline.log.store import EventLog
+from throughline.query.registry import micros_of
+from throughline.redaction import redact_text
+from throughline.trust.findings import name_of_subject
+from throughline.trust.models import FindingState, HealthAnswer, HealthFinding
+
+_NEAREST = 5
+
+
+class StateChange(NamedTuple):
+    """The new state of the finding about a subject: its id or short name.
+
+    `kind` is needed if there are several findings about it.
+    """
+
+    subject: str
+    state: FindingState
+    kind: str | None = None
+    until: str | None = None
+    note: str | None = None
+
+
+def with_states(log: EventLog, answer: HealthAnswer) -> HealthAnswer:
+    """Return health with the stored states of its findings."""
+    now = to_micros(parse_time(answer["at"])) if answer["at"] else 0
+    with log.reading() as connection:
+        stored = {row.id: row for row in connection.execute(select(schema.finding_states))}
+    findings = [_with_state(found, stored.get(_id(found)), now) for found in answer["findings"]]
+    is_healthy = not any(f["severity"] == "error" and f["state"] == "open" for f in findings)
+    return {**answer, "findings": findings, "isHealthy": is_healthy}
+
+
+def change_state(log: EventLog, health: HealthAnswer, change: StateChange) -> HealthFinding:
+    """Store the state of one of the findings of health; return the finding with it.
+
+    Raises:
+        ConfigError: `until` is not in the future or not allowed, or several findings match.
+        NotFoundError: no finding matches; `nearest` are the subjects of all findings.
+    """
+    found = _matching(health["findings"], change)
+    now = time.time_ns() // 1_000
+    until = None if change.until is None else micros_of(change.until, "until")
+    if until is not None and change.state != "muted":
+        raise ConfigError("until: only a muted finding has an end")
+    if until is not None and until <= now:
+        raise ConfigError(f"until: received {change.until!r}, expected a time in the future")
+    note = redact_text(change.note) if change.note else None
+    with log.writing() as connection:
+        table = schema.finding_states
+        connection.execute(delete(table).where(table.c.id == _id(found)))
+        if change.state == "open":
+            return {**found, "state": "open", "note": None, "mutedUntil": None}
+        row = {
+            "id": _id(found),
+            "kind": found["kind"],
+            "subject": found["subject"],
+            "state": change.state,
+            "fingerprint": _fingerprint(found),
+            "until": until,
+            "note": note,
+            "changed_at": now,
+        }
+        connection.execute(insert(table).values(row))
+    return {**found, "state": change.state, "note": note, "mutedUntil": shown_time(until)}
+
+
+def _matching(findings: Sequence[HealthFinding], change: StateChange) -> HealthFinding:
+    matches = [
+        found
+        for found in findings
+        if change.subject in (found["subject"], name_of_subject(found))
+        and change.kind in (None, found["kind"])
+    ]
+    if not matches:
+        kind = f" of kind {change.kind!r}" if change.kind else ""
+        nearest = list(dict.fromkeys(found["subject"] for found in findings))[:_NEAREST]
+        raise NotFoundError(f"there is no finding{kind} about {change.subject!r}", nearest)
+    if len(matches) > 1:
+        choices = ", ".join(f"{found['kind']} {found['subject']}" for found in matches)
+        raise ConfigError(
+            f"subject: {len(matches)} findings are about {change.subject!r} ({choices});"
+            " give the kind or the id of the subject"
+        )
+    return matches[0]
+
+
+def _with_state(found: HealthFinding, row: Any, now: int) -> HealthFinding:
+    if row is None:
+        return found
+    is_over = row.until is not None and row.until <= now
+    is_changed = row.state == "acknowledged" and row.fingerprint != _fingerprint(found)
+    if is_over or is_changed:
+        return found
+    return {**found, "state": row.state, "note": row.note, "mutedUntil": shown_time(row.until)}
+
+
+def _id(found: HealthFinding) -> str:
+    return sha256(orjson.dumps([found["kind"], found["subject"]])).hexdigest()
+
+
+def _fingerprint(found: HealthFinding) -> str:
+    content = [found["column"], found["message"], found["runId"], found["at"]]
+    return sha256(orjson.dumps(content)).hexdigest()
