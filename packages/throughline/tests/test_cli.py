@@ -188,6 +188,21 @@ def test_impact_and_path_print_one_line_per_node(database: str, call: Call) -> N
     assert "--level" in call("impact", "--help").stdout
 
 
+def test_impact_of_a_column_begins_with_the_verdict_on_dropping_it(
+    tmp_path: Path, build: Any, call: Call
+) -> None:
+    event = build.run("COMPLETE", "1", "j", "08:00:00", writes=("db|t",))
+    event["outputs"] = [build.dataset("db|t", schema={"fields": [{"name": "pickup"}]})]
+    (tmp_path / "event.json").write_bytes(orjson.dumps(event))
+    log = ("--database", f"sqlite:///{tmp_path / 'log.db'}")
+    call("ingest", str(tmp_path / "event.json"), *log)
+    lines = call("impact", "t", "pickup", *log).stdout.splitlines()
+    assert lines[:2] == [
+        "Safe to drop",
+        "  No job was reported to read the dataset. Readers that send no events are unknown.",
+    ]
+
+
 def test_past_state_is_shown_and_compared_with_the_current(database: str, call: Call) -> None:
     log = ("--database", database)
     then = "2025-11-21T08:01:45Z"

@@ -103,6 +103,62 @@ def test_readers_without_column_lineage_are_possibly_affected(
     assert untold("file", "fare") == [(5, "report"), (6, "page")]  # through raw and day
 
 
+def _verdict(state: State, node: str, field: str, **options: int) -> tuple[str, list[str]]:
+    drop = impact_answer(state, node, field, **options)["drop"]
+    return drop["verdict"], [reason["kind"] for reason in drop["reasons"]]
+
+
+def test_column_with_dependents_is_not_safe_to_drop(state: State) -> None:
+    assert _verdict(state, "file", "fare") == ("unsafe", ["values", "no_column_lineage"])
+    assert _verdict(state, "raw", "id", depth=1) == ("unsafe", ["rows"])
+    assert impact_answer(state, "raw", "id")["drop"]["reasons"][0]["message"] == (
+        "1 column depends on rows that it filters, joins, groups or sorts: day fare."
+    )
+    assert "drop" not in impact_answer(state, "raw", "id", depth=0)
+    assert "drop" not in impact_answer(state, "raw")
+
+
+def test_column_is_safe_to_drop_if_every_reader_reported_other_columns(
+    build: Any,
+) -> None:
+    event = _write(build, "1", "08", "sum", day__fare=[("raw.fare", SUM)])
+    schema = {"fields": [{"name": "fare"}, {"name": "note"}]}
+    event["inputs"] = [build.dataset("db|raw", schema=schema)]
+    event["outputs"][0]["facets"]["schema"] = schema
+    state = build.state(event)
+    assert _verdict(state, "raw", "note") == ("safe", ["unused"])
+    assert _verdict(state, "day", "note") == ("safe", ["no_readers"])
+
+
+def test_missing_column_lineage_makes_the_verdict_unknown(state: State) -> None:
+    assert _verdict(state, "day", "fare") == ("unknown", ["no_column_lineage"])
+
+
+@pytest.mark.parametrize(
+    ("end", "verdict"), [(None, "unknown"), ("FAIL", "unknown"), ("COMPLETE", "safe")]
+)
+def test_reader_without_a_completed_run_makes_the_verdict_unknown(
+    end: str | None, verdict: str, build: Any
+) -> None:
+    def event(type_: str, hour: str) -> Any:
+        written = _write(build, "1", hour, "sum", day__fare=[("raw.fare", SUM)])
+        schema = {"fields": [{"name": "fare"}, {"name": "note"}]}
+        written["inputs"] = [build.dataset("db|raw", schema=schema)]
+        return written | {"eventType": type_}
+
+    events = [event("START", "08"), *([event(end, "09")] if end else [])]
+    assert _verdict(build.state(*events), "raw", "note")[0] == verdict
+
+
+def test_failed_newest_run_does_not_hide_the_lineage_of_a_completed_one(build: Any) -> None:
+    done = _write(build, "1", "08", "sum", day__fare=[("raw.fare", SUM)])
+    schema = {"fields": [{"name": "fare"}, {"name": "note"}]}
+    done["inputs"] = [build.dataset("db|raw", schema=schema)]
+    failed = _write(build, "2", "09", "sum", day__fare=[("raw.fare", SUM)])
+    failed |= {"eventType": "FAIL"}
+    assert _verdict(build.state(done, failed), "raw", "note")[0] == "safe"
+
+
 def test_dataset_has_the_owners_of_its_jobs(build: Any) -> None:
     owned = build.run("COMPLETE", "1", "load", "10:00:00", reads=("db|a",), writes=("db|b",))
     owned["job"]["facets"]["ownership"] = {"owners": [{"name": "team:bi"}]}

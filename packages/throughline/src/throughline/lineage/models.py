@@ -255,6 +255,26 @@ class AffectedNode(Name):
     """Of a column, the name of the job that computes it."""
 
 
+DropReasonKind = Literal[
+    "values", "rows", "no_column_lineage", "incomplete", "unused", "no_readers"
+]
+
+
+class DropReason(Answer):
+    """A reason of a verdict on dropping a column."""
+
+    kind: DropReasonKind
+    message: str
+
+
+class DropVerdict(Answer):
+    """Whether a column can be dropped without an effect on reported jobs and datasets."""
+
+    verdict: Literal["safe", "unsafe", "unknown"]
+    """Unknown: no use was reported, but column lineage of a job is missing."""
+    reasons: list[DropReason]
+
+
 class ImpactAnswer(Answer):
     """The nodes that a change of a node or column affects, nearest first."""
 
@@ -268,6 +288,8 @@ class ImpactAnswer(Answer):
     """Of a column, those whose rows it filters, joins, groups or sorts, and what follows."""
     untold: NotRequired[list[AffectedNode]]
     """Of a column, nodes that may be affected: no column lineage was reported."""
+    drop: NotRequired[DropVerdict]
+    """Of a column, if `depth` is at least 1."""
 
 
 class DatasetVersions(Name):

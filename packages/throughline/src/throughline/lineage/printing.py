@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         ColumnNode,
         ColumnsAnswer,
         DatasetVersions,
+        DropVerdict,
         ImpactAnswer,
         PathAnswer,
         ProvenanceAnswer,
@@ -32,6 +33,11 @@ _NO_NODES = {
 _NO_COLUMNS = {
     "up": "No column lineage reported. `tree` shows upstream datasets and jobs.",
     "down": "No downstream columns reported. `tree --down` shows downstream datasets and jobs.",
+}
+_VERDICTS = {
+    "safe": ("Safe to drop", "bold green"),
+    "unsafe": ("Not safe to drop", "bold red"),
+    "unknown": ("Unknown if it is safe to drop", "bold yellow"),
 }
 _NO_COLUMN_IMPACT = (
     "No downstream columns reported. `impact` without the column lists all downstream nodes of its"
@@ -64,6 +70,8 @@ def print_tree_answer(answer: TreeAnswer) -> None:
 def print_impact(answer: ImpactAnswer) -> None:
     """Print one affected node or column per line, after its distance."""
     console = new_console()
+    if "drop" in answer:
+        _print_verdict(answer["drop"])
     if answer["affected"]:
         head = Text("steps", "dim"), Text("node", "dim"), Text("latest run, tags, owners", "dim")
         print_table([head, *map(_affected_row, answer["affected"])], lead=1)
@@ -80,6 +88,16 @@ def print_impact(answer: ImpactAnswer) -> None:
             console.print()
             console.print(f"{title}:", style="bold")
             print_table(map(_affected_row, nodes), lead=1)
+
+
+def _print_verdict(drop: DropVerdict) -> None:
+    """Print if a column can be dropped, and one reason per line."""
+    console = new_console()
+    title, style = _VERDICTS[drop["verdict"]]
+    console.print(title, style=style)
+    for reason in drop["reasons"]:
+        console.print(Text(f"  {reason['message']}"))
+    console.print()
 
 
 def print_path(answer: PathAnswer) -> None:

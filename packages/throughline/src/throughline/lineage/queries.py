@@ -22,6 +22,7 @@ from throughline.graph.nodes import (
 )
 from throughline.identity import DatasetName
 from throughline.lineage._column_producers import describe_column
+from throughline.lineage._drop import drop_verdict
 from throughline.lineage._impact import column_impact, impact, path
 from throughline.lineage._tree import tree
 from throughline.lineage.columns import columns
@@ -151,7 +152,8 @@ def impact_answer(
     """Return the nodes that a change of a node or of one column affects, with tags.
 
     For a column, `affected` takes values from it, and `indirect` has rows that it filters, joins,
-    groups or sorts. `untold` is possibly affected (no column lineage reported).
+    groups or sorts. `untold` is possibly affected (no column lineage reported). `drop` says
+    if the column can be dropped: safe, unsafe or unknown, with reasons.
     """
     found = find_node(state, node, "dataset" if field is not None else None)
     generations = generations_of(state)
@@ -165,7 +167,7 @@ def impact_answer(
             "affected": affected,
         }
     reached = column_impact(generations, found, field, depth)
-    return {
+    answer: ImpactAnswer = {
         "node": node_id(found),
         "depth": depth,
         "field": field,
@@ -173,6 +175,9 @@ def impact_answer(
         "indirect": reached.indirect,
         "untold": reached.possible,
     }
+    if depth > 0:
+        answer["drop"] = drop_verdict(generations, found, *reached)
+    return answer
 
 
 @query("path", Times.THEN)

@@ -787,6 +787,16 @@ export interface components {
             removed: string[];
             schemas: components["schemas"]["SchemaDifference"][];
         };
+        DropReason: {
+            /** @enum {string} */
+            kind: "values" | "rows" | "no_column_lineage" | "incomplete" | "unused" | "no_readers";
+            message: string;
+        };
+        DropVerdict: {
+            reasons: components["schemas"]["DropReason"][];
+            /** @enum {string} */
+            verdict: "safe" | "unsafe" | "unknown";
+        };
         Field: {
             name: string;
             type: string;
@@ -909,6 +919,7 @@ export interface components {
         ImpactAnswer: {
             affected: components["schemas"]["AffectedNode"][];
             depth: number;
+            drop?: components["schemas"]["DropVerdict"];
             field?: string;
             indirect?: components["schemas"]["AffectedNode"][];
             level?: string;

@@ -1,0 +1,90 @@
+"""The verdict on dropping a column: safe, not safe or unknown, with reasons.
+
+A column is safe to drop only if every job that reads its dataset completed and reported column
+lineage, and none of it uses the column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from throughline.console.text import counted
+from throughline.events import JobRef
+from throughline.graph.generations import Generations
+from throughline.graph.nodes import Node
+from throughline.lineage.models import AffectedNode, DropReason, DropReasonKind, DropVerdict
+from throughline.projection import RunState
+from throughline.runs.summary import condition_of, newest_run
+
+_NAMED = 3  # names in a reason
+_OPEN = {RunState.NEW, RunState.RUNNING, RunState.LOST}
+
+
+def drop_verdict(
+    generations: Generations,
+    root: Node,
+    values: Sequence[AffectedNode],
+    rows: Sequence[AffectedNode],
+    possible: Sequence[AffectedNode],
+) -> DropVerdict:
+    """Return the verdict on dropping a column with some direct, indirect and possible dependents.
+
+    A job without column lineage is known only by its nodes in `possible`.
+    """
+    untold = [node["name"] for node in possible if node["type"] == "job"]
+    used = [
+        _reason("values", "column", "takes values from it", "take values from it", _names(values)),
+        _reason("rows", "column", "depends on rows that it filters, joins, groups or sorts",
+                "depend on rows that it filters, joins, groups or sorts", _names(rows)),
+    ]  # fmt: skip
+    open_ = [
+        _reason("no_column_lineage", "downstream job", "reported no column lineage",
+                "reported no column lineage", untold),
+        _reason("incomplete", "job", "reads the dataset, and its newest run did not complete",
+                "read the dataset, and their newest runs did not complete",
+                _incomplete(generations, root)),
+    ]  # fmt: skip
+    unsafe, unknown = ([reason for reason in part if reason] for part in (used, open_))
+    if unsafe or unknown:
+        return {"verdict": "unsafe" if unsafe else "unknown", "reasons": [*unsafe, *unknown]}
+    readers = generations.readers(root.dataset_name)
+    unused: DropReason = {
+        "kind": "unused" if readers else "no_readers",
+        "message": "Every job that reads the dataset reported column lineage without this column."
+        if readers
+        else "No job was reported to read the dataset. Readers that send no events are unknown.",
+    }
+    return {"verdict": "safe", "reasons": [unused]}
+
+
+def _incomplete(generations: Generations, root: Node) -> list[str]:
+    """Return the jobs that read the dataset and whose column lineage may still be missing."""
+    name = root.dataset_name
+    state = generations.state
+
+    def is_open(ref: JobRef) -> bool:
+        run = newest_run(state, ref)
+        condition = condition_of(state, run) if run else RunState.COMPLETED
+        if condition in _OPEN:
+            return True
+        # A job that never completed reported what it reads, but perhaps not its columns.
+        has_result = any(name in g.edges.reads for g in generations.effective(ref) if g.is_complete)
+        return condition != RunState.COMPLETED and not has_result
+
+    return sorted(ref.name for ref in generations.readers(name) if is_open(ref))
+
+
+def _names(nodes: Sequence[AffectedNode]) -> list[str]:
+    """Return each column once, with its dataset; nearest first."""
+    return list(dict.fromkeys(f"{node['name']} {node['field'] or '(all rows)'}" for node in nodes))
+
+
+def _reason(
+    kind: DropReasonKind, noun: str, one: str, many: str, names: list[str]
+) -> DropReason | None:
+    """Return a reason about some names; None if there are none."""
+    if not names:
+        return None
+    listed = ", ".join(names[:_NAMED]) + (", …" if len(names) > _NAMED else "")
+    verb = one if len(names) == 1 else many
+    return {"kind": kind, "message": f"{counted(len(names), noun)} {verb}: {listed}."}
