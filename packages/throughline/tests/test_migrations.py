@@ -1,4 +1,4 @@
-"""Logs that an earlier throughline made are opened, kept whole and brought up to date."""
+"""Logs of earlier versions are migrated and keep all entries."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ CREATE TABLE refused (
 );
 INSERT INTO meta VALUES ('schema_version', '1');
 """
-"""The tables as throughline 0.1.0 made them first; a text, so that no change of ours changes it."""
+"""The tables of schema version 1; literal, so that changes of the code do not change them."""
 
 
 def version_1(path: Path, *entries: Any) -> str:

@@ -106,52 +106,52 @@ def test_exported_nodes_and_effective_runs_match_the_graph(
 
 
 _ROWS = {
-    "events": "An event, as it was received.",
-    "runs": "A run that is known.",
-    "nodes": "A job or a dataset of the present graph at a level.",
-    "edges": "A job reads or writes a dataset, in the present graph at a level.",
-    "direct_edges": "Data passes directly between two jobs, or between two datasets.",
-    "present_runs": "A run that the present graph at a level is made of.",
-    "columns": "What an event told of how a column was made: of one other column, in one way.",
+    "events": "An event as it was received.",
+    "runs": "A run.",
+    "nodes": "A job or dataset of the present graph at a level.",
+    "edges": "A read or write of a dataset by a job, in the present graph at a level.",
+    "direct_edges": "A direct edge between two jobs or two datasets.",
+    "present_runs": "A run that determines the present graph at a level.",
+    "columns": "A reported column edge: an output column, an input column and a transformation.",
 }
 _MEANS = {
-    "event_at": "eventTime",
-    "event_type": "START, RUNNING, COMPLETE, FAIL, ABORT, OTHER; null in an event without a run",
-    "run_id": "the run's id; of a node the newest run that a job's edges come from",
-    "job_namespace": "the job's namespace",
-    "job_name": "the job's name",
-    "producer": "who sent it",
+    "event_at": "`eventTime`",
+    "event_type": "START, RUNNING, COMPLETE, FAIL, ABORT, OTHER; null for an event without a run",
+    "run_id": "the id of the run; for a node, the newest run that the job's edges come from",
+    "job_namespace": "the namespace of the job",
+    "job_name": "the name of the job",
+    "producer": "the event's `producer`",
     "body": "the whole event as JSON",
-    "state": "NEW, RUNNING, COMPLETED, FAILED, ABORTED; in `present_runs` also LOST",
-    "started_at": "when it began",
-    "ended_at": "when it ended; null as long as it has not",
-    "duration_ms": "milliseconds between the two",
-    "parent_run_id": "the id of the run that started it",
-    "level": "pipeline, task or query: every level is in the table, choose one",
+    "state": "NEW, RUNNING, COMPLETED, FAILED, ABORTED; in `present_runs` also LOST (no end event)",
+    "started_at": "the start time",
+    "ended_at": "the end time; null before the end",
+    "duration_ms": "milliseconds between start and end",
+    "parent_run_id": "the id of the parent run",
+    "level": "pipeline, task or query. The table contains every level: filter by one",
     "node_type": "job or dataset",
-    "namespace": "the node's namespace",
-    "name": "the node's name",
-    "to_node_type": "job or dataset, as the other end",
-    "to_namespace": "the namespace of the node that the data goes to",
-    "to_name": "its name",
-    "owner_names": "whom ownership facets name",
-    "alias_names": "a dataset's other names, each `NAMESPACE:NAME`",
+    "namespace": "the namespace of the node",
+    "name": "the name of the node",
+    "to_node_type": "job or dataset, the same as `node_type`",
+    "to_namespace": "the namespace of the downstream node",
+    "to_name": "the name of the downstream node",
+    "owner_names": "the owners in ownership facets",
+    "alias_names": "the aliases of a dataset, as `NAMESPACE:NAME`",
     "direction": "reads or writes",
-    "dataset_namespace": "the namespace of the name that the dataset is shown under",
-    "dataset_name": "that name",
-    "column": "the column that was written",
-    "input_namespace": "the dataset that it was made of, likewise",
-    "input_name": "its name",
-    "input_column": "the column that it was made of",
-    "transformation_type": "DIRECT, INDIRECT, or null where nothing was told",
+    "dataset_namespace": "the namespace of the dataset",
+    "dataset_name": "the name of the dataset",
+    "column": "the output column",
+    "input_namespace": "the namespace of the input dataset",
+    "input_name": "the name of the input dataset",
+    "input_column": "the input column",
+    "transformation_type": "DIRECT, INDIRECT, or null if not reported",
     "transformation_subtype": "IDENTITY, TRANSFORMATION, AGGREGATION, JOIN, FILTER, ...",
 }
 _PAGE = """# Lineage as Parquet tables
 
-`throughline export --format parquet --output FOLDER` writes what is known as tables for Spark,
-DuckDB or pandas, a file each; it needs the extra `parquet`. Whoever reads a table while it is
-written anew sees the old one or the new one. Datasets stand in every table under the name that they
-are shown under, so that the tables can be joined.
+`throughline export --format parquet --output FOLDER` writes the lineage as tables for Spark, DuckDB
+or pandas, one file per table. It requires the extra `parquet`. Each file is replaced atomically: a
+reader sees the old or the new table. All tables use the same name for a dataset with aliases, so
+they can be joined.
 
 ```python
 for table in ("nodes", "edges", "direct_edges", "present_runs", "columns", "runs", "events"):
@@ -162,7 +162,7 @@ spark.sql(\"\"\"
       ON n.level = e.level AND n.namespace = e.dataset_namespace AND n.name = e.dataset_name
     WHERE e.level = 'task' AND e.direction = 'reads' AND size(n.owner_names) = 0
     GROUP BY n.name ORDER BY readers DESC
-\"\"\")  # what is used most and has no owner
+\"\"\")  # the most used datasets without an owner
 ```
 """
 
