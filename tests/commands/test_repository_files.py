@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -75,3 +76,13 @@ def _command(line: str) -> str:
     match = re.match(r"\./run ([\w-]+)", line)
     assert match, line
     return match[1]
+
+
+@pytest.mark.parametrize(
+    "package", sorted((REPOSITORY / "packages").iterdir()), ids=lambda p: p.name
+)
+def test_package_has_the_license_and_type_information(package: Path) -> None:
+    assert (package / "LICENSE").read_text() == (REPOSITORY / "LICENSE").read_text()
+    project = tomllib.loads((package / "pyproject.toml").read_text())["project"]
+    assert (project["license"], project["license-files"]) == ("Apache-2.0", ["LICENSE"])
+    assert (package / "src" / package.name.replace("-", "_") / "py.typed").is_file()
