@@ -43,6 +43,48 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v2/columns": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: {
+            parameters: {
+                query: {
+                    asOf?: string | null;
+                    depth?: number;
+                    direction?: "up" | "down";
+                    field?: string | null;
+                    indirect?: boolean;
+                    knownAt?: string | null;
+                    node: string;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ColumnsAnswer"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v2/diff": {
         parameters: {
             query?: never;
@@ -732,6 +774,21 @@ export interface components {
             namespace: string;
             transformations: components["schemas"]["TransformationInfo"][];
         };
+        ColumnNode: {
+            children: components["schemas"]["ColumnNode"][];
+            field: string | null;
+            hasMore: boolean;
+            id: string;
+            isDirect: boolean;
+            isRepeated: boolean;
+            job: string;
+            name: string;
+            namespace: string;
+            tags: components["schemas"]["TagInfo"][];
+            transformation: string;
+            /** @enum {string} */
+            type: "dataset" | "column";
+        };
         ColumnProducer: {
             code: components["schemas"]["CodeLocation"];
             inputs: components["schemas"]["ColumnInput"][];
@@ -742,6 +799,14 @@ export interface components {
             source: string | null;
             sql: string | null;
             task: components["schemas"]["Name"];
+        };
+        ColumnsAnswer: {
+            depth: number;
+            /** @enum {string} */
+            direction: "up" | "down";
+            down?: components["schemas"]["ColumnNode"];
+            node: string;
+            up?: components["schemas"]["ColumnNode"];
         };
         CompletenessAnswer: {
             measures: {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { answer, column, id, told } from "../test/graphs";
-import { linesOf, pageOf, pathRows, type ColumnRow } from "./columns";
+import { linesOf, pageOf, pathRows, stepsOf, type ColumnRow } from "./columns";
 import { litColumns } from "./lit";
 import { merge } from "./merge";
 import { ALL_ROWS, type DatasetNode } from "./types";
@@ -49,4 +49,10 @@ test("row filter leads to a separate row", () => {
   const edge = { from: { id: A, field: "x" }, to: { id: id("b"), field: null }, how: "FILTER", isDirect: false };
   const graph = merge([{ ...answer("a", "a>j", "j>b"), columns: [edge] }]);
   expect(graph.columns).toEqual([{ ...edge, to: { id: id("b"), field: ALL_ROWS } }]);
+});
+
+test("the steps of a tree of columns are those to the farthest", () => {
+  const leaf = { children: [] };
+  expect(stepsOf(leaf)).toBe(0);
+  expect(stepsOf({ children: [leaf, { children: [leaf, { children: [leaf] }] }] })).toBe(3);
 });

@@ -77,3 +77,15 @@ export function linesOf(edges: readonly ColumnEdge[], pages: ReadonlyMap<string,
   const lines = found.toSorted((a, b) => a.height - b.height).map(({ edge }) => edge);
   return { lines, left: between.length - lines.length };
 }
+
+/** A column and those that it comes from or leads to, as the API nests them. */
+export interface ColumnTree {
+  children: readonly ColumnTree[];
+}
+
+/** How many steps the farthest column of a tree is away. */
+export function stepsOf(tree: ColumnTree): number {
+  let steps = -1;
+  for (let level: readonly ColumnTree[] = [tree]; level.length > 0; level = level.flatMap((each) => each.children)) steps += 1;
+  return steps;
+}

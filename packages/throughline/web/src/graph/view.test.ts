@@ -97,6 +97,10 @@ test("small graph is shown as a whole without explicit steps", () => {
   expect(steps({ up: 1 }, { up: 16, down: 0 })).toEqual([1, DEEPEST]);
   expect(steps({}, { up: 40, down: 20 })).toEqual([2, 2]);
   expect(steps({ down: 3 }, null)).toEqual([1, 3]);
+  const far = withDepths({ ...NEW_VIEW, node: "dataset:n:a", column: "dataset:n:a|x", down: 1 }, { up: 80, down: 80 }, { up: 4, down: 9 });
+  expect([far.up, far.down]).toEqual([8, 1]);
+  const aside = withDepths({ ...NEW_VIEW, node: "dataset:n:b", column: "dataset:n:a|x", datasetsOnly: true }, { up: 80, down: 80 }, { up: 4, down: 0 });
+  expect([aside.up, aside.down]).toEqual([6, 2]);
   expect(parseView("?up=-1&down=x")).toMatchObject({ up: 0, down: AUTO });
 });
 

@@ -177,11 +177,22 @@ function depth(text: string | null): number {
 const MOST_AUTO = 60;
 const NEAREST = 2;
 
-/** The view with its steps as numbers, once it is known how many nodes there are on each side; null: that is an error. */
-export function withDepths(view: View, reach: Record<Side, number> | null): View {
-  const isAll = reach !== null && reach.up + reach.down < MOST_AUTO;
-  const steps = reach === null ? 1 : isAll ? DEEPEST : NEAREST;
-  return { ...view, up: view.up === AUTO ? steps : view.up, down: view.down === AUTO ? steps : view.down };
+/** The view with its steps as numbers, once it is known how many nodes there are on each side; null: that is an error. The path of a column gets the steps that it needs. */
+export function withDepths(view: View, reach: Record<Side, number> | null, path: Record<Side, number> | null = null): View {
+  const steps = reach === null ? 1 : isWhole(reach) ? DEEPEST : NEAREST;
+  const needed = (side: Side) => Math.min(DEEPEST, Math.max(steps, path ? stepsToColumns(view, path[side]) : 0));
+  return { ...view, up: view.up === AUTO ? needed("up") : view.up, down: view.down === AUTO ? needed("down") : view.down };
+}
+
+/** Whether a graph with so many nodes on each side is shown as a whole. */
+export function isWhole(reach: Record<Side, number>): boolean {
+  return reach.up + reach.down < MOST_AUTO;
+}
+
+/** Steps of the graph for those between columns: two through a job. A column of another node begins at most as far as nodes are shown. */
+function stepsToColumns({ node, column, datasetsOnly, grown }: View, steps: number): number {
+  const start = column?.startsWith(`${node}|`) ? 0 : NEAREST + grown.length;
+  return steps === 0 ? 0 : start + steps * (datasetsOnly ? 1 : 2);
 }
 
 /** The pipeline as one node, or open again; a chain open, or as one node again. */

@@ -17,8 +17,9 @@ import { foundOf, impactOf } from "../../graph/places";
 import { codeText } from "../../graph/repository";
 import { columnTags } from "../../graph/tags";
 import { isDirect, waysOf } from "../../graph/transformation";
-import { formatView, type View } from "../../graph/view";
+import { DEEPEST, formatView, type View } from "../../graph/view";
 import { parts, plural, quoted } from "../../graph/words";
+import { Verdict } from "../impact/Verdict";
 import type { DetailsProps } from "./props";
 import { Tabs, type Tab } from "./Tabs";
 
@@ -29,6 +30,7 @@ type Maker = Told["made"][number];
 export function ColumnDetails({ id, view, change }: DetailsProps & { id: string }): ReactNode {
   const [node, field] = columnOf(id);
   const { data, error } = useAnswer("column", { node, field, asOf: view.at });
+  const { data: impact, isPlaceholderData } = useAnswer("impact", { node, field, asOf: view.at, level: "task", depth: DEEPEST });
   if (error) return <div className="details-head"><Trouble error={error} /></div>;
   if (!data) return <p className="waiting">Loading …</p>;
   const { title } = parts(node.slice(node.lastIndexOf(":") + 1), "dataset");
@@ -55,6 +57,7 @@ export function ColumnDetails({ id, view, change }: DetailsProps & { id: string 
         </p>
         {data.description && <p className="wrap">{data.description}</p>}
         <Tags tags={columnTags(data.tags)} />
+        {impact?.drop && !isPlaceholderData && <Verdict drop={impact.drop} />}
         <div className="details-links">
           <Link className="button" href={impactOf(data.node, { field, at: view.at })}>
             <Icon name="impact" /> Downstream columns

@@ -14,6 +14,7 @@ import { DEEPEST } from "../../graph/view";
 import { parts, quoted } from "../../graph/words";
 import { Newest } from "../lost/Begin";
 import { Owners } from "./Owners";
+import { Verdict } from "./Verdict";
 
 const LEVELS: readonly Level[] = ["pipeline", "task", "query"];
 
@@ -90,6 +91,7 @@ export default function ImpactPage(): ReactNode {
           </div>
           {data ? (
             <>
+              {data.drop && <Verdict drop={data.drop} />}
               <Reached all={all} text={text} isField={field !== null} clear={() => change({ text: "" })} at={at} />
               <Others title="Filtered or grouped by it" text="The column filters, joins, groups or sorts the rows of these nodes or of their upstream." reached={indirect} filter={text} at={at} part="indirect" />
               <Others title="Possibly affected" text="These nodes are downstream of the column's dataset and reported no column lineage." reached={untold} filter={text} at={at} part="perhaps" />

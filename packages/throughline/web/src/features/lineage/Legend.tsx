@@ -5,8 +5,8 @@ const LINES: readonly (readonly [string, string])[] = [
   ["data", "Data dependency"],
   ["control", "Control dependency: order only, no data"],
   ["lit", "Highlighted path"],
-  ["column", "Column lineage: values"],
-  ["column indirect", "Column lineage: join, filter or sort"],
+  ["column lit", "Column lineage: values"],
+  ["column lit indirect", "Column lineage: filter, join, group or sort"],
   ["added", "Added between the compared times"],
   ["removed", "Removed between the compared times"],
 ];

@@ -1,8 +1,11 @@
 import { useMemo } from "react";
 import { useAnswer } from "../../api/answers";
-import { AUTO, withDepths, type View } from "../../graph/view";
+import { stepsOf, type ColumnTree } from "../../graph/columns";
+import { columnOf } from "../../graph/lit";
+import { ALL_ROWS } from "../../graph/types";
+import { AUTO, DEEPEST, isWhole, withDepths, type View } from "../../graph/view";
 
-/** The view with its steps as numbers, as soon as it is known how large the graph is. */
+/** The view with its steps as numbers, as soon as it is known how large the graph and the path of the locked column are. */
 export function useDepths(view: View): View {
   const isAuto = view.up === AUTO || view.down === AUTO;
   const { node, level, datasetsOnly, at } = view;
@@ -12,9 +15,27 @@ export function useDepths(view: View): View {
   const [up, down] = [known?.up, known?.down];
   // The graph's own query reports the error.
   const isUnknown = !node || (up === undefined && (error !== null || failureReason !== null));
+  const isCut = isAuto && up !== undefined && down !== undefined && !isWhole({ up, down });
+  const path = usePathSteps(isCut ? view : null);
+  const [pathUp, pathDown] = [path?.up ?? 0, path?.down ?? 0];
   return useMemo(() => {
     if (!isAuto) return view;
-    if (up !== undefined && down !== undefined) return withDepths(view, { up, down });
+    if (up !== undefined && down !== undefined) return withDepths(view, { up, down }, { up: pathUp, down: pathDown });
     return isUnknown ? withDepths(view, null) : view;
-  }, [view, isAuto, isUnknown, up, down]);
+  }, [view, isAuto, isUnknown, up, down, pathUp, pathDown]);
+}
+
+/** How many steps the columns of the locked path are away on each side; null if no column is locked. */
+function usePathSteps(view: View | null): Record<"up" | "down", number> | null {
+  const [node, field] = columnOf(view?.column ?? "|");
+  const query = view?.column && field !== ALL_ROWS ? { node, field, indirect: true, depth: DEEPEST, asOf: view.at ?? undefined } : null;
+  const { data: above } = useAnswer("columns", query && { ...query, direction: "up" });
+  const { data: below } = useAnswer("columns", query && { ...query, direction: "down" });
+  const [up, down] = [farthest(above?.up), farthest(below?.down)];
+  return query && { up, down };
+}
+
+/** The steps to the farthest column below the dataset and the column itself. */
+function farthest(tree: ColumnTree | null | undefined): number {
+  return tree ? Math.max(0, stepsOf(tree) - 1) : 0;
 }
