@@ -7,7 +7,8 @@ number of nodes (100 and 1000), a new store is filled with layers of 50 nodes, w
 node, and the whole graph is opened. Print the time of the layout in its worker, until the nodes are
 drawn, and until a click has highlighted a path. Also print the longest task of the main thread,
 during which the page does not react to clicks (0: none took 50 ms). Times are milliseconds, the
-median of ROUNDS (5).
+median of ROUNDS (5). Before, each page is opened with an empty cache; print the kB that the browser
+received: code, styles and answers, compressed.
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ from benchmarks.lineage_store import (
     settled,
     throughline,
 )
-from commands.page import compressed_sizes, ensure_page
+from commands.page import ensure_page
+from tests.looking import TRANSFERRED
 
 ONE_WORD = """
 import uvicorn
@@ -79,16 +81,19 @@ Timings = dict[str, float]
 
 
 def opened(browser: Browser, url: str, measure: Callable[[Page], Timings]) -> Timings:
-    """Open a page with a warm cache and return its timings."""
+    """Open a page and return the kB received without a cache, and its timings with a warm one."""
     context = browser.new_context(viewport={"width": 1440, "height": 900})
     page = context.new_page()
     page.set_default_timeout(120_000)
     page.add_init_script(WATCH)
     page.goto(url)
-    page.wait_for_load_state("networkidle" if "lineage?" not in url else "load")
+    if "lineage?" in url:
+        page.wait_for_function(DRAWN)
+    page.wait_for_load_state("networkidle")
+    received: float = page.evaluate(TRANSFERRED)
     page.goto("about:blank")
     page.goto(url, wait_until="commit")
-    timings = measure(page)
+    timings = {"kB": received, **measure(page)}
     context.close()
     return timings
 
@@ -141,8 +146,6 @@ def main() -> None:
     arguments = parser.parse_args()
     say(f"{platform.machine()}, {psutil.cpu_count()} CPUs, load {psutil.getloadavg()[0]:.1f}")
     ensure_page()
-    page, elk = (count / 1_000 for count in compressed_sizes())
-    say(f"the page is {page:.0f} kB gzipped, elk {elk:.0f} kB")
     chromium = shutil.which("chromium") or shutil.which("google-chrome")
     with tempfile.TemporaryDirectory() as work, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import fcntl
-import gzip
 import json
 import os
 import re
@@ -93,13 +92,6 @@ def _sources(folder: Path) -> Iterator[Path]:
             yield from _sources(path)
         else:
             yield path
-
-
-def compressed_sizes() -> tuple[int, int]:
-    """Return the gzipped bytes of the built page: without elk, and of elk alone."""
-    files = {path.name: len(gzip.compress(path.read_bytes())) for path in BUILT.rglob("*.*s")}
-    elk = sum(count for name, count in files.items() if "elk" in name)
-    return sum(files.values()) - elk, elk
 
 
 def install() -> None:

@@ -56,6 +56,11 @@ def looking(
     assert wrong == []
 
 
+TRANSFERRED = """() => performance.getEntries()
+    .reduce((sum, { transferSize }) => sum + (transferSize ?? 0), 0) / 1000"""
+"""Returns the kB that a page received since its navigation, with headers and without the stream."""
+
+
 def _in_each_theme(page: Page) -> Iterator[str]:
     """Show the page in the light and then in the dark theme, without loading it again."""
     themes: tuple[Literal["light", "dark"], ...] = ("light", "dark")

@@ -94,14 +94,6 @@ def test_wheel_and_sdist_contain_the_built_page(
 
 
 @pytest.mark.node
-def test_compressed_page_without_elk_has_at_most_235_kilobytes() -> None:
-    page.ensure_page()
-    own, elk = page.compressed_sizes()
-    assert own <= 235_000
-    assert elk > 0
-
-
-@pytest.mark.node
 def test_page_types_match_the_api() -> None:
     committed = page.TYPES.read_text()
     try:

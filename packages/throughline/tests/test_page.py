@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -95,6 +96,34 @@ def test_assets_are_immutable_and_other_files_are_not_served(
     for path in ("/assets/../secret.txt", "/assets/..%2Fsecret.txt", "/assets/other.js"):
         refused = client.get(path)
         assert (refused.status_code, refused.json()["code"]) == (404, 404), path
+
+
+@pytest.mark.parametrize(
+    ("accepted", "sent"),
+    [
+        ("gzip, deflate, br, zstd", "br"),
+        ("gzip;q=1.0, br;q=0", "gzip"),
+        ("GZIP", "gzip"),
+        ("br;q=0.5", "br"),
+        ("deflate", None),
+        ("", None),
+    ],
+)
+def test_asset_has_the_smallest_encoding_that_the_client_accepts(
+    accepted: str, sent: str | None, client: TestClient, built: Path
+) -> None:
+    name = "index-1a2b.js"
+    text = "let page" * 500
+    contents = {None: text.encode(), "gzip": gzip.compress(text.encode()), "br": b"brotli"}
+    for encoding, suffix in ((None, ""), ("gzip", ".gz"), ("br", ".br")):
+        (built / "assets" / f"{name}{suffix}").write_bytes(contents[encoding])
+    headers = {"Accept-Encoding": accepted}
+    with client.stream("GET", f"/assets/{name}", headers=headers) as answer:
+        content = b"".join(answer.iter_raw())
+    assert answer.headers.get("content-encoding") == sent
+    assert content == contents[sent]
+    assert answer.headers["content-type"].startswith("text/javascript")
+    assert answer.headers["vary"] == "Accept-Encoding"  # also of the uncompressed one
 
 
 @pytest.mark.usefixtures("built")

@@ -90,6 +90,13 @@ def test_client_receives_every_new_event(live: Live, port: int, build: Any) -> N
     assert _runs(client, 3) == [(2, "a"), (3, "b"), (4, "c")]
 
 
+def test_stream_is_not_compressed(live: Live, port: int, build: Any) -> None:
+    client = Client(port, **{"Accept-Encoding": "gzip, br"})
+    assert client.answer.headers["Content-Encoding"] is None
+    _take(live, build, "a")
+    assert _runs(client, 1) == [(1, "a")]
+
+
 @pytest.mark.each_database
 def test_reconnected_client_misses_no_event(live: Live, port: int, build: Any) -> None:
     _take(live, build, *map(str, range(250)))

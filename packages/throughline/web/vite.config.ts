@@ -1,10 +1,12 @@
 import react from "@vitejs/plugin-react";
+import { compression } from "vite-plugin-compression2";
 import { defineConfig } from "vitest/config";
 
 const server = process.env["THROUGHLINE_URL"] ?? "http://localhost:9002";
 
 export default defineConfig({
-  plugins: [react()],
+  // The server sends these copies of the assets; it changes index.html, which therefore has none.
+  plugins: [react(), compression({ algorithms: ["gzip", "brotliCompress"], include: /\.(js|css|svg)$/ })],
   build: {
     // elk is one file of 1.6 MB that only the worker loads, when there is a graph to lay out.
     chunkSizeWarningLimit: 1000,

@@ -99,9 +99,12 @@ class Tagged(Queried):
 
 
 def tagged(request: Request, response: Response, cache_control: str) -> Response:
-    """Add an ETag and Cache-Control to a response; return a 304 if the client has it."""
+    """Add an ETag and Cache-Control to a response; return a 304 if the client has it.
+
+    The tag is weak, because the compressed response has it too.
+    """
     tag = f'"{blake2b(response.body, digest_size=16).hexdigest()}"'
-    headers = {"ETag": tag, "Cache-Control": cache_control}
+    headers = {"ETag": f"W/{tag}", "Cache-Control": cache_control}
     if response.status_code == 200 and _has(request, tag):
         return Response(status_code=304, headers=headers)
     response.headers.update(headers)

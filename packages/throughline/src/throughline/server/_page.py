@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from html import escape
+from mimetypes import guess_type
 from pathlib import Path
 
 from fastapi import APIRouter, Request, Response
@@ -17,6 +18,7 @@ _BUILT = Path(__file__).with_name("built")
 _PROGRAM = b'name="program" content="throughline"'  # of web/index.html
 _PRESENT = b'name="present" content=""'
 _KEY = b'name="key" content=""'
+_ENCODINGS = {"br": ".br", "gzip": ".gz"}  # the smallest first
 _FOREVER = "public, max-age=31536000, immutable"
 _NOT_BUILT = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>throughline</title></head><body>
@@ -64,10 +66,29 @@ def _page(request: Request, status: int) -> Response:
 
 
 @router.get("/assets/{name}", include_in_schema=False)
-def get_asset(name: str) -> Response:
-    """Return an asset of the page; its name contains a hash of its content."""
+def get_asset(request: Request, name: str) -> Response:
+    """Return an asset of the page, in its smallest encoding that the client accepts.
+
+    Its name contains a hash of its content. The build compresses the assets.
+    """
     folder = _BUILT / "assets"
     assets = {path.name: path for path in folder.iterdir()} if folder.is_dir() else {}
     if name not in assets:  # looked up, not joined: no name escapes the folder
         raise NotFoundError(f"the page has no asset {name!r}; reload it")
-    return FileResponse(assets[name], headers={"Cache-Control": _FOREVER})
+    headers = {"Cache-Control": _FOREVER}
+    path = assets[name]
+    for encoding, suffix in _ENCODINGS.items():
+        if name + suffix in assets and _accepts(request, encoding):
+            path = assets[name + suffix]
+            headers |= {"Content-Encoding": encoding, "Vary": "Accept-Encoding"}
+            break
+    return FileResponse(path, headers=headers, media_type=guess_type(name)[0])
+
+
+def _accepts(request: Request, encoding: str) -> bool:
+    """Return True if Accept-Encoding names an encoding and does not exclude it (`q=0`)."""
+    for item in ",".join(request.headers.getlist("accept-encoding")).lower().split(","):
+        name, _, weight = item.replace(" ", "").partition(";q=")
+        if name == encoding:
+            return not weight or weight.strip("0.") != ""
+    return False
