@@ -85,4 +85,4 @@ def test_package_has_the_license_and_type_information(package: Path) -> None:
     assert (package / "LICENSE").read_text() == (REPOSITORY / "LICENSE").read_text()
     project = tomllib.loads((package / "pyproject.toml").read_text())["project"]
     assert (project["license"], project["license-files"]) == ("Apache-2.0", ["LICENSE"])
-    assert (package / "src" / package.name.replace("-", "_") / "py.typed").is_file()
+    assert (package / "src" / name.replace("-", "_") / "py.typed").is_file()
