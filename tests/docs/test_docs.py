@@ -139,6 +139,11 @@ def test_links_and_pictures_exist() -> None:
                 assert (REPOSITORY / page).parent.joinpath(target).exists(), (page, target)
 
 
+def test_readme_fits_two_screens_and_its_picture_loads_fast() -> None:
+    assert len((REPOSITORY / "README.md").read_text().splitlines()) <= 90
+    assert (REPOSITORY / "docs/pictures/demo.gif").stat().st_size <= 2_000_000
+
+
 @pytest.mark.parametrize("command", commands(), ids=str)
 def test_command_is_accepted_and_executed_or_marked(
     command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
