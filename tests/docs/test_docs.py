@@ -51,6 +51,8 @@ EXECUTED = {
     "throughline provenance": "packages/throughline/tests/test_cli_trust.py",
     "throughline gate": "packages/throughline/tests/test_cli_trust.py",
     "throughline check": "packages/throughline/tests/test_check.py",
+    "throughline mute": "packages/throughline/tests/test_finding_states.py",
+    "throughline acknowledge": "packages/throughline/tests/test_finding_states.py",
     "throughline harvest spark-logs": "tests/harvest/test_spark.py",
     "throughline harvest airflow-logs": "tests/harvest/test_airflow.py",
     "throughline harvest dbt": "tests/harvest/test_dbt.py",
