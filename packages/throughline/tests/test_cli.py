@@ -73,6 +73,58 @@ def test_unknown_node_suggests_similar_names_with_exit_code_1(database: str, cal
     assert result.stderr.splitlines()[1] == "Did you mean: db.forecast"
 
 
+def test_node_without_command_prints_last_run_and_neighbourhood(database: str, call: Call) -> None:
+    result = call("db.forecast", "--database", database)
+    text = re.sub(r"(\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d", "TIME", result.stdout)
+    assert text.splitlines() == [
+        "db.forecast  (hive://h)",
+        "Owner     not reported",
+        "Last run  FAILED  Flow.write  2",
+        "Started   TIME",
+        "Finished  TIME",
+        "Duration  0.0 s",
+        "Upstream (4 nodes)",
+        "  db.forecast  ← Flow.write FAILED",
+        "    Flow/model  ← Flow.train",
+        "      db.trips",
+        "Downstream: not reported",
+    ]
+    assert call("show", "db.forecast", "--database", database).stdout == result.stdout
+    answer = orjson.loads(call("Flow.train", "--json", "--database", database).stdout)
+    assert (answer["id"], answer["lastRun"]["durationMs"]) == ("job:demo:Flow.train", 90_000)
+    assert [child["name"] for child in answer["down"]["children"]] == ["Flow/model"]
+
+
+def test_overview_fits_a_screen_and_names_the_command_for_the_rest(
+    tmp_path: Path, build: Any, call: Call
+) -> None:
+    files = tuple(f"file|/in/{number:02}" for number in range(40))
+    event = build.run("COMPLETE", "1", "load", "08:00:00", reads=files, writes=("db|raw",))
+    (tmp_path / "events.jsonl").write_bytes(orjson.dumps(event))
+    database = str(tmp_path / "log.db")
+    call("ingest", str(tmp_path / "events.jsonl"), "--database", database)
+    lines = call("raw", "--database", database).stdout.splitlines()
+    assert len(lines) <= 24
+    assert lines[6] == "Upstream (41 nodes)"
+    assert lines[-2] == "  … 28 more: throughline tree dataset:db:raw --up"
+
+
+@pytest.mark.parametrize(
+    ("word", "hint"),
+    [
+        ("tre", "Did you mean: throughline tree"),
+        ("forcast", "Did you mean: db.forecast"),
+        ("xyzzy", "`throughline --help` lists the commands."),
+    ],
+)
+def test_word_that_is_no_command_and_no_node_gets_suggestions(
+    word: str, hint: str, database: str, call: Call
+) -> None:
+    result = call(word, "--database", database)
+    assert (result.returncode, result.stdout) == (1, "")
+    assert result.stderr.splitlines()[1] == hint
+
+
 @pytest.mark.parametrize("command", [("tree", "x"), ("runs",), ("export",)])
 def test_read_command_reports_a_missing_log_without_creating_it(
     command: tuple[str, ...], tmp_path: Path, call: Call
@@ -321,7 +373,7 @@ def test_graph_is_exported_as_a_diagram(database: str, call: Call) -> None:
     "line",
     [
         "tree",
-        "nosuch",
+        "keys nosuch",
         "tree x --level galaxy",
         "runs --state odd",
         "serve --port 99999",

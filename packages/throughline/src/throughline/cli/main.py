@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import signal
 import sys
@@ -22,7 +23,7 @@ from throughline.errors import NotFoundError, ThroughlineError, shown
 from throughline.export.commands import export
 from throughline.harvest import commands as harvest
 from throughline.keys import commands as keys
-from throughline.lineage.commands import columns, impact, path, provenance, tags, tree
+from throughline.lineage.commands import columns, impact, path, provenance, show, tags, tree
 from throughline.runs.commands import runs
 from throughline.search.commands import search
 from throughline.server.commands import repair, serve
@@ -31,7 +32,7 @@ from throughline.wrap.commands import run
 
 _COMMANDS = {
     "Collect": (serve, ingest, deliver),
-    "Query": (tree, columns, search, impact, path, provenance, tags, runs),
+    "Query": (show, tree, columns, search, impact, path, provenance, tags, runs),
     "Compare": (history, timeline, drift, diff),
     "Trust": (gate, check, health, mute, acknowledge, doctor),
     "Operate": (alias, export, repair),
@@ -52,6 +53,11 @@ class _Commands(TyperGroup):
             ]
             with formatter.section(group):
                 formatter.write_dl(rows)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command of the arguments; a first one that is no command is a node."""
+        is_node = not (args[0].startswith("-") or args[0] in self.commands)
+        return super().resolve_command(ctx, ["show", *args] if is_node else args)
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command; end by SIGPIPE when the reader of its output is gone (`| head`)."""
@@ -122,12 +128,21 @@ def main() -> None:
         _rename(command, program)
         command(prog_name=program)
     except ThroughlineError as error:
-        hint = ""
-        if isinstance(error, NotFoundError) and error.nearest:
-            hint = "\nDid you mean: " + ", ".join(map(escaped, error.nearest))
+        hint = _hint(error, program, [*getattr(command, "commands", ())])
         message = escaped(str(error).replace("`throughline ", f"`{program} "), keep="\n")
         sys.stderr.write(f"{program}: {message}{hint}\n")
         sys.exit(error.exit_code)
+
+
+def _hint(error: ThroughlineError, program: str, commands: list[str]) -> str:
+    """Return a line with similar nodes, and similar commands if the first word is no command."""
+    similar = list(error.nearest) if isinstance(error, NotFoundError) else []
+    word = sys.argv[1] if len(sys.argv) > 1 else ""
+    if word not in commands:
+        similar += [f"{program} {name}" for name in difflib.get_close_matches(word, commands)]
+        if not similar and isinstance(error, NotFoundError):
+            return f"\n`{program} --help` lists the commands."
+    return "\nDid you mean: " + ", ".join(map(escaped, similar)) if similar else ""
 
 
 def _rename(command: Any, program: str) -> None:

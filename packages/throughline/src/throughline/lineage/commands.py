@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,6 +15,7 @@ from throughline.console.client import (
     Limit,
     with_client,
 )
+from throughline.lineage.overview import print_overview
 from throughline.lineage.printing import (
     print_columns,
     print_impact,
@@ -23,6 +24,43 @@ from throughline.lineage.printing import (
     print_tags,
     print_tree_answer,
 )
+
+if TYPE_CHECKING:
+    from throughline.lineage.models import OverviewAnswer, TreeAnswer
+    from throughline.search.models import NodeAnswer
+
+
+@with_client(past=True)
+def show(
+    client: Client,
+    node: Annotated[str, typer.Argument(help="An id (dataset:NS:NAME, job:NS:NAME) or a name.")],
+) -> None:
+    """Print a node's last run, upstream and downstream.
+
+    The answer fits on one screen. `throughline NODE` does the same.
+
+    Example: throughline show yellow_rides_hourly_forecast
+    """
+    found: NodeAnswer = client.query("node", {"node": node})
+    tree: TreeAnswer = client.query("tree", {"node": found["id"], "direction": "both"})
+    about = found
+    if found["type"] == "dataset":
+        runs = [child["latestRun"] for child in tree["up"]["children"] if child["latestRun"]]
+        if runs:
+            last = max(runs, key=lambda run: run["startedAt"] or "")["job"]
+            about = client.query("node", {"node": f"job:{last['namespace']}:{last['name']}"})
+    answer: OverviewAnswer = {
+        "id": found["id"],
+        "type": found["type"],
+        "namespace": found["namespace"],
+        "name": found["name"],
+        "owners": found["owners"],
+        "lastRun": about["run"],
+        "jobOwners": about["owners"] if about["type"] == "job" else [],
+        "up": tree["up"],
+        "down": tree["down"],
+    }
+    client.show(answer, print_overview)
 
 
 @with_client(past=True)

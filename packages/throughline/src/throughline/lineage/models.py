@@ -48,6 +48,18 @@ class TreeAnswer(Answer):
     down: NotRequired[TreeNode]
 
 
+class OverviewAnswer(NodeRef):
+    """A node with its owners, its last run, and the trees in both directions."""
+
+    owners: list[str]
+    lastRun: RunSummary | None
+    """Of a job, its newest run; of a dataset, that of the job that wrote it last."""
+    jobOwners: list[str]
+    """Owners of the job of the last run."""
+    up: TreeNode
+    down: TreeNode
+
+
 class ColumnNode(Name):
     """A column of a tree; at its top the dataset."""
 
