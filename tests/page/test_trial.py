@@ -172,7 +172,7 @@ def test_icon_buttons_have_tooltips_for_mouse_and_keyboard(width: int, look: Loo
     assert page.evaluate(_UNNAMED) == []
     page.get_by_role("button", name="Zoom in").focus()
     page.keyboard.press("Tab")
-    tip = page.locator(".tip")
+    tip = page.get_by_role("tooltip")
     expect(tip).to_have_text("Zoom out")
     expect(tip).to_be_in_viewport(ratio=1)
     page.keyboard.press("Escape")

@@ -261,7 +261,7 @@ def test_search_shows_an_outage_and_recovers(path: str, look: Look, lineage: Lin
     expect(page.get_by_text("Live")).to_be_visible()
     lineage.stop()
     page.get_by_role("combobox").fill("hourly_act")
-    silence = page.locator(".hits").get_by_text("The server does not respond")
+    silence = page.get_by_role("search").get_by_text("The server does not respond")
     expect(silence).to_be_visible()
     lineage.start()
     expect(page.get_by_role("option").first).to_contain_text("yellow_rides_hourly_actuals")

@@ -1,4 +1,5 @@
 import js from "@eslint/js";
+import a11y from "eslint-plugin-jsx-a11y";
 import hooks from "eslint-plugin-react-hooks";
 import { defineConfig } from "eslint/config";
 import ts from "typescript-eslint";
@@ -8,6 +9,12 @@ export default defineConfig(
   js.configs.recommended,
   ts.configs.strictTypeChecked,
   hooks.configs.flat["recommended-latest"],
+  { files: ["**/*.tsx"], ...a11y.flatConfigs.recommended },
+  {
+    files: ["**/*.tsx"],
+    // A region that scrolls needs the focus for the arrow keys: axe's scrollable-region-focusable asks for it.
+    rules: { "jsx-a11y/no-noninteractive-tabindex": ["error", { tags: [], roles: ["tabpanel", "region"] }] },
+  },
   {
     languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
     rules: {

@@ -14,7 +14,8 @@ export default defineConfig({
   },
   server: { proxy: { "/api": server, "/healthz": server } },
   test: {
-    include: ["src/**/*.test.ts"],
+    include: ["src/**/*.test.{ts,tsx}"],
+    setupFiles: ["src/test/setup.ts"],
     // Vitest's 5 s are too short for a first import on a busy machine.
     testTimeout: 60_000,
     coverage: {

@@ -3,7 +3,7 @@ import { BASE } from "../api/base";
 import { go } from "../app/address";
 
 /** A link within the page; with a modifier key it is the browser's. */
-export function Link({ href, ...others }: ComponentProps<"a"> & { href: string }): ReactNode {
+export function Link({ href, children, ...others }: ComponentProps<"a"> & { href: string }): ReactNode {
   return (
     <a
       {...others}
@@ -13,6 +13,8 @@ export function Link({ href, ...others }: ComponentProps<"a"> & { href: string }
         event.preventDefault();
         go(href);
       }}
-    />
+    >
+      {children}
+    </a>
   );
 }

@@ -1,5 +1,6 @@
 import "./menu.css";
-import { useEffect, useId, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
+import { useClick, useDismiss, useFloatingRootContext, useInteractions, useListNavigation, useRole, useTypeahead } from "@floating-ui/react";
+import { useMemo, useRef, useState, type ReactNode } from "react";
 import { Icon, type IconName } from "./Icon";
 
 export interface Choice {
@@ -13,68 +14,62 @@ interface Props {
   text: string;
   title: string;
   choices: readonly Choice[];
-  isDisabled: boolean;
+  isDisabled?: boolean;
+  /** Whether the button is only its icon. */
+  isBare?: boolean;
   /** Below the choices. */
   children?: ReactNode;
 }
 
-/** A button with a menu as WAI-ARIA has it: arrow keys go from one to the next, Escape closes. */
-export function Menu({ icon, text, title, choices, isDisabled, children }: Props): ReactNode {
+/** A button with a menu of choices. */
+export function Menu({ icon, text, title, choices, isDisabled = false, isBare = false, children }: Props): ReactNode {
   const [isOpen, setOpen] = useState(false);
-  const id = useId();
-  const button = useRef<HTMLButtonElement>(null);
-  const list = useRef<HTMLDivElement>(null);
-  useEffect(() => {
-    if (isOpen) list.current?.querySelector("button")?.focus();
-  }, [isOpen]);
+  const [active, setActive] = useState<number | null>(null);
+  const [button, setButton] = useState<HTMLButtonElement | null>(null);
+  const [sheet, setSheet] = useState<HTMLDivElement | null>(null);
+  const items = useRef<(HTMLElement | null)[]>([]);
+  const labels = useRef<string[]>([]);
   const close = () => {
     setOpen(false);
-    button.current?.focus();
+    button?.focus();
   };
-  const onKey = (event: KeyboardEvent<HTMLDivElement>) => {
-    const items = [...event.currentTarget.querySelectorAll("button")];
-    const at = items.findIndex((each) => each === document.activeElement);
-    const next = { ArrowDown: at + 1, ArrowUp: at - 1 + items.length, Home: 0, End: items.length - 1 }[event.key];
-    if (next !== undefined) items[next % items.length]?.focus();
-    else if (event.key === "Escape") close();
-    else return;
-    event.preventDefault();
-    event.stopPropagation();
-  };
+  const elements = useMemo(() => ({ reference: button, floating: sheet }), [button, sheet]);
+  const context = useFloatingRootContext({
+    open: isOpen,
+    onOpenChange: (next, _event, reason) => (reason === "escape-key" ? close() : setOpen(next)),
+    elements,
+  });
+  const { getReferenceProps, getFloatingProps, getItemProps } = useInteractions([
+    useClick(context),
+    useRole(context, { role: "menu" }),
+    useDismiss(context),
+    useListNavigation(context, { listRef: items, activeIndex: active, onNavigate: setActive, focusItemOnOpen: true, loop: true }),
+    useTypeahead(context, { listRef: labels, activeIndex: active, onMatch: setActive }),
+  ]);
   return (
-    <span className="menu" onBlur={(event) => !event.currentTarget.contains(event.relatedTarget) && setOpen(false)}>
-      <button
-        type="button"
-        className="button"
-        ref={button}
-        aria-haspopup="menu"
-        aria-expanded={isOpen}
-        aria-controls={isOpen ? id : undefined}
-        aria-label={text}
-        title={title}
-        disabled={isDisabled}
-        onClick={() => setOpen(!isOpen)}
-        onKeyDown={(event) => {
-          if (event.key !== "ArrowDown") return;
-          event.preventDefault();
-          setOpen(true);
-        }}
-      >
-        <Icon name={icon} /> <span className="wide">{text}</span>
+    <span className="menu" onBlur={(event) => event.relatedTarget && !event.currentTarget.contains(event.relatedTarget) && setOpen(false)}>
+      <button type="button" className={isBare ? "button bare square" : "button"} ref={setButton} aria-label={text} title={title} disabled={isDisabled} {...getReferenceProps()}>
+        <Icon name={icon} /> {!isBare && <span className="wide">{text}</span>}
       </button>
       {isOpen && (
-        <div className="menu-sheet">
-          <div role="menu" id={id} aria-label={text} ref={list} onKeyDown={onKey}>
-            {choices.map((choice) => (
+        <div className="menu-sheet" ref={setSheet}>
+          <div {...getFloatingProps({ "aria-label": text })}>
+            {choices.map((choice, place) => (
               <button
                 key={choice.text}
                 type="button"
                 role="menuitem"
-                tabIndex={-1}
-                onClick={() => {
-                  choice.act();
-                  close();
+                ref={(item) => {
+                  items.current[place] = item;
+                  labels.current[place] = choice.text;
                 }}
+                tabIndex={place === active ? 0 : -1}
+                {...getItemProps({
+                  onClick: () => {
+                    choice.act();
+                    close();
+                  },
+                })}
               >
                 {choice.text} <span className="muted">{choice.about}</span>
               </button>

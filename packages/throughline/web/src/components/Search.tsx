@@ -1,5 +1,6 @@
 import "./search.css";
-import { useEffect, useId, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
+import { useDismiss, useFloatingRootContext, useInteractions, useListNavigation, useRole } from "@floating-ui/react";
+import { useEffect, useMemo, useRef, useState, type ReactNode } from "react";
 import { troubleOf, useAnswer } from "../api/answers";
 import { go } from "../app/address";
 import { addressOfHit, besideHit, type Hit } from "../graph/found";
@@ -20,8 +21,9 @@ export function Search({ isLarge = false }: { isLarge?: boolean }): ReactNode {
   const [asked, setAsked] = useState("");
   const [isOpen, setOpen] = useState(false);
   const [at, setAt] = useState(0);
-  const input = useRef<HTMLInputElement>(null);
-  const id = useId();
+  const [input, setInput] = useState<HTMLInputElement | null>(null);
+  const [sheet, setSheet] = useState<HTMLDivElement | null>(null);
+  const items = useRef<(HTMLElement | null)[]>([]);
   useEffect(() => {
     const timer = setTimeout(() => setAsked(text.trim()), PAUSE_MS);
     return () => clearTimeout(timer);
@@ -31,11 +33,11 @@ export function Search({ isLarge = false }: { isLarge?: boolean }): ReactNode {
       const isTyping = event.target instanceof HTMLElement && event.target.matches("input, textarea, select");
       if (event.key !== "/" || isTyping || event.ctrlKey || event.metaKey) return;
       event.preventDefault();
-      input.current?.focus();
+      input?.focus();
     };
     window.addEventListener("keydown", focus);
     return () => window.removeEventListener("keydown", focus);
-  }, []);
+  }, [input]);
   const found = useAnswer("search", asked ? { text: asked, limit: 12 } : null);
   const { data, isFetching } = found;
   const trouble = troubleOf(found);
@@ -46,56 +48,50 @@ export function Search({ isLarge = false }: { isLarge?: boolean }): ReactNode {
     if (!hit) return;
     setOpen(false);
     setText("");
-    input.current?.blur();
+    input?.blur();
     wantFocus();
     go(addressOfHit(hit));
   };
-  const onKey = (event: KeyboardEvent) => {
-    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (step && hits.length) {
-      event.preventDefault();
-      setAt((at + step + hits.length) % hits.length);
-    } else if (event.key === "Enter") choose(hits[at]);
-    else if (event.key === "Escape") setOpen(false);
-  };
+  const elements = useMemo(() => ({ reference: input, floating: sheet }), [input, sheet]);
+  const context = useFloatingRootContext({ open: isShown, onOpenChange: setOpen, elements });
+  const { getReferenceProps, getFloatingProps, getItemProps } = useInteractions([
+    useRole(context, { role: "combobox" }),
+    useDismiss(context),
+    useListNavigation(context, { listRef: items, activeIndex: at, onNavigate: (next) => next !== null && setAt(next), virtual: true, loop: true }),
+  ]);
   return (
     <search className={`search${isLarge ? " large" : ""}`} onBlur={(event) => !event.currentTarget.contains(event.relatedTarget) && setOpen(false)}>
       <Icon name="search" />
       <input
-        ref={input}
+        ref={setInput}
         value={text}
-        role="combobox"
         aria-label="Search the lineage"
-        aria-expanded={isShown}
-        aria-controls={id}
-        aria-autocomplete="list"
-        aria-activedescendant={isShown && hits[at] ? `${id}-${at}` : undefined}
         placeholder={isLarge ? "Search tables, jobs, columns, tags, owners, SQL" : "Search"}
-        onFocus={() => setOpen(true)}
-        onChange={(event) => {
-          setText(event.target.value);
-          setAt(0);
-          setOpen(true);
-        }}
-        onKeyDown={onKey}
+        {...getReferenceProps({
+          onFocus: () => setOpen(true),
+          onChange: (event) => {
+            setText((event.target as HTMLInputElement).value);
+            setAt(0);
+            setOpen(true);
+          },
+          onKeyDown: (event) => event.key === "Enter" && choose(hits[at]),
+        })}
       />
       <kbd aria-hidden="true">/</kbd>
-      <div className="hits" hidden={!isShown}>
+      <div className="hits" hidden={!isShown} ref={setSheet}>
         {trouble && <Trouble error={trouble} />}
         {hits[0]?.isFuzzy && <p className="hits-note">No matches for “{asked}”. Similar names:</p>}
         {hits.length === 0 && !isFetching && !trouble && <p className="hits-note">No matches for “{asked}” in names, columns, tags, owners, descriptions and SQL.</p>}
-        <ul id={id} role="listbox" aria-label="Search results">
+        <ul {...getFloatingProps({ "aria-label": "Search results" })}>
           {hits.map((hit, place) => {
             const { title } = parts(hit.name, hit.type === "job" ? "job" : "dataset");
             return (
               <li
                 key={hit.id}
-                id={`${id}-${place}`}
-                role="option"
-                aria-selected={place === at}
-                onMouseEnter={() => setAt(place)}
-                onMouseDown={(event) => event.preventDefault()}
-                onClick={() => choose(hit)}
+                ref={(item) => {
+                  items.current[place] = item;
+                }}
+                {...getItemProps({ active: place === at, selected: place === at, onMouseDown: (event) => event.preventDefault(), onClick: () => choose(hit) })}
               >
                 <PlatformIcon node={hit} />
                 <span className="hit-name clip" title={hit.name}>

@@ -1,5 +1,6 @@
 import "./tip.css";
-import { useEffect, useLayoutEffect, useRef, useState, type ReactNode } from "react";
+import { useDismiss, useFloatingRootContext } from "@floating-ui/react";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState, type ReactNode } from "react";
 
 const MARGIN = 8;
 
@@ -10,13 +11,15 @@ export function Tip(): ReactNode {
   useEffect(() => {
     const hide = () => setOf(null);
     const show = ({ target }: Event) => setOf(target instanceof Element && target.matches("[title]:focus-visible") ? target : null);
-    const leave = (event: KeyboardEvent) => event.key === "Escape" && hide();
-    const all = [["focusin", show], ["focusout", hide], ["pointerdown", hide], ["scroll", hide], ["keydown", leave]] as [string, EventListener][];
-    for (const [name, act] of all) window.addEventListener(name, act, true);
+    const all = { focusin: show, focusout: hide, pointerdown: hide };
+    for (const [name, act] of Object.entries(all)) window.addEventListener(name, act, true);
     return () => {
-      for (const [name, act] of all) window.removeEventListener(name, act, true);
+      for (const [name, act] of Object.entries(all)) window.removeEventListener(name, act, true);
     };
   }, []);
+  const elements = useMemo(() => ({ reference: of, floating: null }), [of]);
+  const context = useFloatingRootContext({ open: of !== null, onOpenChange: () => setOf(null), elements });
+  useDismiss(context, { ancestorScroll: true, bubbles: true });
   useLayoutEffect(() => {
     if (!of || !bubble.current) return;
     const { left, width, top, bottom } = of.getBoundingClientRect();
@@ -27,7 +30,7 @@ export function Tip(): ReactNode {
   }, [of]);
   if (!of) return null;
   return (
-    <div className="tip" ref={bubble} aria-hidden="true">
+    <div className="tip" ref={bubble} role="tooltip">
       {of.getAttribute("title")}
     </div>
   );

@@ -22,7 +22,7 @@ export function Facets({ facets }: { facets: Record<string, unknown> }): ReactNo
   return names.map((name) => (
     <details key={name} className="facet">
       <summary>{name}</summary>
-      <pre tabIndex={0}>{JSON.stringify(facets[name], null, 2)}</pre>
+      <pre tabIndex={0} role="region" aria-label={name}>{JSON.stringify(facets[name], null, 2)}</pre>
     </details>
   ));
 }

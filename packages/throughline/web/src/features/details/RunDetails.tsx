@@ -109,7 +109,7 @@ function Failure({ error, links }: { error: string; links: Run["links"] }): Reac
       {rest && (
         <details>
           <summary>Full error</summary>
-          <pre className="wrap" tabIndex={0}>{rest}</pre>
+          <pre className="wrap" tabIndex={0} role="region" aria-label="Full error">{rest}</pre>
         </details>
       )}
       {links[0] && <OutLink href={links[0].url}>Open the log: {links[0].name}</OutLink>}

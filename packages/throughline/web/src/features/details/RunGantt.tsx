@@ -25,10 +25,10 @@ export function RunGantt({ runId, view }: { runId: string; view: View }): ReactN
         <span>{duration(gantt.length / 2)}</span>
         <span>{duration(gantt.length)}</span>
       </p>
-      <ul className="gantt" onKeyDown={walk}>
+      <ul className="gantt">
         {shown.map(({ run, depth, left, width, text }, nth) => (
           <li key={`${run.runId} ${run.job.name} ${nth}`}>
-            <Link className="gantt-row" href={formatView({ ...view, open: `run:${run.runId}`, tab: null })} title={`${run.job.name}: ${text}`}>
+            <Link className="gantt-row" onKeyDown={walk} href={formatView({ ...view, open: `run:${run.runId}`, tab: null })} title={`${run.job.name}: ${text}`}>
               <span className="gantt-name" style={{ paddingLeft: Math.min(depth, 8) * 12 }}>
                 <RunState state={run.state} />
                 <span className="clip">{parts(run.job.name, "job").title}</span>
@@ -54,9 +54,9 @@ export function RunGantt({ runId, view }: { runId: string; view: View }): ReactN
 }
 
 /** The arrow keys go from run to run. */
-function walk(event: KeyboardEvent<HTMLUListElement>): void {
+function walk(event: KeyboardEvent<HTMLAnchorElement>): void {
   const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-  const all = [...event.currentTarget.querySelectorAll("a")];
+  const all = [...(event.currentTarget.closest("ul")?.querySelectorAll("a") ?? [])];
   const at = all.findIndex((each) => each === document.activeElement);
   if (!step || at < 0) return;
   event.preventDefault();

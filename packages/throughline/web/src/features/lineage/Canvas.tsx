@@ -151,6 +151,7 @@ function Stage({ label, nodes, edges, frames, anchor, path, looked, about, onNow
     return () => watch.disconnect();
   }, [flow]);
   return (
+    // eslint-disable-next-line jsx-a11y/no-noninteractive-element-interactions -- the nodes in it have the focus
     <div className="canvas" role="region" ref={frame} aria-busy={!isAll} onFocus={(event) => reveal(event, flow)} onKeyDown={(event) => step(event, flow, nodes)} aria-label={label}>
       {start && <ReactFlow
         id={id}

@@ -55,6 +55,7 @@ function Moment({ label, at, choose }: { label: string; at: string; choose: (at:
         type="datetime-local"
         value={field}
         aria-label={`${label}, in UTC`}
+        // eslint-disable-next-line jsx-a11y/no-autofocus -- it appears when it is asked for
         autoFocus={at === ""}
         onChange={(event) => setField(event.target.value)}
         onBlur={tell}

@@ -1,4 +1,5 @@
-import { useEffect, useId, useRef, useState, type ReactNode } from "react";
+import { useClick, useDismiss, useFloatingRootContext, useInteractions } from "@floating-ui/react";
+import { useId, useMemo, useState, type ReactNode } from "react";
 import { Icon, type IconName } from "../../components/Icon";
 import type { Direction } from "../../graph/types";
 import type { Level, Side } from "../../graph/types";
@@ -24,21 +25,16 @@ export function Toolbar({ view, change, scene }: Props): ReactNode {
   const { graph, isFetching } = scene;
   const [isAsking, setAsking] = useState(false);
   const [isOpen, setOpen] = useState(false);
-  const bar = useRef<HTMLDivElement>(null);
+  const [button, setButton] = useState<HTMLButtonElement | null>(null);
+  const [sheet, setSheet] = useState<HTMLDivElement | null>(null);
   const menu = useId();
-  useEffect(() => {
-    if (!isOpen) return undefined;
-    const leave = (event: Event) => {
-      const isAway = event instanceof KeyboardEvent ? event.key === "Escape" : !bar.current?.contains(event.target as Node);
-      if (isAway) setOpen(false);
-    };
-    window.addEventListener("pointerdown", leave);
-    window.addEventListener("keydown", leave);
-    return () => {
-      window.removeEventListener("pointerdown", leave);
-      window.removeEventListener("keydown", leave);
-    };
-  }, [isOpen]);
+  const toggle = (next: boolean, _event?: Event, reason?: string) => {
+    setOpen(next);
+    if (reason === "escape-key") button?.focus();
+  };
+  const elements = useMemo(() => ({ reference: button, floating: sheet }), [button, sheet]);
+  const context = useFloatingRootContext({ open: isOpen, onOpenChange: toggle, elements });
+  const { getReferenceProps, getFloatingProps } = useInteractions([useClick(context), useDismiss(context)]);
   const all = graph ? graph.reach.up + graph.reach.down : 0;
   const isAll = view.up === DEEPEST && view.down === DEEPEST;
   const showAll = () => {
@@ -47,7 +43,7 @@ export function Toolbar({ view, change, scene }: Props): ReactNode {
   };
   return (
     <div className="toolbar-frame">
-      <div className="toolbar" role="toolbar" aria-label="Graph options" aria-busy={isFetching} ref={bar}>
+      <div className="toolbar" role="toolbar" aria-label="Graph options" aria-busy={isFetching}>
         <div className="segments" role="group" aria-label="Level">
           {LEVELS.map((level) => (
             <button key={level} type="button" aria-pressed={view.level === level} onClick={() => change({ level, grown: [], folded: [] })}>
@@ -56,10 +52,10 @@ export function Toolbar({ view, change, scene }: Props): ReactNode {
             </button>
           ))}
         </div>
-        <button type="button" className="button more" title="Graph options" aria-expanded={isOpen} aria-controls={menu} onClick={() => setOpen(!isOpen)}>
+        <button type="button" className="button more" title="Graph options" aria-expanded={isOpen} aria-controls={menu} ref={setButton} {...getReferenceProps()}>
           <Icon name="more" /> Options
         </button>
-        <div id={menu} className={`toolbar-rest${isOpen ? " open" : ""}`}>
+        <div id={menu} className={`toolbar-rest${isOpen ? " open" : ""}`} ref={setSheet} {...getFloatingProps()}>
           <Depth side="up" text="Upstream" view={view} change={change} scene={scene} />
           <Depth side="down" text="Downstream" view={view} change={change} scene={scene} />
           {isAsking ? (

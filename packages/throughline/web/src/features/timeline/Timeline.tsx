@@ -76,6 +76,7 @@ function Track({ line, bars, marks, view, change, say }: TrackProps): ReactNode 
     pick(timeAt(line, (100 * (event.clientX - left)) / width), event.shiftKey);
   };
   return (
+    // eslint-disable-next-line jsx-a11y/no-static-element-interactions -- its buttons have the same actions
     <div className="timeline-track" onClick={onTrack} onKeyDown={walk} onMouseLeave={() => say("")}>
       <div className="timeline-marks" role="group" aria-label="Changes">
         {marks.map((mark, nth) => (
