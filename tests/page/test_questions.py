@@ -1,4 +1,4 @@
-"""Ten common questions, each answered within three clicks from the start page.
+"""Twelve common questions, each answered within three clicks from the start page.
 
 Typing does not count; Enter counts as a click if it selects something. Answers are read from the
 page's text.
@@ -86,6 +86,28 @@ def test_last_week_against_today(start: Page) -> None:
     start.get_by_role("link", name=re.compile("week")).click()
     changes = start.get_by_role("complementary", name="Differences")
     expect(changes.get_by_text("+ cbd_congestion_fee").first).to_be_visible()
+
+
+def test_what_changed_since_yesterday(start: Page) -> None:
+    start.get_by_role("link", name="since yesterday").click()
+    changes = start.get_by_role("complementary", name="Differences")
+    expect(changes.get_by_text(re.compile(r"00:00:00 UTC to now"))).to_be_visible()
+    failed = changes.get_by_role("button", name=re.compile("^stage: Failed HTTPError: 503"))
+    expect(failed.first).to_be_visible()
+
+
+@pytest.mark.parametrize(
+    ("column", "table", "verdict"),
+    [
+        ("tip_amount", "yellow_taxi_raw", "Safe to drop"),
+        ("trip_distance", "yellow_taxi_raw", "Not safe to drop"),
+        ("mean_distance", "yellow_rides_hourly_actuals", "Unknown"),
+    ],
+)
+def test_is_it_safe_to_drop_this_column(start: Page, column: str, table: str, verdict: str) -> None:
+    find(start, column, table)
+    shown = details(start).get_by_role("region", name="Can this column be dropped?")
+    expect(shown.get_by_role("heading")).to_have_text(verdict)
 
 
 def test_where_is_pulocationid_anywhere(start: Page) -> None:

@@ -84,6 +84,40 @@ def test_timeline_range_and_visibility_are_in_the_url(look: Look) -> None:
     )
 
 
+@pytest.mark.parametrize(("range_", "days"), [("7 d", 7), ("30 d", 30)])
+def test_axis_of_the_timeline_is_the_pressed_range(range_: str, days: int, look: Look) -> None:
+    page = look(_at(PREPARE))
+    _timeline(page).get_by_role("button", name=range_, exact=True).click()
+    bars = _timeline(page).get_by_role("group", name="Runs").get_by_role("button")
+    expect(bars).to_have_count(min(days, 14))
+    first = float(bars.first.evaluate("bar => parseFloat(bar.style.left)"))
+    age = days * (100 - first) / 100
+    assert age == pytest.approx(min(days - 0.5, 13.5), abs=0.6)
+
+
+@pytest.mark.parametrize("where", ["timeline", "list"])
+def test_change_brings_both_ends_of_its_edge_into_view(where: str, look: Look) -> None:
+    page = look(_at(PREPARE, up="3"), width=800, height=640)
+    name = "weather_raw became an input of prepare_training_data"
+    _timeline(page).get_by_role("button", name=re.compile(name)).click()
+    if where == "list":
+        for _ in range(4):
+            page.get_by_role("button", name="Zoom in").click()
+        changes = page.get_by_role("complementary", name="Differences")
+        changes.get_by_role("button", name=re.compile("now reads weather_raw")).click()
+    for end in ("weather_raw", "prepare_training_data"):
+        expect(_node(page, end)).to_be_in_viewport(ratio=0.99)
+
+
+def test_changes_are_grouped_by_dataset_and_job(look: Look) -> None:
+    page = look(_at(PREPARE, **{"from": _BEFORE}))
+    changes = page.get_by_role("complementary", name="Differences")
+    datasets = changes.get_by_role("region", name="Datasets").get_by_role("heading", level=4)
+    expect(datasets).to_have_text(["tableyellow_taxi_raw", "tableyellow_taxi_staging"])
+    job = changes.get_by_role("region", name="Jobs").get_by_role("list", name="prepare_training")
+    expect(job.get_by_role("button")).to_contain_text(["now reads weather_raw"])
+
+
 @pytest.mark.parametrize("node", [PREPARE, _WEATHER])
 def test_history_shows_when_a_dataset_became_an_input(node: str, look: Look) -> None:
     page = look(_at(PREPARE, open=node, tab="history"))

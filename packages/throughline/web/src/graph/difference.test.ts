@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { answer, column, id } from "../test/graphs";
-import { changesOf, marksOf, type DiffAnswer } from "./difference";
+import { changeGroups, changesOf, marksOf, type DiffAnswer } from "./difference";
 
 const READS = ["dataset:n:db.weather", "job:n:dag.train"];
 const WRITES = ["job:n:dag.train", "dataset:n:db.model"];
@@ -60,4 +60,14 @@ test("list contains each change once", () => {
     "failed task load: no disk",
     "failed task load: ",
   ]);
+});
+
+test("changes are grouped by dataset and by job; those of an edge have both of its ends", () => {
+  const sections = changeGroups(changesOf(TOLD)).map(({ type, groups }) => [type, groups.map(({ text, changes }) => `${text} ${changes.map(({ mark }) => mark).join()}`)]);
+  expect(sections).toEqual([
+    ["datasets", ["new added", "dataset:n:db.old removed", "weather changed"]],
+    ["jobs", ["train added,removed,changed", " added", "job:n:dag.new changed", "load failed,failed"]],
+  ]);
+  expect(changeGroups([])).toEqual([]);
+  expect(changesOf(TOLD).find(({ detail }) => detail === "now reads weather")?.ends).toEqual(READS);
 });

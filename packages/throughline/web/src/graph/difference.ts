@@ -82,6 +82,8 @@ export interface Change {
   isSchema?: boolean;
   text: string;
   detail: string;
+  /** The nodes to look at: of an edge, its two ends. */
+  ends: string[];
 }
 
 /** The changes as a list: nodes, edges, schemas, code, and runs that failed in between. */
@@ -92,7 +94,7 @@ export function changesOf(told: DiffAnswer): Change[] {
   const known = new Map([...listed, ...failed]);
   const names = distinctNames([...known].map(([id, node]) => ({ id, ...node })));
   const name = (id: string) => names.get(id) ?? id;
-  const about = (id: string) => ({ node: id, kind: known.get(id)?.kind ?? (id.startsWith("dataset:") ? "table" : told.level), text: name(id) });
+  const about = (id: string) => ({ node: id, ends: [id], kind: known.get(id)?.kind ?? (id.startsWith("dataset:") ? "table" : told.level), text: name(id) });
   const nodes = (ids: readonly string[], mark: Mark): Change[] => ids.map((id) => ({ key: `${mark} ${id}`, mark, ...about(id), detail: about(id).kind }));
   const fresh = new Set([...told.added, ...told.removed]);
   const edges = (pairs: readonly string[][], mark: Mark): Change[] =>
@@ -104,7 +106,7 @@ export function changesOf(told: DiffAnswer): Change[] {
         const [job, dataset] = isRead ? [to, from] : [from, to];
         const verb = isRead ? "reads" : "writes";
         const detail = mark === "added" ? `now ${verb} ${name(dataset)}` : `no longer ${verb} ${name(dataset)}`;
-        return { key: `${mark} ${from} ${to}`, mark, ...about(job), detail };
+        return { key: `${mark} ${from} ${to}`, mark, ...about(job), ends: [from, to], detail };
       });
   return [
     ...nodes(told.added, "added"),
@@ -132,4 +134,25 @@ export function changesOf(told: DiffAnswer): Change[] {
       detail: run.error ?? "",
     })),
   ];
+}
+
+/** The changes of one dataset or job. */
+export interface ChangeGroup {
+  node: string;
+  kind: string;
+  text: string;
+  changes: Change[];
+}
+
+/** The changes by dataset, then by job; of one node those of the graph first, then schema and code, then failures. */
+export function changeGroups(changes: readonly Change[]): { type: "datasets" | "jobs"; groups: ChangeGroup[] }[] {
+  const groups = new Map<string, ChangeGroup>();
+  for (const change of changes) {
+    const { node, kind, text } = change;
+    const group = groups.get(node) ?? { node, kind, text, changes: [] };
+    group.changes.push(change);
+    groups.set(node, group);
+  }
+  const [datasets, jobs] = [true, false].map((isDataset) => [...groups.values()].filter(({ node }) => node.startsWith("dataset:") === isDataset)) as [ChangeGroup[], ChangeGroup[]];
+  return [{ type: "datasets" as const, groups: datasets }, { type: "jobs" as const, groups: jobs }].filter((section) => section.groups.length > 0);
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { around, beside, into, isWithin, meet, moved, outline, showing, sizeOf, viewportFor } from "./layout";
+import { around, beside, framing, into, isWithin, meet, moved, outline, showing, sizeOf, viewportFor } from "./layout";
 
 test("a node is as high as its columns, ten at most", () => {
   const heights = [null, 0, 3, 10, 11, 99].map((columns) => sizeOf(columns).height);
@@ -99,4 +99,13 @@ test("phone shows a whole node at a readable size", () => {
   expect(at.zoom).toBeGreaterThanOrEqual(0.8);
   expect(isWithin(at, first, phone)).toBe(true);
   expect(showing({ x: -1_000, y: 0, zoom: 1 }, [first], [{ ...first, x: 0 }, first], phone).zoom).toBeGreaterThanOrEqual(0.8);
+});
+
+test("two ends are framed together unless both can be read already", () => {
+  const ends = [box(0), box(2_000)];
+  const far = framing({ x: 0, y: 0, zoom: 1 }, ends, WINDOW);
+  expect(isWithin(far, around(ends), WINDOW)).toBe(true);
+  const near = { x: 10, y: 10, zoom: 0.9 };
+  expect(framing(near, [box(0), box(300)], WINDOW)).toBe(near);
+  expect(framing({ ...near, zoom: 0.2 }, [box(0), box(300)], WINDOW).zoom).toBeGreaterThan(0.85);
 });

@@ -112,6 +112,12 @@ export function isWithin({ x, y, zoom }: Viewport, box: Box, { width, height }: 
   return left >= 0 && top >= 0 && left + box.width * zoom <= width && top + box.height * zoom <= height;
 }
 
+/** The same way of looking if all that is wanted can be read there; else as near to it as all of it fits. */
+export function framing(viewport: Viewport, wanted: readonly Box[], size: { width: number; height: number }, below = BELOW): Viewport {
+  const isReadable = viewport.zoom >= READABLE && isWithin(viewport, around(wanted), { ...size, height: size.height - BELOW });
+  return isReadable ? viewport : viewportFor(wanted, size, null, below);
+}
+
 const WAYS: Record<string, readonly [number, number]> = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowDown: [0, 1], ArrowUp: [0, -1] };
 
 /** The node that an arrow key leads to: the nearest in that direction, straight ahead before aside. */

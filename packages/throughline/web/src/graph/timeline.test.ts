@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { barsOf, beginOf, lineOf, marksOn, sentence, ticksOf, timeAt, type TimeChange, type TimelineAnswer } from "./timeline";
+import { barsOf, beginOf, endsOf, lineOf, marksOn, onAxis, sentence, ticksOf, timeAt, type TimeChange, type TimelineAnswer } from "./timeline";
 
 const [JOB, WEATHER] = ["job:n:dag.prepare", "dataset:n:db.weather"];
 
@@ -90,4 +90,16 @@ test("a place on the line is a time, and a range begins at a whole hour", () => 
   expect(timeAt(line, 50)).toBe("2026-01-06T00:00:00Z");
   expect(beginOf("day", Date.parse("2026-01-02T10:20:30Z"))).toBe("2026-01-01T10:00:00Z");
   expect(beginOf("all", 0)).toBeNull();
+});
+
+test("the axis is the selected range, also where it has no runs", () => {
+  const now = Date.parse(TOLD.to);
+  expect(lineOf(onAxis(TOLD, "month", now)).from).toBe(Date.parse("2025-12-12T00:00:00Z"));
+  expect(barsOf(onAxis(TOLD, "month", now))[0]?.left).toBeCloseTo(66.7, 1);
+  expect(onAxis(TOLD, "all", now)).toBe(TOLD);
+});
+
+test("a mark has the ends of its first change", () => {
+  const marks = marksOn(TOLD);
+  expect(marks.map(endsOf)).toEqual([[JOB], [JOB, WEATHER], [JOB, WEATHER], [JOB]]);
 });

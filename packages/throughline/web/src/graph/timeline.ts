@@ -20,9 +20,20 @@ export function beginOf(range: Range, now: number): string | null {
   return ms === null ? null : told(Math.floor((now - ms) / HOUR) * HOUR);
 }
 
+/** The beginning of yesterday, in UTC. */
+export function yesterday(now: number): string {
+  return told((Math.floor(now / DAY) - 1) * DAY);
+}
+
 /** A time as the API writes it. */
-function told(at: number): string {
+export function told(at: number): string {
   return `${new Date(at).toISOString().slice(0, 19)}Z`;
+}
+
+/** The answer over all of the selected range, whose beginning may have no runs. */
+export function onAxis(answer: TimelineAnswer, range: Range, now: number): TimelineAnswer {
+  const from = beginOf(range, now);
+  return from === null ? answer : { ...answer, from };
 }
 
 /** A line of time from left to right; places on it are shares of 100. */
@@ -78,6 +89,11 @@ export function barsOf(answer: TimelineAnswer): Bar[] {
       text: `${moment(run.from).slice(0, 16)} to ${moment(run.to).slice(0, 16)} UTC: ${groups.map((name) => `${run[name].toLocaleString("en")} ${name}`).join(", ")}`,
     };
   });
+}
+
+/** The nodes that a mark is about: of an edge, its two ends. */
+export function endsOf({ changes }: Pick<Mark, "changes">): string[] {
+  return changes.slice(0, 1).flatMap(({ node, other }) => (other === null ? [node] : [node, other]));
 }
 
 export type Tone = "came" | "gone" | "changed" | "failed" | "new";

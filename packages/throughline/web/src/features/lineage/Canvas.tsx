@@ -5,7 +5,7 @@ import { focusNode, takesFocus } from "../../components/focus";
 import { Icon, type IconName } from "../../components/Icon";
 import type { FrameBox } from "../../graph/arrange";
 import type { Trouble } from "../../graph/state";
-import { around, beside, into, isWithin, meet, moved, showing, type Box, type Viewport } from "../../graph/layout";
+import { around, beside, framing, into, isWithin, meet, moved, showing, type Box, type Viewport } from "../../graph/layout";
 import type { NodeId } from "../../graph/types";
 import { ActionsContext, type Actions } from "./actions";
 import { Distance } from "./Distance";
@@ -27,6 +27,8 @@ interface Props {
   anchor: Anchor | null;
   /** The nodes of a path that is locked: they are brought into the window. */
   path: ReadonlySet<string> | null;
+  /** Nodes that are brought into the window together, as the two ends of an edge. */
+  ends: readonly string[] | null;
   /** The node that is looked at: it stays in the window when that becomes narrower. Null: those that are other than they were. */
   looked: string | null;
   /** Another text, another graph: it is fitted into the window anew. Null: it is about to be. */
@@ -57,7 +59,7 @@ export function Canvas(props: Props): ReactNode {
   );
 }
 
-function Stage({ label, nodes, edges, frames, anchor, path, looked, about, onNowhere, onOutside }: Props): ReactNode {
+function Stage({ label, nodes, edges, frames, anchor, path, ends, looked, about, onNowhere, onOutside }: Props): ReactNode {
   const flow = useReactFlow<FlowNode | FrameFlowNode>();
   const frame = useRef<HTMLDivElement>(null);
   const id = useId();
@@ -65,13 +67,13 @@ function Stage({ label, nodes, edges, frames, anchor, path, looked, about, onNow
   useLayoutEffect(() => {
     awaiting.current = anchor?.isOpening ? anchor : null;
   }, [anchor]);
-  const before = useRef<{ about: string | null; path: string; boxes: Map<string, Box> } | null>(null);
+  const before = useRef<{ about: string | null; path: string; ends: readonly string[] | null; boxes: Map<string, Box> } | null>(null);
   const [start, setStart] = useState<Start | null>(null);
   const seen = useRef<readonly FlowNode[]>([]);
   useLayoutEffect(() => {
-    const own = nodes.filter((node) => node.id === looked);
+    const own = nodes.filter((node) => (ends ? ends.includes(node.id) : node.id === looked));
     seen.current = own.length > 0 ? own : nodes.filter((node) => node.data.mark !== null);
-  }, [nodes, looked]);
+  }, [nodes, looked, ends]);
   const isPart = useRef(false);
   const wantsFocus = useRef(false);
   const count = useGradually(nodes.length);
@@ -99,12 +101,14 @@ function Stage({ label, nodes, edges, frames, anchor, path, looked, about, onNow
     }
     const boxes = new Map(nodes.map((node) => [node.id, boxOf(node)]));
     const was = before.current;
-    before.current = { about: about ?? was?.about ?? null, path: [...(path ?? [])].join("\n"), boxes };
+    before.current = { about: about ?? was?.about ?? null, path: [...(path ?? [])].join("\n"), ends, boxes };
+    const ended = (ends ?? []).flatMap((id) => boxes.get(id) ?? []);
     const [old, now] = [was?.boxes.get(anchor?.id ?? ""), boxes.get(anchor?.id ?? "")];
     if (!was || (about !== null && was.about !== about)) {
       const root = nodes.find((node) => node.data.isRoot) ?? null;
       const fit = startOf(nodes, frameBoxes, frame.current, root);
-      const viewport = frame.current ? kept(fit.viewport, seen.current, frame.current) : fit.viewport;
+      const unframed = frame.current ? kept(fit.viewport, seen.current, frame.current) : fit.viewport;
+      const viewport = ended.length > 0 ? framing(fit.viewport, ended, fit, belowOf(fit.width)) : unframed;
       setStart((first) => first ?? { ...fit, viewport });
       void flow.setViewport(viewport);
       isPart.current = outside(nodes, viewport, fit) > 0;
@@ -121,11 +125,12 @@ function Stage({ label, nodes, edges, frames, anchor, path, looked, about, onNow
     const came = awaiting.current ? cameBeside(awaiting.current.id, boxes, was.boxes) : [];
     if (came.length > 0) awaiting.current = null;
     const wanted = came.length > 0 ? came : wantedOf(boxes, was.boxes, anchor?.id ?? null, before.current.path === was.path ? null : path, isSeen);
-    const here = (came.length > 0 ? moved : showing)(there, wanted, [...boxes.values()], size, belowOf(width));
+    const isNew = ended.length > 0 && was.ends !== ends;
+    const here = isNew ? framing(there, ended, size, belowOf(width)) : (came.length > 0 ? moved : showing)(there, wanted, [...boxes.values()], size, belowOf(width));
     if (here !== there) void flow.setViewport(here, { duration: STILL.matches ? 0 : MOVING_MS });
-    if (wanted.length > 0) isPart.current ||= outside(nodes, here, size) > 0;
+    if (isNew || wanted.length > 0) isPart.current ||= outside(nodes, here, size) > 0;
     if (here !== there || boxes.size !== was.boxes.size || wanted.length > 0) tell(here);
-  }, [nodes, frameBoxes, about, anchor, path, flow, tell]);
+  }, [nodes, frameBoxes, about, anchor, path, ends, flow, tell]);
   useEffect(() => {
     if (!isAll || !wantsFocus.current) return;
     wantsFocus.current = false;
@@ -144,8 +149,9 @@ function Stage({ label, nodes, edges, frames, anchor, path, looked, about, onNow
       const all = [...(before.current?.boxes.values() ?? [])];
       // A graph that was in sight as a whole stays so, as long as it can be read.
       const whole = !isWider && all.length > 0 && isWithin(at, around(all), size) ? showing(at, all, all, { width, height }) : at;
-      const after = kept(whole, seen.current, element);
-      if (after.x !== at.x || after.y !== at.y) void flow.setViewport(after);
+      const isFramed = seen.current.length > 0 && before.current?.ends != null && !isWider;
+      const after = isFramed ? framing(whole, seen.current.map(boxOf), { width, height }, belowOf(width)) : kept(whole, seen.current, element);
+      if (after.x !== at.x || after.y !== at.y || after.zoom !== at.zoom) void flow.setViewport(after);
     });
     watch.observe(element);
     return () => watch.disconnect();

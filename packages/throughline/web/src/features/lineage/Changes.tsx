@@ -1,12 +1,14 @@
-import { useMemo, type ReactNode } from "react";
+import { useMemo, useState, type ReactNode } from "react";
 import { Icon, type IconName } from "../../components/Icon";
-import { changesOf, type Change, type DiffAnswer } from "../../graph/difference";
+import { changeGroups, changesOf, type Change, type ChangeGroup, type DiffAnswer } from "../../graph/difference";
 import type { NodeId } from "../../graph/types";
 import type { View } from "../../graph/view";
 import { moment } from "../../graph/words";
-import { MARKS } from "./marks";
+import { TIME } from "../../strings/time";
+import styles from "./changes.module.css";
 
-const WORDS = { ...MARKS, failed: "Failed" };
+/** A change of the view that brings some nodes into the window. */
+export type Show = (change: Partial<View>, ends: readonly string[]) => void;
 
 /** Where a change is seen: of a schema, in the columns. */
 function placeOf({ node, run, isSchema }: Change): Partial<View> {
@@ -14,33 +16,62 @@ function placeOf({ node, run, isSchema }: Change): Partial<View> {
   return { node, lit: isSchema ? null : id, grown: [], folded: [], open: run ? `run:${run}` : null, ...(isSchema ? { columns: [id], column: null } : {}) };
 }
 
-/** What is different between the two moments, in the whole lineage; a click goes there. */
-export function Changes({ told, view, change }: { told: DiffAnswer; view: View; change: (change: Partial<View>) => void }): ReactNode {
-  const changes = useMemo(() => changesOf(told), [told]);
+/** What is different between the two moments in the whole lineage, by dataset and job; a click goes there. */
+export function Changes({ told, view, show }: { told: DiffAnswer; view: View; show: Show }): ReactNode {
+  const sections = useMemo(() => changeGroups(changesOf(told)), [told]);
   return (
-    <aside className="changes" aria-label="Differences">
+    <aside className="changes" aria-label={TIME.differences}>
       <div className="changes-head">
-        <h2>Differences</h2>
-        <p className="muted">
-          {moment(view.from ?? "")} to {view.at ? moment(view.at) : "now"}, in the whole lineage
-        </p>
+        <h2>{TIME.differences}</h2>
+        <p className="muted">{TIME.inAll(moment(view.from ?? ""), view.at ? moment(view.at) : "now")}</p>
       </div>
-      {changes.length === 0 && <p className="waiting">No differences.</p>}
-      <ul>
-        {changes.map((each) => (
+      {sections.length === 0 && <p className="waiting">{TIME.noDifferences}</p>}
+      {sections.map(({ type, groups }) => (
+        <section key={type} aria-label={TIME[type]}>
+          <h3 className={styles.section}>
+            {TIME[type]} {groups.length}
+          </h3>
+          <ul>
+            {groups.map((group) => (
+              <Group key={group.node} group={group} show={show} />
+            ))}
+          </ul>
+        </section>
+      ))}
+    </aside>
+  );
+}
+
+/** All changes of one dataset or job; of many failed runs, the first. */
+function Group({ group: { node, kind, text, changes }, show }: { group: ChangeGroup; show: Show }): ReactNode {
+  const [isAll, setAll] = useState(false);
+  const hidden = changes.filter((each) => each.mark === "failed").slice(1);
+  const shown = isAll ? changes : changes.filter((each) => !hidden.includes(each));
+  return (
+    <li className={styles.group}>
+      <h4 className={styles.name} title={node}>
+        <Icon name={kind as IconName} />
+        <span className="hidden">{kind}</span>
+        {text}
+      </h4>
+      <ul aria-label={text}>
+        {shown.map((each) => (
           <li key={each.key}>
-            <button type="button" onClick={() => change(placeOf(each))}>
-              <span className={`mark ${each.mark}`}>{WORDS[each.mark]}</span>
-              <span className="changes-name" title={each.node}>
-                <Icon name={each.kind as IconName} />
-                <span className="hidden">{each.kind}</span>
-                <span className="wrap">{each.text}</span>
-              </span>
-              {each.detail && <span className="detail">{each.detail}</span>}
+            <button type="button" className={styles.change} onClick={() => show(placeOf(each), each.ends)}>
+              <span className="hidden">{text}: </span>
+              <span className={`mark ${each.mark}`}>{TIME.marks[each.mark]}</span>
+              <span className={styles.detail}>{each.detail}</span>
             </button>
           </li>
         ))}
       </ul>
-    </aside>
+      {hidden.length > 0 && !isAll && (
+        <p className={styles.more}>
+          <button type="button" className="link" onClick={() => setAll(true)}>
+            {TIME.moreFailures(hidden.length)}
+          </button>
+        </p>
+      )}
+    </li>
   );
 }

@@ -19,7 +19,15 @@ import { useScene } from "./useScene";
 export default function LineagePage(): ReactNode {
   const [asked, go] = useView();
   const view = useDepths(asked);
-  const change = useCallback((changes: Partial<View>, isSmall?: boolean) => go(moving(asked, changes), isSmall), [asked, go]);
+  const [ends, setEnds] = useState<readonly string[] | null>(null);
+  const show = useCallback(
+    (changes: Partial<View>, nodes: readonly string[] | null, isSmall?: boolean) => {
+      setEnds(nodes);
+      go(moving(asked, changes), isSmall);
+    },
+    [asked, go],
+  );
+  const change = useCallback((changes: Partial<View>, isSmall?: boolean) => show(changes, null, isSmall), [show]);
   const scene = useScene(view);
   const [outside, setOutside] = useState<Outside | null>(null);
   const { graph, shown, diff, trouble } = scene;
@@ -41,18 +49,18 @@ export default function LineagePage(): ReactNode {
   return (
     <main className="lineage">
       <h1 className="hidden">Lineage of {view.node}</h1>
-      {diff && <Changes told={diff} view={view} change={change} />}
+      {diff && <Changes told={diff} view={view} show={show} />}
       <div className="stage">
         <Toolbar view={view} change={change} scene={scene} />
         <MomentTabs view={view} change={change} />
         <div className="panes">
           <section className="pane" aria-label={nameOf(momentOf(view))}>
             {view.beside && <h2 className="pane-head clip">{nameOf(momentOf(view))}</h2>}
-            {view.node || !view.from || trouble ? <Pane scene={scene} view={view} change={change} onOutside={setOutside} /> : <p className="waiting">{diff ? "No differences. Search for a node to show its graph." : "Comparing …"}</p>}
+            {view.node || !view.from || trouble ? <Pane scene={scene} view={view} change={change} ends={ends} onOutside={setOutside} /> : <p className="waiting">{diff ? "No differences. Search for a node to show its graph." : "Comparing …"}</p>}
           </section>
           {view.beside && <Beside moment={view.beside} view={view} change={change} />}
         </div>
-        {view.node && (!trouble || view.at) && <Timeline view={view} change={change} />}
+        {view.node && (!trouble || view.at) && <Timeline view={view} change={change} show={show} />}
         {shown && graph && !trouble && <Notes view={view} change={change} graph={graph} shown={shown} left={scene.drawn.left} isAlone={scene.drawn.path?.size === 1} outside={outside} />}
       </div>
       {view.open && <Details key={view.open} view={view} change={change} />}

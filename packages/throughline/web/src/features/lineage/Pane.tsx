@@ -16,6 +16,8 @@ interface Props {
   scene: Scene;
   view: View;
   change: Change;
+  /** Nodes to bring into the window. */
+  ends?: readonly string[] | null;
   onOutside?: (outside: Outside | null) => void;
 }
 
@@ -26,7 +28,7 @@ function lookedOf({ open, lit }: View): string | null {
 }
 
 /** The graph of a view, or its error. */
-export function Pane({ scene: { drawn, trouble }, view, change, onOutside }: Props): ReactNode {
+export function Pane({ scene: { drawn, trouble }, view, change, ends = null, onOutside }: Props): ReactNode {
   const [anchor, setAnchor] = useState<Anchor | null>(null);
   const actions = useActionsOf(view, change, setAnchor);
   if (trouble) {
@@ -52,6 +54,7 @@ export function Pane({ scene: { drawn, trouble }, view, change, onOutside }: Pro
       actions={actions}
       anchor={anchor}
       path={drawn.path}
+      ends={ends}
       looked={lookedOf(view)}
       about={drawn.about}
       onOutside={onOutside}

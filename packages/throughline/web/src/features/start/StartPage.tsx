@@ -6,7 +6,7 @@ import { Link } from "../../components/Link";
 import { useNow } from "../../components/now";
 import { Search } from "../../components/Search";
 import { Trouble } from "../../components/Trouble";
-import { beginOf, HOUR } from "../../graph/timeline";
+import { beginOf, HOUR, yesterday } from "../../graph/timeline";
 import { addressOf } from "../../graph/view";
 import { plural } from "../../graph/words";
 import { Empty } from "./Empty";
@@ -32,6 +32,10 @@ export function StartPage(): ReactNode {
             {" · "}
             <Link className="link" href={addressOf("", { from: beginOf("week", now) })}>
               Changes since last week
+            </Link>
+            {" · "}
+            <Link className="link" href={addressOf("", { from: yesterday(now) })}>
+              since yesterday
             </Link>
           </p>
         )}

@@ -3,7 +3,7 @@ import { useState, type KeyboardEvent, type MouseEvent, type ReactNode } from "r
 import { useAnswer } from "../../api/answers";
 import { Icon } from "../../components/Icon";
 import { useNow } from "../../components/now";
-import { barsOf, beginOf, HOUR, lineOf, marksOn, placeOf, RANGES, ticksOf, timeAt, type Bar, type Line, type Mark, type Range, type Tone } from "../../graph/timeline";
+import { barsOf, beginOf, endsOf, HOUR, lineOf, marksOn, onAxis, placeOf, RANGES, ticksOf, timeAt, type Bar, type Line, type Mark, type Range, type Tone } from "../../graph/timeline";
 import { AUTO, DEEPEST, picked, type View } from "../../graph/view";
 import { moment, parts, plural } from "../../graph/words";
 
@@ -14,16 +14,19 @@ const ALL: readonly Range[] = ["day", "week", "month", "all"];
 interface Props {
   view: View;
   change: (change: Partial<View>) => void;
+  /** Change the view and bring some nodes into the window. */
+  show: (change: Partial<View>, ends: readonly string[]) => void;
 }
 
 /** The runs and changes of the shown graph on a time axis. */
-export function Timeline({ view, change }: Props): ReactNode {
+export function Timeline({ view, change, show }: Props): ReactNode {
   const [said, say] = useState("");
   const { node, level, range } = view;
   // Between two datasets there is a job.
   const [up, down] = [view.up, view.down].map((count) => Math.min(DEEPEST, view.datasetsOnly ? 2 * count : count));
   const now = useNow(HOUR);
   const { data, error } = useAnswer("timeline", range === null || view.up === AUTO || view.down === AUTO ? null : { node, up, down, level, parts: PARTS, from: beginOf(range, now) });
+  const axis = data && range !== null ? onAxis(data, range, now) : null;
   const runs = data?.runs.reduce((sum, run) => sum + run.completed + run.failed + run.lost + run.running, 0) ?? 0;
   const about = data && `${plural(runs, "run")}, ${plural(data.changes.length, "change")}${data.isMore ? " and more" : ""}, ${steps(view)}`;
   const text = said || (error ? `The timeline is unavailable: ${error.message}` : about);
@@ -48,7 +51,7 @@ export function Timeline({ view, change }: Props): ReactNode {
           </>
         )}
       </div>
-      {range !== null && data && <Track line={lineOf(data)} bars={barsOf(data)} marks={marksOn(data)} view={view} change={change} say={say} />}
+      {range !== null && axis && <Track line={lineOf(axis)} bars={barsOf(axis)} marks={marksOn(axis)} view={view} change={change} show={show} say={say} />}
     </section>
   );
 }
@@ -65,7 +68,7 @@ interface TrackProps extends Props {
   say: (text: string) => void;
 }
 
-function Track({ line, bars, marks, view, change, say }: TrackProps): ReactNode {
+function Track({ line, bars, marks, view, change, show, say }: TrackProps): ReactNode {
   const pick = (at: string, isSecond: boolean) => {
     const isNow = Date.parse(at) >= line.to - 1_000;
     change(picked(view, isNow ? null : at, isSecond));
@@ -90,7 +93,7 @@ function Track({ line, bars, marks, view, change, say }: TrackProps): ReactNode 
             title={`${mark.text}\nClick to compare before and after`}
             onMouseEnter={() => say(mark.text)}
             onFocus={() => say(mark.text)}
-            onClick={() => change({ from: mark.before, at: mark.at })}
+            onClick={() => show({ from: mark.before, at: mark.at }, endsOf(mark))}
           >
             <i aria-hidden="true">{SIGNS[mark.tone]}</i>
             {mark.label && (
