@@ -56,6 +56,7 @@ class Downstream(_Followed):
 
     With a column, `affected` takes values from it, `indirect` has rows that it filters, joins,
     groups or sorts, and `possible` may be affected: no column lineage was reported there.
+    `drop` says if the column is safe to drop.
     """
 
     name = "downstream"
@@ -87,6 +88,7 @@ class Downstream(_Followed):
             status,
             health,
             node=found["node"],
+            drop=_drop(found),
             affected=affected,
             indirect=indirect,
             possible=possible,
@@ -262,6 +264,12 @@ def _column(steps: int, leaf: Json, above: Json) -> Json:
     short = {"id": leaf["id"], "column": leaf["field"], "steps": steps}
     short |= {"of": above["field"], "how": leaf["transformation"], "job": leaf["job"]}
     return {name: value for name, value in short.items() if value not in (None, "")}
+
+
+def _drop(found: Json) -> str | None:
+    """Return if the column of an impact answer is safe to drop."""
+    verdict: str | None = found["drop"]["verdict"] if "drop" in found else None
+    return verdict
 
 
 def _affected(item: Json) -> Json:

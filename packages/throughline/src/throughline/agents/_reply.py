@@ -137,6 +137,7 @@ def _problem(finding: Finding) -> Json:
         "column": finding["column"],
         "runId": finding["runId"],
         "since": finding["at"],
+        "state": state if (state := finding.get("state")) != "open" else None,
         "causes": [
             {
                 "id": cause["subject"],

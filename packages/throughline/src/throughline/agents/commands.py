@@ -7,10 +7,10 @@ from throughline.console.client import Client, with_client
 
 @with_client(as_json=False)
 def mcp(client: Client) -> None:
-    """Serve lineage to agents over the Model Context Protocol, on standard input and output.
+    """Let agents query lineage, over MCP on stdin and stdout.
 
-    The tools query a server or a log, like the other commands. A server also has them itself, at
-    /mcp.
+    MCP is the Model Context Protocol. The tools query a server or a log, like the other commands.
+    A server also has them itself, at /mcp.
 
     Example: throughline mcp --url http://localhost:9002
     """
