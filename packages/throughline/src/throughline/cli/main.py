@@ -13,6 +13,7 @@ import typer
 import typer.main
 from typer.core import TyperGroup
 
+from throughline.agents.commands import mcp
 from throughline.aliases.commands import alias
 from throughline.changes.commands import diff, drift, history, timeline
 from throughline.collect.commands import ingest
@@ -32,7 +33,7 @@ from throughline.wrap.commands import run
 
 _COMMANDS = {
     "Collect": (serve, ingest, deliver),
-    "Query": (show, tree, columns, search, impact, path, provenance, tags, runs),
+    "Query": (show, tree, columns, search, impact, path, provenance, tags, runs, mcp),
     "Compare": (history, timeline, drift, diff),
     "Trust": (gate, check, health, mute, acknowledge, doctor),
     "Operate": (alias, export, repair),

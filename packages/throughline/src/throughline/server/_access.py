@@ -130,7 +130,7 @@ def _error(status: int, message: str) -> Response:
 
 def _needed(method: str, path: str) -> str:
     path = path.rstrip("/")
-    is_query = method in ("GET", "HEAD") or path == "/api/v2/check"
+    is_query = method in ("GET", "HEAD") or path in ("/api/v2/check", "/mcp")
     if is_query and not path.startswith("/api/v2/keys"):
         return "read"
     return "write" if path in _WRITABLE else "admin"

@@ -12,6 +12,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.middleware.gzip import GZipMiddleware
 
+from throughline.agents import endpoints as agents
 from throughline.alerts import endpoints as alerts
 from throughline.aliases import endpoints as aliases
 from throughline.collect.spool import SpoolTail
@@ -33,7 +34,10 @@ from throughline.server._options import ServerOptions
 from throughline.server.sample import PREFIX, PRESENT, Sample
 from throughline.trust import endpoints as trust
 
-_FEATURES = (intake, marquez, endpoints, trust, deliver, alerts, keys, aliases, openapi, page)
+_FEATURES = (
+    *(intake, marquez, endpoints, trust, deliver, alerts),
+    *(keys, aliases, agents, openapi, page),
+)
 _GZIP_LEVEL = 4  # 9, the default, takes four times as long for responses that are 10 % smaller
 _ROUTERS = [module.router for module in _FEATURES]
 

@@ -1,0 +1,278 @@
+"""The tools that follow lineage: upstream, downstream, columns and path."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from throughline.agents._reply import Context, Status, lacks, reply
+from throughline.agents._tool import ColumnName, Depth, Level, Node, Time, Tool, Way
+from throughline.console.source import Params
+from throughline.errors import NotFoundError
+from throughline.query.models import Json
+from throughline.trust.models import HealthAnswer
+
+
+class _Followed(Tool):
+    """Arguments of the tools that follow lineage from a node."""
+
+    node: Node
+    depth: Depth = 20
+    as_of: Time | None = None
+
+
+class Upstream(_Followed):
+    """List the jobs and datasets that a dataset or job is computed from, nearest first."""
+
+    name = "upstream"
+    level: Level = "task"
+
+    def answer(self, context: Context) -> Json:
+        """Return the upstream nodes with their distances."""
+        where = {"node": self.node, "as_of": self.as_of, "level": self.level}
+        found = context.query("tree", {**where, "depth": self.depth, "direction": "up"})
+        health = context.health(self.as_of)
+        items = flat(found["up"])
+        status: Status = "found"
+        note = None
+        if not items:
+            status, note = _without_neighbours(context, found["up"], "up", health, self.as_of)
+        return reply(
+            status,
+            health,
+            node=found["node"],
+            upstream=items,
+            isCutByDepth=_is_cut(found["up"]) or None,
+            note=note,
+            about=[found["node"], *(item["id"] for item in items)],
+            page=context.page("lineage", node=found["node"], at=self.as_of),
+        )
+
+
+class Downstream(_Followed):
+    """List what a change of a dataset, column or job affects (its downstream), nearest first.
+
+    With a column, `affected` takes values from it, `indirect` has rows that it filters, joins,
+    groups or sorts, and `possible` may be affected: no column lineage was reported there.
+    `drop` says if the column is safe to drop.
+    """
+
+    name = "downstream"
+    column: ColumnName | None = None
+
+    def answer(self, context: Context) -> Json:
+        """Return the affected nodes or columns with their distances and owners."""
+        where = {"node": self.node, "as_of": self.as_of, "depth": self.depth}
+        found = context.query("impact", {**where, "field": self.column})
+        health = context.health(self.as_of)
+        affected = [_affected(item) for item in found["affected"]]
+        indirect = [_affected(item) for item in found.get("indirect", [])]
+        possible = [_affected(item) for item in found.get("untold", [])]
+        status: Status = "found"
+        note = None
+        if not affected and not indirect:
+            tree = context.query(
+                "tree",
+                {"node": found["node"], "as_of": self.as_of, "depth": 1, "direction": "down"},
+            )
+            status, note = _without_neighbours(context, tree["down"], "down", health, self.as_of)
+            if possible:
+                status, note = "not_reported", "Downstream jobs reported no column lineage."
+            elif tree["down"]["children"]:
+                status, note = "none", "No downstream column uses this column."
+        about = [found["node"], *(item["id"] for item in (*affected, *indirect, *possible))]
+        page = context.page("impact", node=found["node"], field=self.column, at=self.as_of)
+        return reply(
+            status,
+            health,
+            node=found["node"],
+            drop=_drop(found),
+            affected=affected,
+            indirect=indirect,
+            possible=possible,
+            note=note,
+            about=about,
+            page=page,
+        )
+
+
+class Columns(_Followed):
+    """List the columns that a column or a dataset is computed from, or that use it.
+
+    `how` is the transformation and `job` computes the column.
+    """
+
+    name = "columns"
+    column: ColumnName | None = None
+    direction: Way = "up"
+    indirect: Annotated[
+        bool, Field(description="Include columns that only filter, join, group or sort.")
+    ] = False
+
+    def answer(self, context: Context) -> Json:
+        """Return the columns with their distances and transformations."""
+        where = {"node": self.node, "as_of": self.as_of, "field": self.column}
+        how: Params = {"direction": self.direction, "depth": self.depth}
+        found = context.query("columns", {**where, **how, "indirect": self.indirect})
+        health = context.health(self.as_of)
+        top = found[self.direction]
+        # The first step of the tree leads from the dataset to its own columns.
+        items = [_column(steps - 1, leaf, above) for steps, leaf, above in walk(top) if steps > 1]
+        status: Status = "found" if items else self._empty(context, found["node"])
+        return reply(
+            status,
+            health,
+            node=found["node"],
+            column=self.column,
+            columns=items,
+            isCutByDepth=_is_cut(top) or None,
+            note=None if items else _COLUMN_NOTES[status],
+            about=[found["node"], *_jobs(health, {leaf["job"] for _, leaf, _ in walk(top)})],
+            measures=("inputs", "columns"),
+            page=context.page("lineage", node=found["node"], column=self.column, at=self.as_of),
+        )
+
+    def _empty(self, context: Context, node: str) -> Status:
+        """Return the status of a column without lineage in the direction."""
+        if self.column is None:
+            return "not_reported"
+        where = {"node": node, "field": self.column, "as_of": self.as_of}
+        if self.direction == "down":
+            found = context.query("impact", where)
+            return "not_reported" if found["untold"] else "none"
+        writers = context.query("column", where)["made"]
+        has_indirect = bool(writers) and all(writer["inputs"] for writer in writers)
+        return "none" if has_indirect and not self.indirect else "not_reported"
+
+
+_COLUMN_NOTES: Mapping[Status, str] = {
+    "not_reported": "No column lineage was reported here; this does not mean that there is none.",
+    "none": "Column lineage was reported around it, and no column takes its values.",
+}
+
+
+class Path(Tool):
+    """Return the shortest lineage path between two nodes, in the direction of the data."""
+
+    name = "path"
+    start: Node
+    end: Node
+    level: Level = "task"
+    as_of: Time | None = None
+
+    def answer(self, context: Context) -> Json:
+        """Return the ids of the nodes on the path."""
+        where = {"from_": self.start, "to": self.end, "level": self.level, "as_of": self.as_of}
+        nodes: list[str] = []
+        status: Status = "found"
+        try:
+            nodes = [node["id"] for node in context.query("path", where)["path"]]
+        except NotFoundError:
+            status = self._empty(context)
+        return reply(
+            status,
+            context.health(self.as_of),
+            path=nodes,
+            note=None if nodes else _PATH_NOTES[status],
+            about=nodes,
+            page=context.page("lineage", node=nodes[0], at=self.as_of) if nodes else None,
+        )
+
+    def _empty(self, context: Context) -> Status:
+        """Return why no path exists.
+
+        Raises:
+            NotFoundError: one of the nodes does not exist.
+        """
+        status: Status = "none"
+        for node in (self.start, self.end):
+            where = {"node": node, "direction": "both", "depth": 1, "as_of": self.as_of}
+            tree = context.query("tree", where)
+            if not tree["up"]["children"] and not tree["down"]["children"]:
+                status = "not_reported"
+        return status
+
+
+_PATH_NOTES: Mapping[Status, str] = {
+    "none": "No reported lineage connects them, in either direction.",
+    "not_reported": "No lineage was reported for at least one of them.",
+}
+
+
+def walk(top: Json) -> Iterator[tuple[int, Json, Json]]:
+    """Yield the nodes below the top of a tree, nearest first, with distance and parent."""
+    level = [top]
+    steps = 0
+    while level:
+        steps += 1
+        pairs = [(leaf, child) for leaf in level for child in leaf["children"]]
+        for above, leaf in pairs:
+            yield steps, leaf, above
+        level = [leaf for _, leaf in pairs]
+
+
+def flat(top: Json) -> list[Json]:
+    """Return each node of a tree once, nearest first; of a job, its state unless it completed."""
+    items: dict[str, Json] = {}
+    for steps, leaf, _ in walk(top):
+        item: Json = {"id": leaf["id"], "steps": steps}
+        latest = leaf["latestRun"]
+        if latest and latest["state"] != "COMPLETED":
+            item |= {"latestRun": latest["state"], "runId": latest["runId"]}
+        items.setdefault(leaf["id"], item)
+    return list(items.values())
+
+
+def _is_cut(top: Json) -> bool:
+    """Return True if the depth left nodes out of a tree."""
+    return top["hasMore"] or any(leaf["hasMore"] for _, leaf, _ in walk(top))
+
+
+def _without_neighbours(
+    context: Context, top: Json, way: Way, health: HealthAnswer, as_of: str | None
+) -> tuple[Status, str]:
+    """Return why a node has no neighbours in a direction, and a note that explains it."""
+    other: Way = "down" if way == "up" else "up"
+    where = {"node": top["id"], "as_of": as_of, "depth": 1, "direction": other}
+    has_other = bool(context.query("tree", where)[other]["children"])
+    if not has_other:
+        return "not_reported", "No lineage was reported for this node, in either direction."
+    if top["type"] == "dataset":
+        if way == "up":
+            return "not_reported", (
+                "No run that writes it was reported: it is a source, or its writer reports none."
+            )
+        return "none", "No reported job reads it."
+    kind: Literal["inputs", "outputs"] = "inputs" if way == "up" else "outputs"
+    if lacks(health, kind, top["id"]):
+        return "not_reported", f"Completed runs of this job reported no {kind}."
+    return "none", f"The job reported its lineage, and it has no {kind}."
+
+
+def _jobs(health: HealthAnswer, names: set[str]) -> Iterator[str]:
+    """Yield the ids of incomplete jobs with some names; column lineage has no job namespaces."""
+    results = health["completeness"]["measures"].values()
+    for subject in {item["subject"] for result in results for item in result["findings"]}:
+        if any(name and subject.endswith(f":{name}") for name in names):
+            yield subject
+
+
+def _column(steps: int, leaf: Json, above: Json) -> Json:
+    """Return a column of a tree in short; `of` is the column that led to it."""
+    short = {"id": leaf["id"], "column": leaf["field"], "steps": steps}
+    short |= {"of": above["field"], "how": leaf["transformation"], "job": leaf["job"]}
+    return {name: value for name, value in short.items() if value not in (None, "")}
+
+
+def _drop(found: Json) -> str | None:
+    """Return if the column of an impact answer is safe to drop."""
+    verdict: str | None = found["drop"]["verdict"] if "drop" in found else None
+    return verdict
+
+
+def _affected(item: Json) -> Json:
+    short = {"id": item["id"], "steps": item["distance"], "owners": item["owners"]}
+    short |= {"column": item["field"], "how": item["transformation"]}
+    return {name: value for name, value in short.items() if value not in (None, "", [])}

@@ -1,0 +1,169 @@
+"""Short answers of the tools: status, moment, completeness, link to the page, limited length.
+
+The status tells what is unknown from what does not exist:
+
+- `found`: the answer has items
+- `none`: lineage was reported around the node, and there is nothing in this direction
+- `not_reported`: the node exists, but no lineage was reported for this direction
+- `unknown`: no such node or column, `candidates` are similar names
+- `ambiguous`: the short name fits several nodes, `candidates` are their ids
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Literal
+from urllib.parse import urlencode
+
+from throughline.console.source import Params, Source
+from throughline.errors import NotFoundError
+from throughline.query.models import Json
+from throughline.trust.models import Finding, HealthAnswer, Measure
+
+Status = Literal["found", "none", "not_reported", "unknown", "ambiguous"]
+
+MOST_CHARACTERS = 5_600
+"""Largest length of an answer: about 1,400 tokens of 4 characters."""
+_MOST_TEXT = 300
+_MOST_GAPS = 5
+_LONGEST_PAGE = 1_000
+
+
+@dataclass(frozen=True)
+class Context:
+    """What the tools query: a source of answers, and the URL of the page if there is one."""
+
+    source: Source
+    url: str | None = None
+
+    def query(self, name: str, params: Params) -> Json:
+        """Return the answer to a query; parameters that are None are not sent."""
+        given = {key: value for key, value in params.items() if value is not None}
+        answer: Json = self.source(name, given)
+        return answer
+
+    def health(self, as_of: str | None = None) -> HealthAnswer:
+        """Return the health at a moment, which has the moment and the completeness."""
+        answer: HealthAnswer = self.source("health", {} if as_of is None else {"as_of": as_of})
+        return answer
+
+    def page(self, view: str, **parameters: str | None) -> str | None:
+        """Return the address of a view of the page."""
+        if self.url is None:
+            return None
+        given = {name: value for name, value in parameters.items() if value is not None}
+        address = f"{self.url}/{view}?{urlencode(given)}" if given else f"{self.url}/{view}"
+        return address if len(address) <= _LONGEST_PAGE else None
+
+
+def reply(
+    status: Status,
+    health: HealthAnswer,
+    *,
+    about: Collection[str] = (),
+    measures: Sequence[Measure] = ("inputs", "outputs", "ends"),
+    page: str | None = None,
+    note: str | None = None,
+    **content: object,
+) -> Json:
+    """Return an answer; `about` are the ids of the nodes whose `measures` matter."""
+    answer: Json = {"status": status, "at": health["at"]}
+    answer |= {name: value for name, value in content.items() if value not in (None, [], {})}
+    if note:
+        answer["note"] = note
+    if about:
+        completeness = _completeness(health, about, measures)
+        completeness["isComplete"] &= status != "not_reported"
+        answer["completeness"] = completeness
+    if page:
+        answer["page"] = page
+    return answer
+
+
+def unresolved(error: NotFoundError) -> Json:
+    """Return the answer about a node or column that does not exist or is ambiguous."""
+    candidates = list(error.nearest)
+    # Only an ambiguous name has ids as candidates, also if a server responded.
+    is_ambiguous = bool(candidates) and all(
+        text.startswith(("dataset:", "job:")) for text in candidates
+    )
+    status: Status = "ambiguous" if is_ambiguous else "unknown"
+    answer: Json = {"status": status, "message": shortened(str(error))}
+    return answer | ({"candidates": candidates} if candidates else {})
+
+
+def lacks(health: HealthAnswer, measure: Measure, node: str) -> bool:
+    """Return True if the runs of a job lack what a measure of completeness expects."""
+    findings = health["completeness"]["measures"][measure]["findings"]
+    return any(finding["subject"] == node for finding in findings)
+
+
+def written(answer: Json) -> str:
+    """Return an answer as compact JSON, within the limit.
+
+    Items are removed from the end of the longest list; `omitted` counts them.
+    """
+    omitted: dict[str, int] = {}
+    while len(text := _compact(answer)) > MOST_CHARACTERS:
+        lists = {name: value for name, value in answer.items() if isinstance(value, list)}
+        longest = max(lists, key=lambda name: len(_compact(lists[name])), default=None)
+        if longest is None or not lists[longest]:
+            return _compact({"status": answer.get("status"), "message": "the answer is too long"})
+        kept = len(lists[longest]) * 9 // 10
+        omitted[longest] = omitted.get(longest, 0) + len(lists[longest]) - kept
+        answer = {**answer, longest: lists[longest][:kept], "omitted": omitted}
+    return text
+
+
+def shortened(text: str) -> str:
+    """Return a text of at most 300 characters."""
+    return text if len(text) <= _MOST_TEXT else f"{text[: _MOST_TEXT - 1]}…"
+
+
+def problems_of(findings: Sequence[Finding]) -> list[Json]:
+    """Return findings in short."""
+    return [_problem(finding) for finding in findings]
+
+
+def _problem(finding: Finding) -> Json:
+    problem: Json = {
+        "severity": finding["severity"],
+        "kind": finding["kind"],
+        "id": finding["subject"],
+        "message": shortened(finding["message"]),
+        "remedy": shortened(finding["remedy"]),
+        "column": finding["column"],
+        "runId": finding["runId"],
+        "since": finding["at"],
+        "state": state if (state := finding.get("state")) != "open" else None,
+        "causes": [
+            {
+                "id": cause["subject"],
+                "message": shortened(cause["message"]),
+                "runId": cause["runId"],
+            }
+            for cause in finding.get("causes", [])[:_MOST_GAPS]
+        ],
+    }
+    return {name: value for name, value in problem.items() if value not in (None, [])}
+
+
+def _completeness(
+    health: HealthAnswer, about: Collection[str], measures: Sequence[Measure]
+) -> Json:
+    """Return the gaps of the reported lineage at some nodes."""
+    results = [health["completeness"]["measures"][measure] for measure in measures]
+    findings = [finding for result in results for finding in result["findings"]]
+    gaps = [f"{item['subject']} {item['message']}" for item in findings if item["subject"] in about]
+    answer: Json = {"isComplete": not gaps}
+    if gaps:
+        answer["gaps"] = [shortened(gap) for gap in gaps[:_MOST_GAPS]]
+    if len(gaps) > _MOST_GAPS:
+        answer["moreGaps"] = len(gaps) - _MOST_GAPS
+    return answer
+
+
+def _compact(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

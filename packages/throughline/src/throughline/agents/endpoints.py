@@ -1,0 +1,61 @@
+"""`/mcp`: the tools over streamable HTTP, without sessions.
+
+Requests pass the same access control and limits as those of the API, and each call of a tool takes
+a slot of the queries and has their time limit.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from fastapi import APIRouter, Request
+from starlette.concurrency import run_in_threadpool
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from throughline import deadline
+from throughline.agents._reply import Context
+from throughline.agents.server import load_sdk, make_server
+from throughline.agents.tools import call
+from throughline.console.source import Params
+from throughline.errors import ThroughlineError
+from throughline.http.routes import failure
+from throughline.projection.live import Live
+from throughline.query.registry import ask, load_queries
+
+router = APIRouter()
+
+
+class _Endpoint:
+    """The ASGI application at /mcp."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request; a server and its transport live as long as the request."""
+        try:
+            await run_in_threadpool(load_sdk)
+        except ThroughlineError as error:
+            await failure(error)(scope, receive, send)
+            return
+        from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+        server = make_server(partial(_answer, Request(scope)))
+        manager = StreamableHTTPSessionManager(server, json_response=True, stateless=True)
+        async with manager.run():
+            await manager.handle_request(scope, receive, send)
+
+
+async def _answer(request: Request, name: str, arguments: dict[str, object]) -> str:
+    state = request.app.state
+    context = Context(partial(_query, state.live), str(request.base_url).rstrip("/"))
+    deadline.start(state.options.longest_query)
+    async with state.admission.slot():
+        return await run_in_threadpool(call, name, arguments, context)
+
+
+def _query(live: Live, name: str, params: Params) -> Any:
+    return ask(live, load_queries()[name], params)
+
+
+# A GET would open a stream for messages of the server, which sends none: it gets a 405.
+router.routes.append(Route("/mcp", _Endpoint(), methods=["POST"]))

@@ -1,0 +1,355 @@
+"""The tools for agents: their answers, both transports, access, limits and hostile input."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import anyio
+import orjson
+import pytest
+from fastapi.testclient import TestClient
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from mcp import Client, StdioServerParameters, stdio_client
+
+from throughline.agents._reply import MOST_CHARACTERS, Context
+from throughline.agents.tools import TOOLS, call
+from throughline.errors import ConfigError, ThroughlineError
+from throughline.keys.store import add_key
+from throughline.log import EventLog, entry_of
+from throughline.projection.live import Batch, Live
+from throughline.query.registry import ask, load_queries
+from throughline.server._options import ServerOptions
+from throughline.server.app import make_app
+from throughline.server.sample import PRESENT, sample_events
+
+from .servers import Server
+
+_FORECAST = "dataset:hive://lake:9083:nyc_taxi.yellow_rides_hourly_forecast"
+_INITIALIZE = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    },
+}
+_HEADERS = {"Accept": "application/json, text/event-stream"}
+
+
+def _context(live: Live, url: str | None = None) -> Context:
+    return Context(lambda name, params: ask(live, load_queries()[name], params), url)
+
+
+def _ask(live: Live, tool: str, **arguments: object) -> Any:
+    return json.loads(call(tool, arguments, _context(live)))
+
+
+@pytest.fixture(scope="module")
+def taxi(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
+    """Yield the events of the server's sample in a live log."""
+    log = EventLog(f"sqlite:///{tmp_path_factory.mktemp('taxi') / 'log.db'}")
+    live = Live(log, clock=PRESENT.timestamp)
+    live.ingest(Batch([entry_of(orjson.dumps(event)) for event in sample_events()]))
+    yield live
+    log.close()
+
+
+@pytest.fixture
+def small(live: Live, build: Any) -> Live:
+    """Return a live log: raw → load → table → report, a check and two lone nodes."""
+    events = [
+        build.run("COMPLETE", "r1", "load", "08:00:00", reads=("db|raw",), writes=("db|table",)),
+        build.run("COMPLETE", "r2", "report", "09:00:00", reads=("db|table",), writes=("db|end",)),
+        build.run("COMPLETE", "r3", "lone", "09:00:00"),
+        build.run("COMPLETE", "r4", "dump", "09:00:00", writes=("db|dumped",)),
+        build.run("COMPLETE", "r5", "a.twin", "09:00:00", reads=("db|x.twin",)),
+    ]
+    live.ingest(Batch([build.entry(event) for event in events]))
+    return live
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "status"),
+    [
+        ("upstream", {"node": "end"}, "found"),
+        ("upstream", {"node": "missing"}, "unknown"),
+        ("upstream", {"node": "twin"}, "ambiguous"),
+        ("upstream", {"node": "raw"}, "not_reported"),
+        ("upstream", {"node": "lone"}, "not_reported"),
+        ("upstream", {"node": "dump"}, "not_reported"),
+        ("downstream", {"node": "raw"}, "found"),
+        ("downstream", {"node": "end"}, "none"),
+        ("downstream", {"node": "lone"}, "not_reported"),
+        ("columns", {"node": "end"}, "not_reported"),
+        ("columns", {"node": "end", "column": "missing"}, "unknown"),
+        ("path", {"start": "raw", "end": "end"}, "found"),
+        ("path", {"start": "raw", "end": "dumped"}, "none"),
+        ("path", {"start": "raw", "end": "lone"}, "not_reported"),
+        ("provenance", {"node": "end"}, "found"),
+        ("provenance", {"node": "raw"}, "not_reported"),
+        ("compare", {"since": "2025-11-21T08:30:00Z"}, "found"),
+        ("compare", {"since": "2025-11-22T08:30:00Z"}, "none"),
+        ("find", {"text": "report"}, "found"),
+        ("find", {"text": "qqqqqq"}, "unknown"),
+        ("problems", {"node": "lone"}, "not_reported"),
+    ],
+)
+def test_status_tells_unknown_from_none(
+    tool: str, arguments: dict[str, str], status: str, small: Live
+) -> None:
+    answer = _ask(small, tool, **arguments)
+    assert answer["status"] == status
+    if status == "not_reported" and "completeness" in answer:
+        assert not answer["completeness"]["isComplete"]
+
+
+def test_job_that_states_no_inputs_has_none(live: Live, build: Any) -> None:
+    event = build.run("COMPLETE", "r1", "make", "08:00:00", writes=("db|made",))
+    entry = {"namespace": "db", "name": "made", "type": "DATASET", "inputs": []}
+    event["job"]["facets"]["lineage"] = {"entries": [entry]}
+    event["run"]["facets"]["lineage"] = {"lineage": [entry]}
+    live.ingest(Batch([build.entry(event)]))
+    assert _ask(live, "upstream", node="made")["upstream"] == [{"id": "job:demo:make", "steps": 1}]
+
+
+def test_answer_has_moment_ids_page_and_gaps(taxi: Live) -> None:
+    context = _context(taxi, "http://server")
+    time = "2026-11-15T00:00:00Z"
+    answer = json.loads(
+        call("upstream", {"node": "yellow_rides_hourly_forecast", "as_of": time}, context)
+    )
+    assert answer["at"] == time
+    assert answer["node"] == _FORECAST
+    assert answer["upstream"][0] == {
+        "id": "job:nyc_taxi:TrainForecastModelFlow.write_forecasts_to_table",
+        "steps": 1,
+    }
+    assert answer["page"].startswith("http://server/lineage?node=dataset%3Ahive")
+    assert answer["completeness"] == {"isComplete": True}
+    gate = _ask(taxi, "provenance", node=_FORECAST)["gate"]
+    assert gate["violations"][0]["kind"] == "quality_passed"
+
+
+def test_columns_lists_inputs_and_their_gaps(taxi: Live) -> None:
+    answer = _ask(taxi, "columns", node="yellow_rides_hourly_actuals", column="rides")
+    assert {item["steps"] for item in answer["columns"]} >= {1}
+    assert all(item["id"].startswith("dataset:") for item in answer["columns"])
+    unreported = _ask(taxi, "columns", node=_FORECAST, column="rides_forecast")
+    assert (unreported["status"], unreported["completeness"]["isComplete"]) == (
+        "not_reported",
+        False,
+    )
+
+
+def test_long_answer_is_cut_and_says_so(live: Live, build: Any) -> None:
+    reads = tuple(f"db|{'x' * 60}{number}" for number in range(300))
+    live.ingest(
+        Batch(
+            [
+                build.entry(
+                    build.run("COMPLETE", "r", "j", "08:00:00", reads=reads, writes=("db|t",))
+                )
+            ]
+        )
+    )
+    text = call("upstream", {"node": "t"}, _context(live))
+    answer = json.loads(text)
+    assert len(text) <= MOST_CHARACTERS
+    assert len(answer["upstream"]) + answer["omitted"]["upstream"] == 301
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "message"),
+    [
+        ("drop", {}, "tool: received 'drop', expected one of find, upstream"),
+        ("upstream", {}, "node: received nothing"),
+        ("upstream", {"node": ""}, "node: received ''"),
+        ("upstream", {"node": "x", "depth": 1_000}, "depth: received 1000"),
+        ("upstream", {"node": "x", "sql": "DROP"}, "sql: received 'DROP'"),
+        ("upstream", {"node": "x", "as_of": "noon"}, "asOf: received 'noon'"),
+        ("find", {"text": "x" * 2_000}, "text: received 'xxx"),
+    ],
+)
+def test_invalid_arguments_are_described(
+    tool: str, arguments: dict[str, object], message: str, small: Live
+) -> None:
+    with pytest.raises(ConfigError) as caught:
+        call(tool, arguments, _context(small))
+    assert str(caught.value).startswith(message)
+
+
+_JUNK = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=30),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=9), inner, max_size=3)
+    ),
+    max_leaves=6,
+)
+_TEXTS = st.sampled_from(
+    [
+        _FORECAST,
+        "yellow_taxi_raw",
+        "dataset:",
+        "job::",
+        "a:b:c",
+        "2026-11-15T00:00:00Z",
+        "\x00",
+        "☃",
+    ]
+)
+_FIELDS = sorted({name for tool in TOOLS.values() for name in tool.model_fields})
+
+
+@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    tool=st.sampled_from(sorted(TOOLS)),
+    arguments=st.dictionaries(st.sampled_from(_FIELDS), _TEXTS | _JUNK, max_size=5),
+)
+def test_no_argument_breaks_a_tool(taxi: Live, tool: str, arguments: dict[str, Any]) -> None:
+    known = {key: value for key, value in arguments.items() if key in TOOLS[tool].model_fields}
+    for given_arguments in (arguments, known):
+        try:
+            text = call(tool, given_arguments, _context(taxi))
+        except ThroughlineError as error:
+            text = json.dumps(str(error))
+        assert len(text) <= MOST_CHARACTERS
+        json.loads(text)
+
+
+def _run(calls: Callable[[Client], Any], transport: Any, mode: str = "auto") -> Any:
+    async def main() -> Any:
+        async with Client(transport, mode=mode) as client:
+            return await calls(client)
+
+    return anyio.run(main)
+
+
+async def _every_tool(client: Client) -> dict[str, Any]:
+    table = "yellow_taxi_raw"
+    calls = {
+        "find": {"text": "taxi"},
+        "upstream": {"node": _FORECAST},
+        "downstream": {"node": table},
+        "columns": {"node": "yellow_rides_hourly_actuals", "column": "rides"},
+        "path": {"start": table, "end": _FORECAST},
+        "compare": {"since": "2026-11-15T00:00:00Z"},
+        "provenance": {"node": _FORECAST},
+        "problems": {},
+    }
+    listed = {tool.name: tool for tool in (await client.list_tools()).tools}
+    assert listed.keys() == calls.keys()
+    assert all(tool.annotations and tool.annotations.read_only_hint for tool in listed.values())
+    answers = {}
+    for name, arguments in calls.items():
+        result = await client.call_tool(name, arguments)
+        assert not result.is_error
+        answers[name] = json.loads(result.content[0].text)  # type: ignore[union-attr]
+    failed = await client.call_tool("upstream", {"node": 3})
+    assert failed.is_error
+    assert failed.content[0].text.startswith("node: received 3")  # type: ignore[union-attr]
+    return answers
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_sdk_client_gets_answers_over_http(
+    mode: str, taxi: Live, serving: Callable[..., str]
+) -> None:
+    url = serving(make_app(taxi))
+    answers = _run(_every_tool, f"{url}/mcp", mode)
+    assert {answer["status"] for answer in answers.values()} == {"found"}
+    assert answers["upstream"]["page"].startswith(f"{url}/lineage?node=")
+
+
+@pytest.mark.server
+def test_sdk_client_gets_answers_over_stdio(taxi: Live, serving: Callable[..., str]) -> None:
+    url = serving(make_app(taxi))
+    code = "from throughline.cli import main; main()"
+    command = StdioServerParameters(command=sys.executable, args=["-c", code, "mcp", "--url", url])
+    answers = _run(_every_tool, stdio_client(command))
+    assert {answer["status"] for answer in answers.values()} == {"found"}
+    assert answers["upstream"]["page"].startswith(f"{url}/lineage?node=")
+
+
+@pytest.mark.server
+def test_running_server_answers_and_stops(serve: Callable[..., Server], tmp_path: Any) -> None:
+    server = serve(tmp_path / "log.db")
+    answer = _run(lambda client: client.call_tool("problems", {}), f"{server.url}/mcp")
+    assert json.loads(answer.content[0].text)["status"] == "not_reported"
+    assert server.stop() == 0
+
+
+def test_mcp_needs_a_key_with_scope_read(log: EventLog, live: Live) -> None:
+    options = replace(ServerOptions(), keys_seconds=0)
+    keys = {scope: add_key(log, scope, [scope]) for scope in ("read", "write", "admin")}
+    with TestClient(make_app(live, options)) as client:
+        post = partial(client.post, "/mcp", json=_INITIALIZE)
+        assert post(headers=_HEADERS).status_code == 401
+        statuses = {
+            scope: post(headers=_HEADERS | {"Authorization": f"Bearer {key}"}).status_code
+            for scope, key in keys.items()
+        }
+    assert statuses == {"read": 200, "write": 403, "admin": 200}
+
+
+def test_mcp_has_the_limits_of_the_api(live: Live) -> None:
+    with TestClient(make_app(live)) as client:
+        assert client.get("/mcp", headers=_HEADERS).status_code == 405
+        assert client.delete("/mcp").status_code == 405
+        large = client.post("/mcp", content=b"[" * 100_000, headers=_HEADERS)
+        assert large.status_code == 413
+        foreign = _HEADERS | {"Origin": "https://evil.example"}
+        assert client.post("/mcp", json=_INITIALIZE, headers=foreign).status_code == 403
+
+
+def test_slow_query_of_a_tool_is_ended(small: Live) -> None:
+    options = replace(ServerOptions(), longest_query=-1)
+    arguments = {"name": "upstream", "arguments": {"node": "end"}}
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": arguments}
+    with TestClient(make_app(small, options)) as client:
+        result = client.post("/mcp", json=body, headers=_HEADERS).json()["result"]
+    assert result["isError"]
+    assert "the query takes longer" in result["content"][0]["text"]
+
+
+_METHODS = st.sampled_from(["tools/call", "tools/list", "ping", "x"])
+_REQUESTS = st.fixed_dictionaries(
+    {"jsonrpc": st.just("2.0"), "id": st.integers(0, 9)},
+    optional={"method": _METHODS, "params": _JUNK},
+)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(body=_JUNK | _REQUESTS)
+def test_junk_body_never_gives_a_5xx(junk_client: TestClient, body: Any) -> None:
+    content = json.dumps(body).encode()
+    headers = _HEADERS | {"Content-Type": "application/json"}
+    assert junk_client.post("/mcp", content=content, headers=headers).status_code < 500
+
+
+@pytest.fixture(scope="module")
+def junk_client(taxi: Live) -> Iterator[TestClient]:
+    with TestClient(make_app(taxi), raise_server_exceptions=False) as client:
+        yield client
+
+
+def test_server_starts_without_the_sdk() -> None:
+    code = "import throughline.server.app, sys; print('mcp' in sys.modules)"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    assert result.stdout.strip() == b"False"
+
+
+def test_missing_sdk_is_reported(live: Live, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "mcp.server.lowlevel", None)
+    with TestClient(make_app(live)) as client:
+        response = client.post("/mcp", json=_INITIALIZE, headers=_HEADERS)
+    assert response.status_code == 400
+    assert "throughline[mcp]" in response.json()["message"]
