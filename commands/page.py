@@ -27,9 +27,9 @@ BUILT = WEB.parent / "src" / "throughline" / "server" / "built"
 TYPES = WEB / "src" / "api" / "schema.ts"
 LEAST_NODE = (20, 19)
 _NOT_SOURCES = {"node_modules", "coverage"}
-_ASKED = ("graph", "node", "search", "newest", "runs", "runs/{run_id}", "runtree", "health",
-          "history", "drift", "diff", "lateness", "column", "columns", "impact", "provenance",
-          "timeline", "events")  # fmt: skip
+_ASKED = ("graph", "node", "search", "newest", "datasets", "jobs", "groups", "runs",
+          "runs/{run_id}", "runtree", "health", "history", "drift", "diff", "lateness", "column",
+          "columns", "impact", "provenance", "timeline", "events")  # fmt: skip
 
 
 def ensure_page() -> bool:

@@ -44,6 +44,9 @@ _ASKED: dict[str, dict[str, Any]] = {
     "tags": {},
     "drift": {},
     "freshness": {},
+    "datasets": {"sort": "written"},
+    "jobs": {"sort": "started"},
+    "groups": {"by": "tag", "sort": "datasets"},
 }
 _HISTORIES = {"of a dataset": "dataset:db:d1", "of a job": "job:demo:d1"}
 

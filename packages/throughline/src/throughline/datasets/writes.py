@@ -44,6 +44,25 @@ def writes_of(generations: Generations, name: DatasetName) -> list[Write]:
     return [write for ref in jobs for write in generations.derived(ref, f"writes {name}", derive)]
 
 
+def newest_write(generations: Generations, name: DatasetName) -> Write | None:
+    """Return the newest write of a dataset; None if it has none."""
+
+    def rank(write: Write) -> tuple[int, RunKey, str]:
+        return write.at, write.run.key, write.version
+
+    def derive(oldest_first: list[Generation]) -> Write | None:
+        writes = (
+            write
+            for generation in deadline.watched(oldest_first)
+            for write in written_by(generations, generation, name)
+        )
+        return max(writes, key=rank, default=None)
+
+    jobs = generations.writers(name)
+    found = (generations.derived(ref, f"newest write {name}", derive) for ref in jobs)
+    return max((write for write in found if write is not None), key=rank, default=None)
+
+
 def written_by(generations: Generations, generation: Generation, name: DatasetName) -> list[Write]:
     """Return the writes of a dataset by a generation.
     A run without a reported version (a task above its queries, a CREATE TABLE) adds no write if

@@ -26,6 +26,39 @@ class Page(Answer, Generic[Item]):
     """Cursor of the next page; null on the last one."""
 
 
+class ValueCount(Answer):
+    """A value of a facet, and the number of items that have it."""
+
+    value: str
+    """Empty for items without a value."""
+    count: int
+
+
+class Facets(Answer):
+    """The values by which a list can be filtered, most frequent first, at most 200 per facet.
+
+    Each facet counts the items that match all other filters.
+    """
+
+    namespace: list[ValueCount]
+    platform: list[ValueCount]
+    """The reported integration or storage layer, or else the scheme of a dataset's namespace."""
+    type: list[ValueCount]
+    """Of a job its level (pipeline, task, query); of a dataset table, file, model and so on."""
+    owner: list[ValueCount]
+    tag: list[ValueCount]
+    state: list[ValueCount]
+    """Of a run; empty for datasets."""
+
+
+class FacetedPage(Page[Item], Generic[Item]):
+    """One page of a list with the number of all matching items."""
+
+    total: int | None
+    facets: Facets | None
+    """Null, like `total`, if they were not requested."""
+
+
 class Name(Answer):
     """Namespace and name of a job or a dataset."""
 

@@ -28,3 +28,33 @@ Cursor = Annotated[str | None, "Value of `next` in the previous answer, to get t
 
 
 LevelName = Annotated[Literal["pipeline", "task", "query"], "Level of detail."]
+
+
+Namespace = Annotated[str | None, "Only items in this namespace."]
+
+
+Platform = Annotated[
+    str | None,
+    "Only items of this platform: the reported integration or storage layer in lower case, or else"
+    " the scheme of a dataset's namespace. Empty: unknown.",
+]
+
+
+Type = Annotated[
+    str | None, "Only items of this type: pipeline, task or query; table, file, model and so on."
+]
+
+
+Owner = Annotated[
+    str | None,
+    "Only items of this owner. A dataset without owners belongs to those of the jobs that write it."
+    " Empty: no owner.",
+]
+
+
+Tag = Annotated[
+    str | None, "Only items with this reported tag, of a column too: KEY or KEY:VALUE. Empty: none."
+]
+
+
+WithFacets = Annotated[bool, "Also count the matching items, and those of each facet."]

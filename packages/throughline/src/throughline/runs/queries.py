@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Annotated, Literal
 
 from throughline import deadline
 from throughline.errors import NotFoundError
 from throughline.graph.current import generations_of, level_of
-from throughline.graph.nodes import find_node
-from throughline.projection import State
-from throughline.projection.derived import has_reported_ancestor
-from throughline.query.models import Page
-from throughline.query.pages import cut, paged
-from throughline.query.parameters import Cursor, LevelName, Limit
+from throughline.graph.facets import values_of
+from throughline.graph.nodes import Node, find_node
+from throughline.projection import Run, State, outcome
+from throughline.projection.derived import began_at, has_reported_ancestor
+from throughline.query.facets import Values, choose
+from throughline.query.models import FacetedPage
+from throughline.query.pages import Place, cut
+from throughline.query.parameters import (
+    Cursor,
+    LevelName,
+    Limit,
+    Namespace,
+    Owner,
+    Platform,
+    Tag,
+    Type,
+    WithFacets,
+)
 from throughline.query.registry import query
 from throughline.runs.models import RunInfo, RunTree
 from throughline.runs.service import external_id_of, find_run, run_info, run_tree
@@ -33,29 +46,70 @@ def runs_answer(
     *,
     roots: Annotated[bool, "Only runs without a parent."] = False,
     own_id: Annotated[str | None, "Only runs with this id in their orchestrator."] = None,
-) -> Page[RunInfo]:
-    """Return the newest runs of one job or of all, with parameters, external ids and errors."""
-    if job is None:
-        runs = [run for run in state.runs.values() if run.has_events]
-    else:
-        node = find_node(state, job, "job")
-        if node.type != "job":
-            raise NotFoundError(f"{job!r} is a dataset, and only jobs have runs")
-        ref = node.job_ref
-        runs = [state.runs[key] for key in state.jobs[ref].runs]
+    namespace: Namespace = None,
+    platform: Platform = None,
+    type_: Type = None,
+    owner: Owner = None,
+    tag: Tag = None,
+    sort: Annotated[Literal["started", "duration"], "Newest or longest first."] = "started",
+    reverse: Annotated[bool, "Oldest or shortest first."] = False,
+    facets: WithFacets = False,
+) -> FacetedPage[RunInfo]:
+    """Return the runs of one job or of all, with parameters, external ids and errors.
+
+    Namespace, platform, type, owner and tag are those of the job.
+    """
+    runs: Iterable[Run] = _runs_of(state, job)
     if roots:
         runs = [run for run in runs if not has_reported_ancestor(state, run)]
     if own_id is not None:
         runs = [run for run in deadline.watched(runs) if external_id_of(run) == own_id]
-    matching = (run for run in runs if condition in (None, condition_of(state, run)))
     if counting is not None:
         generations, level = generations_of(state), level_of(counting)
         members = (run for generation in generations.present for run in generation.runs)
         keys = {generations.levels.owner(run, level).key for run in members}
-        matching = (run for run in matching if run.key in keys)
-    about, place = ("runs", job, condition, counting, roots, own_id), partial(place_of_run, state)
-    found, more = cut(about, matching, place, limit, cursor, newest_first=True)
-    return paged([run_info(state, run) for run in found], more)
+        runs = [run for run in runs if run.key in keys]
+    wanted = {
+        "namespace": namespace, "platform": platform, "type": type_, "owner": owner, "tag": tag,
+        "state": condition,
+    }  # fmt: skip
+    total, counts = None, None
+    if facets or any(value is not None for value in wanted.values()):
+        runs, found_counts = choose(runs, partial(_values_of, state), wanted)
+        if facets:
+            total, counts = len(runs), found_counts
+    about = ("runs", job, counting, roots, own_id, *wanted.values(), sort, reverse)
+    place = partial(_SORTS[sort], state)
+    found, more = cut(about, runs, place, limit, cursor, newest_first=not reverse)
+    items = [run_info(state, run) for run in found]
+    return {"items": items, "next": more, "total": total, "facets": counts}
+
+
+def _runs_of(state: State, job: str | None) -> list[Run]:
+    if job is None:
+        return [run for run in state.runs.values() if run.has_events]
+    node = find_node(state, job, "job")
+    if node.type != "job":
+        raise NotFoundError(f"{job!r} is a dataset, and only jobs have runs")
+    return [state.runs[key] for key in state.jobs[node.job_ref].runs]
+
+
+def _values_of(state: State, run: Run) -> Values:
+    job = values_of(state, Node.of_job(run.key.job))
+    return {**job, "state": (condition_of(state, run).value,)}
+
+
+def _place_by_duration(state: State, run: Run) -> Place:
+    ended, started = outcome(state, run).ended, began_at(state, run)
+    is_timed = ended is not None and started is not None
+    duration = (ended or 0) - (started or 0) + 1 if is_timed else 0  # 0: unknown
+    return max(duration, 0), *place_of_run(state, run)
+
+
+_SORTS: dict[str, Callable[[State, Run], Place]] = {
+    "started": place_of_run,
+    "duration": _place_by_duration,
+}
 
 
 @query("runtree")

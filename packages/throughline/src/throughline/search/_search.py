@@ -10,17 +10,9 @@ from typing import NamedTuple
 
 from throughline import deadline
 from throughline.events.facets import Documentation, Schema, Sql, Tags
-from throughline.graph.levels import Levels
-from throughline.graph.nodes import (
-    Node,
-    facets_of,
-    kind_of,
-    node_ref,
-    owners_of,
-    platform_of,
-    tags_of,
-)
+from throughline.graph.nodes import Node, facets_of, kind_of, owners_of
 from throughline.projection import State
+from throughline.search.listing import active_at, node_row
 from throughline.search.models import SearchCounts, SearchHit
 
 _KINDS = ("name", "column", "tag", "owner", "description", "sql")
@@ -131,17 +123,17 @@ def counts_of(hits: Iterable[Hit]) -> SearchCounts:
     }
 
 
-def search_hit(state: State, levels: Levels, hit: Hit) -> SearchHit:
+def search_hit(state: State, hit: Hit) -> SearchHit:
     """Return a hit as part of the answer."""
-    node = hit.node
-    ref = node.job_ref
     return {
-        **node_ref(node),
-        "kind": levels.of(ref).name.lower() if node.type == "job" else kind_of(state, node),
-        "owners": owners_of(state, node),
-        "tags": sorted(tags_of(state, node)),
-        "platform": platform_of(state, node),
+        **node_row(state, hit.node),
+        "activeAt": active_at(state, hit.node),
         "matched": _KINDS[hit.kind],
         "text": hit.text,
         "isFuzzy": hit.is_fuzzy,
     }
+
+
+def hits_in(hits: Iterable[Hit], kind: str | None) -> list[Hit]:
+    """Return the hits of a kind of text; all without one."""
+    return [hit for hit in hits if kind in (None, _KINDS[hit.kind])]

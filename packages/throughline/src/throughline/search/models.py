@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from throughline.query.models import Answer, CodeLocation, Field, Json, Link, Name, NodeRef
+from throughline.query.models import (
+    Answer,
+    CodeLocation,
+    Facets,
+    Field,
+    Json,
+    Link,
+    Name,
+    NodeRef,
+)
 from throughline.runs.models import RunSummary
 
 
@@ -58,14 +67,46 @@ class ListedNode(NodeRef):
     """The run of a job that its edges come from."""
 
 
-class SearchHit(NodeRef):
-    """A node that matches a search."""
+class NodeRow(NodeRef):
+    """A node in a list."""
 
     kind: str
+    """Of a job its level (pipeline, task, query); of a dataset table, file, model and so on."""
     platform: str | None
     """The reported integration of a job, or the storage layer of a dataset."""
     owners: list[str]
     tags: list[str]
+
+
+class ListedDataset(NodeRow):
+    """A dataset in a list."""
+
+    jobOwners: list[str]
+    """The owners of the jobs that write it."""
+    writtenAt: str | None
+    """The time of its last write; null if no write was reported."""
+
+
+class ListedJob(NodeRow):
+    """A job in a list, with its newest run."""
+
+    run: RunSummary | None
+
+
+class NodeGroup(Answer):
+    """An owner or a tag, with the number of datasets and jobs that have it."""
+
+    value: str
+    """Empty for datasets and jobs without an owner or a tag."""
+    datasets: int
+    jobs: int
+
+
+class SearchHit(NodeRow):
+    """A node that matches a search."""
+
+    activeAt: str | None
+    """The last write of a dataset, or the start of the newest run of a job."""
     matched: str
     """The kind of text that matched: name, column, tag, owner, description or sql."""
     text: str
@@ -91,6 +132,9 @@ class SearchAnswer(Answer):
     items: list[SearchHit]
     next: str | None
     counts: SearchCounts
+    total: int | None
+    facets: Facets | None
+    """Null, like `total`, if they were not requested."""
 
 
 class NewestDataset(NodeRef):

@@ -3,23 +3,58 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from itertools import islice
-from typing import Annotated
+from typing import Annotated, Literal
 
 from throughline import deadline
 from throughline.errors import ConfigError
 from throughline.graph.current import generations_of, graph_of
 from throughline.graph.edges import LevelGraph
+from throughline.graph.facets import values_of
 from throughline.graph.levels import Level
 from throughline.graph.nodes import Node, find_node, kind_of, node_ref
 from throughline.projection import State
-from throughline.query.pages import cut
-from throughline.query.parameters import Cursor, Limit, Name
+from throughline.query.facets import choose
+from throughline.query.models import FacetedPage, Facets, Page
+from throughline.query.pages import Place, cut, paged
+from throughline.query.parameters import (
+    Cursor,
+    Limit,
+    Name,
+    Namespace,
+    Owner,
+    Platform,
+    Tag,
+    Type,
+    WithFacets,
+)
 from throughline.query.registry import Times, query
 from throughline.runs.summary import place_of_run, run_line
-from throughline.search._search import counts_of, search, search_hit
-from throughline.search.models import NewestAnswer, NewestDataset, NodeAnswer, SearchAnswer
+from throughline.search._search import Hit, counts_of, hits_in, search, search_hit
+from throughline.search.listing import (
+    Grouping,
+    datasets_named,
+    groups_of,
+    job_values,
+    jobs_named,
+    listed_dataset,
+    listed_job,
+    place_by_activity,
+    place_by_name,
+)
+from throughline.search.models import (
+    ListedDataset,
+    ListedJob,
+    NewestAnswer,
+    NewestDataset,
+    NodeAnswer,
+    NodeGroup,
+    SearchAnswer,
+)
 from throughline.search.summary import node_in_full
+
+MatchedKind = Literal["name", "column", "tag", "owner", "description", "sql"]
 
 
 @query("node", Times.THEN)
@@ -34,18 +69,142 @@ def search_answer(
     text: Annotated[str, "Text to search for; part of a word is enough."],
     limit: Limit = 20,
     cursor: Cursor = None,
+    *,
+    matched: Annotated[MatchedKind | None, "Only nodes whose best match is of this kind."] = None,
+    namespace: Namespace = None,
+    platform: Platform = None,
+    type_: Type = None,
+    owner: Owner = None,
+    tag: Tag = None,
+    facets: WithFacets = False,
 ) -> SearchAnswer:
     """Search names, columns, tags, owners, descriptions and queries of all nodes.
 
-    `counts` has the number of all results by what matched.
+    `counts` has the number of results by what matched, before the filter `matched`.
     """
     if not (text := text.strip()):
         raise ConfigError("text: missing value; expected a non-empty string")
+    wanted = _wanted(namespace, platform, type_, owner, tag)
+
+    def filtered(hits: list[Hit]) -> tuple[list[Hit], Facets]:
+        return choose(hits, lambda hit: values_of(state, hit.node), wanted)
+
     hits = search(state, text)
-    found, more = cut(("search", text), hits, lambda hit: hit.place, limit, cursor)
-    levels = generations_of(state).levels
-    items = [search_hit(state, levels, hit) for hit in found]
-    return {"items": items, "next": more, "counts": counts_of(hits)}
+    is_filtered = any(value is not None for value in wanted.values())
+    matching = filtered(hits)[0] if is_filtered else hits
+    chosen = hits_in(matching, matched)
+    about = ("search", text, matched, *wanted.values())
+    found, more = cut(about, chosen, lambda hit: hit.place, limit, cursor)
+    return {
+        "items": [search_hit(state, hit) for hit in found],
+        "next": more,
+        "total": len(chosen) if facets else None,
+        "facets": filtered(hits_in(hits, matched))[1] if facets else None,
+        "counts": counts_of(matching),
+    }
+
+
+@query("datasets")
+def datasets_answer(
+    state: State,
+    text: Annotated[str | None, "Only datasets with this text in a name."] = None,
+    namespace: Namespace = None,
+    platform: Platform = None,
+    type_: Type = None,
+    owner: Owner = None,
+    tag: Tag = None,
+    sort: Annotated[Literal["name", "written"], "By name, or last written first."] = "name",
+    limit: Limit = 50,
+    cursor: Cursor = None,
+    *,
+    reverse: Annotated[bool, "In the opposite order."] = False,
+) -> FacetedPage[ListedDataset]:
+    """Return datasets, their number, and the counts of the values to filter them by."""
+    wanted = _wanted(namespace, platform, type_, owner, tag)
+    nodes, counts = choose(datasets_named(state, text), partial(values_of, state), wanted)
+    about = ("datasets", text, *wanted.values(), sort, reverse)
+    found, more = _sorted_page(state, about, nodes, sort, reverse, limit, cursor)
+    items = [listed_dataset(state, node) for node in found]
+    return {"items": items, "next": more, "total": len(nodes), "facets": counts}
+
+
+@query("jobs")
+def jobs_answer(
+    state: State,
+    text: Annotated[str | None, "Only jobs with this text in their name."] = None,
+    namespace: Namespace = None,
+    platform: Platform = None,
+    type_: Type = None,
+    owner: Owner = None,
+    tag: Tag = None,
+    condition: Annotated[str | None, "Only jobs whose newest run is in this state."] = None,
+    sort: Annotated[Literal["name", "started"], "By name, or last started first."] = "name",
+    limit: Limit = 50,
+    cursor: Cursor = None,
+    *,
+    reverse: Annotated[bool, "In the opposite order."] = False,
+) -> FacetedPage[ListedJob]:
+    """Return jobs with their newest run, their number, and the counts of the values to filter by.
+
+    A job without runs has the empty state.
+    """
+    wanted = {**_wanted(namespace, platform, type_, owner, tag), "state": condition}
+    nodes, counts = choose(jobs_named(state, text), partial(job_values, state), wanted)
+    about = ("jobs", text, *wanted.values(), sort, reverse)
+    found, more = _sorted_page(state, about, nodes, sort, reverse, limit, cursor)
+    items = [listed_job(state, node) for node in found]
+    return {"items": items, "next": more, "total": len(nodes), "facets": counts}
+
+
+@query("groups")
+def groups_answer(
+    state: State,
+    by: Annotated[Grouping, "List owners or tags."] = "owner",
+    text: Annotated[str | None, "Only those with this text in their name."] = None,
+    sort: Annotated[
+        Literal["name", "datasets", "jobs"], "By name, or most datasets or jobs first."
+    ] = "name",
+    limit: Limit = 100,
+    cursor: Cursor = None,
+    *,
+    reverse: Annotated[bool, "In the opposite order."] = False,
+) -> Page[NodeGroup]:
+    """Return all owners or all reported tags, with the number of datasets and jobs of each.
+
+    A dataset without owners belongs to those of the jobs that write it.
+    """
+
+    def place(group: NodeGroup) -> Place:
+        count = {"name": 0, "datasets": group["datasets"], "jobs": group["jobs"]}[sort]
+        return count, group["value"].casefold(), group["value"]
+
+    groups = groups_of(state, by, text)
+    newest_first = (sort != "name") is not reverse
+    about = ("groups", by, text, sort, reverse)
+    return paged(*cut(about, groups, place, limit, cursor, newest_first=newest_first))
+
+
+def _wanted(
+    namespace: str | None, platform: str | None, type_: str | None, owner: str | None,
+    tag: str | None,
+) -> dict[str, str | None]:  # fmt: skip
+    return {
+        "namespace": namespace,
+        "platform": platform,
+        "type": type_,
+        "owner": owner,
+        "tag": tag,
+    }
+
+
+def _sorted_page(
+    state: State, about: tuple[object, ...], nodes: list[Node], sort: str, reverse: bool,
+    limit: int, cursor: str | None,
+) -> tuple[list[Node], str | None]:  # fmt: skip
+    """Return a page of nodes, by name or the most recently active first."""
+    place = place_by_name if sort == "name" else place_by_activity
+    newest_first = (sort != "name") is not reverse
+    return cut(about, nodes, partial(place, state), limit, cursor, newest_first=newest_first)
 
 
 @query("newest")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from throughline.datasets.quality import checks_of
-from throughline.datasets.writes import writes_of
+from throughline.datasets.writes import newest_write
 from throughline.events import shown_time
 from throughline.events.facets import Documentation, JobType, SourceCode, Sql
 from throughline.graph.generations import Generations
@@ -49,8 +49,7 @@ def node_summary(generations: Generations, node: Node) -> NodeSummary:
         return answer
     name = node.dataset_name
     answer["aliases"] = aliases_of(state, name)
-    writes = writes_of(generations, name)
-    if written := max(writes, key=lambda w: (w.at, w.run.key, w.version), default=None):
+    if written := newest_write(generations, name):
         answer["version"], answer["writtenAt"] = written.version, shown_time(written.at)
         answer["rows"] = written.statistics["rows"]
     if asserted := [check for check in checks_of(state, name) if check.assertions]:

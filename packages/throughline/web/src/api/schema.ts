@@ -43,7 +43,11 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+<<<<<<< HEAD
     "/api/v2/columns": {
+=======
+    "/api/v2/datasets": {
+>>>>>>> a66128e (throughline: list datasets, jobs, owners and tags with facet counts; filter runs and search results)
         parameters: {
             query?: never;
             header?: never;
@@ -52,6 +56,7 @@ export interface paths {
         };
         get: {
             parameters: {
+<<<<<<< HEAD
                 query: {
                     asOf?: string | null;
                     depth?: number;
@@ -60,6 +65,19 @@ export interface paths {
                     indirect?: boolean;
                     knownAt?: string | null;
                     node: string;
+=======
+                query?: {
+                    cursor?: string | null;
+                    limit?: number;
+                    namespace?: string | null;
+                    owner?: string | null;
+                    platform?: string | null;
+                    reverse?: boolean;
+                    sort?: "name" | "written";
+                    tag?: string | null;
+                    text?: string | null;
+                    type?: string | null;
+>>>>>>> a66128e (throughline: list datasets, jobs, owners and tags with facet counts; filter runs and search results)
                 };
                 header?: never;
                 path?: never;
@@ -72,7 +90,11 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
+<<<<<<< HEAD
                         "application/json": components["schemas"]["ColumnsAnswer"];
+=======
+                        "application/json": components["schemas"]["FacetedPage_ListedDataset_"];
+>>>>>>> a66128e (throughline: list datasets, jobs, owners and tags with facet counts; filter runs and search results)
                     };
                 };
             };
@@ -245,6 +267,47 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v2/groups": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: {
+            parameters: {
+                query?: {
+                    by?: "owner" | "tag";
+                    cursor?: string | null;
+                    limit?: number;
+                    reverse?: boolean;
+                    sort?: "name" | "datasets" | "jobs";
+                    text?: string | null;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Page_NodeGroup_"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v2/health": {
         parameters: {
             query?: never;
@@ -351,6 +414,52 @@ export interface paths {
                     };
                     content: {
                         "application/json": components["schemas"]["ImpactAnswer"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/jobs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: {
+            parameters: {
+                query?: {
+                    condition?: string | null;
+                    cursor?: string | null;
+                    limit?: number;
+                    namespace?: string | null;
+                    owner?: string | null;
+                    platform?: string | null;
+                    reverse?: boolean;
+                    sort?: "name" | "started";
+                    tag?: string | null;
+                    text?: string | null;
+                    type?: string | null;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["FacetedPage_ListedJob_"];
                     };
                 };
             };
@@ -528,10 +637,18 @@ export interface paths {
                     condition?: ("NEW" | "RUNNING" | "COMPLETED" | "FAILED" | "ABORTED" | "LOST") | null;
                     counting?: ("pipeline" | "task" | "query") | null;
                     cursor?: string | null;
+                    facets?: boolean;
                     job?: string | null;
                     limit?: number;
+                    namespace?: string | null;
+                    owner?: string | null;
                     ownId?: string | null;
+                    platform?: string | null;
+                    reverse?: boolean;
                     roots?: boolean;
+                    sort?: "started" | "duration";
+                    tag?: string | null;
+                    type?: string | null;
                 };
                 header?: never;
                 path?: never;
@@ -544,7 +661,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": components["schemas"]["Page_RunInfo_"];
+                        "application/json": components["schemas"]["FacetedPage_RunInfo_"];
                     };
                 };
             };
@@ -640,8 +757,15 @@ export interface paths {
             parameters: {
                 query: {
                     cursor?: string | null;
+                    facets?: boolean;
                     limit?: number;
+                    matched?: ("name" | "column" | "tag" | "owner" | "description" | "sql") | null;
+                    namespace?: string | null;
+                    owner?: string | null;
+                    platform?: string | null;
+                    tag?: string | null;
                     text: string;
+                    type?: string | null;
                 };
                 header?: never;
                 path?: never;
@@ -852,6 +976,7 @@ export interface components {
             removed: string[];
             schemas: components["schemas"]["SchemaDifference"][];
         };
+<<<<<<< HEAD
         DropReason: {
             /** @enum {string} */
             kind: "values" | "rows" | "no_column_lineage" | "incomplete" | "unused" | "no_readers";
@@ -861,6 +986,33 @@ export interface components {
             reasons: components["schemas"]["DropReason"][];
             /** @enum {string} */
             verdict: "safe" | "unsafe" | "unknown";
+=======
+        FacetedPage_ListedDataset_: {
+            facets: components["schemas"]["Facets"] | null;
+            items: components["schemas"]["ListedDataset"][];
+            next: string | null;
+            total: number | null;
+        };
+        FacetedPage_ListedJob_: {
+            facets: components["schemas"]["Facets"] | null;
+            items: components["schemas"]["ListedJob"][];
+            next: string | null;
+            total: number | null;
+        };
+        FacetedPage_RunInfo_: {
+            facets: components["schemas"]["Facets"] | null;
+            items: components["schemas"]["RunInfo"][];
+            next: string | null;
+            total: number | null;
+        };
+        Facets: {
+            namespace: components["schemas"]["ValueCount"][];
+            owner: components["schemas"]["ValueCount"][];
+            platform: components["schemas"]["ValueCount"][];
+            state: components["schemas"]["ValueCount"][];
+            tag: components["schemas"]["ValueCount"][];
+            type: components["schemas"]["ValueCount"][];
+>>>>>>> a66128e (throughline: list datasets, jobs, owners and tags with facet counts; filter runs and search results)
         };
         Field: {
             name: string;
@@ -1010,6 +1162,31 @@ export interface components {
             name: string;
             url: string;
         };
+        ListedDataset: {
+            id: string;
+            jobOwners: string[];
+            kind: string;
+            name: string;
+            namespace: string;
+            owners: string[];
+            platform: string | null;
+            tags: string[];
+            /** @enum {string} */
+            type: "job" | "dataset";
+            writtenAt: string | null;
+        };
+        ListedJob: {
+            id: string;
+            kind: string;
+            name: string;
+            namespace: string;
+            owners: string[];
+            platform: string | null;
+            run: components["schemas"]["RunSummary"] | null;
+            tags: string[];
+            /** @enum {string} */
+            type: "job" | "dataset";
+        };
         MeasureResult: {
             findings: components["schemas"]["Finding"][];
             runs: number;
@@ -1066,14 +1243,19 @@ export interface components {
             version: string | null;
             writtenAt: string | null;
         };
+        NodeGroup: {
+            datasets: number;
+            jobs: number;
+            value: string;
+        };
         Page_dict_str__Any__: {
             items: {
                 [key: string]: unknown;
             }[];
             next: string | null;
         };
-        Page_RunInfo_: {
-            items: components["schemas"]["RunInfo"][];
+        Page_NodeGroup_: {
+            items: components["schemas"]["NodeGroup"][];
             next: string | null;
         };
         Page_SchemaChange_: {
@@ -1254,8 +1436,10 @@ export interface components {
         };
         SearchAnswer: {
             counts: components["schemas"]["SearchCounts"];
+            facets: components["schemas"]["Facets"] | null;
             items: components["schemas"]["SearchHit"][];
             next: string | null;
+            total: number | null;
         };
         SearchCounts: {
             column: number;
@@ -1266,6 +1450,7 @@ export interface components {
             tag: number;
         };
         SearchHit: {
+            activeAt: string | null;
             id: string;
             isFuzzy: boolean;
             kind: string;
@@ -1309,6 +1494,10 @@ export interface components {
             namespace: string;
             /** @enum {string} */
             type: "job" | "dataset";
+        };
+        ValueCount: {
+            count: number;
+            value: string;
         };
         WrittenEntry: {
             at: string;
