@@ -13,13 +13,15 @@ interface Props {
   text: string;
   title: string;
   choices: readonly Choice[];
-  isDisabled: boolean;
+  isDisabled?: boolean;
+  /** Whether the button is only its icon. */
+  isBare?: boolean;
   /** Below the choices. */
   children?: ReactNode;
 }
 
 /** A button with a menu as WAI-ARIA has it: arrow keys go from one to the next, Escape closes. */
-export function Menu({ icon, text, title, choices, isDisabled, children }: Props): ReactNode {
+export function Menu({ icon, text, title, choices, isDisabled = false, isBare = false, children }: Props): ReactNode {
   const [isOpen, setOpen] = useState(false);
   const id = useId();
   const button = useRef<HTMLButtonElement>(null);
@@ -45,7 +47,7 @@ export function Menu({ icon, text, title, choices, isDisabled, children }: Props
     <span className="menu" onBlur={(event) => !event.currentTarget.contains(event.relatedTarget) && setOpen(false)}>
       <button
         type="button"
-        className="button"
+        className={isBare ? "button bare square" : "button"}
         ref={button}
         aria-haspopup="menu"
         aria-expanded={isOpen}
@@ -60,7 +62,7 @@ export function Menu({ icon, text, title, choices, isDisabled, children }: Props
           setOpen(true);
         }}
       >
-        <Icon name={icon} /> <span className="wide">{text}</span>
+        <Icon name={icon} /> {!isBare && <span className="wide">{text}</span>}
       </button>
       {isOpen && (
         <div className="menu-sheet">
