@@ -131,7 +131,7 @@ def test_job_is_late_once_per_missed_start(live: Live, look: Look, build: Any) -
         seconds = to_micros(parse_time(f"2025-11-21T{now}:00")) / 1_000_000
         result = look("late", clock=lambda seconds=seconds: seconds)
         late = [
-            "hourly is late: it usually runs every 1 h 0 min and was due at 2025-11-21T04:00:00Z"
+            "hourly is late: it usually runs every 1 h and was due at 2025-11-21T04:00:00Z"
         ] * fired
         assert [item["message"] for item in result] == late
 

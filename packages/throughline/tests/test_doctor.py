@@ -142,7 +142,7 @@ def test_job_behind_its_rhythm_is_late(build: Any) -> None:
     assert _found(build.state(*hourly), now=_NIGHT)["late"] == [
         (
             "job:demo:j",
-            "is late: it usually runs every 1 h 0 min and was due at 2025-11-21T04:00:00Z",
+            "is late: it usually runs every 1 h and was due at 2025-11-21T04:00:00Z",
         )
     ]
 

@@ -29,7 +29,8 @@ def duration_of(milliseconds: int) -> str:
     hours, minutes = divmod(minutes, 60)
     if hours >= 48:
         return f"{hours // 24} days"
-    return f"{hours} h {minutes} min" if hours else f"{minutes} min {seconds} s"
+    large, small = (f"{hours} h", minutes) if hours else (f"{minutes} min", seconds)
+    return f"{large} {small} {'min' if hours else 's'}" if small else large
 
 
 def escaped(text: str, *, keep: str = "") -> str:

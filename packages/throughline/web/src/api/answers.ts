@@ -1,5 +1,5 @@
-import { keepPreviousData, QueryClient, useInfiniteQuery, useQuery, type UseQueryResult } from "@tanstack/react-query";
-import { ApiError, ask, askRun, type Answer, type Query, type Question } from "./client";
+import { keepPreviousData, QueryClient, useInfiniteQuery, useMutation, useQuery, type UseQueryResult } from "@tanstack/react-query";
+import { ApiError, ask, askRun, postFindingState, type Answer, type Query, type Question } from "./client";
 
 /** Do not retry error responses; retry without limit if the server does not respond. */
 export const queries = new QueryClient({
@@ -39,6 +39,11 @@ export function troubleOf({ error, data, isPlaceholderData, failureReason }: Use
 
 export function useRun(id: string): UseQueryResult<Answer<"runs/{run_id}">> {
   return useQuery({ queryKey: ["run", id], queryFn: ({ signal }) => askRun(id, signal) });
+}
+
+/** Change the state of a finding; afterwards health is current. */
+export function useFindingState() {
+  return useMutation({ mutationFn: postFindingState, networkMode: "always", onSuccess: () => queries.invalidateQueries({ queryKey: ["health"] }) });
 }
 
 /** The events of a run, page by page. */

@@ -34,6 +34,20 @@ export async function ask<Q extends Question>(question: Q, query: Query<Q>, sign
   return get<Answer<Q>>(`/api/v2/${question}`, query, signal);
 }
 
+/** A new state of a finding of health. */
+export interface FindingChange {
+  subject: string;
+  kind: string;
+  state: Answer<"health">["findings"][number]["state"];
+  until?: string | null;
+  note?: string | null;
+}
+
+/** Mute, acknowledge or reopen a finding; the key needs the scope `write`. */
+export async function postFindingState(change: FindingChange): Promise<void> {
+  await received(await fetch(`${BASE}/api/v2/findings`, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(change) }));
+}
+
 /** One run in full; its id is a part of the path. */
 export async function askRun(id: string, signal?: AbortSignal): Promise<Answer<"runs/{run_id}">> {
   return get(`/api/v2/runs/${encodeURIComponent(id)}`, {}, signal);
@@ -44,7 +58,11 @@ async function get<T>(path: string, query: object, signal?: AbortSignal): Promis
   for (const [name, value] of Object.entries(query) as [string, string | number | boolean | string[] | null | undefined][]) {
     for (const each of Array.isArray(value) ? value : [value]) if (each !== null && each !== undefined) told.append(name, String(each));
   }
-  const response = await fetch(`${BASE}${path}?${told.toString()}`, { signal: signal ?? null });
+  return received<T>(await fetch(`${BASE}${path}?${told.toString()}`, { signal: signal ?? null }));
+}
+
+/** The body of a response; an error response is thrown with its message. */
+async function received<T>(response: Response): Promise<T> {
   if (response.ok) return (await response.json()) as T;
   const refusal = (await response.json().catch(() => ({}))) as { message?: string; nearest?: string[] };
   throw new ApiError(refusal.message ?? `HTTP ${response.status}`, response.status, refusal.nearest ?? []);

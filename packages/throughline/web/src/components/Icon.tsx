@@ -25,6 +25,7 @@ export const ICONS = {
   alert: "M12 4l9 16H3zM12 10v4M12 17v.5",
   lost: "M9 9a3 3 0 1 1 4 2.8c-.7.3-1 .8-1 1.7M12 17v.5",
   more: "M4 8h9M19 8h1M4 16h1M11 16h9M16 5.5v5M8 13.5v5",
+  dots: "M5 12v.1M12 12v.1M19 12v.1",
   plus: "M12 6v12M6 12h12",
   minus: "M6 12h12",
   close: "M6 6l12 12M18 6L6 18",

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { piecesOf } from "./code";
-import { ago, called, cardCommand, distinctNames, duration, errorLines, ending, moment, nameOf, parts, plural, quoted, short, uuid, withMoments, within } from "./words";
+import { ago, called, cardCommand, distinctNames, duration, errorLines, ending, moment, nameOf, parts, plural, quoted, short, uuid, withAges, withMoments, within } from "./words";
 
 test.each([
   [0, "0 ms"],
@@ -19,6 +19,15 @@ test("relative time uses its largest unit", () => {
   expect(ago("2026-01-01T23:59:59Z", now)).toBe("just now");
   expect(ago("2026-01-01T21:30:00Z", now)).toBe("2 h ago");
   expect(ago("no time", now)).toBe("no time");
+  expect(ago("2025-12-20T00:00:00Z", now)).toBe("13 d ago");
+  expect(ago("2025-12-12T00:00:00Z", now)).toBe("3 weeks ago");
+  expect(ago("2025-09-01T00:00:00Z", now)).toBe("4 months ago");
+  expect(ago("2023-09-01T00:00:00Z", now)).toBe("2 years ago");
+});
+
+test("times in a sentence are shown as ages", () => {
+  const now = Date.parse("2026-01-02T00:00:00Z");
+  expect(withAges("is late: it was due at 2026-01-01T21:00:00Z", now)).toBe("is late: it was due 3 h ago");
 });
 
 test("time is in UTC to the second", () => {

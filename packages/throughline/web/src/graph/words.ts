@@ -22,10 +22,18 @@ function pair(ms: number): [string, string] {
   return [`${Math.floor(ms / 1_000)} s`, ""];
 }
 
-/** just now, 5 min ago, 3 h ago, 12 d ago. */
+const LONG = [
+  ["year", 365],
+  ["month", 30],
+  ["week", 7],
+] as const;
+
+/** just now, 5 min ago, 3 h ago, 12 d ago, 3 weeks ago, 4 months ago, 2 years ago. */
 export function ago(at: string, now: number): string {
   const ms = now - Date.parse(at);
   if (Number.isNaN(ms)) return at;
+  const days = Math.floor(ms / 86_400_000);
+  for (const [unit, size] of LONG) if (days >= 2 * size) return `${plural(Math.floor(days / size), unit)} ago`;
   return ms < 5_000 ? "just now" : `${pair(ms)[0]} ago`;
 }
 
@@ -38,6 +46,11 @@ export function moment(at: string): string {
 /** Format the times in a text like `moment`. */
 export function withMoments(text: string): string {
   return text.replace(/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, (found) => moment(found));
+}
+
+/** Format the times in a text like `ago`: "was due at TIME" becomes "was due 3 h ago". */
+export function withAges(text: string, now: number): string {
+  return text.replace(/\b(?:at )?(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z)/g, (_, at: string) => ago(at, now));
 }
 
 /** The name in an id such as `job:NAMESPACE:NAME`. */

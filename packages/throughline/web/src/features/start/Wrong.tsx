@@ -1,109 +1,158 @@
 import { useState, type ReactNode } from "react";
+import { useFindingState } from "../../api/answers";
+import { BASE } from "../../api/base";
 import type { Answer } from "../../api/client";
 import { Ago } from "../../components/Ago";
 import { Icon, type IconName } from "../../components/Icon";
 import { Link } from "../../components/Link";
+import { Menu } from "../../components/Menu";
+import { present, useNow } from "../../components/now";
+import { Trouble } from "../../components/Trouble";
 import { addressOf } from "../../graph/view";
-import { nameOf, parts, plural, withMoments } from "../../graph/words";
+import { moment, nameOf, parts, plural, withAges } from "../../graph/words";
+import { START } from "../../strings/start";
+import styles from "./wrong.module.css";
 
 type Health = Answer<"health">;
 type Finding = Health["findings"][number];
+type Decide = (finding: Finding, state: Finding["state"], until?: string | null, note?: string) => void;
 
-interface Entry {
-  key: string;
-  name: string;
-  href: string;
-  about: string;
-  at: string | null;
-}
+const GROUPS: readonly (readonly ["failed" | "late" | "quality" | "lost", string, IconName])[] = [
+  ["failed", "bad", "fail"],
+  ["late", "warn", "clock"],
+  ["quality", "bad", "alert"],
+  ["lost", "warn", "lost"],
+];
+const FIRST = 5;
+/** What the title of the group says already. */
+const IN_TITLE = /^(is late|has stopped): /;
+const DAY = 86_400_000;
 
-/** An entry for a finding with a link to its cause: the lowest failed run, or the failed checks. */
-function entryOf(finding: Finding): Entry {
-  const cause = finding.causes?.[0] ?? finding;
-  const isRun = finding.kind === "failed" || finding.kind === "lost";
-  const open = isRun && cause.runId ? `run:${cause.runId}` : cause.subject;
-  const where = cause === finding ? "" : `${parts(nameOf(cause.subject), "job").title} `;
-  return {
-    key: `${finding.subject} ${finding.runId}`,
-    name: nameOf(finding.subject),
-    href: addressOf(cause.subject, { open, tab: finding.kind === "quality" ? "quality" : null }),
-    about: where + withMoments(cause.message),
-    at: finding.at,
-  };
-}
-
-/** Failed, late and stale runs, and failed checks. */
+/** Failed, late and stale runs, and failed checks; each can be muted or acknowledged. */
 export function Wrong({ health }: { health: Health }): ReactNode {
-  const [isAll, setAll] = useState(false);
-  const entries = (kind: string) => health.findings.filter((finding) => finding.kind === kind).map(entryOf);
-  const stopped = entries("stopped");
+  const { mutate, error } = useFindingState();
+  const decide: Decide = (finding, state, until, note) => mutate({ subject: finding.subject, kind: finding.kind, state, until, note: note?.trim() || null });
+  const open = health.findings.filter((finding) => finding.state === "open");
+  const decided = health.findings.filter((finding) => finding.state !== "open");
+  const stopped = open.filter((finding) => finding.kind === "stopped");
   return (
     <div className="wrong">
+      {error && <Trouble error={error} />}
       {health.isHealthy && (
         <section className="card">
           <p className="state good all-good">
-            <Icon name="done" /> No failures, late jobs or failed checks.
+            <Icon name="done" /> {decided.length > 0 ? START.noneOpen : START.allGood}
           </p>
         </section>
       )}
-      <Group title="Failed" tone="bad" icon="fail" entries={entries("failed")} />
-      <Group title="Late" tone="warn" icon="clock" entries={entries("late")} />
-      <Group title="Failed checks" tone="bad" icon="alert" entries={entries("quality")} />
-      <Group title="No end event" tone="warn" icon="lost" entries={entries("lost")} />
-      {isAll && <Group title="Stopped" tone="" icon="clock" entries={stopped} />}
-      {stopped.length > 0 && !isAll && (
-        <p className="card-foot muted">
-          {plural(stopped.length, "job")} stopped running regularly.{" "}
-          <button type="button" className="link" onClick={() => setAll(true)}>
-            Show
-          </button>
-        </p>
-      )}
+      {GROUPS.map(([kind, tone, icon]) => (
+        <Group key={kind} title={START.groups[kind]} tone={tone} icon={icon} findings={open.filter((finding) => finding.kind === kind)} decide={decide} />
+      ))}
+      <Folded text={START.stopped(plural(stopped.length, "job"))} title={START.groups.stopped} findings={stopped} decide={decide} />
+      <Folded text={START.decided(decided.length)} title={START.groups.decided} findings={decided} decide={decide} />
     </div>
   );
 }
 
-const FIRST = 5;
+/** A group whose size is shown, and the group itself on request. */
+function Folded({ text, title, findings, decide }: { text: string; title: string; findings: Finding[]; decide: Decide }): ReactNode {
+  const [isOpen, setOpen] = useState(false);
+  if (findings.length === 0) return null;
+  if (isOpen) return <Group title={title} tone="" icon="clock" findings={findings} decide={decide} />;
+  return (
+    <p className="card-foot muted">
+      {text}{" "}
+      <button type="button" className="link" onClick={() => setOpen(true)}>
+        {START.show}
+      </button>
+    </p>
+  );
+}
 
-function Group({ title, tone, icon, entries }: { title: string; tone: string; icon: IconName; entries: Entry[] }): ReactNode {
+function Group({ title, tone, icon, findings, decide }: { title: string; tone: string; icon: IconName; findings: Finding[]; decide: Decide }): ReactNode {
   const [isAll, setAll] = useState(false);
-  if (entries.length === 0) return null;
+  if (findings.length === 0) return null;
   return (
     <section className="card" aria-label={title}>
       <h2>
-        {title} <span className="muted">{entries.length}</span>
+        {title} <span className="muted">{findings.length}</span>
       </h2>
       <ul className="rows">
-        {(isAll ? entries : entries.slice(0, FIRST)).map((entry) => (
-          <li key={entry.key}>
-            <Link href={entry.href} className="row">
-              <span className={`state ${tone}`}>
-                <Icon name={icon} />
-              </span>
-              <span className="row-text">
-                <span className="row-name clip" title={entry.name}>
-                  {entry.name}
-                </span>
-                {entry.about && (
-                  <span className="muted clip" title={entry.about}>
-                    {entry.about}
-                  </span>
-                )}
-              </span>
-              <span className="row-number muted">
-                <Ago at={entry.at} />
-              </span>
-            </Link>
-          </li>
+        {(isAll ? findings : findings.slice(0, FIRST)).map((finding) => (
+          <Row key={`${finding.kind} ${finding.subject}`} finding={finding} tone={tone} icon={icon} decide={decide} />
         ))}
       </ul>
-      {!isAll && entries.length > FIRST && (
+      {!isAll && findings.length > FIRST && (
         <p className="card-foot">
           <button type="button" className="link" onClick={() => setAll(true)}>
-            Show {entries.length - FIRST} more
+            {START.more(findings.length - FIRST)}
           </button>
         </p>
       )}
     </section>
+  );
+}
+
+/** A finding with a link to its cause: the lowest failed run, or the failed checks. */
+function Row({ finding, tone, icon, decide }: { finding: Finding; tone: string; icon: IconName; decide: Decide }): ReactNode {
+  const now = useNow();
+  const cause = finding.causes?.[0] ?? finding;
+  const isRun = finding.kind === "failed" || finding.kind === "lost";
+  const open = isRun && cause.runId ? `run:${cause.runId}` : cause.subject;
+  const name = nameOf(finding.subject);
+  const where = cause === finding ? "" : `${parts(nameOf(cause.subject), "job").title} `;
+  const about = finding.state === "open" ? where + withAges(cause.message.replace(IN_TITLE, ""), now) : stateOf(finding);
+  return (
+    <li className={styles["row"]}>
+      <Link href={addressOf(cause.subject, { open, tab: finding.kind === "quality" ? "quality" : null })} className="row">
+        <span className={`state ${tone}`}>
+          <Icon name={icon} />
+        </span>
+        <span className="row-text">
+          <span className="row-name clip" title={name}>
+            {name}
+          </span>
+          <span className={`muted ${styles["about"]}`} title={finding.state === "open" ? where + cause.message : about}>
+            {about}
+          </span>
+        </span>
+        <span className="row-number muted">
+          <Ago at={finding.at} />
+        </span>
+      </Link>
+      {!BASE && <Actions finding={finding} name={name} decide={decide} />}
+    </li>
+  );
+}
+
+function stateOf({ state, mutedUntil, note }: Finding): string {
+  const text = state === "muted" ? START.mutedUntil(mutedUntil && moment(mutedUntil)) : START.acknowledged;
+  return note ? `${note} · ${text}` : text;
+}
+
+/** The menu that mutes or acknowledges an open finding; a button that reopens others. */
+function Actions({ finding, name, decide }: { finding: Finding; name: string; decide: Decide }): ReactNode {
+  const [note, setNote] = useState("");
+  if (finding.state !== "open") {
+    return (
+      <button type="button" className="button bare" aria-label={START.reopenOf(name)} onClick={() => decide(finding, "open")}>
+        {START.reopen}
+      </button>
+    );
+  }
+  const [acknowledge, whileSame] = START.acknowledge;
+  const choices = [
+    { text: acknowledge, about: whileSame, act: () => decide(finding, "acknowledged", null, note) },
+    ...START.mute.map(([text, days]) => {
+      const until = days && new Date(present() + days * DAY).toISOString();
+      const about = until ? START.until.day(moment(until).slice(0, 10)) : START.until.none;
+      return { text, about, act: () => decide(finding, "muted", until, note) };
+    }),
+  ];
+  const text = START.actions(name);
+  return (
+    <Menu icon="dots" text={text} title={text} choices={choices} isBare>
+      <input className={styles["note"]} value={note} placeholder={START.note} aria-label={START.note} maxLength={1_000} onChange={(event) => setNote(event.target.value)} />
+    </Menu>
   );
 }
