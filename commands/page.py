@@ -28,6 +28,7 @@ TYPES = WEB / "src" / "api" / "schema.ts"
 LEAST_NODE = (20, 19)
 _NOT_SOURCES = {"node_modules", "coverage"}
 _ASKED = ("graph", "node", "search", "newest", "runs", "runs/{run_id}", "runtree", "health",
+          "findings", "completeness/pipelines",
           "history", "drift", "diff", "lateness", "column", "impact", "provenance", "timeline",
           "events")  # fmt: skip
 

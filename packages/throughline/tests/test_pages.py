@@ -44,6 +44,8 @@ _ASKED: dict[str, dict[str, Any]] = {
     "tags": {},
     "drift": {},
     "freshness": {},
+    "findings": {},
+    "completeness/pipelines": {},
 }
 _HISTORIES = {"of a dataset": "dataset:db:d1", "of a job": "job:demo:d1"}
 

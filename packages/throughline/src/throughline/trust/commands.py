@@ -105,7 +105,12 @@ def health(client: Client) -> None:
 
     Example: throughline health --as-of 2026-11-21T08:30
     """
-    if not client.print("health", {}, print_health)["isHealthy"]:
+    health = client.query("health", {})
+    findings = list(client.items("findings", {}))
+    completeness = client.query("completeness", {})
+    answer = {**health, "findings": findings, "completeness": completeness}
+    client.show(answer, lambda _: print_health(health, findings, completeness))
+    if not health["isHealthy"]:
         raise typer.Exit(1)
 
 

@@ -43,6 +43,45 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v2/completeness/pipelines": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: {
+            parameters: {
+                query?: {
+                    asOf?: string | null;
+                    cursor?: string | null;
+                    knownAt?: string | null;
+                    limit?: number;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Page_PipelineCompleteness_"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v2/diff": {
         parameters: {
             query?: never;
@@ -147,6 +186,46 @@ export interface paths {
                     };
                     content: {
                         "application/json": components["schemas"]["Page_dict_str__Any__"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/findings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: {
+            parameters: {
+                query?: {
+                    asOf?: string | null;
+                    cursor?: string | null;
+                    kind?: ("failed" | "lost" | "late" | "quality" | "stopped") | null;
+                    knownAt?: string | null;
+                    limit?: number;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Page_Finding_"];
                     };
                 };
             };
@@ -743,12 +822,6 @@ export interface components {
             sql: string | null;
             task: components["schemas"]["Name"];
         };
-        CompletenessAnswer: {
-            measures: {
-                [key: string]: components["schemas"]["MeasureResult"];
-            };
-            orphans: components["schemas"]["Finding"][];
-        };
         DatasetTag: {
             field: string | null;
             from: components["schemas"]["FieldRef"];
@@ -841,11 +914,6 @@ export interface components {
             isDirect: boolean;
             to: components["schemas"]["ColumnEnd"];
         };
-        GraphCounts: {
-            datasets: number;
-            jobs: number;
-            runs: number;
-        };
         GraphEdge: {
             from: string;
             /** @enum {string} */
@@ -877,10 +945,15 @@ export interface components {
         };
         HealthAnswer: {
             at: string | null;
-            completeness: components["schemas"]["CompletenessAnswer"];
-            counts: components["schemas"]["GraphCounts"];
-            findings: components["schemas"]["Finding"][];
+            counts: components["schemas"]["HealthCounts"];
             isHealthy: boolean;
+        };
+        HealthCounts: {
+            datasets: number;
+            errors: number;
+            jobs: number;
+            runs: number;
+            warnings: number;
         };
         HiddenNodes: {
             jobs: number;
@@ -917,11 +990,6 @@ export interface components {
         Link: {
             name: string;
             url: string;
-        };
-        MeasureResult: {
-            findings: components["schemas"]["Finding"][];
-            runs: number;
-            share: number | null;
         };
         Name: {
             name: string;
@@ -980,6 +1048,14 @@ export interface components {
             }[];
             next: string | null;
         };
+        Page_Finding_: {
+            items: components["schemas"]["Finding"][];
+            next: string | null;
+        };
+        Page_PipelineCompleteness_: {
+            items: components["schemas"]["PipelineCompleteness"][];
+            next: string | null;
+        };
         Page_RunInfo_: {
             items: components["schemas"]["RunInfo"][];
             next: string | null;
@@ -987,6 +1063,12 @@ export interface components {
         Page_SchemaChange_: {
             items: components["schemas"]["SchemaChange"][];
             next: string | null;
+        };
+        PipelineCompleteness: {
+            id: string;
+            job: components["schemas"]["Name"];
+            missing: components["schemas"]["Finding"][];
+            runs: number;
         };
         ProvenanceAnswer: {
             datasets: components["schemas"]["ProvenanceDataset"][];

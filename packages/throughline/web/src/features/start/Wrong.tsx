@@ -1,4 +1,5 @@
 import { useState, type ReactNode } from "react";
+import { useAnswer } from "../../api/answers";
 import type { Answer } from "../../api/client";
 import { Ago } from "../../components/Ago";
 import { Icon, type IconName } from "../../components/Icon";
@@ -6,8 +7,7 @@ import { Link } from "../../components/Link";
 import { addressOf } from "../../graph/view";
 import { nameOf, parts, plural, withMoments } from "../../graph/words";
 
-type Health = Answer<"health">;
-type Finding = Health["findings"][number];
+type Finding = Answer<"findings">["items"][number];
 
 interface Entry {
   key: string;
@@ -33,13 +33,14 @@ function entryOf(finding: Finding): Entry {
 }
 
 /** Failed, late and stale runs, and failed checks. */
-export function Wrong({ health }: { health: Health }): ReactNode {
+export function Wrong({ isHealthy }: { isHealthy: boolean }): ReactNode {
   const [isAll, setAll] = useState(false);
-  const entries = (kind: string) => health.findings.filter((finding) => finding.kind === kind).map(entryOf);
+  const { data } = useAnswer("findings", {});
+  const entries = (kind: string) => (data?.items ?? []).filter((finding) => finding.kind === kind).map(entryOf);
   const stopped = entries("stopped");
   return (
     <div className="wrong">
-      {health.isHealthy && (
+      {isHealthy && (
         <section className="card">
           <p className="state good all-good">
             <Icon name="done" /> No failures, late jobs or failed checks.
