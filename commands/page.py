@@ -28,8 +28,9 @@ TYPES = WEB / "src" / "api" / "schema.ts"
 LEAST_NODE = (20, 19)
 _NOT_SOURCES = {"node_modules", "coverage"}
 _ASKED = ("graph", "node", "search", "newest", "datasets", "jobs", "groups", "runs",
-          "runs/{run_id}", "runtree", "health", "history", "drift", "diff", "lateness", "column",
-          "columns", "impact", "provenance", "timeline", "events")  # fmt: skip
+          "runs/{run_id}", "runtree", "health", "findings", "completeness/pipelines", "history",
+          "drift", "diff", "lateness", "column", "columns", "impact", "provenance", "timeline",
+          "events")  # fmt: skip
 
 
 def ensure_page() -> bool:

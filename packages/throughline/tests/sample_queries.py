@@ -193,12 +193,14 @@ def _own() -> Asked:
         "/api/v2/runs/{run_id}": [{"run_id": run_id(1)}],
         "/api/v2/export": [{}],
         "/api/v2/health": [{"as_of": noon}, {"as_of": begin}, {}],
+        "/api/v2/findings": [{"as_of": noon}, {"as_of": begin}, {}],
         "/api/v2/freshness": [{"as_of": noon}, {}],
         "/api/v2/lateness": [
             {"node": "dataset:postgres://db:5432:shop.public.hourly"},
             {"node": "job:shop:shop_check", "as_of": noon},
         ],
         "/api/v2/completeness": [{}, {"as_of": begin}],
+        "/api/v2/completeness/pipelines": [{}],
         "/api/v2/gate": [
             {"dataset": [_TABLE]},
             {"dataset": [_TABLE], "policy": '{"sources": ["dataset:none"]}'},

@@ -53,6 +53,8 @@ _ASKED: dict[str, list[dict[str, Any]]] = {
     "aliases": [{}],
     "export": [{}],
     "health": [{}],
+    "findings": [{}],
+    "completeness/pipelines": [{}],
     "freshness": [{}],
     "lateness": [{"node": f"dataset:db:d{_COUNT}"}, {"node": "job:demo:often"}],
     "completeness": [{}],

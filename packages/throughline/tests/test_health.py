@@ -13,7 +13,7 @@ from throughline.events import parse_time, to_micros
 from throughline.projection import State
 from throughline.trust._health import health_answer
 from throughline.trust.completeness import completeness_answer
-from throughline.trust.queries import freshness_answer
+from throughline.trust.queries import findings_answer, freshness_answer, pipelines_answer
 
 from .graphs import DAG, TASK
 from .test_history import checked, schema, wrote
@@ -29,7 +29,7 @@ def at(state: State, time: str) -> State:
 
 
 def _found(answer: Any) -> list[tuple[str, str]]:
-    return [(finding["kind"], finding["subject"]) for finding in answer["findings"]]
+    return [(finding["kind"], finding["subject"]) for finding in answer["items"]]
 
 
 def _ran(build: Any, *starts: str, job: str = "daily") -> list[dict[str, Any]]:
@@ -80,8 +80,8 @@ def test_late_and_stopped_jobs_report_their_delay(
         }
     ]
     assert health_answer(state)["isHealthy"] is False
-    stopped = health_answer(at(state, "2025-12-20T06:00:00Z"))
-    assert stopped["isHealthy"] is True
+    stopped = findings_answer(at(state, "2025-12-20T06:00:00Z"))
+    assert health_answer(state)["isHealthy"] is True
     assert _found(stopped) == [("stopped", "job:demo:daily")]
 
 
@@ -100,7 +100,7 @@ def test_retries_and_mapped_elements_are_one_start_of_a_task(build: Any) -> None
     late = freshness_answer(at(state, "2025-11-16T06:00:00Z"))["items"]
     assert {item["job"]["name"] for item in late} == {"dag", "dag.t"}
     assert {item["everySeconds"] for item in late} == {_DAY_SECONDS}
-    assert _found(health_answer(state)) == [("late", "job:demo:dag")]
+    assert _found(findings_answer(state)) == [("late", "job:demo:dag")]
 
 
 def _failing(build: Any, hour: str = "08") -> list[dict[str, Any]]:
@@ -119,9 +119,10 @@ def _failing(build: Any, hour: str = "08") -> list[dict[str, Any]]:
 
 
 def test_failed_run_is_reported_with_its_lowest_failed_runs(build: Any) -> None:
-    result = health_answer(at(build.state(*_failing(build)), "09:00:00"))
-    assert result["isHealthy"] is False
-    (failed,) = result["findings"]
+    state = at(build.state(*_failing(build)), "09:00:00")
+    assert health_answer(state)["isHealthy"] is False
+    assert health_answer(state)["counts"]["errors"] == 1
+    (failed,) = findings_answer(state)["items"]
     assert (failed["kind"], failed["subject"], failed["runId"]) == ("failed", "job:demo:dag", "d08")
     assert failed["message"] == "failed (query: no space left)"
     causes = [(cause["subject"], cause["runId"], cause["message"]) for cause in failed["causes"]]
@@ -131,7 +132,7 @@ def test_failed_run_is_reported_with_its_lowest_failed_runs(build: Any) -> None:
 def test_later_success_clears_a_failure(build: Any) -> None:
     again = build.run("COMPLETE", "d09", "dag", "09:30:00", kind=DAG)
     state = at(build.state(*_failing(build), again), "10:00:00")
-    assert health_answer(state)["findings"] == []
+    assert findings_answer(state)["items"] == []
     assert health_answer(state)["isHealthy"] is True
 
 
@@ -141,9 +142,10 @@ def test_finished_runs_below_unreported_parents_are_not_stale(build: Any) -> Non
         build.run(type_, "s", "dag.task.spark", time, **above)
         for type_, time in (("START", "06:00:00"), ("COMPLETE", "06:05:00"))
     )
-    result = health_answer(at(build.state(first, last), "2025-11-23T08:00:00Z"))
-    assert (result["isHealthy"], result["findings"]) == (True, [])
-    (lost,) = health_answer(at(build.state(first), "2025-11-23T08:00:00Z"))["findings"]
+    state = at(build.state(first, last), "2025-11-23T08:00:00Z")
+    assert health_answer(state)["isHealthy"] is True
+    assert findings_answer(state)["items"] == []
+    (lost,) = findings_answer(at(build.state(first), "2025-11-23T08:00:00Z"))["items"]
     assert (lost["kind"], lost["subject"]) == ("lost", "job:demo:dag")
     assert lost["at"] == "2025-11-21T06:00:00Z"
 
@@ -151,12 +153,11 @@ def test_finished_runs_below_unreported_parents_are_not_stale(build: Any) -> Non
 def test_stale_run_makes_health_fail(build: Any) -> None:
     state = build.state(build.run("START", "1", "j", "08:00:00"))
     assert health_answer(at(state, "09:00:00"))["isHealthy"] is True
-    result = health_answer(at(state, "2025-11-22T09:00:00Z"))
-    assert [(finding["kind"], finding["runId"]) for finding in result["findings"]] == [
-        ("lost", "1")
-    ]
-    assert result["isHealthy"] is False
-    assert result["completeness"]["measures"]["ends"]["share"] == 0
+    later = at(state, "2025-11-22T09:00:00Z")
+    (stale,) = findings_answer(later)["items"]
+    assert (stale["kind"], stale["runId"]) == ("lost", "1")
+    assert health_answer(later)["isHealthy"] is False
+    assert completeness_answer(later)["measures"]["ends"]["share"] == 0
 
 
 def test_failed_check_is_a_problem_until_a_newer_one_passes(build: Any) -> None:
@@ -164,12 +165,12 @@ def test_failed_check_is_a_problem_until_a_newer_one_passes(build: Any) -> None:
     warned = {"assertion": "volume", "success": False, "severity": "warn"}
     good = {"assertion": "not_null", "column": "id", "success": True}
     events = [checked(build, "08", bad, warned)]
-    (result,) = health_answer(at(build.state(*events), "12:00:00"))["findings"]
+    (result,) = findings_answer(at(build.state(*events), "12:00:00"))["items"]
     assert (result["kind"], result["subject"]) == ("quality", "dataset:db:t")
     assert (result["message"], result["column"]) == ("failed its checks: not_null of id", "id")
     assert result["runId"] == "c08"
     events.append(checked(build, "09", good, warned))
-    assert health_answer(at(build.state(*events), "12:00:00"))["findings"] == []
+    assert findings_answer(at(build.state(*events), "12:00:00"))["items"] == []
 
 
 def _whole(build: Any, **change: Any) -> dict[str, Any]:
@@ -282,6 +283,33 @@ def test_nodes_without_edges_are_reported(build: Any) -> None:
     ]
 
 
+def test_pipeline_lists_what_its_tasks_do_not_report(build: Any) -> None:
+    above = {"parent": ("d", "dag")}
+    whole = _whole(build)
+    whole["run"]["facets"] = {}
+    state = build.state(
+        build.run("COMPLETE", "d", "dag", "09:00:00", kind=DAG),
+        build.run("COMPLETE", "a", "dag.a", "08:00:00", kind=TASK, writes=("db|t",), **above),
+        build.run("COMPLETE", "b", "dag.b", "08:00:00", kind=TASK, reads=("db|t",), **above),
+        whole,
+    )
+    first, second = pipelines_answer(state)["items"]
+    assert (first["id"], first["runs"]) == ("job:demo:dag", 3)
+    assert [(item["kind"], item["subject"]) for item in first["missing"]] == [
+        ("incomplete inputs", "job:demo:dag.a"),
+        ("incomplete outputs", "job:demo:dag.b"),
+        ("incomplete code", "job:demo:dag.a"),
+        ("incomplete code", "job:demo:dag.b"),
+    ]
+    assert (second["id"], second["missing"]) == ("job:demo:load", [])
+
+
+def _everything(state: State) -> Any:
+    """Return health, findings and completeness."""
+    answers = (health_answer, findings_answer, completeness_answer, pipelines_answer)
+    return [answer(state) for answer in answers]
+
+
 @settings(max_examples=30, deadline=None)
 @given(random=st.randoms(use_true_random=False))
 def test_health_does_not_depend_on_the_order_of_events(random: Random, build: Any) -> None:
@@ -290,7 +318,7 @@ def test_health_does_not_depend_on_the_order_of_events(random: Random, build: An
         *_failing(build, "07"), *_failing(build), *_ran(build, *_WEEK), checked(build, "09", bad),
         _whole(build), build.run("START", "lost", "silent", "06:00:00"),
     ]  # fmt: skip
-    expected = health_answer(at(build.state(*events), "2025-11-23T00:00:00Z"))
+    expected = _everything(at(build.state(*events), "2025-11-23T00:00:00Z"))
     again = events + events[:5]
     random.shuffle(again)
-    assert health_answer(at(build.state(*again), "2025-11-23T00:00:00Z")) == expected
+    assert _everything(at(build.state(*again), "2025-11-23T00:00:00Z")) == expected

@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from throughline.projection import State
-from throughline.trust._health import health_answer
 from throughline.trust._lateness import lateness_answer
-from throughline.trust.queries import freshness_answer
+from throughline.trust.queries import findings_answer, freshness_answer
 
 from .graphs import DAG, TASK
 from .test_health import at
@@ -116,12 +115,12 @@ def test_ad_hoc_job_is_never_late(build: Any) -> None:
     for time, kind in (("2025-11-14T18:00:00Z", "late"), ("2026-11-14T18:00:00Z", "stopped")):
         scheduled = at(build.state(*_by_hand(build, {})), time)
         assert {item["job"]["name"] for item in freshness_answer(scheduled)["items"]} == late
-        assert kind in {finding["kind"] for finding in health_answer(scheduled)["findings"]}
+        assert kind in {finding["kind"] for finding in findings_answer(scheduled)["items"]}
         assert _why(scheduled, "db:report") == [("late", "sql", 1)]
         assert lateness_answer(scheduled, "db:report")["dueAt"]
         ad_hoc = at(build.state(*_by_hand(build, _AD_HOC)), time)
         assert freshness_answer(ad_hoc)["items"] == []
-        assert health_answer(ad_hoc)["findings"] == []
+        assert findings_answer(ad_hoc)["items"] == []
         for node in ("job:demo:sql", "job:demo:sql.write", "db:report"):
             result = lateness_answer(ad_hoc, node)
             assert (result["dueAt"], result["isLate"], result["isStopped"]) == (None, False, False)

@@ -13,8 +13,8 @@ from throughline.log.schema import VERSION
 from throughline.projection import State
 from throughline.projection.live import Live
 from throughline.projection.snapshots.state import save
-from throughline.trust._health import health_answer
 from throughline.trust.finding_states import with_states
+from throughline.trust.queries import findings_answer
 
 _VERSION_1 = """
 CREATE TABLE meta (key VARCHAR(64) NOT NULL, value TEXT NOT NULL, PRIMARY KEY (key));
@@ -69,7 +69,7 @@ def test_log_of_version_1_is_migrated(tmp_path: Path, build: Any) -> None:
         assert result == str(VERSION)
         Forwarder("nowhere", _Nowhere(), Live(log)).drain()
         assert delivery_statuses(log)[0]["seq"] == 2
-        assert with_states(log, health_answer(State()))["findings"] == []
+        assert with_states(log, 0, findings_answer(State()))["items"] == []
         save(log, State(), 2)
         assert Live(log).restored == 2
         log.close()

@@ -47,6 +47,8 @@ _ASKED: dict[str, dict[str, Any]] = {
     "datasets": {"sort": "written"},
     "jobs": {"sort": "started"},
     "groups": {"by": "tag", "sort": "datasets"},
+    "findings": {},
+    "completeness/pipelines": {},
 }
 _HISTORIES = {"of a dataset": "dataset:db:d1", "of a job": "job:demo:d1"}
 

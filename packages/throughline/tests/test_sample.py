@@ -66,9 +66,8 @@ def test_sample_and_own_lineage_are_separate(client: TestClient) -> None:
 
 def test_sample_has_problems_and_a_past(client: TestClient) -> None:
     health = client.get("/sample/api/v2/health").json()
-    assert {"failed", "late", "lost", "quality"} <= {
-        finding["kind"] for finding in health["findings"]
-    }
+    findings = client.get("/sample/api/v2/findings").json()["items"]
+    assert {"failed", "late", "lost", "quality"} <= {finding["kind"] for finding in findings}
     then = (datetime.fromisoformat(health["at"]) - timedelta(days=10)).isoformat()
     of_then, of_now = (_reads(client, **moment) for moment in ({"asOf": then}, {}))
     assert {name.rpartition(".")[2] for name in of_now - of_then} == {"weather_raw"}

@@ -7,12 +7,11 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from throughline.agents._reply import Context, Status, lacks, reply
+from throughline.agents._reply import CompleteHealth, Context, Status, lacks, reply
 from throughline.agents._tool import ColumnName, Depth, Level, Node, Time, Tool, Way
 from throughline.console.source import Params
 from throughline.errors import NotFoundError
 from throughline.query.models import Json
-from throughline.trust.models import HealthAnswer
 
 
 class _Followed(Tool):
@@ -231,7 +230,7 @@ def _is_cut(top: Json) -> bool:
 
 
 def _without_neighbours(
-    context: Context, top: Json, way: Way, health: HealthAnswer, as_of: str | None
+    context: Context, top: Json, way: Way, health: CompleteHealth, as_of: str | None
 ) -> tuple[Status, str]:
     """Return why a node has no neighbours in a direction, and a note that explains it."""
     other: Way = "down" if way == "up" else "up"
@@ -251,7 +250,7 @@ def _without_neighbours(
     return "none", f"The job reported its lineage, and it has no {kind}."
 
 
-def _jobs(health: HealthAnswer, names: set[str]) -> Iterator[str]:
+def _jobs(health: CompleteHealth, names: set[str]) -> Iterator[str]:
     """Yield the ids of incomplete jobs with some names; column lineage has no job namespaces."""
     results = health["completeness"]["measures"].values()
     for subject in {item["subject"] for result in results for item in result["findings"]}:

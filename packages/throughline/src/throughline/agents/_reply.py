@@ -14,13 +14,13 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, cast
 from urllib.parse import urlencode
 
 from throughline.console.source import Params, Source
 from throughline.errors import NotFoundError
 from throughline.query.models import Json
-from throughline.trust.models import Finding, HealthAnswer, Measure
+from throughline.trust.models import CompletenessAnswer, Finding, HealthAnswer, Measure
 
 Status = Literal["found", "none", "not_reported", "unknown", "ambiguous"]
 
@@ -29,6 +29,12 @@ MOST_CHARACTERS = 5_600
 _MOST_TEXT = 300
 _MOST_GAPS = 5
 _LONGEST_PAGE = 1_000
+
+
+class CompleteHealth(HealthAnswer):
+    """Health with the completeness of the lineage."""
+
+    completeness: CompletenessAnswer
 
 
 @dataclass(frozen=True)
@@ -44,10 +50,11 @@ class Context:
         answer: Json = self.source(name, given)
         return answer
 
-    def health(self, as_of: str | None = None) -> HealthAnswer:
-        """Return the health at a moment, which has the moment and the completeness."""
-        answer: HealthAnswer = self.source("health", {} if as_of is None else {"as_of": as_of})
-        return answer
+    def health(self, as_of: str | None = None) -> CompleteHealth:
+        """Return the health at a moment, with the completeness of the lineage."""
+        where = {"as_of": as_of}
+        health = {**self.query("health", where), "completeness": self.query("completeness", where)}
+        return cast("CompleteHealth", health)
 
     def page(self, view: str, **parameters: str | None) -> str | None:
         """Return the address of a view of the page."""
@@ -60,7 +67,7 @@ class Context:
 
 def reply(
     status: Status,
-    health: HealthAnswer,
+    health: CompleteHealth,
     *,
     about: Collection[str] = (),
     measures: Sequence[Measure] = ("inputs", "outputs", "ends"),
@@ -94,7 +101,7 @@ def unresolved(error: NotFoundError) -> Json:
     return answer | ({"candidates": candidates} if candidates else {})
 
 
-def lacks(health: HealthAnswer, measure: Measure, node: str) -> bool:
+def lacks(health: CompleteHealth, measure: Measure, node: str) -> bool:
     """Return True if the runs of a job lack what a measure of completeness expects."""
     findings = health["completeness"]["measures"][measure]["findings"]
     return any(finding["subject"] == node for finding in findings)
@@ -151,7 +158,7 @@ def _problem(finding: Finding) -> Json:
 
 
 def _completeness(
-    health: HealthAnswer, about: Collection[str], measures: Sequence[Measure]
+    health: CompleteHealth, about: Collection[str], measures: Sequence[Measure]
 ) -> Json:
     """Return the gaps of the reported lineage at some nodes."""
     results = [health["completeness"]["measures"][measure] for measure in measures]

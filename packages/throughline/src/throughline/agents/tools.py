@@ -12,6 +12,7 @@ from pydantic import Field, ValidationError
 
 from throughline.agents._lineage import Columns, Downstream, Path, Upstream, flat
 from throughline.agents._reply import (
+    CompleteHealth,
     Context,
     Status,
     problems_of,
@@ -24,7 +25,7 @@ from throughline.agents._tool import Level, Node, Text, Time, Tool
 from throughline.config import expected
 from throughline.errors import ConfigError, NotFoundError
 from throughline.query.models import Json
-from throughline.trust.models import HealthAnswer
+from throughline.trust.models import HealthFinding
 
 
 class Find(Tool):
@@ -152,7 +153,7 @@ class Problems(Tool):
         late = context.query("lateness", where)
         tree = context.query("tree", {**where, "direction": "both", "depth": 20})
         upstream = [tree["node"], *(item["id"] for item in flat(tree["up"]))]
-        failed = [item for item in health["findings"] if item["subject"] in upstream]
+        failed = [item for item in self._findings(context) if item["subject"] in upstream]
         known = {(item["kind"], item["subject"]) for item in late["reasons"]}
         findings = [*late["reasons"]]
         findings += [item for item in failed if (item["kind"], item["subject"]) not in known]
@@ -170,9 +171,12 @@ class Problems(Tool):
             page=context.page("lineage", node=tree["node"], at=self.as_of),
         )
 
-    @staticmethod
-    def _of_all(context: Context, health: HealthAnswer) -> Json:
-        findings = sorted(health["findings"], key=lambda item: item["severity"] != "error")
+    def _findings(self, context: Context) -> list[HealthFinding]:
+        found: list[HealthFinding] = context.query("findings", {"as_of": self.as_of})["items"]
+        return found
+
+    def _of_all(self, context: Context, health: CompleteHealth) -> Json:
+        findings = sorted(self._findings(context), key=lambda item: item["severity"] != "error")
         measures = health["completeness"]["measures"]
         empty: Status = "none" if health["counts"]["runs"] else "not_reported"
         return reply(

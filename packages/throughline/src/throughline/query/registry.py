@@ -56,16 +56,19 @@ _MOMENTS: dict[str, Any] = {
 }
 
 
+Finish = Callable[[EventLog, int, Any], Any]
+
+
 class ApiQuery(NamedTuple):
     """A query: its name below /api/v2, the function that answers it, and its states.
 
-    `finish` adds to the answer what only the log knows.
+    `finish` adds to an answer what is only in the log, as of a time in microseconds.
     """
 
     name: str
     answer: Callable[..., Any]
     times: Times
-    finish: Callable[[EventLog, Any], Any] | None = None
+    finish: Finish | None = None
 
     @property
     def model(self) -> Any:
@@ -95,7 +98,7 @@ _QUERIES: dict[str, ApiQuery] = {}
 def query(
     name: str,
     times: Times = Times.NOW,
-    finish: Callable[[EventLog, Any], Any] | None = None,
+    finish: Finish | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register a function as a query."""
 
@@ -132,9 +135,9 @@ def ask(live: Readable, query: ApiQuery, parameters: Mapping[str, Any]) -> Any:
         texts = [values.pop(name, None) for name in query.times.parameters]
         moments = list(_moments(live, query.times, texts))
         states = [stack.enter_context(live.reading(moment)) for moment in moments]
-        found = query.answer(*states, **values)
+        found, now = query.answer(*states, **values), states[-1].now
     if query.finish is not None:
-        found = query.finish(live.log, found)
+        found = query.finish(live.log, now, found)
     deadline.check()  # whatever it spent its time on
     return found
 

@@ -1,62 +1,94 @@
-"""Health: current failures, late jobs, failed checks and completeness."""
+"""Health: current failures, late jobs and failed checks."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 
 from throughline import deadline
 from throughline.datasets.quality import checks_of
-from throughline.events import JobRef, shown_time
+from throughline.events import JobRef, parse_time, shown_time, to_micros
 from throughline.projection import Run, RunState, State, outcome
 from throughline.projection.derived import is_lost, parent_of
-from throughline.trust.completeness import completeness_answer
+from throughline.query.pages import Place
 from throughline.trust.findings import (
     failed_checks,
     failed_run,
     late_job,
     lost_run,
-    newest_first,
     place_of,
 )
 from throughline.trust.freshness import late
 from throughline.trust.models import Finding, HealthAnswer, HealthFinding
 
+_KINDS = ("failed", "lost", "late", "quality", "stopped")
+_LATEST = 2**62  # microseconds
+
+
+class HealthWithFindings(HealthAnswer):
+    """Health with its findings, to which their stored states are added."""
+
+    findings: list[HealthFinding]
+
 
 def health_answer(state: State) -> HealthAnswer:
-    """Return failed and stale runs, late jobs, failed checks and the completeness of lineage.
+    """Return the size of the graph and the number of open findings; `findings` lists them.
 
-    Runs are the newest of each job that has no parent. Stopped jobs and completeness do not affect
-    `isHealthy`.
+    Stopped jobs do not affect `isHealthy`.
     """
-    findings: list[HealthFinding] = [
-        {**found, "state": "open", "note": None, "mutedUntil": None} for found in _findings(state)
-    ]
-    return {
+    findings = sorted(findings_of(state), key=place_of_finding)
+    errors, warnings = open_counts(findings)
+    health: HealthWithFindings = {
         "at": shown_time(state.now),
-        "isHealthy": all(found["severity"] != "error" for found in findings),
+        "isHealthy": not errors,
         "counts": {
             "jobs": len(state.jobs),
             "runs": sum(run.has_events for run in state.runs.values()),
             "datasets": len(set(state.identity)),
+            "errors": errors,
+            "warnings": warnings,
         },
         "findings": findings,
-        "completeness": completeness_answer(state),
     }
+    return health
 
 
-def _findings(state: State) -> Iterator[Finding]:
+def open_counts(findings: Iterable[HealthFinding]) -> tuple[int, int]:
+    """Return the numbers of open errors and warnings."""
+    count = Counter(found["severity"] for found in findings if found["state"] == "open")
+    return count["error"], count["warning"]
+
+
+def place_of_finding(found: Finding) -> Place:
+    """Return the sort key of a finding: its kind, the newest first or the longest late first."""
+    time = to_micros(parse_time(found["at"])) if found["at"] else 0
+    is_late = found["kind"] in ("late", "stopped")
+    rank = time if is_late else _LATEST - time
+    return _KINDS.index(found["kind"]), rank, found["subject"], found["runId"] or ""
+
+
+def findings_of(state: State) -> Iterator[HealthFinding]:
+    """Yield failed and stale runs, late and stopped jobs, and failed checks, all of them open.
+
+    Runs are the newest of each job that has no parent.
+    """
+    for found in _findings_of(state):
+        yield {**found, "state": "open", "note": None, "mutedUntil": None}
+
+
+def _findings_of(state: State) -> Iterator[Finding]:
     roots = _newest_roots(state)
-    newest = newest_first(state, roots.values())
     failed = (RunState.FAILED, RunState.ABORTED)
-    yield from (failed_run(state, run) for run in newest if outcome(state, run).state in failed)
-    yield from (lost_run(state, run) for run in newest if is_lost(state, run))
-    slow = late(state, roots)
-    yield from (late_job(job) for job in slow if not job["isStopped"])
+    for run in roots.values():
+        if outcome(state, run).state in failed:
+            yield failed_run(state, run)
+        elif is_lost(state, run):
+            yield lost_run(state, run)
+    yield from map(late_job, late(state, roots))
     for name in sorted(set(state.identity)):
         asserted = [check for check in checks_of(state, name) if check.assertions]
         if asserted and (bad := asserted[-1].failed):
             yield failed_checks(name, asserted[-1], bad)
-    yield from (late_job(job) for job in slow if job["isStopped"])
 
 
 def _newest_roots(state: State) -> dict[JobRef, Run]:

@@ -124,7 +124,12 @@ def health(client: Client) -> None:
 
     Example: throughline health --as-of 2026-11-21T08:30
     """
-    if not client.print("health", {}, print_health)["isHealthy"]:
+    health = client.query("health", {})
+    findings = list(client.items("findings", {}))
+    completeness = client.query("completeness", {})
+    answer = {**health, "findings": findings, "completeness": completeness}
+    client.show(answer, lambda _: print_health(health, findings, completeness))
+    if not health["isHealthy"]:
         raise typer.Exit(1)
 
 
@@ -175,9 +180,9 @@ def _change_state(
     if client.is_local:
         from throughline.trust.finding_states import StateChange, change_state
 
-        health = client.query("health", {})
+        findings = list(client.items("findings", {}))
         with client.log() as log:
-            changed = change_state(log, health, StateChange(subject, state, kind, until, note))
+            changed = change_state(log, findings, StateChange(subject, state, kind, until, note))
     else:
         change = {"subject": subject, "state": state, "kind": kind, "until": until, "note": note}
         changed = client.request("/api/v2/findings", change)

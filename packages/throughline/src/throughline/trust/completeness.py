@@ -25,12 +25,19 @@ from throughline.graph.column_graph import described_by
 from throughline.graph.current import generations_of
 from throughline.graph.generations import Generations
 from throughline.graph.levels import Level
+from throughline.graph.nodes import Node, node_id
 from throughline.identity import DatasetName
 from throughline.projection import Job, Run, RunKey, RunState, State, Use, outcome
 from throughline.projection.derived import began_at, is_lost, parent_of
 from throughline.runs.summary import code_of
 from throughline.trust.findings import warning
-from throughline.trust.models import CompletenessAnswer, Finding, Measure, MeasureResult
+from throughline.trust.models import (
+    CompletenessAnswer,
+    Finding,
+    Measure,
+    MeasureResult,
+    PipelineCompleteness,
+)
 
 _NEWEST = 10  # runs of a job; older losses may be fixed since
 _MISSING: dict[Measure, str] = {
@@ -55,6 +62,22 @@ def completeness_answer(state: State) -> CompletenessAnswer:
     known = generations_of(state)
     measures = measure_units(known, newest_units(known))
     return {"measures": measures, "orphans": list(_orphans(state))}
+
+
+def pipelines_of(state: State) -> Iterator[PipelineCompleteness]:
+    """Yield the pipelines with the incomplete jobs of each, per measure."""
+    known = generations_of(state)
+    by_pipeline: dict[JobRef, list[Unit]] = defaultdict(list)
+    for unit in newest_units(known):
+        by_pipeline[known.levels.owner(unit.run, Level.PIPELINE).key.job].append(unit)
+    for ref, units in by_pipeline.items():
+        measures = measure_units(known, units).values()
+        yield {
+            "id": node_id(Node.of_job(ref)),
+            "job": {"namespace": ref.namespace, "name": ref.name},
+            "runs": len(units),
+            "missing": [found for measure in measures for found in measure["findings"]],
+        }
 
 
 def newest_units(known: Generations) -> list[Unit]:

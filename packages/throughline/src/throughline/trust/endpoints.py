@@ -10,6 +10,7 @@ from throughline.http.models import Error
 from throughline.http.routes import LiveState, Tagged, answer
 from throughline.query.registry import ask, load_queries
 from throughline.trust._doctor import Spool, doctor_answer
+from throughline.trust._health import findings_of
 from throughline.trust.finding_states import StateChange, change_state
 from throughline.trust.models import CheckAnswer, DoctorAnswer, FindingState, HealthFinding
 
@@ -18,7 +19,7 @@ _queried = APIRouter(route_class=Queried)
 
 
 class NewFindingState(BaseModel):
-    """The new state of a finding of `GET /api/v2/health`."""
+    """The new state of a finding of `GET /api/v2/findings`."""
 
     subject: str = Field(examples=["job:shop:shop_daily"], description="Its id or short name.")
     state: FindingState = Field(examples=["muted"])
@@ -59,8 +60,9 @@ def post_finding_state(live: LiveState, new: NewFindingState) -> Response:
     A muted finding stays muted until `until`. An acknowledged one is open again once it changes,
     for example when the next run fails too. Neither makes `GET /api/v2/health` unhealthy.
     """
-    health = ask(live, load_queries()["health"], {})
-    return answer(change_state(live.log, health, StateChange(**new.model_dump())), 201)
+    with live.reading() as state:
+        findings = list(findings_of(state))
+    return answer(change_state(live.log, findings, StateChange(**new.model_dump())), 201)
 
 
 @router.get("/api/v2/doctor", response_model=DoctorAnswer)

@@ -16,13 +16,15 @@ import orjson
 from sqlalchemy import delete, insert, select
 
 from throughline.errors import ConfigError, NotFoundError
-from throughline.events import parse_time, shown_time, to_micros
+from throughline.events import shown_time
 from throughline.log import schema
 from throughline.log.store import EventLog
+from throughline.query.models import Page
 from throughline.query.registry import micros_of
 from throughline.redaction import redact_text
+from throughline.trust._health import HealthWithFindings, open_counts
 from throughline.trust.findings import name_of_subject
-from throughline.trust.models import FindingState, HealthAnswer, HealthFinding
+from throughline.trust.models import FindingState, HealthAnswer, HealthCounts, HealthFinding
 
 _NEAREST = 5
 
@@ -40,24 +42,28 @@ class StateChange(NamedTuple):
     note: str | None = None
 
 
-def with_states(log: EventLog, answer: HealthAnswer) -> HealthAnswer:
-    """Return health with the stored states of its findings."""
-    now = to_micros(parse_time(answer["at"])) if answer["at"] else 0
-    with log.reading() as connection:
-        stored = {row.id: row for row in connection.execute(select(schema.finding_states))}
-    findings = [_with_state(found, stored.get(_id(found)), now) for found in answer["findings"]]
-    is_healthy = not any(f["severity"] == "error" and f["state"] == "open" for f in findings)
-    return {**answer, "findings": findings, "isHealthy": is_healthy}
+def with_states(log: EventLog, now: int, answer: Page[HealthFinding]) -> Page[HealthFinding]:
+    """Return a page of findings with their stored states."""
+    return {**answer, "items": _with_states(log, now, answer["items"])}
 
 
-def change_state(log: EventLog, health: HealthAnswer, change: StateChange) -> HealthFinding:
-    """Store the state of one of the findings of health; return the finding with it.
+def open_health(log: EventLog, now: int, answer: HealthWithFindings) -> HealthAnswer:
+    """Return health without the findings that are muted or acknowledged."""
+    errors, warnings = open_counts(_with_states(log, now, answer["findings"]))
+    counts: HealthCounts = {**answer["counts"], "errors": errors, "warnings": warnings}
+    return {"at": answer["at"], "isHealthy": not errors, "counts": counts}
+
+
+def change_state(
+    log: EventLog, findings: Sequence[HealthFinding], change: StateChange
+) -> HealthFinding:
+    """Store the state of one of the findings; return the finding with it.
 
     Raises:
         ConfigError: `until` is not in the future or not allowed, or several findings match.
         NotFoundError: no finding matches; `nearest` are the subjects of all findings.
     """
-    found = _matching(health["findings"], change)
+    found = _matching(findings, change)
     now = time.time_ns() // 1_000
     until = None if change.until is None else micros_of(change.until, "until")
     if until is not None and change.state != "muted":
@@ -82,6 +88,12 @@ def change_state(log: EventLog, health: HealthAnswer, change: StateChange) -> He
         }
         connection.execute(insert(table).values(row))
     return {**found, "state": change.state, "note": note, "mutedUntil": shown_time(until)}
+
+
+def _with_states(log: EventLog, now: int, findings: Sequence[HealthFinding]) -> list[HealthFinding]:
+    with log.reading() as connection:
+        stored = {row.id: row for row in connection.execute(select(schema.finding_states))}
+    return [_with_state(found, stored.get(_id(found)), now) for found in findings]
 
 
 def _matching(findings: Sequence[HealthFinding], change: StateChange) -> HealthFinding:

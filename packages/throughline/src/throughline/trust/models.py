@@ -76,24 +76,34 @@ class CompletenessAnswer(Answer):
     """Jobs without datasets and child jobs, datasets without jobs, parent runs without events."""
 
 
-class GraphCounts(Answer):
-    """Size of the graph."""
+class PipelineCompleteness(Answer):
+    """What the newest runs of a pipeline's tasks do not report."""
+
+    id: str
+    job: Name
+    runs: int
+    """Number of task runs that were checked."""
+    missing: list[Finding]
+    """The incomplete jobs by measure; empty if all runs are complete."""
+
+
+class HealthCounts(Answer):
+    """Size of the graph, and the number of findings by severity."""
 
     jobs: int
     runs: int
     datasets: int
+    errors: int
+    warnings: int
 
 
 class HealthAnswer(Answer):
-    """Failed and stale runs, late jobs, failed checks and completeness."""
+    """Numbers of jobs, runs, datasets and findings."""
 
     at: str | None
     isHealthy: bool
     """True if no open finding is an error."""
-    counts: GraphCounts
-    findings: list[HealthFinding]
-    """Findings of the kinds `failed`, `lost`, `late`, `quality` and `stopped`."""
-    completeness: CompletenessAnswer
+    counts: HealthCounts
 
 
 class Reason(Finding):

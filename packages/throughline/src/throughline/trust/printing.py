@@ -16,6 +16,7 @@ from throughline.console.text import counted, duration_of
 if TYPE_CHECKING:
     from throughline.trust.models import (
         CheckAnswer,
+        CompletenessAnswer,
         DoctorAnswer,
         Finding,
         GateAnswer,
@@ -60,15 +61,16 @@ def print_check(answer: CheckAnswer) -> None:
         new_console().print("Lineage matches the contract.")
 
 
-def print_health(answer: HealthAnswer) -> None:
+def print_health(
+    health: HealthAnswer, findings: list[HealthFinding], completeness: CompletenessAnswer
+) -> None:
     """Print the problems, then the gaps of the lineage."""
     console = new_console()
-    counts, completeness = answer["counts"], answer["completeness"]
+    counts = health["counts"]
     size = f"{counted(counts['jobs'], 'job')}, {counted(counts['runs'], 'run')}"
     size += f", {counted(counts['datasets'], 'dataset')}"
-    result, style = ("No problems", "green") if answer["isHealthy"] else ("Problems found", "red")
+    result, style = ("No problems", "green") if health["isHealthy"] else ("Problems found", "red")
     console.print(Text.assemble((result, style), f" in {size}."))
-    findings = answer["findings"]
     print_findings((found for found in findings if found["state"] == "open"), console)
     for found in findings:
         if found["state"] != "open":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from throughline.graph.current import generations_of
 from throughline.graph.nodes import find_dataset
@@ -12,19 +12,23 @@ from throughline.query.pages import Place, cut, paged
 from throughline.query.parameters import Cursor, Limit
 from throughline.query.registry import Times, query
 from throughline.trust._contract import captured_of, differences, updated
-from throughline.trust._health import health_answer
+from throughline.trust._health import findings_of, health_answer, place_of_finding
 from throughline.trust._lateness import lateness_answer
 from throughline.trust._odcs import contract_of
-from throughline.trust.completeness import completeness_answer
+from throughline.trust.completeness import completeness_answer, pipelines_of
 from throughline.trust.documents import decoded, validated
-from throughline.trust.finding_states import with_states
+from throughline.trust.finding_states import open_health, with_states
 from throughline.trust.freshness import late
 from throughline.trust.gate import Policy, gate
 from throughline.trust.models import (
     CheckAnswer,
     GateAnswer,
+    HealthFinding,
     LateJob,
+    PipelineCompleteness,
 )
+
+_MOST_FINDINGS = 2**32
 
 
 @query("freshness", Times.THEN)
@@ -32,6 +36,37 @@ def freshness_answer(state: State, limit: Limit = 1_000, cursor: Cursor = None) 
     """Return the jobs that have not started when they usually do, by due time."""
     slow = late(state, state.jobs)
     return paged(*cut(("freshness",), slow, _place_of_late, limit, cursor))
+
+
+@query("findings", Times.THEN, finish=with_states)
+def findings_answer(
+    state: State,
+    kind: Annotated[
+        Literal["failed", "lost", "late", "quality", "stopped"] | None, "Only this kind."
+    ] = None,
+    limit: Limit = 1_000,
+    cursor: Cursor = None,
+) -> Page[HealthFinding]:
+    """Return failed and stale runs, late and stopped jobs, and failed checks, by kind.
+
+    Runs are the newest of each job that has no parent. Late jobs are sorted by due time, the other
+    findings by time, newest first.
+    """
+    found = (item for item in findings_of(state) if kind in (None, item["kind"]))
+    return paged(*cut(("findings", kind), found, place_of_finding, limit, cursor))
+
+
+@query("completeness/pipelines", Times.THEN)
+def pipelines_answer(
+    state: State, limit: Limit = 1_000, cursor: Cursor = None
+) -> Page[PipelineCompleteness]:
+    """Return the pipelines with what their runs do not report, those with most first."""
+    found = pipelines_of(state)
+    return paged(*cut(("completeness/pipelines",), found, _place_of_pipeline, limit, cursor))
+
+
+def _place_of_pipeline(pipeline: PipelineCompleteness) -> Place:
+    return _MOST_FINDINGS - len(pipeline["missing"]), pipeline["id"]
 
 
 def _place_of_late(late: LateJob) -> Place:
@@ -76,6 +111,6 @@ def check_answer(
     }
 
 
-query("health", Times.THEN, finish=with_states)(health_answer)
+query("health", Times.THEN, finish=open_health)(health_answer)
 query("lateness", Times.THEN)(lateness_answer)
 query("completeness", Times.THEN)(completeness_answer)

@@ -43,7 +43,7 @@ export function useRun(id: string): UseQueryResult<Answer<"runs/{run_id}">> {
 
 /** Change the state of a finding; afterwards health is current. */
 export function useFindingState() {
-  return useMutation({ mutationFn: postFindingState, networkMode: "always", onSuccess: () => queries.invalidateQueries({ queryKey: ["health"] }) });
+  return useMutation({ mutationFn: postFindingState, networkMode: "always", onSuccess: () => Promise.all(["health", "findings"].map((name) => queries.invalidateQueries({ queryKey: [name] }))) });
 }
 
 /** The events of a run, page by page. */

@@ -38,7 +38,7 @@ export async function ask<Q extends Question>(question: Q, query: Query<Q>, sign
 export interface FindingChange {
   subject: string;
   kind: string;
-  state: Answer<"health">["findings"][number]["state"];
+  state: Answer<"findings">["items"][number]["state"];
   until?: string | null;
   note?: string | null;
 }

@@ -1,12 +1,16 @@
 import { useQueryClient, type Query } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import { BASE } from "./base";
+import { canChange, topicsOf, type Topics } from "./topics";
 
 const QUIET_MS = 1_000;
 const AGAIN_MS = 2_000;
+/** Pause after which all queries are refetched, also those that the events seem not to change. */
+const ALL_MS = 30_000;
+const MOST_EVENTS = 500;
 
 /**
- * Refetch current queries after new events, at most once a second; return whether the stream is open.
+ * Refetch the current queries that new events can change, at most once a second; return whether the stream is open.
  *
  * A query that is being fetched is not aborted: a slow one would never finish. It is refetched afterwards.
  */
@@ -18,26 +22,40 @@ export function useLive(): boolean {
     let stream: EventSource | null = null;
     let timer: ReturnType<typeof setTimeout> | undefined;
     let again: ReturnType<typeof setTimeout> | undefined;
-    let hasNews = false;
+    let all: ReturnType<typeof setTimeout> | undefined;
+    let isAll = false;
+    let events: Topics[] = [];
+    const related = new Set<string>();
     let waiting = new Set<Query>(); // queries that news came for while they were being fetched
+    const isChanged = (query: Query) => isAll || events.length > MOST_EVENTS || canChange(events, { key: query.queryKey, data: query.state.data }, related);
     const refetch = () => {
       timer = undefined;
-      const isDue = (query: Query) => query.meta?.["isPast"] !== true && (hasNews || waiting.has(query));
+      const isDue = (query: Query) => query.meta?.["isPast"] !== true && (waiting.has(query) || isChanged(query));
       const due = queries.getQueryCache().findAll({ predicate: isDue });
       const idle = new Set(due.filter((query) => query.state.fetchStatus === "idle"));
-      hasNews = false;
+      isAll = false;
+      events = [];
       waiting = new Set(due.filter((query) => !idle.has(query)));
       void queries.invalidateQueries({ predicate: (query) => idle.has(query) });
       if (waiting.size) timer = setTimeout(refetch, QUIET_MS);
     };
+    const schedule = () => (timer ??= setTimeout(refetch, QUIET_MS));
     const renew = () => {
-      hasNews = true;
-      timer ??= setTimeout(refetch, QUIET_MS);
+      clearTimeout(all);
+      all = undefined;
+      isAll = true;
+      related.clear();
+      schedule();
+    };
+    const receive = ({ data }: MessageEvent<string>) => {
+      if (events.length <= MOST_EVENTS) events.push(topicsOf(JSON.parse(data) as Record<string, unknown>));
+      schedule();
+      all ??= setTimeout(renew, ALL_MS);
     };
     const open = () => {
       stream = new EventSource("/api/v2/events/stream");
       stream.onopen = () => setOpen(true);
-      stream.onmessage = renew;
+      stream.onmessage = receive;
       // A browser stops reconnecting if a proxy returns 502 while the server restarts.
       stream.onerror = () => {
         close();
@@ -64,6 +82,7 @@ export function useLive(): boolean {
       document.removeEventListener("visibilitychange", follow);
       close();
       clearTimeout(timer);
+      clearTimeout(all);
     };
   }, [queries]);
   return isOpen;

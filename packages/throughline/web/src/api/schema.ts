@@ -43,11 +43,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-<<<<<<< HEAD
     "/api/v2/columns": {
-=======
-    "/api/v2/datasets": {
->>>>>>> a66128e (throughline: list datasets, jobs, owners and tags with facet counts; filter runs and search results)
         parameters: {
             query?: never;
             header?: never;
@@ -56,7 +52,6 @@ export interface paths {
         };
         get: {
             parameters: {
-<<<<<<< HEAD
                 query: {
                     asOf?: string | null;
                     depth?: number;
@@ -65,19 +60,6 @@ export interface paths {
                     indirect?: boolean;
                     knownAt?: string | null;
                     node: string;
-=======
-                query?: {
-                    cursor?: string | null;
-                    limit?: number;
-                    namespace?: string | null;
-                    owner?: string | null;
-                    platform?: string | null;
-                    reverse?: boolean;
-                    sort?: "name" | "written";
-                    tag?: string | null;
-                    text?: string | null;
-                    type?: string | null;
->>>>>>> a66128e (throughline: list datasets, jobs, owners and tags with facet counts; filter runs and search results)
                 };
                 header?: never;
                 path?: never;
@@ -90,11 +72,91 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-<<<<<<< HEAD
                         "application/json": components["schemas"]["ColumnsAnswer"];
-=======
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/completeness/pipelines": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: {
+            parameters: {
+                query?: {
+                    asOf?: string | null;
+                    cursor?: string | null;
+                    knownAt?: string | null;
+                    limit?: number;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Page_PipelineCompleteness_"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/datasets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: {
+            parameters: {
+                query?: {
+                    cursor?: string | null;
+                    limit?: number;
+                    namespace?: string | null;
+                    owner?: string | null;
+                    platform?: string | null;
+                    reverse?: boolean;
+                    sort?: "name" | "written";
+                    tag?: string | null;
+                    text?: string | null;
+                    type?: string | null;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
                         "application/json": components["schemas"]["FacetedPage_ListedDataset_"];
->>>>>>> a66128e (throughline: list datasets, jobs, owners and tags with facet counts; filter runs and search results)
                     };
                 };
             };
@@ -211,6 +273,46 @@ export interface paths {
                     };
                     content: {
                         "application/json": components["schemas"]["Page_dict_str__Any__"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/findings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: {
+            parameters: {
+                query?: {
+                    asOf?: string | null;
+                    cursor?: string | null;
+                    kind?: ("failed" | "lost" | "late" | "quality" | "stopped") | null;
+                    knownAt?: string | null;
+                    limit?: number;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Page_HealthFinding_"];
                     };
                 };
             };
@@ -932,12 +1034,6 @@ export interface components {
             node: string;
             up?: components["schemas"]["ColumnNode"];
         };
-        CompletenessAnswer: {
-            measures: {
-                [key: string]: components["schemas"]["MeasureResult"];
-            };
-            orphans: components["schemas"]["Finding"][];
-        };
         DatasetTag: {
             field: string | null;
             from: components["schemas"]["FieldRef"];
@@ -976,7 +1072,6 @@ export interface components {
             removed: string[];
             schemas: components["schemas"]["SchemaDifference"][];
         };
-<<<<<<< HEAD
         DropReason: {
             /** @enum {string} */
             kind: "values" | "rows" | "no_column_lineage" | "incomplete" | "unused" | "no_readers";
@@ -986,7 +1081,7 @@ export interface components {
             reasons: components["schemas"]["DropReason"][];
             /** @enum {string} */
             verdict: "safe" | "unsafe" | "unknown";
-=======
+        };
         FacetedPage_ListedDataset_: {
             facets: components["schemas"]["Facets"] | null;
             items: components["schemas"]["ListedDataset"][];
@@ -1012,7 +1107,6 @@ export interface components {
             state: components["schemas"]["ValueCount"][];
             tag: components["schemas"]["ValueCount"][];
             type: components["schemas"]["ValueCount"][];
->>>>>>> a66128e (throughline: list datasets, jobs, owners and tags with facet counts; filter runs and search results)
         };
         Field: {
             name: string;
@@ -1068,11 +1162,6 @@ export interface components {
             isDirect: boolean;
             to: components["schemas"]["ColumnEnd"];
         };
-        GraphCounts: {
-            datasets: number;
-            jobs: number;
-            runs: number;
-        };
         GraphEdge: {
             from: string;
             /** @enum {string} */
@@ -1104,10 +1193,15 @@ export interface components {
         };
         HealthAnswer: {
             at: string | null;
-            completeness: components["schemas"]["CompletenessAnswer"];
-            counts: components["schemas"]["GraphCounts"];
-            findings: components["schemas"]["HealthFinding"][];
+            counts: components["schemas"]["HealthCounts"];
             isHealthy: boolean;
+        };
+        HealthCounts: {
+            datasets: number;
+            errors: number;
+            jobs: number;
+            runs: number;
+            warnings: number;
         };
         HealthFinding: {
             at: string | null;
@@ -1187,11 +1281,6 @@ export interface components {
             /** @enum {string} */
             type: "job" | "dataset";
         };
-        MeasureResult: {
-            findings: components["schemas"]["Finding"][];
-            runs: number;
-            share: number | null;
-        };
         Name: {
             name: string;
             namespace: string;
@@ -1254,13 +1343,27 @@ export interface components {
             }[];
             next: string | null;
         };
+        Page_HealthFinding_: {
+            items: components["schemas"]["HealthFinding"][];
+            next: string | null;
+        };
         Page_NodeGroup_: {
             items: components["schemas"]["NodeGroup"][];
+            next: string | null;
+        };
+        Page_PipelineCompleteness_: {
+            items: components["schemas"]["PipelineCompleteness"][];
             next: string | null;
         };
         Page_SchemaChange_: {
             items: components["schemas"]["SchemaChange"][];
             next: string | null;
+        };
+        PipelineCompleteness: {
+            id: string;
+            job: components["schemas"]["Name"];
+            missing: components["schemas"]["Finding"][];
+            runs: number;
         };
         ProvenanceAnswer: {
             datasets: components["schemas"]["ProvenanceDataset"][];

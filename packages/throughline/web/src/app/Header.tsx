@@ -17,7 +17,7 @@ const THEMES: Record<Theme, { icon: "auto" | "sun" | "moon"; text: string }> = {
 export function Header({ isLive, hasSearch }: { isLive: boolean; hasSearch: boolean }): ReactNode {
   const [theme, switchTheme] = useTheme();
   const { data: health } = useAnswer("health", {});
-  const wrong = health?.findings.filter((finding) => finding.severity === "error" && finding.state === "open").length ?? 0;
+  const wrong = health?.counts.errors ?? 0;
   return (
     <header className="header">
       <Link href="/" className="brand" aria-label="throughline, start page">

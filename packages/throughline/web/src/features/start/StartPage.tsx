@@ -45,7 +45,7 @@ export function StartPage(): ReactNode {
       {health && !isEmpty && (
         <div className="start-columns">
           <NewestRuns />
-          <Wrong health={health} />
+          <Wrong isHealthy={health.isHealthy} />
         </div>
       )}
       {health && !isEmpty && !BASE && (

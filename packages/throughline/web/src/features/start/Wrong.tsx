@@ -1,5 +1,5 @@
 import { useState, type ReactNode } from "react";
-import { useFindingState } from "../../api/answers";
+import { useAnswer, useFindingState } from "../../api/answers";
 import { BASE } from "../../api/base";
 import type { Answer } from "../../api/client";
 import { Ago } from "../../components/Ago";
@@ -13,8 +13,7 @@ import { moment, nameOf, parts, plural, withAges } from "../../graph/words";
 import { START } from "../../strings/start";
 import styles from "./wrong.module.css";
 
-type Health = Answer<"health">;
-type Finding = Health["findings"][number];
+type Finding = Answer<"findings">["items"][number];
 type Decide = (finding: Finding, state: Finding["state"], until?: string | null, note?: string) => void;
 
 const GROUPS: readonly (readonly ["failed" | "late" | "quality" | "lost", string, IconName])[] = [
@@ -29,16 +28,18 @@ const IN_TITLE = /^(is late|has stopped): /;
 const DAY = 86_400_000;
 
 /** Failed, late and stale runs, and failed checks; each can be muted or acknowledged. */
-export function Wrong({ health }: { health: Health }): ReactNode {
+export function Wrong({ isHealthy }: { isHealthy: boolean }): ReactNode {
+  const { data } = useAnswer("findings", {});
   const { mutate, error } = useFindingState();
   const decide: Decide = (finding, state, until, note) => mutate({ subject: finding.subject, kind: finding.kind, state, until, note: note?.trim() || null });
-  const open = health.findings.filter((finding) => finding.state === "open");
-  const decided = health.findings.filter((finding) => finding.state !== "open");
+  const findings = data?.items ?? [];
+  const open = findings.filter((finding) => finding.state === "open");
+  const decided = findings.filter((finding) => finding.state !== "open");
   const stopped = open.filter((finding) => finding.kind === "stopped");
   return (
     <div className="wrong">
       {error && <Trouble error={error} />}
-      {health.isHealthy && (
+      {isHealthy && (
         <section className="card">
           <p className="state good all-good">
             <Icon name="done" /> {decided.length > 0 ? START.noneOpen : START.allGood}
