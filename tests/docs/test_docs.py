@@ -35,7 +35,7 @@ EXECUTED = {
     "./run test": "tests/new_user/test_new_user.py",
     "./run lint": ".ci/run",
     "./run sql": "tests/spark/test_sql.py",
-    "./run lineage tree": "tests/containers/conftest.py",
+    "./run lineage": "tests/containers/conftest.py",
     "./run create-infra": f"{INFRA}/test_end_to_end.py",
     "./run destroy-infra": f"{INFRA}/test_stack.py",
     "./run datahub-docker": "tests/docker/test_commands.py",
