@@ -1,8 +1,8 @@
 """Hooks of mkdocs.yml: pages may link to files of the repository outside docs/.
 
 GitHub resolves such links by itself. The site gets a copy of each linked file below `repository/`,
-also of the files that a copied page links to. Links to folders become plain text. Pages that the
-navigation does not name are appended to their section.
+also of the files that a copied page links to. Links to folders and hidden files become plain text.
+Pages that the navigation does not name are appended to their section.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Append the pages that a section of the navigation does not name."""
     docs = Path(config.docs_dir)
     for section in (part for part in config.nav or [] if isinstance(part, dict)):
-        for pages in section.values():
+        for pages in (part for part in section.values() if isinstance(part, list)):
             named = [name if isinstance(name, str) else next(iter(name.values())) for name in pages]
             folder = docs / Path(named[0]).parent
             present = sorted(path.relative_to(docs).as_posix() for path in folder.glob("*.md"))
@@ -49,16 +49,18 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Point links at the copies."""
+    """Point links at the copies; separate tables from comments before and after them."""
     uri = page.file.src_uri
 
     def relinked(match: re.Match[str]) -> str:
         text, link, anchor = match[1], match[2], match[3] or ""
         target = _target(uri, link)
-        if (REPOSITORY / target).is_dir():
+        if (REPOSITORY / target).is_dir() or target.startswith("."):
             return text
         return f"[{text}]({posixpath.relpath(_uri(target), posixpath.dirname(uri))}{anchor})"
 
+    markdown = re.sub(r"^(<!--.*-->)\n(?=\|)", r"\1\n\n", markdown, flags=re.MULTILINE)
+    markdown = re.sub(r"(?<=\|)\n(?=<!--)", "\n\n", markdown)
     parts = re.split(r"(^```.*?^```)", markdown, flags=re.MULTILINE | re.DOTALL)
     return "".join(part if part.startswith("```") else _LINK.sub(relinked, part) for part in parts)
 

@@ -35,7 +35,7 @@ EXECUTED = {
     "./run test": "tests/new_user/test_new_user.py",
     "./run lint": ".ci/run",
     "./run sql": "tests/spark/test_sql.py",
-    "./run lineage tree": "tests/containers/conftest.py",
+    "./run lineage": "tests/containers/conftest.py",
     "./run create-infra": f"{INFRA}/test_end_to_end.py",
     "./run destroy-infra": f"{INFRA}/test_stack.py",
     "./run datahub-docker": "tests/docker/test_commands.py",
@@ -118,7 +118,7 @@ def parse(command: Any, arguments: list[str], name: str) -> None:
 def test_site_builds_without_broken_links(tmp_path: Path) -> None:
     mkdocs = Path(sys.executable).with_name("mkdocs")
     done = subprocess.run(
-        [mkdocs, "build", "--strict", "--quiet", "--site-dir", tmp_path],
+        [mkdocs, "build", "--strict", "--site-dir", tmp_path],
         cwd=REPOSITORY,
         env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
         stdout=subprocess.PIPE,
@@ -130,6 +130,7 @@ def test_site_builds_without_broken_links(tmp_path: Path) -> None:
     page = (tmp_path / "reference" / "page.html").read_text()
     assert (tmp_path / "repository/packages/throughline/index.html").exists()
     assert 'href="../decisions/0006-page.html"' in page
+    assert "<td><code>--port</code></td>" in (tmp_path / "reference" / "server.html").read_text()
 
 
 def test_links_and_pictures_exist() -> None:
@@ -144,6 +145,13 @@ def test_links_and_pictures_exist() -> None:
 def test_readme_fits_two_screens_and_its_picture_loads_fast() -> None:
     assert len((REPOSITORY / "README.md").read_text().splitlines()) <= 90
     assert (REPOSITORY / "docs/pictures/demo.gif").stat().st_size <= 2_000_000
+
+
+def test_commands_stand_in_sh_or_console_blocks() -> None:
+    for page in pages():
+        assert not re.findall(
+            r"```(bash|shell|zsh|shell-session)\b", (REPOSITORY / page).read_text()
+        ), page
 
 
 @pytest.mark.parametrize("command", commands(), ids=str)
