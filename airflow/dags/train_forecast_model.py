@@ -5,12 +5,14 @@ from __future__ import annotations
 from airflow.sdk import DAG
 from pipeline_tasks import training_params, training_schedule, training_task
 
+from lakehouse.descriptions import FORECASTING
 from lakehouse.sources import YELLOW
 
 with DAG(
     dag_id="train_forecast_model",
     description=__doc__,
     schedule=training_schedule(YELLOW),
+    default_args={"owner": FORECASTING},
     catchup=False,
     max_active_runs=1,
     params=training_params(),

@@ -24,6 +24,7 @@ from lineage_operator import LineageOperator, dataset_of_file, dataset_of_table
 from openlineage.client.event_v2 import Dataset
 from openlineage.client.facet_v2 import lineage
 
+from lakehouse.descriptions import FLOW_TAGS
 from lakehouse.errors import SettingsError
 from lakehouse.ingest import Landing, land
 from lakehouse.names import Table
@@ -278,7 +279,7 @@ def training_task(taxi: Source) -> BaseOperator:
         "run_flow",
         flow=REPOSITORY / "metaflow_flows" / "train_forecast_model" / "flow.py",
         params=list(training_params()),
-        args=f"--service {taxi.name}",
+        args=shlex.join(["--service", taxi.name, *FLOW_TAGS]),
         doc="Run TrainForecastModelFlow.",
     )
 

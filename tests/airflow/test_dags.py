@@ -17,8 +17,8 @@ pytestmark = pytest.mark.airflow
 
 PARSE = """
 import json
-JOB_ATTRIBUTES = ["application", "application_args", "application_id", "configuration_overrides",
-                  "execution_role_arn", "job_driver"]
+JOB_ATTRIBUTES = ["application", "application_args", "application_id", "bash_command",
+                  "configuration_overrides", "execution_role_arn", "job_driver"]
 from airflow.dag_processing.dagbag import DagBag
 from airflow.sdk import Asset, AssetAll
 from openlineage.client.serde import Serde
@@ -32,6 +32,8 @@ dags = {
     dag.dag_id: {
         "waits_for": names(dag.schedule),
         "params": dag.params.dump(),
+        "tags": sorted(dag.tags),
+        "owners": sorted({task.owner for task in dag.tasks}),
         "tasks": {
             task.task_id: {
                 "operator": type(task).__name__,
@@ -107,6 +109,14 @@ def test_training_waits_for_the_assets_of_its_model(
     assert dags[dag]["params"]["model"] == model
 
 
+def test_every_dag_has_an_owner_and_tags(dags: dict[str, Any]) -> None:
+    for name, dag in dags.items():
+        owner = "forecasting" if name.startswith("train_") else "ingestion"
+        assert (dag["owners"], bool(dag["tags"])) == ([owner], True), name
+    command = dags["train_forecast_model"]["tasks"]["run_flow"]["job"]["bash_command"]
+    assert "run --service yellow --tag domain:taxi " in command
+
+
 def test_every_service_has_the_same_ingest_tasks(dags: dict[str, Any]) -> None:
     for name in ("yellow_taxi", "green_taxi", "weather"):
         source = name.removesuffix("_taxi")
@@ -136,8 +146,9 @@ def test_table_events_contain_description_and_pii(dags: dict[str, Any]) -> None:
     (output,) = raw["events"][-1]["outputs"]
     assert output["name"].endswith("yellow_taxi_raw")
     assert output["facets"]["documentation"]["description"].startswith("Trips of yellow taxis")
-    tagged = {(tag["field"], tag["key"]) for tag in output["facets"]["tags"]["tags"]}
-    assert tagged == {
+    assert output["facets"]["ownership"]["owners"] == [{"name": "ingestion", "type": "OWNER"}]
+    tagged = {(tag.get("field"), tag["key"]) for tag in output["facets"]["tags"]["tags"]}
+    assert tagged == {(None, "domain")} | {
         (column, "pii") for column in ("tpep_dropoff_datetime", "dolocationid", "tip_amount")
     }
 
