@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from airflow.sdk import DAG
-from pipeline_tasks import training_params, training_schedule, training_task
+from pipeline_tasks import training_params, training_schedule, training_tasks
 
 from lakehouse.descriptions import FORECASTING
 from lakehouse.sources import YELLOW
@@ -19,4 +19,4 @@ with DAG(
     tags=["train"],
     doc_md=__doc__,
 ):
-    training_task(YELLOW)
+    training_tasks(YELLOW)

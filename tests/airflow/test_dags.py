@@ -38,6 +38,8 @@ dags = {
             task.task_id: {
                 "operator": type(task).__name__,
                 "job": {name: getattr(task, name, None) for name in JOB_ATTRIBUTES},
+                "upstream": sorted(task.upstream_task_ids),
+                "gated": [table.name for table in getattr(task, "tables", ())],
                 "reads": [table.name for table in getattr(task, "reads", ())],
                 "writes": [table.name for table in getattr(task, "writes", ())],
                 "events": [
@@ -117,6 +119,17 @@ def test_every_dag_has_an_owner_and_tags(dags: dict[str, Any]) -> None:
     assert "run --service yellow --tag domain:taxi " in command
 
 
+def test_training_follows_the_gate_of_its_tables(dags: dict[str, Any], settings: Settings) -> None:
+    weather = ["weather_raw"] if settings.forecast_model == "weather" else []
+    for dag, service in (
+        ("train_forecast_model", "yellow"),
+        ("train_green_forecast_model", "green"),
+    ):
+        tasks = dags[dag]["tasks"]
+        assert tasks["await_provenance"]["gated"] == [f"{service}_taxi_raw", *weather]
+        assert tasks["run_flow"]["upstream"] == ["await_provenance"]
+
+
 def test_every_service_has_the_same_ingest_tasks(dags: dict[str, Any]) -> None:
     for name in ("yellow_taxi", "green_taxi", "weather"):
         source = name.removesuffix("_taxi")
@@ -193,7 +206,7 @@ def test_spark_tasks_are_equal_locally_and_on_emr(dags: dict[str, Any], settings
                     "writes": task["writes"],
                 }
     assert spark_tasks == _spark_tasks()
-    assert operators == {kind, "DownloadOperator", "FlowOperator"}
+    assert operators == {kind, "DownloadOperator", "FlowOperator", "ProvenanceSensor"}
 
 
 def _emr_arguments(job: dict[str, Any], settings: Settings) -> list[str]:
