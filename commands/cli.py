@@ -404,6 +404,7 @@ def _training_flow(settings: Settings, arguments: list[str]) -> NoReturn:
     from commands.docker import with_key
     from commands.environment import child_environ
     from commands.services import delivers, lost_lineage_warning, prepare
+    from lakehouse.descriptions import FLOW_TAGS
 
     if arguments[:1] == ["--help"]:
         say(
@@ -418,6 +419,8 @@ def _training_flow(settings: Settings, arguments: list[str]) -> NoReturn:
         prepare(settings)
         if warning := lost_lineage_warning(settings):
             say(f"{warning} The flow runs anyway.", is_error=True)
+    if arguments[:1] in (["run"], ["resume"]):
+        arguments = [arguments[0], *FLOW_TAGS, *arguments[1:]]
     os.chdir(REPOSITORY)
     become([sys.executable, str(FLOW), *arguments], child_environ(settings))
 

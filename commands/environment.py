@@ -12,6 +12,7 @@ from pathlib import Path
 
 from lakehouse.aws_profile import use_profile
 from lakehouse.backends import lineage_environ
+from lakehouse.descriptions import FORECASTING
 from lakehouse.setting_sources import settings_file
 from lakehouse.settings import REPOSITORY, Settings
 from spark_jobs.runtime import java_home
@@ -80,6 +81,7 @@ def _metaflow(settings: Settings) -> dict[str, str]:
         "METAFLOW_CARD_LOCALROOT": f"{home}/cards",
         "METAFLOW_DEFAULT_DATASTORE": "local",
         "METAFLOW_DEFAULT_METADATA": "local",
+        "METAFLOW_OWNER": os.environ.get("METAFLOW_OWNER", FORECASTING),
         "METAFLOW_OPENLINEAGE_PROGRAM": "./run training-flow",
         "METAFLOW_USER": os.environ.get("METAFLOW_USER") or _user(),
     }

@@ -23,7 +23,7 @@ from lakehouse.catalog import open_catalog
 from lakehouse.errors import SetupError
 from lakehouse.lineage_server import lineage_server
 from lakehouse.names import DATABASE
-from lakehouse.settings import Settings
+from lakehouse.settings import REPOSITORY, Settings
 from spark_jobs.archive import ensure_archive
 from spark_jobs.runtime import jars, java_home
 
@@ -111,6 +111,7 @@ def throughline_environ(settings: Settings) -> dict[str, str]:
         "THROUGHLINE_PORT": str(settings.throughline_port),
         "THROUGHLINE_DATABASE": f"sqlite:///{settings.state_dir / 'throughline.db'}",
         "THROUGHLINE_SPOOL": str(settings.spool_dir),
+        "THROUGHLINE_ALERTS": os.environ.get("THROUGHLINE_ALERTS", str(REPOSITORY / "alerts.yaml")),
         "THROUGHLINE_HARVESTS": str(settings.state_dir / "harvests"),
         "THROUGHLINE_PROGRAM": "./run lineage",
         "THROUGHLINE_FRAME_ORIGINS": f"http://localhost:{settings.airflow_port}",

@@ -1,4 +1,4 @@
-"""Declarations of the tables' descriptions and PII tags.
+"""Declarations of the tables' descriptions, owners and tags.
 
 Airflow tasks and flow steps send them to lineage as facets. The tables store them as Iceberg
 comments, which Spark's listener and PyIceberg report with the schema.
@@ -7,7 +7,7 @@ comments, which Spark's listener and PyIceberg report with the schema.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pyiceberg.exceptions import CommitFailedException
 
@@ -18,12 +18,20 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table as IcebergTable
 
 
+INGESTION, FORECASTING = "ingestion", "forecasting"
+"""The teams that own DAGs, flows and tables."""
+FLOW_TAGS = ("--tag", "domain:taxi")
+"""Options of the training flow that tag its runs."""
+
+
 @dataclass(frozen=True)
 class Description:
-    """A table's description and its columns with personal data."""
+    """A table's description, owner, subject, and columns with personal data."""
 
     text: str
     pii: tuple[str, ...] = ()
+    owner: str = INGESTION
+    domain: str = "taxi"
 
 
 def _of_service(service: str, prefix: str) -> dict[str, Description]:
@@ -40,10 +48,11 @@ def _of_service(service: str, prefix: str) -> dict[str, Description]:
             f"Trips of {service} taxis as TLC publishes them, one partition per file.", pii
         ),
         f"{service}_rides_hourly_actuals": Description(
-            f"Rides of {service} taxis per hour and pickup zone."
+            f"Rides of {service} taxis per hour and pickup zone.", owner=FORECASTING
         ),
         f"{service}_rides_hourly_forecast": Description(
-            f"Forecast rides of {service} taxis per hour and pickup zone, one set per `as_of`."
+            f"Forecast rides of {service} taxis per hour and pickup zone, one set per `as_of`.",
+            owner=FORECASTING,
         ),
     }
 
@@ -52,10 +61,11 @@ TABLES = {
     **_of_service("yellow", "tpep"),
     **_of_service("green", "lpep"),
     "weather_staging": Description(
-        "Daily weather per county from the files of one run, before the checks."
+        "Daily weather per county from the files of one run, before the checks.", domain="weather"
     ),
     "weather_raw": Description(
-        "Daily weather per county (NOAA nClimGrid-Daily), one partition per month."
+        "Daily weather per county (NOAA nClimGrid-Daily), one partition per month.",
+        domain="weather",
     ),
 }
 
@@ -140,18 +150,16 @@ def describe(table: IcebergTable) -> bool:
 
 
 def dataset_facets(table: Table) -> dict[str, DatasetFacet]:
-    """Return the description and the PII tags of a table as OpenLineage's dataset facets."""
-    from openlineage.client.facet_v2 import documentation_dataset, tags_dataset
+    """Return the description, owner and tags of a table as OpenLineage's dataset facets."""
+    from openlineage.client.facet_v2 import documentation_dataset, ownership_dataset, tags_dataset
 
     declared = TABLES.get(table.name)
     if declared is None:
         return {}
-    facets: dict[str, Any] = {
-        "documentation": documentation_dataset.DocumentationDatasetFacet(declared.text)
+    owner, tag = ownership_dataset.Owner, tags_dataset.TagsDatasetFacetFields
+    pii = [tag("pii", "true", "USER", column) for column in declared.pii]
+    return {
+        "documentation": documentation_dataset.DocumentationDatasetFacet(declared.text),
+        "ownership": ownership_dataset.OwnershipDatasetFacet([owner(declared.owner, "OWNER")]),
+        "tags": tags_dataset.TagsDatasetFacet([tag("domain", declared.domain, "USER"), *pii]),
     }
-    if declared.pii:
-        tag = tags_dataset.TagsDatasetFacetFields
-        facets["tags"] = tags_dataset.TagsDatasetFacet(
-            [tag("pii", "true", "USER", column) for column in declared.pii]
-        )
-    return facets

@@ -5,12 +5,14 @@ from __future__ import annotations
 from airflow.sdk import DAG
 from pipeline_tasks import every, ingest_chain, months_param
 
+from lakehouse.descriptions import INGESTION
 from lakehouse.sources import YELLOW
 
 with DAG(
     dag_id="ingest_yellow_taxi_data",
     description=__doc__,
     schedule=every("@monthly"),
+    default_args={"owner": INGESTION},
     catchup=False,
     max_active_runs=1,
     params={"months": months_param()},

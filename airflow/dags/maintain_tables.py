@@ -5,10 +5,13 @@ from __future__ import annotations
 from airflow.sdk import DAG
 from pipeline_tasks import every, spark_task
 
+from lakehouse.descriptions import INGESTION
+
 with DAG(
     dag_id="maintain_tables",
     description=__doc__,
     schedule=every("@weekly"),
+    default_args={"owner": INGESTION},
     catchup=False,
     max_active_runs=1,
     tags=["maintenance"],

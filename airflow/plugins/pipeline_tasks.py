@@ -20,10 +20,12 @@ from airflow.providers.standard.operators.bash import BashOperator
 from airflow.sdk import Asset, BaseOperator, Context, CronTriggerTimetable, Param, chain
 from airflow.sdk.definitions.asset import BaseAsset
 from airflow.sdk.exceptions import AirflowSkipException
+from gate_tasks import POLL_SECONDS, TIMEOUT_SECONDS, ProvenanceSensor
 from lineage_operator import LineageOperator, dataset_of_file, dataset_of_table
 from openlineage.client.event_v2 import Dataset
 from openlineage.client.facet_v2 import lineage
 
+from lakehouse.descriptions import FLOW_TAGS
 from lakehouse.errors import SettingsError
 from lakehouse.ingest import Landing, land
 from lakehouse.names import Table
@@ -272,15 +274,27 @@ def flow_task(
     )
 
 
-def training_task(taxi: Source) -> BaseOperator:
-    """Return the task that trains a service's forecasts, with the fields of `training_params`."""
-    return flow_task(
+def training_tasks(taxi: Source) -> None:
+    """Create the tasks that check the loaded tables' provenance and train a service's forecasts.
+
+    The flow checks again, because it knows the parameters of the run.
+    """
+    sources = (taxi, WEATHER) if load_settings().forecast_model == "weather" else (taxi,)
+    gate = ProvenanceSensor(
+        task_id="await_provenance",
+        tables=[Table(f"{source.table}_raw") for source in sources],
+        doc="Wait until the lineage server's gate approves the tables.",
+        poke_interval=POLL_SECONDS,
+        timeout=TIMEOUT_SECONDS,
+    )
+    train = flow_task(
         "run_flow",
         flow=REPOSITORY / "metaflow_flows" / "train_forecast_model" / "flow.py",
         params=list(training_params()),
-        args=f"--service {taxi.name}",
+        args=shlex.join(["--service", taxi.name, *FLOW_TAGS]),
         doc="Run TrainForecastModelFlow.",
     )
+    chain(gate, train)
 
 
 def _copied(source: Dataset, target: Dataset) -> lineage.LineageDatasetEntry:

@@ -23,11 +23,11 @@ from metaflow.exception import MetaflowException
 from lakehouse.catalog import pin
 from lakehouse.descriptions import dataset_facets
 from lakehouse.errors import PipelineError
+from lakehouse.gate import check_gate
 from lakehouse.names import Table, file_dataset
 from lakehouse.settings import ForecastModel, load_settings
 from metaflow_flows.train_forecast_model import tables
 from metaflow_flows.train_forecast_model.card_commands import keep_cards_home
-from metaflow_flows.train_forecast_model.gate import check_gate
 from metaflow_flows.train_forecast_model.plan import Plan, make_plan, plan_reproduction
 from metaflow_flows.train_forecast_model.reproduce import compare, earlier_forecasts
 from metaflow_openlineage import (

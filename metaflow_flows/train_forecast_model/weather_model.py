@@ -22,6 +22,7 @@ import numpy as np
 import pandas as pd
 
 from lakehouse.sources import WEATHER_ELEMENTS
+from throughline.wrap.function import lineage
 
 ZONES = Path(__file__).with_name("zones.csv")
 """NCEI's county code of each TLC zone. Newark Airport (1) is outside New York and uses Richmond,
@@ -42,6 +43,7 @@ LEAST_RIDES = 0.01
 Array: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
 
 
+@lineage(job="read_zone_lookup", inputs=[("file", str(ZONES))])
 def counties() -> pd.Series[str]:
     """Return the county code by zone."""
     return pd.read_csv(ZONES, index_col="zone", dtype={"county_code": "str"})["county_code"]

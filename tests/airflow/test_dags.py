@@ -17,8 +17,8 @@ pytestmark = pytest.mark.airflow
 
 PARSE = """
 import json
-JOB_ATTRIBUTES = ["application", "application_args", "application_id", "configuration_overrides",
-                  "execution_role_arn", "job_driver"]
+JOB_ATTRIBUTES = ["application", "application_args", "application_id", "bash_command",
+                  "configuration_overrides", "execution_role_arn", "job_driver"]
 from airflow.dag_processing.dagbag import DagBag
 from airflow.sdk import Asset, AssetAll
 from openlineage.client.serde import Serde
@@ -32,10 +32,14 @@ dags = {
     dag.dag_id: {
         "waits_for": names(dag.schedule),
         "params": dag.params.dump(),
+        "tags": sorted(dag.tags),
+        "owners": sorted({task.owner for task in dag.tasks}),
         "tasks": {
             task.task_id: {
                 "operator": type(task).__name__,
                 "job": {name: getattr(task, name, None) for name in JOB_ATTRIBUTES},
+                "upstream": sorted(task.upstream_task_ids),
+                "gated": [table.name for table in getattr(task, "tables", ())],
                 "reads": [table.name for table in getattr(task, "reads", ())],
                 "writes": [table.name for table in getattr(task, "writes", ())],
                 "events": [
@@ -107,6 +111,25 @@ def test_training_waits_for_the_assets_of_its_model(
     assert dags[dag]["params"]["model"] == model
 
 
+def test_every_dag_has_an_owner_and_tags(dags: dict[str, Any]) -> None:
+    for name, dag in dags.items():
+        owner = "forecasting" if name.startswith("train_") else "ingestion"
+        assert (dag["owners"], bool(dag["tags"])) == ([owner], True), name
+    command = dags["train_forecast_model"]["tasks"]["run_flow"]["job"]["bash_command"]
+    assert "run --service yellow --tag domain:taxi " in command
+
+
+def test_training_follows_the_gate_of_its_tables(dags: dict[str, Any], settings: Settings) -> None:
+    weather = ["weather_raw"] if settings.forecast_model == "weather" else []
+    for dag, service in (
+        ("train_forecast_model", "yellow"),
+        ("train_green_forecast_model", "green"),
+    ):
+        tasks = dags[dag]["tasks"]
+        assert tasks["await_provenance"]["gated"] == [f"{service}_taxi_raw", *weather]
+        assert tasks["run_flow"]["upstream"] == ["await_provenance"]
+
+
 def test_every_service_has_the_same_ingest_tasks(dags: dict[str, Any]) -> None:
     for name in ("yellow_taxi", "green_taxi", "weather"):
         source = name.removesuffix("_taxi")
@@ -136,8 +159,9 @@ def test_table_events_contain_description_and_pii(dags: dict[str, Any]) -> None:
     (output,) = raw["events"][-1]["outputs"]
     assert output["name"].endswith("yellow_taxi_raw")
     assert output["facets"]["documentation"]["description"].startswith("Trips of yellow taxis")
-    tagged = {(tag["field"], tag["key"]) for tag in output["facets"]["tags"]["tags"]}
-    assert tagged == {
+    assert output["facets"]["ownership"]["owners"] == [{"name": "ingestion", "type": "OWNER"}]
+    tagged = {(tag.get("field"), tag["key"]) for tag in output["facets"]["tags"]["tags"]}
+    assert tagged == {(None, "domain")} | {
         (column, "pii") for column in ("tpep_dropoff_datetime", "dolocationid", "tip_amount")
     }
 
@@ -182,7 +206,7 @@ def test_spark_tasks_are_equal_locally_and_on_emr(dags: dict[str, Any], settings
                     "writes": task["writes"],
                 }
     assert spark_tasks == _spark_tasks()
-    assert operators == {kind, "DownloadOperator", "FlowOperator"}
+    assert operators == {kind, "DownloadOperator", "FlowOperator", "ProvenanceSensor"}
 
 
 def _emr_arguments(job: dict[str, Any], settings: Settings) -> list[str]:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import pickle
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -10,11 +11,13 @@ import pandas as pd
 import pytest
 
 from lakehouse.generator import daily_weather, taxi_table
+from lakehouse.names import file_dataset
 from lakehouse.sources import WEATHER_ELEMENTS
 from lakehouse.weather_file import CITY_COUNTIES
 from metaflow_flows.train_forecast_model import forecasting
 from metaflow_flows.train_forecast_model.weather_model import (
     MANHATTAN,
+    ZONES,
     WeatherModel,
     _lags,
     counties,
@@ -226,6 +229,20 @@ def test_every_zone_has_a_county_and_unknown_zones_use_manhattan() -> None:
     assert {zone: table[zone] for zone in (1, 132, 264, 265)} == {
         1: "30085", 132: "30081", 264: MANHATTAN, 265: MANHATTAN,
     }  # fmt: skip
+
+
+def test_load_of_the_zone_lookup_is_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("THROUGHLINE_SPOOL", str(tmp_path))
+    counties()
+    (file,) = tmp_path.glob("*.jsonl")
+    start, end = map(json.loads, file.read_text().splitlines())
+    assert [event["eventType"] for event in (start, end)] == ["START", "COMPLETE"]
+    assert end["job"]["name"] == "read_zone_lookup"
+    name = file_dataset(str(ZONES))
+    (dataset,) = end["inputs"]
+    assert (dataset["namespace"], dataset["name"]) == (name.namespace, name.name)
 
 
 def test_invalid_zone_uses_manhattans_weather(weather: pd.DataFrame) -> None:

@@ -4,11 +4,12 @@ from datetime import datetime
 
 import pandas as pd
 import pytest
+from openlineage.client.serde import Serde
 from pyiceberg.schema import Schema
 from pyiceberg.types import DoubleType, LongType, NestedField
 
 from lakehouse.catalog import open_catalog
-from lakehouse.descriptions import COLUMNS, TABLES, dataset_facets, describe
+from lakehouse.descriptions import COLUMNS, FORECASTING, TABLES, dataset_facets, describe
 from lakehouse.names import DATABASE, Table
 from lakehouse.settings import Settings
 from metaflow_flows.train_forecast_model import tables
@@ -48,7 +49,17 @@ def test_pii_tags_name_columns_of_their_table() -> None:
 
 def test_facets_of_a_table_without_declaration_are_empty() -> None:
     assert dataset_facets(Table("scratch")) == {}
-    assert "tags" not in dataset_facets(Table("weather_raw"))
+
+
+def test_every_table_has_an_owner_and_a_domain() -> None:
+    for name in TABLES:
+        facets = {key: Serde.to_dict(facet) for key, facet in dataset_facets(Table(name)).items()}
+        (owner,) = facets["ownership"]["owners"]
+        assert owner == {"name": TABLES[name].owner, "type": "OWNER"}
+        tags = [tag for tag in facets["tags"]["tags"] if "field" not in tag]
+        assert [(tag["key"], tag["value"]) for tag in tags] == [("domain", TABLES[name].domain)]
+    assert TABLES["weather_raw"].domain == "weather"
+    assert TABLES["green_rides_hourly_forecast"].owner == FORECASTING
 
 
 @pytest.fixture

@@ -143,7 +143,9 @@ def test_tables_and_columns_show_their_descriptions_and_pii(table: str, pipeline
     columns, _ = held(pipeline, table)
     shown = {field["name"]: field["description"] for field in node["fields"]}
     assert shown == {column: COLUMNS[column] for column in columns}
-    assert set(node["tags"]) == {f"pii ({column})" for column in TABLES[table].pii}
+    pii = {f"pii ({column})" for column in TABLES[table].pii}
+    assert set(node["tags"]) == {f"domain:{TABLES[table].domain}", *pii}
+    assert node["owners"] == [TABLES[table].owner]
 
 
 def test_counts_and_forecasts_contain_no_pii(pipeline: Pipeline) -> None:

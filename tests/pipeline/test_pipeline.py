@@ -15,6 +15,7 @@ import httpx
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import yaml
 from jsonschema import Draft202012Validator
 from referencing import Registry, Resource
 
@@ -77,6 +78,12 @@ def test_data_edges_between_tasks_are_those_of_the_docs(pipeline: Pipeline) -> N
         dataset = known_as(pipeline, edge["dataset"]["namespace"], edge["dataset"]["name"])
         edges[edge["job"]["name"]][edge["direction"] == "writes"].add(dataset)
     assert dict(edges) == EDGES
+
+
+def test_pipeline_keeps_its_contract(pipeline: Pipeline) -> None:
+    contract = yaml.safe_load((REPOSITORY / "contracts" / "pipeline.yaml").read_text())
+    answer = pipeline.get("/api/v2/check", contract=json.dumps(contract))
+    assert answer["findings"] == []
 
 
 def test_airflow_spark_and_pyiceberg_name_one_node_for_a_table(pipeline: Pipeline) -> None:

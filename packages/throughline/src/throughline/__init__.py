@@ -2,6 +2,7 @@
 
 Modules for other packages:
 
+- `wrap.function`: the decorator `lineage`, which reports calls of a Python function
 - `spool`: a transport for openlineage-python that writes to a spool folder
 - `harvest.harvester`: an import source (entry point `throughline.harvesters`)
 - `delivery.backend`, `delivery.models`: a backend (entry point `throughline.backends`)

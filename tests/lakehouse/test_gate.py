@@ -15,10 +15,10 @@ import pytest
 from pydantic import SecretStr
 
 from commands.environment import script
+from lakehouse.gate import GateRejected, check_gate
 from lakehouse.names import Table
 from lakehouse.settings import Settings, load_settings
 from metaflow_flows.train_forecast_model import tables
-from metaflow_flows.train_forecast_model.gate import GateRejected, check_gate
 
 pytestmark = pytest.mark.server
 
