@@ -112,13 +112,14 @@ def test_status_tells_unknown_from_none(
         assert not answer["completeness"]["isComplete"]
 
 
-def test_job_that_states_no_inputs_has_none(live: Live, build: Any) -> None:
-    event = build.run("COMPLETE", "r1", "make", "08:00:00", writes=("db|made",))
-    entry = {"namespace": "db", "name": "made", "type": "DATASET", "inputs": []}
-    event["job"]["facets"]["lineage"] = {"entries": [entry]}
-    event["run"]["facets"]["lineage"] = {"lineage": [entry]}
-    live.ingest(Batch([build.entry(event)]))
-    assert _ask(live, "upstream", node="made")["upstream"] == [{"id": "job:demo:make", "steps": 1}]
+def test_checking_job_has_no_outputs(live: Live, build: Any) -> None:
+    event = build.run("COMPLETE", "r1", "check", "08:00:00", reads=("db|raw",))
+    assertion = {"assertion": "not_null", "success": True}
+    event["inputs"][0]["inputFacets"] = {"dataQualityAssertions": {"assertions": [assertion]}}
+    other = build.run("COMPLETE", "r2", "read", "08:00:00", reads=("db|raw",))
+    live.ingest(Batch([build.entry(event), build.entry(other)]))
+    assert _ask(live, "downstream", node="check")["status"] == "none"
+    assert _ask(live, "downstream", node="read")["status"] == "not_reported"
 
 
 def test_answer_has_moment_ids_page_and_gaps(taxi: Live) -> None:
