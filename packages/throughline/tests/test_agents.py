@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Any
+from urllib.parse import urlencode
 
 import anyio
 import orjson
@@ -467,3 +468,16 @@ def test_report_over_stdio_needs_a_server_and_a_key(
     answer = call("mcp", "--report-as", "claude", *options)
     assert answer.returncode == 2
     assert "--report-as: needs a server" in answer.stderr
+
+
+def test_links_select_the_same_column_and_moment_on_the_page(taxi: Live) -> None:
+    time = "2026-11-18T00:00:00Z"
+    arguments = {"node": "yellow_taxi_raw", "column": "fare_amount", "as_of": time}
+    page = json.loads(call_tool("downstream", arguments, _context(taxi, "http://server")))["page"]
+    assert page == "http://server/impact?" + urlencode(
+        {
+            "node": "dataset:hive://lake:9083:nyc_taxi.yellow_taxi_raw",
+            "column": "fare_amount",
+            "at": time,
+        }
+    )

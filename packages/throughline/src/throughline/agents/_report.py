@@ -95,10 +95,9 @@ class Report(Tool):
         writes = [_named(context, item) for item in self.writes]
         run_id = str(self.run or reporter.run_id or uuid.uuid4())
         reporter.send(_event(reporter, run_id, reads, writes))
-        answer: Json = {"status": "found", "runId": run_id}
-        answer |= {"node": f"job:{NAMESPACE}:{reporter.agent}"}
-        page = context.page("run", id=run_id)
-        return answer | ({"page": page} if page else {})
+        node = f"job:{NAMESPACE}:{reporter.agent}"
+        page = context.page("lineage", node=node)
+        return {"status": "found", "runId": run_id, "node": node} | ({"page": page} if page else {})
 
 
 def _named(context: Context, item: str | NewDataset) -> Json:

@@ -130,7 +130,9 @@ class Provenance(Tool):
             note=None if runs else "No run that writes it was reported.",
             about=[found["node"], *(run["id"] for run in runs)],
             measures=("inputs", "outputs", "code", "ends"),
-            page=context.page("provenance", node=found["node"], at=self.as_of),
+            page=context.page(
+                "provenance", node=found["node"], version=self.version, at=self.as_of
+            ),
         )
 
 
