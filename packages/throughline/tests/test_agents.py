@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Any
+from urllib.parse import urlencode
 
 import anyio
 import orjson
@@ -19,7 +20,8 @@ from hypothesis import strategies as st
 from mcp import Client, StdioServerParameters, stdio_client
 
 from throughline.agents._reply import MOST_CHARACTERS, Context
-from throughline.agents.tools import TOOLS, call
+from throughline.agents.tools import TOOLS
+from throughline.agents.tools import call as call_tool
 from throughline.errors import ConfigError, ThroughlineError
 from throughline.keys.store import add_key
 from throughline.log import EventLog, entry_of
@@ -50,7 +52,7 @@ def _context(live: Live, url: str | None = None) -> Context:
 
 
 def _ask(live: Live, tool: str, **arguments: object) -> Any:
-    return json.loads(call(tool, arguments, _context(live)))
+    return json.loads(call_tool(tool, arguments, _context(live)))
 
 
 @pytest.fixture(scope="module")
@@ -112,20 +114,21 @@ def test_status_tells_unknown_from_none(
         assert not answer["completeness"]["isComplete"]
 
 
-def test_job_that_states_no_inputs_has_none(live: Live, build: Any) -> None:
-    event = build.run("COMPLETE", "r1", "make", "08:00:00", writes=("db|made",))
-    entry = {"namespace": "db", "name": "made", "type": "DATASET", "inputs": []}
-    event["job"]["facets"]["lineage"] = {"entries": [entry]}
-    event["run"]["facets"]["lineage"] = {"lineage": [entry]}
-    live.ingest(Batch([build.entry(event)]))
-    assert _ask(live, "upstream", node="made")["upstream"] == [{"id": "job:demo:make", "steps": 1}]
+def test_checking_job_has_no_outputs(live: Live, build: Any) -> None:
+    event = build.run("COMPLETE", "r1", "check", "08:00:00", reads=("db|raw",))
+    assertion = {"assertion": "not_null", "success": True}
+    event["inputs"][0]["inputFacets"] = {"dataQualityAssertions": {"assertions": [assertion]}}
+    other = build.run("COMPLETE", "r2", "read", "08:00:00", reads=("db|raw",))
+    live.ingest(Batch([build.entry(event), build.entry(other)]))
+    assert _ask(live, "downstream", node="check")["status"] == "none"
+    assert _ask(live, "downstream", node="read")["status"] == "not_reported"
 
 
 def test_answer_has_moment_ids_page_and_gaps(taxi: Live) -> None:
     context = _context(taxi, "http://server")
     time = "2026-11-15T00:00:00Z"
     answer = json.loads(
-        call("upstream", {"node": "yellow_rides_hourly_forecast", "as_of": time}, context)
+        call_tool("upstream", {"node": "yellow_rides_hourly_forecast", "as_of": time}, context)
     )
     assert answer["at"] == time
     assert answer["node"] == _FORECAST
@@ -161,7 +164,7 @@ def test_long_answer_is_cut_and_says_so(live: Live, build: Any) -> None:
             ]
         )
     )
-    text = call("upstream", {"node": "t"}, _context(live))
+    text = call_tool("upstream", {"node": "t"}, _context(live))
     answer = json.loads(text)
     assert len(text) <= MOST_CHARACTERS
     assert len(answer["upstream"]) + answer["omitted"]["upstream"] == 301
@@ -183,7 +186,7 @@ def test_invalid_arguments_are_described(
     tool: str, arguments: dict[str, object], message: str, small: Live
 ) -> None:
     with pytest.raises(ConfigError) as caught:
-        call(tool, arguments, _context(small))
+        call_tool(tool, arguments, _context(small))
     assert str(caught.value).startswith(message)
 
 
@@ -218,7 +221,7 @@ def test_no_argument_breaks_a_tool(taxi: Live, tool: str, arguments: dict[str, A
     known = {key: value for key, value in arguments.items() if key in TOOLS[tool].model_fields}
     for given_arguments in (arguments, known):
         try:
-            text = call(tool, given_arguments, _context(taxi))
+            text = call_tool(tool, given_arguments, _context(taxi))
         except ThroughlineError as error:
             text = json.dumps(str(error))
         assert len(text) <= MOST_CHARACTERS
@@ -353,3 +356,128 @@ def test_missing_sdk_is_reported(live: Live, monkeypatch: pytest.MonkeyPatch) ->
         response = client.post("/mcp", json=_INITIALIZE, headers=_HEADERS)
     assert response.status_code == 400
     assert "throughline[mcp]" in response.json()["message"]
+
+
+_OUTER = "01a2034a-4167-7786-99ab-548ead347699"
+
+
+def _client(live: Live) -> TestClient:
+    return TestClient(make_app(live, replace(ServerOptions(), keys_seconds=0)))
+
+
+def _agent(log: EventLog, *scopes: str) -> dict[str, str]:
+    """Return the headers of an agent with a new key."""
+    key = add_key(log, "claude", scopes)
+    return {"Authorization": f"Bearer {key}", "X-Throughline-Agent": "claude"}
+
+
+def _call(client: TestClient, tool: str, headers: dict[str, str], **arguments: object) -> Any:
+    parameters = {"name": tool, "arguments": arguments}
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": parameters}
+    result = client.post("/mcp", json=body, headers=_HEADERS | headers).json()["result"]
+    text = result["content"][0]["text"]
+    return text if result["isError"] else json.loads(text)
+
+
+def _tools(client: TestClient, headers: dict[str, str]) -> set[str]:
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    response = client.post("/mcp", json=body, headers=_HEADERS | headers)
+    return {tool["name"] for tool in response.json()["result"]["tools"]}
+
+
+def test_agent_reports_what_it_used(log: EventLog, small: Live) -> None:
+    headers = _agent(log, "read", "write")
+    new = {"namespace": "file", "name": "/report.md"}
+    with _client(small) as client:
+        assert _tools(client, headers) == {*TOOLS, "report"}
+        first = _call(client, "report", headers, reads=["db:raw"])
+        more = {"reads": ["end"], "writes": [new], "run": first["runId"]}
+        assert _call(client, "report", headers, **more)["runId"] == first["runId"]
+        used = _call(client, "upstream", headers, node="job:agents:claude", depth=1)
+        readers = _call(client, "downstream", headers, node="dataset:db:raw", depth=1)
+        source = _call(client, "upstream", headers, node="dataset:file:/report.md", depth=1)
+    assert {item["id"] for item in used["upstream"]} == {"dataset:db:raw", "dataset:db:end"}
+    assert "job:agents:claude" in {item["id"] for item in readers["affected"]}
+    assert [item["id"] for item in source["upstream"]] == ["job:agents:claude"]
+
+
+def test_report_of_an_unknown_dataset_writes_nothing(log: EventLog, small: Live) -> None:
+    headers = _agent(log, "read", "write")
+    with _client(small) as client:
+        unknown = _call(client, "report", headers, reads=["end", "missing"])
+        job = _call(client, "report", headers, reads=["job:demo:load"])
+        empty = _call(client, "report", headers)
+        agent = _call(client, "upstream", headers, node="job:agents:claude")
+    assert [item["status"] for item in (unknown, job, agent)] == ["unknown"] * 3
+    assert empty.startswith("reads, writes: received nothing")
+
+
+@pytest.mark.parametrize("scopes", [("read",), ()])
+def test_report_needs_a_key_with_scope_write(
+    scopes: tuple[str, ...], log: EventLog, small: Live
+) -> None:
+    headers = _agent(log, *scopes) if scopes else {"X-Throughline-Agent": "claude"}
+    options = replace(ServerOptions(), keys_seconds=0, is_exposed=False)
+    with TestClient(make_app(small, options)) as client:
+        assert _tools(client, headers) == set(TOOLS)
+        assert "expected one of" in _call(client, "report", headers, reads=["end"])
+        assert _call(client, "upstream", headers, node="job:agents:claude")["status"] == "unknown"
+
+
+def test_report_is_off_unless_the_agent_is_named(log: EventLog, small: Live) -> None:
+    headers = _agent(log, "read", "write")
+    wrong = _HEADERS | headers | {"X-Throughline-Agent": "a b"}
+    del headers["X-Throughline-Agent"]
+    with _client(small) as client:
+        assert _tools(client, headers) == set(TOOLS)
+        assert client.post("/mcp", json=_INITIALIZE, headers=wrong).status_code == 400
+
+
+@pytest.mark.server
+def test_agent_over_stdio_reports_below_the_run_that_started_it(
+    log: EventLog, live: Live, serving: Callable[..., str], build: Any
+) -> None:
+    live.ingest(Batch([build.entry(build.run("START", _OUTER, "outer", "08:00:00"))]))
+    url = serving(make_app(live))
+    key = add_key(log, "claude", ["read", "write"])
+    code = "from throughline.cli import main; main()"
+    options = ["mcp", "--url", url, "--api-key", key, "--report-as", "claude"]
+    parent = {"OPENLINEAGE_PARENT_ID": f"demo/outer/{_OUTER}"}
+    command = StdioServerParameters(command=sys.executable, args=["-c", code, *options], env=parent)
+
+    async def report(client: Client) -> list[str]:
+        read, written = ({"namespace": "db", "name": name} for name in ("a", "b"))
+        results = [
+            await client.call_tool("report", {"reads": [read]}),
+            await client.call_tool("report", {"writes": [written]}),
+        ]
+        return [json.loads(item.content[0].text)["runId"] for item in results]  # type: ignore[union-attr]
+
+    first, second = _run(report, stdio_client(command))
+    assert first == second
+    tree = ask(live, load_queries()["runtree"], {"run": _OUTER})
+    assert [run["runId"] for run in tree["children"]] == [first]
+    upstream = _ask(live, "upstream", node="dataset:db:b")["upstream"]
+    assert [item["id"] for item in upstream] == ["job:agents:claude", "dataset:db:a"]
+
+
+@pytest.mark.parametrize("options", [["--database", "x.db", "--api-key", "k"], []])
+def test_report_over_stdio_needs_a_server_and_a_key(
+    options: list[str], call: Callable[..., Any]
+) -> None:
+    answer = call("mcp", "--report-as", "claude", *options)
+    assert answer.returncode == 2
+    assert "--report-as: needs a server" in answer.stderr
+
+
+def test_links_select_the_same_column_and_moment_on_the_page(taxi: Live) -> None:
+    time = "2026-11-18T00:00:00Z"
+    arguments = {"node": "yellow_taxi_raw", "column": "fare_amount", "as_of": time}
+    page = json.loads(call_tool("downstream", arguments, _context(taxi, "http://server")))["page"]
+    assert page == "http://server/impact?" + urlencode(
+        {
+            "node": "dataset:hive://lake:9083:nyc_taxi.yellow_taxi_raw",
+            "column": "fare_amount",
+            "at": time,
+        }
+    )

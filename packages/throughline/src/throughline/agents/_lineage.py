@@ -82,7 +82,7 @@ class Downstream(_Followed):
             elif tree["down"]["children"]:
                 status, note = "none", "No downstream column uses this column."
         about = [found["node"], *(item["id"] for item in (*affected, *indirect, *possible))]
-        page = context.page("impact", node=found["node"], field=self.column, at=self.as_of)
+        page = context.page("impact", node=found["node"], column=self.column, at=self.as_of)
         return reply(
             status,
             health,

@@ -39,10 +39,14 @@ class CompleteHealth(HealthAnswer):
 
 @dataclass(frozen=True)
 class Context:
-    """What the tools query: a source of answers, and the URL of the page if there is one."""
+    """What the tools use: a source of answers, the URL of the page, and a reporter if allowed.
+
+    The reporter is a `Reporter`; who has none cannot write.
+    """
 
     source: Source
     url: str | None = None
+    reporter: object | None = None
 
     def query(self, name: str, params: Params) -> Json:
         """Return the answer to a query; parameters that are None are not sent."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+import orjson
 from fastapi import APIRouter, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.routing import Route
@@ -16,15 +17,21 @@ from starlette.types import Receive, Scope, Send
 
 from throughline import deadline
 from throughline.agents._reply import Context
+from throughline.agents._report import Reporter
 from throughline.agents.server import load_sdk, make_server
 from throughline.agents.tools import call
 from throughline.console.source import Params
 from throughline.errors import ThroughlineError
 from throughline.http.routes import failure
-from throughline.projection.live import Live
+from throughline.log import entry_of
+from throughline.projection.live import Batch, Live
+from throughline.query.models import Json
 from throughline.query.registry import ask, load_queries
 
 router = APIRouter()
+
+AGENT_HEADER = "X-Throughline-Agent"
+"""Header with the name of an agent that reports what it reads and writes."""
 
 
 class _Endpoint:
@@ -39,15 +46,39 @@ class _Endpoint:
             return
         from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
-        server = make_server(partial(_answer, Request(scope)))
+        try:
+            context = _context(Request(scope))
+        except ThroughlineError as error:
+            await failure(error)(scope, receive, send)
+            return
+        may_report = context.reporter is not None
+        server = make_server(partial(_answer, Request(scope), context), may_report=may_report)
         manager = StreamableHTTPSessionManager(server, json_response=True, stateless=True)
         async with manager.run():
             await manager.handle_request(scope, receive, send)
 
 
-async def _answer(request: Request, name: str, arguments: dict[str, object]) -> str:
+def _context(request: Request) -> Context:
+    """Return the context of a request; it has a reporter if the agent is named and may write.
+
+    Raises:
+        ConfigError: the name of the agent is invalid.
+    """
+    live: Live = request.app.state.live
+
+    def send(event: Json) -> None:
+        live.ingest(Batch([entry_of(orjson.dumps(event))]))
+
+    agent, reporter = request.headers.get(AGENT_HEADER), None
+    if agent is not None and request.scope.get("may_write") is True:
+        reporter = Reporter(agent, send)
+    return Context(partial(_query, live), str(request.base_url).rstrip("/"), reporter)
+
+
+async def _answer(
+    request: Request, context: Context, name: str, arguments: dict[str, object]
+) -> str:
     state = request.app.state
-    context = Context(partial(_query, state.live), str(request.base_url).rstrip("/"))
     deadline.start(state.options.longest_query)
     async with state.admission.slot():
         return await run_in_threadpool(call, name, arguments, context)

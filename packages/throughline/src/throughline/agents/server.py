@@ -11,7 +11,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from throughline.agents._reply import Context
-from throughline.agents.tools import TOOLS, call
+from throughline.agents.tools import call, tools_of
 from throughline.errors import ConfigError, ThroughlineError
 
 if TYPE_CHECKING:
@@ -47,13 +47,13 @@ def load_sdk() -> None:
         ) from None
 
 
-def make_server(answer: Call) -> Server[Any]:
+def make_server(answer: Call, *, may_report: bool) -> Server[Any]:
     """Return a server of the tools; `answer` calls a tool with its arguments."""
     from mcp.server.lowlevel import Server
     from mcp_types import CallToolResult, ListToolsResult, TextContent
 
     async def list_tools(_context: object, _params: object) -> ListToolsResult:
-        return ListToolsResult(tools=_described_tools())
+        return ListToolsResult(tools=_described_tools(may_report))
 
     async def call_tool(_context: object, params: CallToolRequestParams) -> CallToolResult:
         is_error = False
@@ -75,7 +75,7 @@ def make_server(answer: Call) -> Server[Any]:
     )
 
 
-def _described_tools() -> list[Tool]:
+def _described_tools(may_report: bool) -> list[Tool]:
     from mcp_types import Tool, ToolAnnotations
 
     return [
@@ -87,7 +87,7 @@ def _described_tools() -> list[Tool]:
                 read_only_hint=not tool.is_writing, open_world_hint=False, destructive_hint=False
             ),
         )
-        for name, tool in TOOLS.items()
+        for name, tool in tools_of(may_report=may_report).items()
     ]
 
 
@@ -103,7 +103,7 @@ def serve_stdio(context: Context) -> None:
         return await run_sync(call, name, arguments, context)
 
     async def serve() -> None:
-        server = make_server(answer)
+        server = make_server(answer, may_report=context.reporter is not None)
         async with stdio_server() as (reader, writer):
             await server.run(reader, writer, server.create_initialization_options())
 

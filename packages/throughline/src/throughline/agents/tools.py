@@ -21,6 +21,7 @@ from throughline.agents._reply import (
     unresolved,
     written,
 )
+from throughline.agents._report import Report
 from throughline.agents._tool import Level, Node, Text, Time, Tool
 from throughline.config import expected
 from throughline.errors import ConfigError, NotFoundError
@@ -130,7 +131,9 @@ class Provenance(Tool):
             note=None if runs else "No run that writes it was reported.",
             about=[found["node"], *(run["id"] for run in runs)],
             measures=("inputs", "outputs", "code", "ends"),
-            page=context.page("provenance", node=found["node"], at=self.as_of),
+            page=context.page(
+                "provenance", node=found["node"], version=self.version, at=self.as_of
+            ),
         )
 
 
@@ -200,16 +203,22 @@ TOOLS: Mapping[str, type[Tool]] = {
 }
 
 
+def tools_of(*, may_report: bool) -> Mapping[str, type[Tool]]:
+    """Return the tools by name, with `report` if it may be used."""
+    return {**TOOLS, Report.name: Report} if may_report else TOOLS
+
+
 def call(name: str, arguments: Mapping[str, object], context: Context) -> str:
     """Return the answer of a tool as JSON.
 
     Raises:
         ConfigError: there is no such tool, or an argument is invalid.
     """
-    if name not in TOOLS:
-        raise ConfigError(f"tool: received {name[:80]!r}, expected one of {', '.join(TOOLS)}")
+    tools = tools_of(may_report=context.reporter is not None)
+    if name not in tools:
+        raise ConfigError(f"tool: received {name[:80]!r}, expected one of {', '.join(tools)}")
     try:
-        tool = TOOLS[name].model_validate(arguments)
+        tool = tools[name].model_validate(arguments)
     except ValidationError as error:
         raise ConfigError(_described(error)) from None
     try:

@@ -48,10 +48,15 @@ class Guard:
                 message["headers"] = [*message["headers"], *self._headers]
             await send(message)
 
-        rejection = await self._rejection(scope["method"], scope["path"], Headers(scope=scope))
+        rejection = await self._rejection(scope, Headers(scope=scope))
         await (rejection or self._app)(scope, receive, send_safe)
 
-    async def _rejection(self, method: str, path: str, headers: Headers) -> Response | None:
+    async def _rejection(self, scope: Scope, headers: Headers) -> Response | None:
+        """Return the response to a request without permission, or None.
+
+        `may_write` of the scope is set to True if the request has a key with the scope `write`.
+        """
+        method, path = scope["method"], scope["path"]
         origin = headers.get("origin")
         own = headers.get("host", "").lower()
         # Browsers let pages of any origin post simple requests.
@@ -67,6 +72,7 @@ class Guard:
             return self._wrong_host(headers)
         sent = _sent_key(headers)
         if self._options.api_key and hmac.compare_digest(sent, self._options.api_key.encode()):
+            scope["may_write"] = True
             return None
         key = keys.get(hash_of(sent.decode(errors="replace")))
         if key is None:
@@ -75,6 +81,7 @@ class Guard:
             # A browser asks for a name, which is ignored, and a password, the key.
             rejection.headers["WWW-Authenticate"] = 'Basic realm="throughline: API key as password"'
             return rejection
+        scope["may_write"] = key.may("write")
         needed = _needed(method, path)
         if key.may(needed):
             return None

@@ -1,0 +1,174 @@
+"""LineageQA: 100 questions about lineage with known answers, scored without a model.
+
+Each question of lineage_qa.yaml gives the calls of throughline's tools for agents. The benchmark
+makes them and compares the last answer with the expected one. Tokens are characters / 4.
+
+Usage: python benchmarks/lineage_qa.py [--failed]
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import lzma
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import yaml
+
+from throughline.agents._reply import Context
+from throughline.agents.tools import call
+from throughline.log import EventLog, entry_of
+from throughline.projection.live import Batch, Live
+from throughline.query.registry import ask, load_queries
+from throughline.server.sample import PRESENT
+
+_ROOT = Path(__file__).parent.parent
+_PACKAGE = _ROOT / "packages" / "throughline"
+_SHARED = _ROOT.parent / "shared" / "data" / "openlineage-events"
+_QUESTIONS = Path(__file__).with_suffix(".yaml")
+_CHARACTERS_PER_TOKEN = 4
+_FILES = {
+    "sample": _PACKAGE / "src" / "throughline" / "server" / "sample.jsonl.gz",
+    "pipeline": _PACKAGE / "tests" / "pipeline.jsonl.xz",
+    "databricks": _SHARED / "handmade/entropy-data+openlineage-visualizer/public__test-events.json",
+    "metaflow": _SHARED / "this-stack" / "metaflow219-spike-ok2.jsonl",
+}
+OWN_PARTS = ("sample", "pipeline")
+"""The parts whose events are in this repository."""
+
+
+@dataclass(frozen=True)
+class Score:
+    """The result of a question: the number of calls and the length of each answer."""
+
+    part: str
+    ask: str
+    calls: int
+    characters: tuple[int, ...]
+    problem: str
+    """Empty if the answer is as expected."""
+
+    @property
+    def tokens(self) -> list[float]:
+        """Return the approximate number of tokens of each answer."""
+        return [size / _CHARACTERS_PER_TOKEN for size in self.characters]
+
+
+def scores(parts: Iterable[str]) -> Iterator[Score]:
+    """Yield the scores of the questions of some parts."""
+    questions = yaml.safe_load(_QUESTIONS.read_text())
+    for part in parts:
+        with tempfile.TemporaryDirectory() as folder:
+            log = EventLog(f"sqlite:///{folder}/log.db")
+            live = Live(log, clock=PRESENT.timestamp)
+            live.ingest(Batch([entry_of(raw) for raw in _events(_FILES[part])]))
+            context = Context(
+                lambda name, params, live=live: ask(live, load_queries()[name], params),  # type: ignore[misc]
+                "http://localhost:9002",
+            )
+            for question in questions[part]:
+                yield _score(part, question, context)
+            log.close()
+
+
+def available_parts() -> tuple[str, ...]:
+    """Return the parts whose events exist on this machine."""
+    return tuple(part for part, path in _FILES.items() if path.exists())
+
+
+def _events(path: Path) -> list[bytes]:
+    """Return the events of a file of JSON lines, perhaps compressed."""
+    text = path.read_bytes()
+    if path.suffix == ".gz":
+        text = gzip.decompress(text)
+    elif path.suffix == ".xz":
+        text = lzma.decompress(text)
+    return [line for line in text.splitlines() if line.strip()]
+
+
+def _score(part: str, question: Mapping[str, Any], context: Context) -> Score:
+    sizes: list[int] = []
+    answer: dict[str, Any] = {}
+    text = ""
+    for item in question["calls"]:
+        ((tool, arguments),) = item.items()
+        known = {
+            name: _first_id(answer) if value == "$id" else value
+            for name, value in arguments.items()
+        }
+        text = call(tool, known, context)
+        answer = json.loads(text)
+        sizes.append(len(text))
+    problem = "; ".join(_problems(answer, text, question["expect"]))
+    return Score(part, question["ask"], len(sizes), tuple(sizes), problem)
+
+
+def _first_id(answer: Mapping[str, Any]) -> str:
+    lists = (value for value in answer.values() if isinstance(value, list) and value)
+    return str(next(lists)[0]["id"])
+
+
+def _problems(answer: Mapping[str, Any], text: str, expected: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the differences of an answer from the expected one."""
+    for name, value in expected.items():
+        if name == "contains":
+            yield from (f"{part!r} is missing" for part in value if str(part) not in text)
+        elif name == "lacks":
+            yield from (f"{part!r} is there" for part in value if str(part) in text)
+        elif isinstance(value, list):
+            found = [_label(item) for item in answer.get(name, [])]
+            if not _are_same(found, value):
+                yield f"{name}: {found}"
+        elif answer.get(name) != value:
+            yield f"{name}: {answer.get(name)!r}"
+
+
+def _label(item: Any) -> str:
+    if isinstance(item, str):
+        return item
+    return f"{item['id']}#{item['column']}" if "column" in item else str(item["id"])
+
+
+def _are_same(found: list[str], expected: list[str]) -> bool:
+    """Return True if each expected end of an id is that of one found, and none is left."""
+    left = list(found)
+    for end in expected:
+        match = next(
+            (text for text in left if text.endswith((f":{end}", f"/{end}", f".{end}"))), None
+        )
+        if match is None:
+            return False
+        left.remove(match)
+    return not left
+
+
+def _print(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+
+
+def main() -> None:
+    """Print one line per part, and with --failed the questions with a wrong answer."""
+    found = list(scores(available_parts()))
+    _print(f"{'part':12}{'questions':>10}{'correct':>9}{'calls':>7}{'tokens':>8}{'most':>7}")
+    for part in (*dict.fromkeys(score.part for score in found), "all"):
+        chosen = [score for score in found if part in (score.part, "all")]
+        correct = sum(not score.problem for score in chosen) / len(chosen)
+        calls = median(score.calls for score in chosen)
+        tokens = [size for score in chosen for size in score.tokens]
+        figures = f"{correct:>9.0%}{calls:>7g}{median(tokens):>8.0f}{max(tokens):>7.0f}"
+        _print(f"{part:12}{len(chosen):>10}{figures}")
+    _print("calls: median per question; tokens: median and most per answer, characters / 4")
+    if "--failed" in sys.argv:
+        for score in found:
+            if score.problem:
+                _print(f"{score.part}: {score.ask} {score.problem[:600]}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,149 @@
+"""The tool `report`: what an agent read and wrote, as a run with the agent as the job.
+
+OpenLineage has no model of agents yet (OpenLineage#4484 asks for one). An agent is a job here, a
+task that it works on is a run, and each report adds inputs and outputs to the run.
+"""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import version
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from throughline.agents._reply import Context, shortened
+from throughline.agents._tool import Node, Text, Tool
+from throughline.errors import ConfigError, NotFoundError
+from throughline.query.models import Json
+from throughline.wrap.parent import RunRef
+
+NAMESPACE = "agents"
+"""Namespace of the jobs that stand for agents."""
+_SCHEMA = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent"
+_AGENT = re.compile(r"[\w.@-]{1,64}")
+_MOST = 100
+
+
+@dataclass(frozen=True)
+class Reporter:
+    """Sends reports of an agent.
+
+    `run_id` is the run of reports that name none, by default a new one for each. `parents` are the
+    parent run and the root run.
+    """
+
+    agent: str
+    send: Callable[[Json], object]
+    run_id: str | None = None
+    parents: tuple[RunRef, RunRef] | None = None
+
+    def __post_init__(self) -> None:
+        if not _AGENT.fullmatch(self.agent):
+            received = shortened(repr(self.agent))
+            expected = "1 to 64 letters, digits or . _ - @"
+            raise ConfigError(f"agent: received {received}, expected {expected}")
+
+
+class NewDataset(BaseModel):
+    """A dataset that the lineage server does not know yet."""
+
+    model_config = ConfigDict(extra="forbid")
+    namespace: Annotated[str, Text]
+    name: Annotated[str, Text]
+
+
+Datasets = Annotated[
+    list[Node | NewDataset],
+    Field(
+        max_length=_MOST,
+        description="Ids or short names of datasets, or namespace and name of new ones.",
+    ),
+]
+
+
+class Report(Tool):
+    """Report which datasets you read and wrote, so that your work has lineage.
+
+    Call it after you used data. Pass the `runId` of the answer in later reports about the same
+    work. Only report what you really read or wrote.
+    """
+
+    name = "report"
+    is_writing = True
+    reads: Datasets = []
+    writes: Datasets = []
+    run: Annotated[
+        uuid.UUID | None, Field(description="The runId of an earlier report about the same work.")
+    ] = None
+
+    def answer(self, context: Context) -> Json:
+        """Send an event of the run and return its id."""
+        reporter = context.reporter
+        if not isinstance(reporter, Reporter):
+            raise ConfigError(
+                "report: reporting is off; it needs the name of the agent and an API key with the"
+                " scope write (docs/how-to/mcp.md)"
+            )
+        if not self.reads and not self.writes:
+            raise ConfigError("reads, writes: received nothing, expected at least one dataset")
+        reads = [_named(context, item) for item in self.reads]
+        writes = [_named(context, item) for item in self.writes]
+        run_id = str(self.run or reporter.run_id or uuid.uuid4())
+        reporter.send(_event(reporter, run_id, reads, writes))
+        node = f"job:{NAMESPACE}:{reporter.agent}"
+        page = context.page("lineage", node=node)
+        return {"status": "found", "runId": run_id, "node": node} | ({"page": page} if page else {})
+
+
+def _named(context: Context, item: str | NewDataset) -> Json:
+    """Return the namespace and the name of a dataset.
+
+    Raises:
+        NotFoundError: there is no such dataset, or it is a job.
+    """
+    if isinstance(item, NewDataset):
+        return {"namespace": item.namespace, "name": item.name}
+    found = context.query("node", {"node": item})
+    if found["type"] != "dataset":
+        raise NotFoundError(f"{shortened(item)!r} is a job; expected a dataset")
+    return {"namespace": found["namespace"], "name": found["name"]}
+
+
+def _event(reporter: Reporter, run_id: str, reads: list[Json], writes: list[Json]) -> Json:
+    """Return a COMPLETE event: a later one with the same run adds to it."""
+    producer = f"https://github.com/throughline-lineage/throughline/tree/{version('throughline')}"
+    facet = {"_producer": producer, "_schemaURL": _FACETS["jobType"]}
+    kind = facet | {"processingType": "BATCH", "integration": "AGENT", "jobType": "TASK"}
+    run: Json = {"runId": run_id}
+    if reporter.parents:
+        parent, root = map(_reference, reporter.parents)
+        above = {"_producer": producer, "_schemaURL": _FACETS["parent"]}
+        run["facets"] = {"parent": above | parent | {"root": root}}
+    return {
+        "eventType": "COMPLETE",
+        "eventTime": datetime.now(UTC).isoformat(),
+        "producer": producer,
+        "schemaURL": _SCHEMA,
+        "run": run,
+        "job": {"namespace": NAMESPACE, "name": reporter.agent, "facets": {"jobType": kind}},
+        "inputs": reads,
+        "outputs": writes,
+    }
+
+
+_FACETS = {
+    "jobType": "https://openlineage.io/spec/facets/2-0-4/JobTypeJobFacet.json#/$defs/JobTypeJobFacet",
+    "parent": "https://openlineage.io/spec/facets/1-2-0/ParentRunFacet.json#/$defs/ParentRunFacet",
+}
+
+
+def _reference(ref: RunRef) -> Json:
+    return {
+        "run": {"runId": ref.run_id},
+        "job": {"namespace": ref.namespace, "name": ref.job},
+    }
