@@ -2,6 +2,7 @@ import type { ElkNode } from "elkjs/lib/elk-api";
 import { between, blockOf, entry, exit, toElk, type Block, type Item, type Link, type Point, type Spot } from "./block";
 import { framesOf, type Frame } from "./groups";
 import { sizeOf, WIDTH, type Box, type Place } from "./layout";
+import { SIZES } from "./sizes";
 import type { Direction, LineageEdge, LineageNode, NodeId } from "./types";
 import { neighboursOf } from "./visible";
 
@@ -30,7 +31,7 @@ const MOST_WRAPPED = 150;
 /** Up to this width a graph is scrolled from top to bottom: it is as wide as one node. */
 const NARROW = 600;
 const READABLE = 0.85;
-const NODE = { right: WIDTH + 40, down: 78 + 40 };
+const NODE = { right: WIDTH + 40, down: SIZES.body + 40 };
 /** What of the room stays free around a graph. */
 const MARGIN = { width: 56, height: 92 };
 

@@ -1,4 +1,5 @@
 import { COLUMNS_SHOWN } from "./columns";
+import { SIZES } from "./sizes";
 
 export interface Place {
   x: number;
@@ -14,18 +15,16 @@ export interface Viewport extends Place {
   zoom: number;
 }
 
-export const WIDTH = 280;
-/** Rows of a node in pixels, as styles/node.css draws them: the layout needs no page. */
-const ROWS = { body: 78, search: 44, column: 28, more: 28 };
+export const WIDTH = SIZES.width;
 
 /** Where edges end at a node, and at one that is above or below the other. */
-export const GRIPS = { left: { x: 0, y: ROWS.body / 2 }, right: { x: WIDTH, y: ROWS.body / 2 }, top: { x: WIDTH / 2, y: 0 } };
+export const GRIPS = { left: { x: 0, y: SIZES.body / 2 }, right: { x: WIDTH, y: SIZES.body / 2 }, top: { x: WIDTH / 2, y: 0 } };
 
 export function sizeOf(columns: number | null): { width: number; height: number } {
-  if (columns === null) return { width: WIDTH, height: ROWS.body };
-  const rows = Math.min(columns, COLUMNS_SHOWN) * ROWS.column;
-  const more = columns > COLUMNS_SHOWN ? ROWS.more : 0;
-  return { width: WIDTH, height: ROWS.body + ROWS.search + rows + more };
+  if (columns === null) return { width: WIDTH, height: SIZES.body };
+  const rows = Math.min(columns, COLUMNS_SHOWN) * SIZES.column;
+  const more = columns > COLUMNS_SHOWN ? SIZES.more : 0;
+  return { width: WIDTH, height: SIZES.body + SIZES.search + rows + more };
 }
 
 /** The least box that holds others. */

@@ -6,6 +6,7 @@ import { Icon, type IconName } from "../../components/Icon";
 import type { FrameBox } from "../../graph/arrange";
 import type { Trouble } from "../../graph/state";
 import { around, beside, framing, into, isWithin, meet, moved, showing, type Box, type Viewport } from "../../graph/layout";
+import { SIZE_VARIABLES } from "../../graph/sizes";
 import type { NodeId } from "../../graph/types";
 import { ActionsContext, type Actions } from "./actions";
 import { Distance } from "./Distance";
@@ -158,7 +159,7 @@ function Stage({ label, nodes, edges, frames, anchor, path, ends, looked, about,
   }, [flow]);
   return (
     // eslint-disable-next-line jsx-a11y/no-noninteractive-element-interactions -- the nodes in it have the focus
-    <div className="canvas" role="region" ref={frame} aria-busy={!isAll} onFocus={(event) => reveal(event, flow)} onKeyDown={(event) => step(event, flow, nodes)} aria-label={label}>
+    <div className="canvas" style={SIZE_VARIABLES} role="region" ref={frame} aria-busy={!isAll} onFocus={(event) => reveal(event, flow)} onKeyDown={(event) => step(event, flow, nodes)} aria-label={label}>
       {start && <ReactFlow
         id={id}
         defaultViewport={start.viewport}
