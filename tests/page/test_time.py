@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime, timedelta
 from urllib.parse import parse_qs, quote, urlparse
 
 import pytest
@@ -172,10 +173,67 @@ def test_timeline_and_difference_fit_a_phone(look: Look) -> None:
     ranges = _timeline(page).get_by_role("button", name="24 h")
     for each in (
         ranges,
-        page.get_by_label("To, in UTC"),
+        page.get_by_role("button", name=re.compile("^To ")),
         page.get_by_role("button", name="Compare"),
     ):
         expect(each.first).to_be_in_viewport(ratio=1)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def _picker(page: Page, label: str) -> Locator:
+    page.get_by_role("button", name=re.compile(f"^{label}")).click()
+    return page.get_by_role("dialog", name="select a time in UTC")
+
+
+def test_time_is_picked_from_presets_in_utc(look: Look) -> None:
+    page = look(_at(PREPARE))
+    toolbar = page.get_by_role("group", name="Time, in UTC")
+    before = datetime.now(UTC)
+    with page.expect_response(re.compile("/api/v2/runs")) as response:
+        dialog = _picker(page, "Now")
+    last = response.value.json()["items"][0]["endedAt"]
+    dialog.get_by_role("button", name="Last successful run").click()
+    page.wait_for_url(re.compile(quote(last)))
+    expect(dialog).to_be_hidden()
+    for preset, hours in (("1 h ago", 1), ("24 h ago", 24)):
+        _picker(page, "As of").get_by_role("button", name=preset).click()
+        expect(dialog).to_be_hidden()
+        expect(toolbar.get_by_role("button", name=re.compile("^As of .* UTC$"))).to_be_visible()
+        age = before - datetime.fromisoformat(_address(page)["at"])
+        assert abs(age - timedelta(hours=hours)) < timedelta(minutes=5)
+    for preset, days in (("Yesterday", 1), ("Last week", 7)):
+        _picker(page, "As of").get_by_role("button", name=preset).click()
+        day = (before - timedelta(days=days)).strftime("%Y-%m-%dT00:00:00Z")
+        page.wait_for_url(re.compile(quote(day)))
+
+
+def test_calendar_and_time_work_by_keyboard(look: Look) -> None:
+    page = look(_at(PREPARE, at="2026-03-01T09:30:00Z", timeline="no"))
+    dialog = _picker(page, "As of")
+    expect(dialog.get_by_text("March 2026")).to_be_visible()
+    dialog.get_by_role("button", name="1 March 2026", exact=True).focus()
+    page.keyboard.press("ArrowLeft")
+    expect(dialog.get_by_text("February 2026")).to_be_visible()
+    expect(dialog.get_by_role("button", name="28 February 2026", exact=True)).to_be_focused()
+    time = dialog.get_by_role("textbox", name="Time, in UTC")
+    time.fill("25:00")
+    expect(dialog.get_by_role("alert")).to_have_text("Enter a time such as 09:30.")
+    assert axe_finds(page) == []
+    time.fill("8:05")
+    time.press("Enter")
+    expect(dialog).to_be_hidden()
+    assert _address(page)["at"] == "2026-02-28T08:05:00Z"
+    dialog = _picker(page, "As of")
+    page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+    expect(page.get_by_role("button", name=re.compile("^As of"))).to_be_focused()
+
+
+def test_picker_fits_a_phone(look: Look) -> None:
+    page = look(_at(PREPARE, at=_days_ago(2)), width=390, height=800)
+    dialog = _picker(page, "As of")
+    for part in ("Yesterday", "Apply"):
+        expect(dialog.get_by_role("button", name=part)).to_be_in_viewport(ratio=1)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 

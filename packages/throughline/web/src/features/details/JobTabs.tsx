@@ -12,7 +12,10 @@ import { Tags } from "../../components/Tags";
 import { codeText } from "../../graph/repository";
 import { formatView, type View } from "../../graph/view";
 import { duration, quoted } from "../../graph/words";
+import { durationsOf } from "../../graph/durations";
+import { JOB } from "../../strings/job";
 import { Became } from "./Became";
+import { DurationChart } from "./Durations";
 import { Facets, Facts } from "./Facts";
 import { Lateness } from "./Lateness";
 import type { NodeAnswer } from "./props";
@@ -69,8 +72,10 @@ function Runs({ node, view }: { node: NodeAnswer; view: View }): ReactNode {
   const { data } = useAnswer("runs", { job: node.id, limit: SHOWN });
   if (!data) return <p className="waiting">Loading …</p>;
   const longest = Math.max(1, ...data.items.map((run) => run.durationMs ?? 0));
+  const durations = durationsOf(data.items);
   return (
     <>
+      {durations && <DurationChart durations={durations} view={view} />}
       {view.at && <p className="muted">All runs, including those after the selected time.</p>}
       <ul className="entries">
         {data.items.map((run) => (
@@ -81,6 +86,7 @@ function Runs({ node, view }: { node: NodeAnswer; view: View }): ReactNode {
                 <i style={{ width: `${(100 * (run.durationMs ?? 0)) / longest}%` }} />
               </span>
               <span className="muted">{run.durationMs === null ? "" : duration(run.durationMs)}</span>
+              {durations?.outliers.has(run.runId) && <span className="state warn">{JOB.outlier}</span>}
               <span className="muted entry-at">
                 <Ago at={run.startedAt} />
               </span>

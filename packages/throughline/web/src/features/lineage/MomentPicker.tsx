@@ -1,0 +1,167 @@
+import { useEffect, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
+import { Icon } from "../../components/Icon";
+import { present } from "../../components/now";
+import { dayBeside, dayName, dayOf, momentAt, monthName, moved, presetsOf, timeOf, weeksOf, type Day } from "../../graph/calendar";
+import { nameOf } from "../../graph/moments";
+import { TIME } from "../../strings/time";
+import styles from "./picker.module.css";
+import { useLastSuccess } from "./useLastSuccess";
+
+interface Props {
+  label: string;
+  /** The selected moment; null: now. */
+  at: string | null;
+  /** The job or dataset whose last successful run is a preset. */
+  node: string;
+  choose: (at: string) => void;
+}
+
+/** A button with the selected moment that opens presets and a calendar in UTC. */
+export function MomentPicker({ label, at, node, choose }: Props): ReactNode {
+  const [isOpen, setOpen] = useState(false);
+  const button = useRef<HTMLButtonElement>(null);
+  const close = () => {
+    setOpen(false);
+    button.current?.focus();
+  };
+  const onKey = (event: KeyboardEvent) => {
+    if (event.key !== "Escape" || !isOpen) return;
+    close();
+    event.stopPropagation(); // It closes the details the next time.
+  };
+  return (
+    <span className={styles.picker} data-moment={at ?? undefined} onKeyDown={onKey} onBlur={(event) => event.relatedTarget && !event.currentTarget.contains(event.relatedTarget) && setOpen(false)}>
+      <button type="button" ref={button} className={`button ${styles.open}`} aria-haspopup="dialog" aria-expanded={isOpen} title={TIME.nowTitle} onClick={() => setOpen(!isOpen)}>
+        <Icon name="clock" />
+        {at === null ? (
+          TIME.now
+        ) : (
+          <span>
+            <span className="muted">{label}</span> {nameOf(at)}
+          </span>
+        )}
+      </button>
+      {isOpen && (
+        <>
+          <div className={styles.behind} onClick={close} />
+          <Sheet
+            label={label}
+            at={at}
+            node={node}
+            choose={(chosen) => {
+              close();
+              choose(chosen);
+            }}
+          />
+        </>
+      )}
+    </span>
+  );
+}
+
+/** Presets, and a calendar with a time. */
+function Sheet({ label, at, node, choose }: Props): ReactNode {
+  const [now] = useState(present);
+  const start = at !== null && !Number.isNaN(Date.parse(at)) ? Date.parse(at) : now;
+  const [day, setDay] = useState(dayOf(start));
+  const [time, setTime] = useState(at === null ? timeOf(new Date(Math.floor(start / 60_000) * 60_000).toISOString()) : timeOf(new Date(start).toISOString()));
+  const chosen = momentAt(day, time);
+  const sheet = useRef<HTMLDivElement>(null);
+  useEffect(() => sheet.current?.querySelector("button")?.focus(), []);
+  const success = useLastSuccess(node);
+  return (
+    <div className={styles.sheet} role="dialog" aria-label={TIME.select(label)} ref={sheet}>
+      <ul className={styles.presets} aria-label={TIME.presets}>
+        {presetsOf(now, success).map((preset) => (
+          <li key={preset.id}>
+            <button type="button" onClick={() => choose(preset.at)}>
+              {TIME.preset[preset.id]} <span className="muted">{nameOf(preset.at)}</span>
+            </button>
+          </li>
+        ))}
+      </ul>
+      <form
+        className={styles.form}
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (chosen) choose(chosen);
+        }}
+      >
+        <Calendar day={day} today={dayOf(now)} choose={setDay} />
+        <label className={styles.time}>
+          <span className="muted">{TIME.time}</span>
+          <input className="field" value={time} aria-invalid={chosen === null} onChange={(event) => setTime(event.target.value)} />
+          <button type="submit" className="button" disabled={chosen === null}>
+            {TIME.apply}
+          </button>
+        </label>
+        {chosen === null && (
+          <p className={styles.invalid} role="alert">
+            {TIME.invalidTime}
+          </p>
+        )}
+      </form>
+    </div>
+  );
+}
+
+/** A month of days; arrow keys go from one to the next. */
+function Calendar({ day, today, choose }: { day: Day; today: Day; choose: (day: Day) => void }): ReactNode {
+  const [month, setMonth] = useState(day.slice(0, 7));
+  const table = useRef<HTMLTableElement>(null);
+  const isByKey = useRef(false);
+  useEffect(() => {
+    if (isByKey.current) table.current?.querySelector<HTMLElement>("[aria-pressed=true]")?.focus();
+    isByKey.current = false;
+  }, [day]);
+  const onKey = (event: KeyboardEvent) => {
+    const next = dayBeside(day, event.key, today);
+    if (next === null) return;
+    event.preventDefault();
+    isByKey.current = true;
+    setMonth(next.slice(0, 7));
+    choose(next);
+  };
+  const step = (by: number) => setMonth(moved(month, by));
+  // Only one day is a stop of the Tab key.
+  const stop = day.startsWith(month) ? day : (weeksOf(month).flat().find((each) => each !== null) ?? day);
+  return (
+    <>
+      <div className={styles.month}>
+        <button type="button" className="button bare square" aria-label={TIME.previousMonth} title={TIME.previousMonth} onClick={() => step(-1)}>
+          <Icon name="left" />
+        </button>
+        <strong aria-live="polite">{monthName(month)}</strong>
+        <button type="button" className={`button bare square ${styles.next}`} aria-label={TIME.nextMonth} title={TIME.nextMonth} disabled={month >= today.slice(0, 7)} onClick={() => step(1)}>
+          <Icon name="left" />
+        </button>
+      </div>
+      <table className={styles.days} ref={table} onKeyDown={onKey}>
+        <thead>
+          <tr>
+            {TIME.weekdays.map(([short, long]) => (
+              <th key={short} scope="col" className="muted" title={long}>
+                {short}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {weeksOf(month).map((week, nth) => (
+            <tr key={nth}>
+              {week.map((each, weekday) => (
+                <td key={weekday}>
+                  {each !== null && (
+                    <button type="button" tabIndex={each === stop ? 0 : -1} aria-pressed={each === day} aria-label={dayName(each)} disabled={each > today} className={each === today ? styles.today : ""} onClick={() => choose(each)}>
+                      {Number(each.slice(8))}
+                    </button>
+                  )}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </>
+  );
+}
