@@ -43,11 +43,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-<<<<<<< HEAD
     "/api/v2/columns": {
-=======
-    "/api/v2/datasets": {
->>>>>>> a66128e (throughline: list datasets, jobs, owners and tags with facet counts; filter runs and search results)
         parameters: {
             query?: never;
             header?: never;
@@ -56,7 +52,6 @@ export interface paths {
         };
         get: {
             parameters: {
-<<<<<<< HEAD
                 query: {
                     asOf?: string | null;
                     depth?: number;
@@ -65,19 +60,6 @@ export interface paths {
                     indirect?: boolean;
                     knownAt?: string | null;
                     node: string;
-=======
-                query?: {
-                    cursor?: string | null;
-                    limit?: number;
-                    namespace?: string | null;
-                    owner?: string | null;
-                    platform?: string | null;
-                    reverse?: boolean;
-                    sort?: "name" | "written";
-                    tag?: string | null;
-                    text?: string | null;
-                    type?: string | null;
->>>>>>> a66128e (throughline: list datasets, jobs, owners and tags with facet counts; filter runs and search results)
                 };
                 header?: never;
                 path?: never;
@@ -90,11 +72,52 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-<<<<<<< HEAD
                         "application/json": components["schemas"]["ColumnsAnswer"];
-=======
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v2/datasets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: {
+            parameters: {
+                query?: {
+                    cursor?: string | null;
+                    limit?: number;
+                    namespace?: string | null;
+                    owner?: string | null;
+                    platform?: string | null;
+                    reverse?: boolean;
+                    sort?: "name" | "written";
+                    tag?: string | null;
+                    text?: string | null;
+                    type?: string | null;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
                         "application/json": components["schemas"]["FacetedPage_ListedDataset_"];
->>>>>>> a66128e (throughline: list datasets, jobs, owners and tags with facet counts; filter runs and search results)
                     };
                 };
             };
@@ -976,7 +999,6 @@ export interface components {
             removed: string[];
             schemas: components["schemas"]["SchemaDifference"][];
         };
-<<<<<<< HEAD
         DropReason: {
             /** @enum {string} */
             kind: "values" | "rows" | "no_column_lineage" | "incomplete" | "unused" | "no_readers";
@@ -986,7 +1008,7 @@ export interface components {
             reasons: components["schemas"]["DropReason"][];
             /** @enum {string} */
             verdict: "safe" | "unsafe" | "unknown";
-=======
+        };
         FacetedPage_ListedDataset_: {
             facets: components["schemas"]["Facets"] | null;
             items: components["schemas"]["ListedDataset"][];
@@ -1012,7 +1034,6 @@ export interface components {
             state: components["schemas"]["ValueCount"][];
             tag: components["schemas"]["ValueCount"][];
             type: components["schemas"]["ValueCount"][];
->>>>>>> a66128e (throughline: list datasets, jobs, owners and tags with facet counts; filter runs and search results)
         };
         Field: {
             name: string;
