@@ -1,4 +1,4 @@
-"""Twelve common questions, each answered within three clicks from the start page.
+"""Thirteen common questions, each answered within three clicks from the start page.
 
 Typing does not count; Enter counts as a click if it selects something. Answers are read from the
 page's text.
@@ -122,7 +122,7 @@ def test_was_this_model_trained_on_pii(start: Page) -> None:
     expect(start.get_by_role("note", name="Personal data")).to_contain_text("masked or not used")
 
 
-def test_which_tables_has_this_team(start: Page) -> None:
+def test_which_tables_does_this_team_own(start: Page) -> None:
     start.get_by_role("navigation", name="Browse").get_by_role("link", name="Owners").click()
     start.get_by_role("link", name="forecasting", exact=True).click()
     datasets = start.get_by_role("list", name="Datasets").get_by_role("listitem")
