@@ -1,4 +1,4 @@
-"""Twelve common questions, each answered within three clicks from the start page.
+"""Thirteen common questions, each answered within three clicks from the start page.
 
 Typing does not count; Enter counts as a click if it selects something. Answers are read from the
 page's text.
@@ -120,3 +120,13 @@ def test_was_this_model_trained_on_pii(start: Page) -> None:
     find(start, "model", r"^model\b")
     start.get_by_role("link", name="Provenance").click()
     expect(start.get_by_role("note", name="Personal data")).to_contain_text("masked or not used")
+
+
+def test_which_tables_does_this_team_own(start: Page) -> None:
+    start.get_by_role("navigation", name="Browse").get_by_role("link", name="Owners").click()
+    start.get_by_role("link", name="forecasting", exact=True).click()
+    datasets = start.get_by_role("list", name="Datasets").get_by_role("listitem")
+    expect(datasets).to_have_count(5)
+    tables = datasets.filter(has_text="Hive table")
+    expect(tables).to_have_count(2)
+    expect(tables.first).to_contain_text("yellow_rides_hourly_actuals")

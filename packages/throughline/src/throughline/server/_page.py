@@ -40,6 +40,11 @@ Node and, once, a network.</p>
 @router.get("/impact", include_in_schema=False)
 @router.get("/provenance", include_in_schema=False)
 @router.get("/search", include_in_schema=False)
+@router.get("/datasets", include_in_schema=False)
+@router.get("/jobs", include_in_schema=False)
+@router.get("/runs", include_in_schema=False)
+@router.get("/owners", include_in_schema=False)
+@router.get("/tags", include_in_schema=False)
 def get_page(request: Request) -> Response:
     """Return the page; it renders the view of its address itself."""
     return _page(request, 200)

@@ -13,6 +13,7 @@ import { Header } from "./Header";
 import { SampleBanner } from "./SampleBanner";
 
 // The start page paints without the graph's code.
+const BrowsePage = part(() => import("../features/browse/BrowsePage"));
 const FoundPage = part(() => import("../features/found/FoundPage"));
 const ImpactPage = part(() => import("../features/impact/ImpactPage"));
 const LineagePage = part(() => import("../features/lineage/LineagePage"));
@@ -25,7 +26,7 @@ export function App(): ReactNode {
   return (
     <>
       {BASE && <SampleBanner />}
-      <Header isLive={isLive} hasSearch={pathname !== "/"} />
+      <Header isLive={isLive} pathname={pathname} />
       <Tip />
       <Boundary about={address.href}>
         <Suspense fallback={<p className="waiting">Loading …</p>}>{beginningAt(address) ?? viewAt(pathname)}</Suspense>
@@ -44,6 +45,12 @@ function viewAt(pathname: string): ReactNode {
       return <ImpactPage />;
     case "/provenance":
       return <ProvenancePage />;
+    case "/datasets":
+    case "/jobs":
+    case "/runs":
+    case "/owners":
+    case "/tags":
+      return <BrowsePage />;
     case "/search":
       return <FoundPage />;
     case "/run":

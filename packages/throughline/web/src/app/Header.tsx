@@ -5,6 +5,7 @@ import { useAnswer } from "../api/answers";
 import { Icon } from "../components/Icon";
 import { Link } from "../components/Link";
 import { Search } from "../components/Search";
+import { BROWSE } from "../strings/browse";
 import { useTheme, type Theme } from "./theme";
 
 const THEMES: Record<Theme, { icon: "auto" | "sun" | "moon"; text: string }> = {
@@ -13,8 +14,10 @@ const THEMES: Record<Theme, { icon: "auto" | "sun" | "moon"; text: string }> = {
   dark: { icon: "moon", text: "Theme: dark. Switch to system" },
 };
 
+const LISTS = ["datasets", "jobs", "runs", "owners", "tags"] as const;
+
 /** What every view has above it. */
-export function Header({ isLive, hasSearch }: { isLive: boolean; hasSearch: boolean }): ReactNode {
+export function Header({ isLive, pathname }: { isLive: boolean; pathname: string }): ReactNode {
   const [theme, switchTheme] = useTheme();
   const { data: health } = useAnswer("health", {});
   const wrong = health?.counts.errors ?? 0;
@@ -27,7 +30,14 @@ export function Header({ isLive, hasSearch }: { isLive: boolean; hasSearch: bool
         </svg>
         throughline
       </Link>
-      <div className="header-search">{hasSearch && <Search />}</div>
+      <nav className="header-nav" aria-label={BROWSE.navigation}>
+        {LISTS.map((list) => (
+          <Link key={list} href={`/${list}`} aria-current={pathname === `/${list}` ? "page" : undefined}>
+            {BROWSE[list]}
+          </Link>
+        ))}
+      </nav>
+      <div className="header-search">{pathname !== "/" && <Search />}</div>
       {isLive && health && health.counts.runs > 0 && (
         <Link href="/" className={`state ${wrong ? "warn" : "good"}`}>
           <Icon name={wrong ? "alert" : "done"} />

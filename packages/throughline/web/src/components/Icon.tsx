@@ -29,6 +29,8 @@ export const ICONS = {
   plus: "M12 6v12M6 12h12",
   minus: "M6 12h12",
   close: "M6 6l12 12M18 6L6 18",
+  owner: "M12 4a4 4 0 1 0 0 8 4 4 0 0 0 0-8M4.5 20c.8-4 3.8-5.5 7.5-5.5s6.7 1.5 7.5 5.5",
+  right: "M9 5l7 7-7 7",
   left: "M15 5l-7 7 7 7",
   down: "M6 9l6 6 6-6",
   up: "M6 15l6-6 6 6",

@@ -10,6 +10,11 @@ const LOOKS: Record<string, readonly [string, IconName, string]> = {
   LOST: ["warn", "lost", "No end event"],
 };
 
+/** The text of a run's state. */
+export function labelOfState(state: string): string {
+  return LOOKS[state]?.[2] ?? state;
+}
+
 /** The state of a run: colour, icon and text. */
 export function RunState({ state }: { state: string }): ReactNode {
   const [tone, icon, word] = LOOKS[state] ?? ["", "lost", state];

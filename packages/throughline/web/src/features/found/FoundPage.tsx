@@ -2,65 +2,55 @@ import "./found.css";
 import type { ReactNode } from "react";
 import { PROGRAM } from "../../api/base";
 import { troubleOf, useAnswer } from "../../api/answers";
+import type { Answer } from "../../api/client";
 import { go, useAddress } from "../../app/address";
+import { Ago } from "../../components/Ago";
 import { Command } from "../../components/Copy";
 import { Link } from "../../components/Link";
-import { PlatformIcon } from "../../components/PlatformIcon";
 import { Sheet } from "../../components/Sheet";
 import { Tags } from "../../components/Tags";
 import { Trouble } from "../../components/Trouble";
 import { addressOfHit, PLACES, type Hit } from "../../graph/found";
-import { foundOf, impactOf, parseFound } from "../../graph/places";
-import { kindText } from "../../platforms";
-import { parts, plural, quoted } from "../../graph/words";
+import { impactOf, parseFound } from "../../graph/places";
+import { distinctNames, plural, quoted } from "../../graph/words";
+import { BROWSE } from "../../strings/browse";
+import { changed, selectedIn } from "../browse/address";
+import { Filters } from "../browse/Filters";
+import { NodeName } from "../browse/rows";
 
 const PAGE = 200;
 const MOST = 1_000;
+const KINDS = ["name", "column", "tag", "owner", "description", "sql"] as const;
 
-/** Search results with counts by kind. */
+/** Search results with filters, and counts by kind. */
 export default function FoundPage(): ReactNode {
-  const told = useAddress().searchParams;
-  const { text, kind, isLong } = parseFound(told);
-  const limit = isLong ? MOST : PAGE;
-  const answer = useAnswer("search", text.trim() ? { text, limit } : null);
+  const address = useAddress();
+  const { text, kind, isLong } = parseFound(address.searchParams);
+  const selected = selectedIn(address.searchParams);
+  const matched = KINDS.find((each) => each === kind);
+  const answer = useAnswer("search", text.trim() ? { text, matched, ...selected, limit: isLong ? MOST : PAGE, facets: true } : null);
   const { data, isPlaceholderData } = answer;
   const trouble = troubleOf(answer);
-  const counts = Object.entries(data?.counts ?? {}).filter(([, count]) => count > 0);
-  const all = counts.reduce((sum, [, count]) => sum + count, 0);
-  const shown = (data?.items ?? []).filter((hit) => kind === null || hit.matched === kind);
-  const isFuzzy = data?.items[0]?.isFuzzy ?? false;
+  const titles = distinctNames(data?.items ?? []);
   return (
     <Sheet icon="search" kind="Search" name={`Search ${text}`} title={<>Search results for <code>{text}</code></>} isBusy={isPlaceholderData}>
       {trouble && <Trouble error={trouble} />}
       {data && !trouble && (
         <>
-          <p className="sheet-line" role="status">
-            {all === 0 ? `No matches for “${text}” in names, columns, tags, owners, descriptions and SQL.` : isFuzzy ? `No matches for “${text}”. Similar names:` : `${plural(all, "place")}: ${counts.map(([where, count]) => counted(where, count)).join(", ")}`}
-          </p>
-          {counts.length > 1 && (
-            <div className="segments found-kinds" role="group" aria-label="Kind of match">
-              <button type="button" aria-pressed={kind === null} onClick={() => go(foundOf(text, { isLong }))}>
-                All <span className="muted">{all}</span>
-              </button>
-              {counts.map(([where, count]) => (
-                <button key={where} type="button" aria-pressed={kind === where} onClick={() => go(foundOf(text, { kind: where, isLong }))}>
-                  {PLACES[where] ?? where} <span className="muted">{count}</span>
-                </button>
-              ))}
-            </div>
-          )}
-          {shown.length > 0 && (
-            <ul className="card found">
-              {shown.map((hit) => (
-                <Found key={hit.id} hit={hit} />
+          <Counts text={text} answer={data} isFiltered={Object.keys(selected).length > 0} kind={matched ?? null} />
+          <Filters facets={data.facets} />
+          {data.items.length > 0 && (
+            <ul className="card found" aria-label="Search results">
+              {data.items.map((hit) => (
+                <Found key={hit.id} hit={hit} title={titles.get(hit.id) ?? hit.name} />
               ))}
             </ul>
           )}
           {data.next && (
             <p className="sheet-line muted">
-              The first {data.items.length.toLocaleString("en")} of {all.toLocaleString("en")}.{" "}
+              The first {data.items.length.toLocaleString("en")} of {(data.total ?? 0).toLocaleString("en")}.{" "}
               {!isLong ? (
-                <button type="button" className="link" onClick={() => go(foundOf(text, { kind, isLong: true }))}>
+                <button type="button" className="link" onClick={() => go(changed(address, { list: "long" }))}>
                   Show more
                 </button>
               ) : (
@@ -78,24 +68,56 @@ export default function FoundPage(): ReactNode {
   );
 }
 
+interface CountsProps {
+  text: string;
+  answer: Answer<"search">;
+  isFiltered: boolean;
+  kind: string | null;
+}
+
+/** The number of results by what matched; each number selects these results. */
+function Counts({ text, answer, isFiltered, kind }: CountsProps): ReactNode {
+  const address = useAddress();
+  const counts = Object.entries(answer.counts).filter(([, count]) => count > 0);
+  const all = counts.reduce((sum, [, count]) => sum + count, 0);
+  const select = (where: string | null) => go(changed(address, { in: where }));
+  return (
+    <>
+      <p className="sheet-line" role="status">
+        {all === 0 ? nothing(text, isFiltered) : answer.items[0]?.isFuzzy ? `No matches for “${text}”. Similar names:` : `${plural(all, "place")}: ${counts.map(([where, count]) => counted(where, count)).join(", ")}`}
+      </p>
+      {(counts.length > 1 || kind !== null) && (
+        <div className="segments found-kinds" role="group" aria-label="Kind of match">
+          <button type="button" aria-pressed={kind === null} onClick={() => select(null)}>
+            All <span className="muted">{all}</span>
+          </button>
+          {counts.map(([where, count]) => (
+            <button key={where} type="button" aria-pressed={kind === where} onClick={() => select(where)}>
+              {PLACES[where] ?? where} <span className="muted">{count}</span>
+            </button>
+          ))}
+        </div>
+      )}
+    </>
+  );
+}
+
+function nothing(text: string, isFiltered: boolean): string {
+  const matches = `No matches for “${text}”`;
+  return isFiltered ? `${matches} with these filters.` : `${matches} in names, columns, tags, owners, descriptions and SQL.`;
+}
+
 function counted(where: string, count: number): string {
   if (where === "column") return `${plural(count, "dataset")} with such a column`;
   if (where === "sql") return plural(count, "query", "queries");
   return plural(count, PLACES[where]?.toLowerCase() ?? where);
 }
 
-function Found({ hit }: { hit: Hit }): ReactNode {
-  const { title, above } = parts(hit.name, hit.type === "job" ? "job" : "dataset");
+function Found({ hit, title }: { hit: Hit; title: string }): ReactNode {
   const isColumn = hit.matched === "column";
   return (
     <li>
-      <PlatformIcon node={hit} />
-      <Link className="found-name" href={addressOfHit(hit)} title={`${hit.name}\n${hit.namespace}\nShow it in the graph`}>
-        <span className="clip">{title}</span>
-        <span className="muted clip">
-          {kindText(hit)} · {above || hit.namespace}
-        </span>
-      </Link>
+      <NodeName node={hit} title={title} href={addressOfHit(hit)} />
       <span className="found-text clip" title={hit.text}>
         {hit.matched !== "name" && (
           <>
@@ -105,6 +127,9 @@ function Found({ hit }: { hit: Hit }): ReactNode {
       </span>
       <span className="found-tags">
         <Tags tags={hit.tags} />
+      </span>
+      <span className="found-when muted" title={hit.type === "job" ? BROWSE.startedAt : BROWSE.writtenAt}>
+        {hit.activeAt === null ? (hit.type === "job" ? BROWSE.noRuns : BROWSE.noWrites) : <Ago at={hit.activeAt} />}
       </span>
       <Link className="link" href={impactOf(hit.id, isColumn ? { field: hit.text } : {})} aria-label={`Impact of ${isColumn ? `${hit.text} of ` : ""}${hit.name}`}>
         Impact

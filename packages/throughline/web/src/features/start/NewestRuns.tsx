@@ -51,7 +51,14 @@ export function NewestRuns(): ReactNode {
           );
         })}
       </ul>
-      {data?.next && <p className="card-foot muted">The {SHOWN} newest. A job’s details list all its runs.</p>}
+      {data?.next && (
+        <p className="card-foot muted">
+          The {SHOWN} newest.{" "}
+          <Link className="link" href="/runs">
+            All runs
+          </Link>
+        </p>
+      )}
     </section>
   );
 }

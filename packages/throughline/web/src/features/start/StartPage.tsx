@@ -28,7 +28,17 @@ export function StartPage(): ReactNode {
         <Search isLarge />
         {counts && !isEmpty && (
           <p className="muted">
-            {plural(counts.datasets, "dataset")}, {plural(counts.jobs, "job")}, {plural(counts.runs, "run")}
+            <Link className="link" href="/datasets">
+              {plural(counts.datasets, "dataset")}
+            </Link>
+            ,{" "}
+            <Link className="link" href="/jobs">
+              {plural(counts.jobs, "job")}
+            </Link>
+            ,{" "}
+            <Link className="link" href="/runs">
+              {plural(counts.runs, "run")}
+            </Link>
             {" · "}
             <Link className="link" href={addressOf("", { from: beginOf("week", now) })}>
               Changes since last week

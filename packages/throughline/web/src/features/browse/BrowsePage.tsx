@@ -1,0 +1,66 @@
+import type { ReactNode } from "react";
+import { useAnswer } from "../../api/answers";
+import { useAddress } from "../../app/address";
+import { BROWSE } from "../../strings/browse";
+import { cursorsIn, orderIn, selectedIn, sortOf } from "./address";
+import { Listing, PAGE } from "./Listing";
+import { datasetRows, groupRows, jobRows, runRows } from "./rows";
+
+/** The list of the address: datasets, jobs, runs, owners or tags. */
+export default function BrowsePage(): ReactNode {
+  switch (useAddress().pathname) {
+    case "/jobs":
+      return <Jobs />;
+    case "/runs":
+      return <Runs />;
+    case "/owners":
+      return <Groups by="owner" />;
+    case "/tags":
+      return <Groups by="tag" />;
+    default:
+      return <Datasets />;
+  }
+}
+
+/** The parameters that all lists share. */
+function usePlace() {
+  const params = useAddress().searchParams;
+  const { state, ...selected } = selectedIn(params);
+  return { params, state, selected, page: { limit: PAGE, cursor: cursorsIn(params).at(-1) ?? null }, text: params.get("name") };
+}
+
+function Datasets(): ReactNode {
+  const { params, selected, page, text } = usePlace();
+  const orders = ["name", "-name", "written", "-written"] as const;
+  const order = orderIn(params, orders);
+  const answer = useAnswer("datasets", { ...selected, ...page, ...sortOf<"name" | "written">(order), text });
+  return <Listing title={BROWSE.datasets} icon="table" answer={answer} orders={orders} order={order} rows={datasetRows} />;
+}
+
+function Jobs(): ReactNode {
+  const { params, selected, state, page, text } = usePlace();
+  const orders = ["name", "-name", "started", "-started"] as const;
+  const order = orderIn(params, orders);
+  const answer = useAnswer("jobs", { ...selected, ...page, ...sortOf<"name" | "started">(order), text, condition: state });
+  return <Listing title={BROWSE.jobs} icon="task" answer={answer} orders={orders} order={order} isWide rows={jobRows} />;
+}
+
+const STATES = ["NEW", "RUNNING", "COMPLETED", "FAILED", "ABORTED", "LOST"] as const;
+
+function Runs(): ReactNode {
+  const { params, selected, state, page } = usePlace();
+  const orders = ["started", "-started", "duration", "-duration"] as const;
+  const order = orderIn(params, orders);
+  const condition = STATES.find((each) => each === state);
+  const answer = useAnswer("runs", { ...selected, ...page, ...sortOf<"started" | "duration">(order), condition, facets: true });
+  return <Listing title={BROWSE.runs} icon="run" answer={answer} orders={orders} order={order} isNamed={false} isWide rows={runRows} />;
+}
+
+function Groups({ by }: { by: "owner" | "tag" }): ReactNode {
+  const { params, page, text } = usePlace();
+  const orders = ["name", "-name", "datasets", "jobs"] as const;
+  const order = orderIn(params, orders);
+  const answer = useAnswer("groups", { by, ...page, ...sortOf<"name" | "datasets" | "jobs">(order), text });
+  const icon = by === "owner" ? "owner" : "tag";
+  return <Listing key={by} title={by === "owner" ? BROWSE.owners : BROWSE.tags} icon={icon} answer={answer} orders={orders} order={order} rows={(groups) => groupRows(groups, by, icon)} />;
+}

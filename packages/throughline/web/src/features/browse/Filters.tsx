@@ -1,0 +1,106 @@
+import styles from "./browse.module.css";
+import { useEffect, useState, type ReactNode } from "react";
+import { go, useAddress } from "../../app/address";
+import { Icon } from "../../components/Icon";
+import { Link } from "../../components/Link";
+import { platformOf } from "../../platforms";
+import { BROWSE } from "../../strings/browse";
+import { labelOfState } from "../../components/RunState";
+import { changed, FACETS, selectedIn, withoutFilters, type Facet, type Facets } from "./address";
+
+const PAUSE_MS = 200;
+
+interface FiltersProps {
+  facets: Facets | null | undefined;
+  /** Whether the list can be filtered by name. */
+  isNamed?: boolean;
+  /** What follows the filters. */
+  children?: ReactNode;
+}
+
+/** One select per facet with more than one value; the address holds what is selected. */
+export function Filters({ facets, isNamed = false, children }: FiltersProps): ReactNode {
+  const address = useAddress();
+  const selected = selectedIn(address.searchParams);
+  const isFiltered = Object.keys(selected).length > 0 || Boolean(address.searchParams.get("name"));
+  return (
+    <div className={styles.filters} role="group" aria-label={BROWSE.filters}>
+      {isNamed && <NameField />}
+      {facets && FACETS.map((facet) => <FacetSelect key={facet} facet={facet} counts={facets[facet]} value={selected[facet] ?? null} />)}
+      {children}
+      {isFiltered && (
+        <Link className="button bare" href={withoutFilters(address)}>
+          <Icon name="close" /> {BROWSE.clear}
+        </Link>
+      )}
+    </div>
+  );
+}
+
+const ALL = "all";
+
+function FacetSelect({ facet, counts, value }: { facet: Facet; counts: Facets[Facet]; value: string | null }): ReactNode {
+  const address = useAddress();
+  if (value === null && counts.length < 2) return null;
+  const label = BROWSE.facets[facet];
+  return (
+    <label className={styles.field} data-selected={value !== null}>
+      <span className="muted">{label}</span>
+      <select className="select" value={value === null ? ALL : `=${value}`} onChange={(event) => go(changed(address, { [facet]: event.target.value === ALL ? null : event.target.value.slice(1) }))}>
+        <option value={ALL}>{BROWSE.all}</option>
+        {counts.map(({ value: each, count }) => (
+          <option key={each} value={`=${each}`}>
+            {labelOf(facet, each)} ({count.toLocaleString("en")})
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+/** The text of a value: platforms and states have names, and a missing value too. */
+function labelOf(facet: Facet, value: string): string {
+  if (value === "") return BROWSE.noValue[facet];
+  if (facet === "state") return labelOfState(value);
+  if (facet === "type") return value.charAt(0).toUpperCase() + value.slice(1);
+  if (facet !== "platform") return value;
+  const { name } = platformOf({ platform: value, namespace: `${value}:`, kind: value });
+  return name === "Table" ? value : name;
+}
+
+/** The order of the list. */
+export function SortSelect<Order extends keyof typeof BROWSE.sorts>({ orders, order }: { orders: readonly Order[]; order: Order }): ReactNode {
+  const address = useAddress();
+  return (
+    <label className={styles.field}>
+      <span className="muted">{BROWSE.sort}</span>
+      <select className="select" value={order} onChange={(event) => go(changed(address, { sort: event.target.value === orders[0] ? null : event.target.value }))}>
+        {orders.map((each) => (
+          <option key={each} value={each}>
+            {BROWSE.sorts[each]}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+/** Filter a list by a part of the name; the address follows after a pause. */
+function NameField(): ReactNode {
+  const address = useAddress();
+  const name = address.searchParams.get("name") ?? "";
+  const [typed, setTyped] = useState({ text: name, of: name });
+  if (typed.of !== name) setTyped({ text: name, of: name }); // going back, or cleared
+  useEffect(() => {
+    const text = typed.text.trim();
+    if (text === name) return undefined;
+    const timer = setTimeout(() => go(changed(address, { name: text || null }), true), PAUSE_MS);
+    return () => clearTimeout(timer);
+  }, [typed, name, address]);
+  return (
+    <label className={styles.field} data-selected={name !== ""}>
+      <span className="muted">{BROWSE.name}</span>
+      <input className="field" type="search" value={typed.text} onChange={(event) => setTyped({ text: event.target.value, of: name })} />
+    </label>
+  );
+}

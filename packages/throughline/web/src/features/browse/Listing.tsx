@@ -1,0 +1,96 @@
+import styles from "./browse.module.css";
+import type { UseQueryResult } from "@tanstack/react-query";
+import type { ReactNode } from "react";
+import { troubleOf } from "../../api/answers";
+import { useAddress } from "../../app/address";
+import { Icon, type IconName } from "../../components/Icon";
+import { Link } from "../../components/Link";
+import { Sheet } from "../../components/Sheet";
+import { Trouble } from "../../components/Trouble";
+import { BROWSE } from "../../strings/browse";
+import { atPage, cursorsIn, selectedIn, type Facets } from "./address";
+import { Filters, SortSelect } from "./Filters";
+
+/** Items on a page of a list. */
+export const PAGE = 50;
+
+interface Listed<Item> {
+  items: Item[];
+  next: string | null;
+  total?: number | null;
+  facets?: Facets | null;
+}
+
+interface Props<Item, Order extends keyof typeof BROWSE.sorts> {
+  title: string;
+  icon: IconName;
+  answer: UseQueryResult<Listed<Item>>;
+  orders: readonly Order[];
+  order: Order;
+  isNamed?: boolean;
+  /** Whether the last column has a state and a time. */
+  isWide?: boolean;
+  /** The rows of a page. */
+  rows: (items: Item[]) => ReactNode;
+}
+
+/** A list with its filters, its order and links to the other pages. */
+export function Listing<Item, Order extends keyof typeof BROWSE.sorts>({ title, icon, answer, orders, order, isNamed = true, isWide = false, rows }: Props<Item, Order>): ReactNode {
+  const params = useAddress().searchParams;
+  const { data, isPlaceholderData } = answer;
+  const trouble = troubleOf(answer);
+  const list = title.toLowerCase();
+  const isFiltered = Object.keys(selectedIn(params)).length > 0 || params.has("name");
+  return (
+    <Sheet icon={icon} kind={BROWSE.kind} name={title} title={<>{title} {data?.total != null && <span className={`muted ${styles.total}`}>{data.total.toLocaleString("en")}</span>}</>} isBusy={isPlaceholderData}>
+      {trouble && <Trouble error={trouble} />}
+      <Filters facets={data?.facets} isNamed={isNamed}>
+        <SortSelect orders={orders} order={order} />
+      </Filters>
+      {data && !trouble && (
+        <>
+          {data.items.length > 0 ? (
+            <ul className={`card ${styles.list} ${isWide ? styles.wide : ""}`} aria-label={title}>
+              {rows(data.items)}
+            </ul>
+          ) : (
+            <p className="sheet-line">{isFiltered ? BROWSE.nothing(list) : BROWSE.none(list)}</p>
+          )}
+          <Pages answer={data} />
+        </>
+      )}
+    </Sheet>
+  );
+}
+
+/** Where in the list the page is, and links to the others. */
+function Pages({ answer }: { answer: Listed<unknown> }): ReactNode {
+  const address = useAddress();
+  const cursors = cursorsIn(address.searchParams);
+  const first = cursors.length * PAGE + 1;
+  const last = first + answer.items.length - 1;
+  const total = answer.total ?? (answer.next === null ? last : null);
+  const text = (count: number) => count.toLocaleString("en");
+  return (
+    <nav className={styles.pages} aria-label={BROWSE.pages}>
+      <span className="muted" role="status">
+        {answer.items.length > 0 && BROWSE.shown(text(first), text(last), total === null ? BROWSE.more : text(total))}
+      </span>
+      {cursors.length > 1 && (
+        <Link className="button" href={atPage(address, [])}>
+          {BROWSE.first}
+        </Link>
+      )}
+      {cursors.length > 0 && (
+        <Link className="button" href={atPage(address, cursors.slice(0, -1))}>
+          <Icon name="left" /> {BROWSE.previous}
+        </Link>
+      )}
+      {answer.next !== null && (
+        <Link className="button" href={atPage(address, [...cursors, answer.next])}>
+          {BROWSE.next} <Icon name="right" />
+        </Link>
+      )}
+    </nav>
+  );
+}

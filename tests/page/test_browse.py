@@ -1,0 +1,184 @@
+"""The lists of datasets, jobs, runs, owners and tags, and the filters of search results."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from typing import Any
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.looking import Look, axe_finds, tab_to
+
+from .conftest import Lineage
+from .test_glance import _written
+
+pytestmark = [pytest.mark.browser, pytest.mark.server]
+
+_LISTS = ["Datasets", "Jobs", "Runs", "Owners", "Tags"]
+
+
+def _rows(page: Page, name: str) -> Locator:
+    return page.get_by_role("list", name=name, exact=True).get_by_role("listitem")
+
+
+def _filter(page: Page, facet: str) -> Locator:
+    return page.get_by_role("group", name="Filters").get_by_role("combobox", name=facet, exact=True)
+
+
+def _nodes(page: Page, name: str) -> Locator:
+    """Return the links of the rows to the graph, which have the full path as their title."""
+    return _rows(page, name).locator("a[title]")
+
+
+@pytest.mark.parametrize("width", [390, 1440])
+@pytest.mark.parametrize("name", _LISTS)
+def test_every_list_opens_from_the_header_and_is_accessible(
+    name: str, width: int, look: Look
+) -> None:
+    page = look("/", width=width)
+    link = page.get_by_role("navigation", name="Browse").get_by_role("link", name=name)
+    link.click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text(name)
+    expect(link).to_have_attribute("aria-current", "page")
+    expect(_rows(page, name).first).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert axe_finds(page) == []
+
+
+def test_counts_of_the_start_page_lead_to_lists_of_as_many(look: Look) -> None:
+    page = look("/")
+    for name in ("datasets", "jobs", "runs"):
+        count = page.get_by_role("main").get_by_role("link", name=re.compile(rf"^[\d,]+ {name}$"))
+        number = (count.inner_text()).split()[0]
+        count.click()
+        heading = page.get_by_role("heading", level=1)
+        expect(heading).to_have_text(f"{name.capitalize()} {number}")
+        page.go_back()
+
+
+def test_filters_order_and_back_button_follow_the_address(look: Look) -> None:
+    page = look("/datasets")
+    expect(_filter(page, "Owner")).to_be_visible()
+    _filter(page, "Owner").select_option("forecasting (5)")
+    _filter(page, "Type").select_option("Table (2)")
+    _filter(page, "Sort by").select_option("Last written")
+    titles = ["yellow_rides_hourly_forecast", "yellow_rides_hourly_actuals"]
+    expect(_nodes(page, "Datasets").locator(".clip")).to_have_text(titles)
+    page.reload()
+    expect(_nodes(page, "Datasets").locator(".clip")).to_have_text(titles)
+    expect(_filter(page, "Owner")).to_have_value("=forecasting")
+    page.go_back()
+    expect(_nodes(page, "Datasets").locator(".clip")).to_have_text(titles[::-1])
+    page.get_by_role("link", name="Clear filters").click()
+    expect(_filter(page, "Owner")).to_have_value("all")
+    assert page.url.endswith("/datasets")
+
+
+def test_jobs_and_runs_are_filtered_by_state(look: Look) -> None:
+    page = look("/jobs?state=FAILED")
+    expect(_rows(page, "Jobs").first).to_contain_text("Failed")
+    failed = _rows(page, "Jobs").filter(has_text="Failed").count()
+    expect(_rows(page, "Jobs")).to_have_count(failed)
+    page = look("/runs")
+    _filter(page, "State").select_option("=LOST")
+    expect(_rows(page, "Runs")).to_have_count(1)
+    expect(_rows(page, "Runs")).to_contain_text("No end event")
+    _nodes(page, "Runs").click()
+    expect(page.get_by_role("complementary", name="Details")).to_contain_text("refresh_dashboards")
+
+
+def test_list_is_filtered_by_name_with_the_keyboard_only(look: Look) -> None:
+    page = look("/")
+    tab_to(page, "^Jobs$")
+    page.keyboard.press("Enter")
+    expect(_rows(page, "Jobs").first).to_be_visible()
+    page.get_by_role("searchbox", name="Name contains").focus()
+    page.keyboard.type("WEATHER_data.stage")
+    expect(_rows(page, "Jobs")).to_have_count(1)
+    assert "name=WEATHER_data.stage" in page.url
+    tab_to(page, "^ingest_weather_data.stage|^stage")
+    page.keyboard.press("Enter")
+    expect(page.locator('[data-node$="ingest_weather_data.stage"]')).to_be_visible()
+
+
+def test_equal_names_are_told_apart_with_their_full_path(look: Look, lineage: Lineage) -> None:
+    name = f"twin_{uuid.uuid4().hex}"
+    lineage.take(*(_written("hive://lake:9083", f"{place}.{name}") for place in ("raw", "mart")))
+    page = look(f"/datasets?name={name}")
+    titles = [f"mart.{name}", f"raw.{name}"]
+    expect(_nodes(page, "Datasets").locator(".clip")).to_have_text(titles)
+    page = look(f"/search?text={name}&type=table")
+    expect(_nodes(page, "Search results").locator(".clip")).to_have_text(titles)
+    first = _rows(page, "Search results").first
+    expect(first).to_contain_text(f"Hive table · hive://lake:9083/mart.{name}")
+    expect(first.locator("time")).to_contain_text(re.compile("just now|ago"))
+
+
+def _many(name: str) -> list[dict[str, Any]]:
+    return [_written("hive://lake:9083", f"{name}.t{number:03}") for number in range(105)]
+
+
+def test_pages_of_a_list_are_in_the_address(look: Look, lineage: Lineage) -> None:
+    name = f"paged_{uuid.uuid4().hex}"
+    lineage.take(*_many(name))
+    page = look(f"/datasets?name={name}")
+    pages = page.get_by_role("navigation", name="Pages")
+    expect(pages).to_contain_text("1–50 of 105")
+    pages.get_by_role("link", name="Next").click()
+    expect(pages).to_contain_text("51–100 of 105")
+    pages.get_by_role("link", name="Next").click()
+    expect(pages).to_contain_text("101–105 of 105")
+    expect(pages.get_by_role("link", name="Next")).to_have_count(0)
+    page.reload()
+    expect(_rows(page, "Datasets")).to_have_count(5)
+    pages.get_by_role("link", name="Previous").click()
+    expect(pages).to_contain_text("51–100 of 105")
+    _filter(page, "Sort by").select_option("Name, Z to A")
+    expect(pages).to_contain_text("1–50 of 105")
+    expect(_nodes(page, "Datasets").locator(".clip").first).to_have_text("t104")
+
+
+def test_owners_and_tags_lead_to_their_datasets_and_jobs(look: Look) -> None:
+    page = look("/owners")
+    row = _rows(page, "Owners").filter(has_text="ingestion")
+    jobs = row.get_by_role("link", name=re.compile("jobs: ingestion"))
+    number = jobs.inner_text().split()[0]
+    jobs.click()
+    expect(page.get_by_role("heading", level=1)).to_have_text(f"Jobs {number}")
+    expect(_filter(page, "Owner")).to_have_value("=ingestion")
+    page = look("/tags")
+    _rows(page, "Tags").get_by_role("link", name="pii", exact=True).click()
+    expect(_nodes(page, "Datasets").locator(".clip")).to_have_text(["yellow_taxi_raw"])
+
+
+def test_search_results_are_filtered(look: Look) -> None:
+    page = look("/search?text=weather")
+    rows = _rows(page, "Search results")
+    expect(rows.first).to_be_visible()
+    _filter(page, "Type").select_option("=table")
+    expect(_nodes(page, "Search results").locator(".clip")).to_have_text(
+        ["weather_raw", "weather_staging"]
+    )
+    _filter(page, "Tag").select_option("=tier:gold")
+    expect(_nodes(page, "Search results").locator(".clip")).to_have_text(["weather_raw"])
+    expect(rows).to_contain_text(re.compile(r"\d+ (d|h|min) ago"))
+    page.reload()
+    expect(rows).to_have_count(1)
+    page.get_by_role("link", name="Clear filters").click()
+    expect(rows.nth(3)).to_be_visible()
+    assert "type=" not in page.url
+    assert axe_finds(page) == []
+
+
+def test_a_list_without_matches_says_so(look: Look) -> None:
+    page = look("/jobs?owner=nobody")
+    expect(page.get_by_text("No jobs match these filters.")).to_be_visible()
+    expect(_filter(page, "Owner")).to_have_value("=nobody")
+
+
+def test_lists_of_an_empty_server_are_empty(empty: Look) -> None:
+    page = empty("/datasets")
+    expect(page.get_by_text("No datasets yet.")).to_be_visible()
+    assert axe_finds(page) == []
