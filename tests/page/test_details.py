@@ -86,3 +86,65 @@ def test_columns_have_descriptions_and_tags(look: Look, lineage: Lineage) -> Non
         expect(first).to_contain_text(text)
     columns.get_by_role("link", name="All 16 columns").click()
     expect(panel.get_by_role("tab", name="Schema")).to_have_attribute("aria-selected", "true")
+
+
+_FLOW = "job:nyc_taxi:TrainForecastModelFlow"
+_IS_CLIPPED = "all => all.filter(e => e.scrollWidth > e.clientWidth + 1).map(e => e.textContent)"
+
+
+def _open_child_runs(page: Page) -> Locator:
+    """Open the child runs of the newest run; return the rows of their timeline."""
+    link = re.compile("^Timeline of the child runs of ")
+    details(page).get_by_role("link", name=link).first.click()
+    rows = details(page).locator(".gantt").get_by_role("link")
+    expect(rows.first).to_be_visible()
+    return rows
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+def test_timeline_of_a_run_shows_names_in_full_and_durations(width: int, look: Look) -> None:
+    page = look(_at(ACTUALS, open=_FLOW, tab="runs"), width=width)
+    rows = _open_child_runs(page)
+    expect(rows.first).to_contain_text("TrainForecastModelFlow")
+    expect(rows.first).to_contain_text("14 min")
+    names = rows.locator("> span:first-child > span:last-child")
+    assert names.evaluate_all(_IS_CLIPPED) == []
+    for row in rows.all():
+        expect(row).to_contain_text(re.compile(r"\d (ms|s|min)"))
+        took = row.locator("[aria-hidden]").last.bounding_box()
+        bar = row.locator("i").bounding_box()
+        assert took is not None
+        assert bar is not None
+        assert took["y"] + took["height"] <= bar["y"]
+        assert took["x"] + took["width"] <= width
+    assert axe_finds(page) == []
+
+
+def test_timeline_and_details_are_resizable(look: Look) -> None:
+    page = look(_at(ACTUALS, open=_FLOW, tab="runs"))
+    rows = _open_child_runs(page)
+    bar = rows.first.locator("i")
+    names = details(page).get_by_role("separator", name="Resize the names")
+    panel = details(page).get_by_role("separator", name="Resize the details")
+
+    def widths() -> tuple[float, float]:
+        return tuple(
+            part.evaluate("each => each.getBoundingClientRect().width")
+            for part in (details(page), bar)
+        )  # type: ignore[return-value]
+
+    panel_width, bar_width = widths()
+    names.press("ArrowRight")
+    assert widths()[0] == panel_width
+    assert widths()[1] < bar_width
+    box = panel.bounding_box()
+    assert box
+    page.mouse.move(box["x"] + 4, 300)
+    page.mouse.down()
+    page.mouse.move(box["x"] - 196, 300)
+    page.mouse.up()
+    assert widths()[0] == panel_width + 200
+    assert widths()[1] > bar_width
+    page.reload()
+    expect(bar).to_be_visible()
+    assert widths()[0] == panel_width + 200

@@ -20,5 +20,10 @@ export const DETAILS = {
   allChecks: "All checks",
   passed: "passed",
   failed: "failed",
+  resize: "Resize the details",
+  resizeNames: "Resize the names",
+  noChildren: "No child runs reported.",
+  firstRuns: (first: number, runs: string) => `The first ${first} of ${runs}.`,
+  showAll: "Show all",
   commands: "On the command line",
 } as const;

@@ -6,6 +6,7 @@ import { Link } from "../../components/Link";
 import { formatView, type View } from "../../graph/view";
 import { duration, within } from "../../graph/words";
 import { DETAILS } from "../../strings/details";
+import styles from "./about.module.css";
 import type { NodeAnswer } from "./props";
 
 /** What a node is for, in the words of its producer. */
@@ -22,7 +23,7 @@ export function Owners({ node, view }: { node: NodeAnswer; view: View }): ReactN
     <>
       {inferred.owners.join(", ")}
       <br />
-      <span className="muted">
+      <span className={`muted ${styles["inferred"]}`}>
         {DETAILS.inferred}{" "}
         <Link className="link" href={formatView({ ...view, open: inferred.job.id, tab: null })} title={inferred.job.name}>
           {within(inferred.job.name)}
