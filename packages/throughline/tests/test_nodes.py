@@ -8,6 +8,9 @@ import pytest
 
 from throughline.errors import AmbiguousError, NotFoundError
 from throughline.graph import find_node, node_id
+from throughline.search.queries import node_answer
+
+from .graphs import DAG, TASK
 
 
 def test_nodes_are_found_by_id_alias_and_short_name(build: Any) -> None:
@@ -50,3 +53,40 @@ def test_unknown_name_has_suggestions_and_ambiguous_name_lists_all(build: Any) -
     with pytest.raises(AmbiguousError) as several:
         find_node(state, "trips")
     assert several.value.nearest == ("dataset:db:x.trips", "dataset:db:y.trips")
+
+
+def test_owner_is_inferred_from_the_pipeline_that_writes(build: Any) -> None:
+    owned = {"ownership": {"owners": [{"name": "team:shop"}]}}
+    dag = build.run("COMPLETE", "d", "dag", "08:00:00", kind=DAG)
+    dag["job"]["facets"] |= owned
+    load = build.run(
+        "COMPLETE",
+        "t",
+        "dag.load",
+        "08:00:00",
+        parent=("d", "dag"),
+        kind=TASK,
+        writes=("pg|rides",),
+    )
+    other = build.run(
+        "COMPLETE", "o", "other", "07:00:00", writes=("pg|rides", "pg|own", "pg|none")
+    )
+    other["outputs"][1]["facets"] = owned
+    state = build.state(dag, load, other)
+    job = {"id": "job:demo:dag", "type": "job", "namespace": "demo", "name": "dag"}
+    inferred = {"owners": ["team:shop"], "job": job}
+    assert node_answer(state, "rides")["inferredOwners"] == inferred
+    assert node_answer(state, "dag.load")["inferredOwners"] == inferred
+    assert node_answer(state, "job:demo:dag")["inferredOwners"] is None
+    assert node_answer(state, "own")["owners"] == ["team:shop"]
+    assert node_answer(state, "own")["inferredOwners"] is None
+    assert node_answer(state, "none")["inferredOwners"] is None
+
+
+def test_columns_have_their_tags(build: Any) -> None:
+    event = build.run("COMPLETE", "1", "load", "08:00:00", writes=("pg|rides",))
+    tags = [{"key": "pii", "value": "true", "field": "tip"}, {"key": "tier", "value": "1"}]
+    fields = [{"name": "tip", "type": "int"}, {"name": "zone", "type": "int"}]
+    event["outputs"][0]["facets"] = {"schema": {"fields": fields}, "tags": {"tags": tags}}
+    columns = node_answer(build.state(event), "rides")["fields"]
+    assert [column["tags"] for column in columns] == [["pii"], []]

@@ -16,9 +16,17 @@ from throughline.runs.models import RunSummary
 
 
 class DescribedField(Field):
-    """A field with its description."""
+    """A field with its description and tags."""
 
     description: str | None
+    tags: list[str]
+
+
+class InferredOwners(Answer):
+    """Owners of a node that reports none: those of a job that writes it or is above it."""
+
+    owners: list[str]
+    job: NodeRef
 
 
 class NodeSummary(NodeRef):
@@ -47,6 +55,8 @@ class NodeAnswer(NodeSummary):
     """A node with everything that was last reported about it."""
 
     description: str | None
+    inferredOwners: InferredOwners | None
+    """Null if the node reports owners, or no job that writes it or is above it does."""
     sql: str | None
     source: str | None
     """Source code."""

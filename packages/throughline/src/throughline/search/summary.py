@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from throughline.datasets.quality import checks_of
-from throughline.datasets.writes import newest_write
-from throughline.events import shown_time
-from throughline.events.facets import Documentation, JobType, SourceCode, Sql
+from throughline.datasets.writes import newest_write, writes_of
+from throughline.events import JobRef, shown_time
+from throughline.events.facets import Documentation, JobType, SourceCode, Sql, Tags
 from throughline.graph.generations import Generations
 from throughline.graph.nodes import (
     Node,
@@ -18,9 +18,11 @@ from throughline.graph.nodes import (
     platform_of,
     tags_of,
 )
+from throughline.projection import Run
+from throughline.projection.derived import ancestry_of
 from throughline.runs.links import links_of_job
 from throughline.runs.summary import code_of, newest_run, run_line
-from throughline.search.models import NodeAnswer, NodeSummary
+from throughline.search.models import InferredOwners, NodeAnswer, NodeSummary
 
 
 def node_summary(generations: Generations, node: Node) -> NodeSummary:
@@ -62,19 +64,46 @@ def node_in_full(generations: Generations, node: Node) -> NodeAnswer:
     state = generations.state
     books = facets_of(state, node)
     facets = {name: facet for book in books for name, facet in book.plain().items()}
+    tags = [tag for book in books for tag in book.parsed(Tags).tags]
     code = SourceCode.parse(facets.get(SourceCode.KEY, {}))
     run = newest_run(state, node.job_ref) if node.type == "job" else None
     return {
         **node_summary(generations, node),
         "description": Documentation.parse(facets.get(Documentation.KEY, {})).description,
+        "inferredOwners": None if owners_of(state, node) else _inferred_owners(generations, node),
         "sql": Sql.parse(facets.get(Sql.KEY, {})).query,
         "source": code.sourceCode,
         "language": code.language,
         "code": code_of(run) if run else {},
         "links": links_of_job(state, run) if run else [],
         "fields": [
-            {"name": name, "type": field.type, "description": field.description}
+            {
+                "name": name,
+                "type": field.type,
+                "description": field.description,
+                "tags": sorted({t.label for t in tags if t.field == name}),
+            }
             for name, field in fields_of(state, node).items()
         ],
         "facets": facets,
     }
+
+
+def _inferred_owners(generations: Generations, node: Node) -> InferredOwners | None:
+    """Return the owners of the nearest job that has some: a writer or an ancestor, newest first."""
+    state = generations.state
+    if node.type == "job":
+        newest = newest_run(state, node.job_ref)
+        runs = [newest] if newest else []
+    else:
+        writes = writes_of(generations, node.dataset_name)
+        newest_of_job: dict[JobRef, Run] = {}
+        for write in sorted(writes, key=lambda w: (w.at, w.run.key), reverse=True):
+            newest_of_job.setdefault(write.run.key.job, write.run)
+        runs = list(newest_of_job.values())
+    for run in runs:
+        for ancestor in ancestry_of(state, run):
+            job = Node.of_job(ancestor.key.job)
+            if owners := owners_of(state, job):
+                return {"owners": owners, "job": node_ref(job)}
+    return None

@@ -17,6 +17,7 @@ test("each run is a bar below its parent, in response order", () => {
   const { rows, length } = ganttOf(tree, NOW);
   expect(length).toBe(600_000);
   expect(rows.map((row) => [row.run.runId, row.depth, row.left, row.width])).toEqual([["dag", 0, 0, 100], ["a", 1, 0, 40], ["q", 2, 10, 20], ["b", 1, 50, 50]]);
+  expect(rows.map((row) => row.took)).toEqual(["10 min", "4 min", "2 min", "5 min"]);
   expect(rows[2]?.text).toBe("completed, from 2026-01-01 00:01:00 UTC, 2 min");
 });
 
@@ -24,10 +25,11 @@ test("running bar ends now, stale bar has no end, short bar is visible", () => {
   const tree = run("dag", 0, null, { children: [run("lost", 5, null, { state: "LOST" }), run("short", 20, 20)] });
   const { rows } = ganttOf(tree, NOW);
   expect(rows.map((row) => [row.left, row.width])).toEqual([[0, 100], [25, 0.6], [99.4, 0.6]]);
-  expect(rows[1]?.text).toBe("lost, from 2026-01-01 00:05:00 UTC, nobody told its end");
+  expect(rows[1]?.took).toBe("");
+  expect(rows[1]?.text).toBe("lost, from 2026-01-01 00:05:00 UTC, no end event");
 });
 
 test("run without a start has no bar", () => {
   const { rows, length } = ganttOf(run("dag", null, null), NOW);
-  expect([length, rows[0]?.width, rows[0]?.text]).toEqual([0, 0, "running, nobody told when"]);
+  expect([length, rows[0]?.width, rows[0]?.text]).toEqual([0, 0, "running, no start reported"]);
 });

@@ -10,6 +10,8 @@ export interface GanttRow {
   left: number;
   width: number;
   text: string;
+  /** How long it took, or took so far; empty if that is unknown. */
+  took: string;
 }
 
 export interface Gantt {
@@ -34,7 +36,7 @@ export function ganttOf(root: RunTree, now: number): Gantt {
   const length = spans.length === 0 ? 0 : Math.max(1, Math.max(...spans.map(([, to]) => to)) - begin);
   const rows = flat.map(({ run, depth, span }) => {
     const [left, width] = span ? [(100 * (span[0] - begin)) / length, (100 * (span[1] - span[0])) / length] : [0, 0];
-    return { run, depth, left: Math.min(left, 100 - LEAST_WIDTH), width: span ? Math.max(width, LEAST_WIDTH) : 0, text: said(run, span) };
+    return { run, depth, left: Math.min(left, 100 - LEAST_WIDTH), width: span ? Math.max(width, LEAST_WIDTH) : 0, text: textOf(run, span), took: tookOf(run, span) };
   });
   return { rows, length };
 }
@@ -47,8 +49,11 @@ function spanOf(run: RunTree, now: number): [number, number] | null {
   return [from, Math.max(from, ended ? Date.parse(ended) : run.state === "LOST" ? from : now)];
 }
 
-function said(run: RunTree, span: [number, number] | null): string {
-  if (!span) return `${run.state.toLowerCase()}, nobody told when`;
-  const took = run.state === "LOST" ? "nobody told its end" : duration(span[1] - span[0]);
-  return `${run.state.toLowerCase()}, from ${moment(new Date(span[0]).toISOString())}, ${took}`;
+function tookOf(run: RunTree, span: [number, number] | null): string {
+  return span && run.state !== "LOST" ? duration(span[1] - span[0]) : "";
+}
+
+function textOf(run: RunTree, span: [number, number] | null): string {
+  if (!span) return `${run.state.toLowerCase()}, no start reported`;
+  return `${run.state.toLowerCase()}, from ${moment(new Date(span[0]).toISOString())}, ${tookOf(run, span) || "no end event"}`;
 }

@@ -1,16 +1,21 @@
 import "./details.css";
-import { useEffect, useRef, type ReactNode } from "react";
+import { useEffect, useRef, type CSSProperties, type ReactNode } from "react";
 import { Icon } from "../../components/Icon";
 import { focusNode } from "../../components/focus";
 import { columnOf } from "../../graph/lit";
 import { ColumnDetails } from "./ColumnDetails";
 import { NodeDetails } from "./NodeDetails";
+import { DETAILS } from "../../strings/details";
 import type { DetailsProps } from "./props";
+import { Resize, useWidth } from "./Resize";
 import { RunDetails } from "./RunDetails";
+
+const WIDTHS = { initial: window.innerWidth >= 2400 ? 560 : 440, least: 320, most: 960 };
 
 /** What is known of a dataset, a job or a run, beside the graph. */
 export function Details({ view, change }: DetailsProps): ReactNode {
   const panel = useRef<HTMLElement>(null);
+  const [width, setWidth] = useWidth("details-width", WIDTHS);
   const open = view.open ?? "";
   useEffect(() => panel.current?.focus({ preventScroll: true }), []);
   // Once they are closed, the focus is at what they were about.
@@ -23,7 +28,10 @@ export function Details({ view, change }: DetailsProps): ReactNode {
     [open],
   );
   return (
-    <aside className="details" aria-label="Details" tabIndex={-1} ref={panel}>
+    <aside className="details" aria-label="Details" tabIndex={-1} ref={panel} style={{ "--details-width": `${width}px` } as CSSProperties}>
+      <span className="details-resize">
+        <Resize label={DETAILS.resize} width={width} change={setWidth} {...WIDTHS} isRight />
+      </span>
       <button type="button" className="button bare square details-close" onClick={() => change({ open: null, tab: null })} aria-label="Close details" title="Close (Esc)">
         <Icon name="close" />
       </button>

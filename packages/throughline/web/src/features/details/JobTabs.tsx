@@ -4,7 +4,6 @@ import { useAnswer } from "../../api/answers";
 import { Ago } from "../../components/Ago";
 import { Code } from "../../components/Code";
 import { CodeLink } from "../../components/CodeLink";
-import { Command } from "../../components/Copy";
 import { Icon } from "../../components/Icon";
 import { Link } from "../../components/Link";
 import { RunState } from "../../components/RunState";
@@ -14,6 +13,7 @@ import { formatView, type View } from "../../graph/view";
 import { duration, quoted } from "../../graph/words";
 import { durationsOf } from "../../graph/durations";
 import { JOB } from "../../strings/job";
+import { Commands, Description, Freshness, Owners } from "./About";
 import { Became } from "./Became";
 import { DurationChart } from "./Durations";
 import { Facets, Facts } from "./Facts";
@@ -35,18 +35,19 @@ function About({ node, view }: { node: NodeAnswer; view: View }): ReactNode {
   const code = node.code;
   return (
     <>
-      {node.description && <p className="wrap">{node.description}</p>}
-      <Lateness id={node.id} view={view} />
+      <Description text={node.description} />
       <Facts
         facts={[
+          ["Owners", <Owners key="owners" node={node} view={view} />],
           ["Newest run", node.run && <RunState state={node.run.state} />],
           ["Started", node.run && <Ago at={node.run.startedAt} />],
           ["Duration", node.run?.durationMs != null && duration(node.run.durationMs)],
-          ["Owners", node.owners.join(", ") || <span className="muted">not reported</span>],
+          ["Freshness", node.run && <Freshness id={node.id} view={view} />],
           ["Tags", node.tags.length > 0 && <Tags tags={node.tags} />],
           ["Code", codeText(code) && <CodeLink code={code} />],
         ]}
       />
+      <Lateness id={node.id} view={view} />
       {node.sql && (
         <>
           <h3>SQL</h3>
@@ -59,9 +60,7 @@ function About({ node, view }: { node: NodeAnswer; view: View }): ReactNode {
           <Code text={node.source} language={node.language?.toLowerCase() === "sql" ? "sql" : "python"} />
         </>
       )}
-      <h3>On the command line</h3>
-      <Command text={`throughline tree ${quoted(node.id)}`} />
-      <Command text={`throughline runs ${quoted(node.id)}`} />
+      <Commands texts={[`throughline tree ${quoted(node.id)}`, `throughline runs ${quoted(node.id)}`]} />
     </>
   );
 }

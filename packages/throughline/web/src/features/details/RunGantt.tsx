@@ -1,4 +1,4 @@
-import { useMemo, useState, type KeyboardEvent, type ReactNode } from "react";
+import { useMemo, useState, type CSSProperties, type KeyboardEvent, type ReactNode } from "react";
 import { useAnswer } from "../../api/answers";
 import { Link } from "../../components/Link";
 import { useNow } from "../../components/now";
@@ -6,34 +6,45 @@ import { RunState } from "../../components/RunState";
 import { ganttOf } from "../../graph/gantt";
 import { formatView, type View } from "../../graph/view";
 import { duration, parts, plural } from "../../graph/words";
+import { DETAILS } from "../../strings/details";
+import styles from "./gantt.module.css";
+import { Resize, useWidth } from "./Resize";
 
 const FIRST = 200;
+const NAMES = { initial: 190, least: 90, most: 560 };
+/** Where bars begin whose durations would not fit at their right. */
+const HALF = 60;
 
 /** A run and all that it started, as a tree with bars on one axis of time. */
 export function RunGantt({ runId, view }: { runId: string; view: View }): ReactNode {
+  const [names, setNames] = useWidth("gantt-names", NAMES);
   const [isAll, setAll] = useState(false);
   const { data } = useAnswer("runtree", { run: runId });
   const now = useNow();
   const gantt = useMemo(() => (data ? ganttOf(data, now) : null), [data, now]);
   if (!gantt) return <p className="waiting">Loading …</p>;
-  if (gantt.rows.length === 1) return <p className="muted">No child runs reported.</p>;
+  if (gantt.rows.length === 1) return <p className="muted">{DETAILS.noChildren}</p>;
   const shown = isAll ? gantt.rows : gantt.rows.slice(0, FIRST);
   return (
-    <>
-      <p className="gantt-axis muted" aria-hidden="true">
+    <div className={styles["gantt"]} style={{ "--names": `${names}px` } as CSSProperties}>
+      <Resize label={DETAILS.resizeNames} width={names} change={setNames} {...NAMES} />
+      <p className={`muted ${styles["axis"]}`} aria-hidden="true">
         <span>0</span>
         <span>{duration(gantt.length / 2)}</span>
         <span>{duration(gantt.length)}</span>
       </p>
       <ul className="gantt">
-        {shown.map(({ run, depth, left, width, text }, nth) => (
+        {shown.map(({ run, depth, left, width, text, took }, nth) => (
           <li key={`${run.runId} ${run.job.name} ${nth}`}>
-            <Link className="gantt-row" onKeyDown={walk} href={formatView({ ...view, open: `run:${run.runId}`, tab: null })} title={`${run.job.name}: ${text}`}>
-              <span className="gantt-name" style={{ paddingLeft: Math.min(depth, 8) * 12 }}>
+            <Link className={styles["row"]} onKeyDown={walk} href={formatView({ ...view, open: `run:${run.runId}`, tab: null })} title={`${run.job.name}: ${text}`}>
+              <span className={styles["name"]} style={{ paddingLeft: Math.min(depth, 8) * 12 }}>
                 <RunState state={run.state} />
-                <span className="clip">{parts(run.job.name, "job").title}</span>
+                <span>{parts(run.job.name, "job").title}</span>
               </span>
-              <span className="gantt-line">
+              <span className={styles["line"]}>
+                <span className={styles["took"]} style={left > HALF ? { right: `${100 - left - width}%` } : { left: `${left}%` }} aria-hidden="true">
+                  {took}
+                </span>
                 <i className={run.state.toLowerCase()} style={{ left: `${left}%`, width: `${width}%` }} />
                 <span className="hidden">{text}</span>
               </span>
@@ -43,13 +54,13 @@ export function RunGantt({ runId, view }: { runId: string; view: View }): ReactN
       </ul>
       {shown.length < gantt.rows.length && (
         <p className="muted">
-          The first {FIRST} of {plural(gantt.rows.length, "run")}.{" "}
+          {DETAILS.firstRuns(FIRST, plural(gantt.rows.length, "run"))}{" "}
           <button type="button" className="link" onClick={() => setAll(true)}>
-            Show all
+            {DETAILS.showAll}
           </button>
         </p>
       )}
-    </>
+    </div>
   );
 }
 

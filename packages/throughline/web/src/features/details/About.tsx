@@ -1,0 +1,62 @@
+import type { ReactNode } from "react";
+import { useAnswer } from "../../api/answers";
+import { Ago } from "../../components/Ago";
+import { Command } from "../../components/Copy";
+import { Link } from "../../components/Link";
+import { formatView, type View } from "../../graph/view";
+import { duration, within } from "../../graph/words";
+import { DETAILS } from "../../strings/details";
+import styles from "./about.module.css";
+import type { NodeAnswer } from "./props";
+
+/** What a node is for, in the words of its producer. */
+export function Description({ text }: { text: string | null }): ReactNode {
+  return text ? <p className="wrap">{text}</p> : <p className="muted">{DETAILS.noDescription}</p>;
+}
+
+/** The reported owners, or those of the job that writes a dataset or is above a job. */
+export function Owners({ node, view }: { node: NodeAnswer; view: View }): ReactNode {
+  const { owners, inferredOwners: inferred } = node;
+  if (owners.length > 0) return owners.join(", ");
+  if (!inferred) return <span className="muted">{DETAILS.notReported}</span>;
+  return (
+    <>
+      {inferred.owners.join(", ")}
+      <br />
+      <span className={`muted ${styles["inferred"]}`}>
+        {DETAILS.inferred}{" "}
+        <Link className="link" href={formatView({ ...view, open: inferred.job.id, tab: null })} title={inferred.job.name}>
+          {within(inferred.job.name)}
+        </Link>
+        {DETAILS.inferredHow[node.type]}
+      </span>
+    </>
+  );
+}
+
+/** Whether a node is late by its own schedule. */
+export function Freshness({ id, view }: { id: string; view: View }): ReactNode {
+  const { data } = useAnswer("lateness", { node: id, asOf: view.at });
+  if (data?.node !== id) return null;
+  const { everySeconds, dueAt, isLate, isStopped } = data;
+  if (isLate || isStopped) {
+    return (
+      <span className="state warn">
+        {isStopped ? DETAILS.fresh.stopped : DETAILS.fresh.late} <Ago at={dueAt} />
+      </span>
+    );
+  }
+  return everySeconds === null ? <span className="muted">{DETAILS.fresh.unknown}</span> : DETAILS.fresh.onTime(duration(everySeconds * 1_000));
+}
+
+/** Commands that show the same, folded away. */
+export function Commands({ texts }: { texts: readonly string[] }): ReactNode {
+  return (
+    <details className="facet">
+      <summary>{DETAILS.commands}</summary>
+      {texts.map((text) => (
+        <Command key={text} text={text} />
+      ))}
+    </details>
+  );
+}
