@@ -1,13 +1,16 @@
 import { Suspense, type ReactNode } from "react";
-import { BASE } from "../api/base";
+import { BASE, IS_EMBEDDED } from "../api/base";
 import { useLive } from "../api/live";
 import { Boundary } from "../components/Boundary";
 import { part } from "../components/part";
+import skip from "../components/skip.module.css";
+import { SkipLink } from "../components/SkipLink";
 import { Tip } from "../components/Tip";
 import { beginningAt } from "../features/lost/Begin";
 import { NotFound } from "../features/lost/NotFound";
 import { RunPage } from "../features/run/RunPage";
 import { StartPage } from "../features/start/StartPage";
+import { FRAME } from "../strings/frame";
 import { useAddress } from "./address";
 import { Header } from "./Header";
 import { SampleBanner } from "./SampleBanner";
@@ -24,12 +27,20 @@ export function App(): ReactNode {
   const { pathname } = address;
   return (
     <>
+      <SkipLink />
       {BASE && <SampleBanner />}
-      <Header isLive={isLive} hasSearch={pathname !== "/"} />
+      {!IS_EMBEDDED && <Header isLive={isLive} hasSearch={pathname !== "/"} />}
+      {IS_EMBEDDED && !isLive && (
+        <p className="sample-banner" role="status">
+          {FRAME.reconnecting}
+        </p>
+      )}
       <Tip />
-      <Boundary about={address.href}>
-        <Suspense fallback={<p className="waiting">Loading …</p>}>{beginningAt(address) ?? viewAt(pathname)}</Suspense>
-      </Boundary>
+      <div id="content" className={skip["content"]}>
+        <Boundary about={address.href}>
+          <Suspense fallback={<p className="waiting">Loading …</p>}>{beginningAt(address) ?? viewAt(pathname)}</Suspense>
+        </Boundary>
+      </div>
     </>
   );
 }
