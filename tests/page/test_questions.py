@@ -1,4 +1,4 @@
-"""Ten common questions, each answered within three clicks from the start page.
+"""Twelve common questions, each answered within three clicks from the start page.
 
 Typing does not count; Enter counts as a click if it selects something. Answers are read from the
 page's text.
@@ -98,3 +98,19 @@ def test_was_this_model_trained_on_pii(start: Page) -> None:
     find(start, "model", r"^model\b")
     start.get_by_role("link", name="Provenance").click()
     expect(start.get_by_role("note", name="Personal data")).to_contain_text("masked or not used")
+
+
+def test_where_are_the_logs_of_this_failure(start: Page) -> None:
+    failed = start.get_by_role("region", name="Failed", exact=True)
+    failed.get_by_role("link", name=re.compile("ingest_weather_data")).click()
+    log = (
+        details(start).get_by_role("region", name="Error").get_by_role("link", name="Open the log")
+    )
+    expect(log).to_have_attribute("href", re.compile(r"^https?://"))
+
+
+def test_which_pipelines_are_incomplete(start: Page) -> None:
+    start.get_by_role("link", name="Incomplete pipelines").click()
+    incomplete = start.get_by_role("region", name="ingest_weather_data", exact=True)
+    expect(incomplete).to_contain_text("without column lineage")
+    expect(incomplete).to_contain_text("What to do:")

@@ -1,4 +1,4 @@
-import { Suspense, type ReactNode } from "react";
+import { Suspense, useEffect, type ReactNode } from "react";
 import { BASE, IS_EMBEDDED } from "../api/base";
 import { useLive } from "../api/live";
 import { Boundary } from "../components/Boundary";
@@ -16,6 +16,7 @@ import { Header } from "./Header";
 import { SampleBanner } from "./SampleBanner";
 
 // The start page paints without the graph's code.
+const CompletenessPage = part(() => import("../features/completeness/CompletenessPage"));
 const FoundPage = part(() => import("../features/found/FoundPage"));
 const ImpactPage = part(() => import("../features/impact/ImpactPage"));
 const LineagePage = part(() => import("../features/lineage/LineagePage"));
@@ -25,6 +26,9 @@ export function App(): ReactNode {
   const isLive = useLive();
   const address = useAddress();
   const { pathname } = address;
+  useEffect(() => {
+    if (BASE && new URLSearchParams(location.search).has("tour")) void import("../features/tour/tour").then(({ startTour }) => startTour());
+  }, []);
   return (
     <>
       <SkipLink />
@@ -57,6 +61,8 @@ function viewAt(pathname: string): ReactNode {
       return <ProvenancePage />;
     case "/search":
       return <FoundPage />;
+    case "/completeness":
+      return <CompletenessPage />;
     case "/run":
       return <RunPage />;
     default:
