@@ -114,7 +114,9 @@ def throughline_environ(settings: Settings) -> dict[str, str]:
         "THROUGHLINE_ALERTS": os.environ.get("THROUGHLINE_ALERTS", str(REPOSITORY / "alerts.yaml")),
         "THROUGHLINE_HARVESTS": str(settings.state_dir / "harvests"),
         "THROUGHLINE_PROGRAM": "./run lineage",
-        "THROUGHLINE_FRAME_ORIGINS": f"http://localhost:{settings.airflow_port}",
+        "THROUGHLINE_FRAME_ORIGINS": " ".join(
+            f"http://{name}:{settings.airflow_port}" for name in ("localhost", "127.0.0.1")
+        ),
         **({"THROUGHLINE_API_KEY": key} if key else {}),
     }
 

@@ -1,4 +1,4 @@
-"""Thirteen common questions, each answered within three clicks from the start page.
+"""Fifteen common questions, each answered within three clicks from the start page.
 
 Typing does not count; Enter counts as a click if it selects something. Answers are read from the
 page's text.
@@ -130,3 +130,19 @@ def test_which_tables_does_this_team_own(start: Page) -> None:
     tables = datasets.filter(has_text="Hive table")
     expect(tables).to_have_count(2)
     expect(tables.first).to_contain_text("yellow_rides_hourly_actuals")
+
+
+def test_where_are_the_logs_of_this_failure(start: Page) -> None:
+    failed = start.get_by_role("region", name="Failed", exact=True)
+    failed.get_by_role("link", name=re.compile("ingest_weather_data")).click()
+    log = (
+        details(start).get_by_role("region", name="Error").get_by_role("link", name="Open the log")
+    )
+    expect(log).to_have_attribute("href", re.compile(r"^https?://"))
+
+
+def test_which_pipelines_are_incomplete(start: Page) -> None:
+    start.get_by_role("link", name="Incomplete pipelines").click()
+    incomplete = start.get_by_role("region", name="ingest_weather_data", exact=True)
+    expect(incomplete).to_contain_text("without column lineage")
+    expect(incomplete).to_contain_text("What to do:")

@@ -146,6 +146,8 @@ class _Night:
         run["run"]["facets"] |= {"parent": _facet(run={"runId": self._id(dag)}, job=_job(dag))}
         if error:
             run["run"]["facets"]["errorMessage"] = _facet(message=error, programmingLanguage="java")
+            log = f"https://airflow.example/dags/{dag}/runs/nightly/tasks/{task}?try_number=1"
+            run["run"]["facets"]["airflow"] = _facet(taskInstance={"log_url": log})
         yield from self._started(run, begin)
 
     def _query(

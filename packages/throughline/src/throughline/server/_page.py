@@ -39,6 +39,7 @@ Node and, once, a network.</p>
 @router.get("/run", include_in_schema=False)
 @router.get("/impact", include_in_schema=False)
 @router.get("/provenance", include_in_schema=False)
+@router.get("/completeness", include_in_schema=False)
 @router.get("/search", include_in_schema=False)
 @router.get("/datasets", include_in_schema=False)
 @router.get("/jobs", include_in_schema=False)

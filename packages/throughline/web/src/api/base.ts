@@ -9,3 +9,9 @@ export const IS_KEYED = document.querySelector<HTMLMetaElement>("meta[name=key]"
 
 /** How throughline is called where its server was started. */
 export const PROGRAM = document.querySelector<HTMLMetaElement>("meta[name=program]")?.content ?? "throughline";
+
+/** Where the guided tour starts. */
+export const TOUR_ADDRESS = "/sample/?tour";
+
+/** Whether the page was opened with `?embed`, in a frame of another page: it then has no header. */
+export const IS_EMBEDDED = new URLSearchParams(location.search).has("embed");

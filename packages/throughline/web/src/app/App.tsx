@@ -1,19 +1,23 @@
-import { Suspense, type ReactNode } from "react";
-import { BASE } from "../api/base";
+import { Suspense, useEffect, type ReactNode } from "react";
+import { BASE, IS_EMBEDDED } from "../api/base";
 import { useLive } from "../api/live";
 import { Boundary } from "../components/Boundary";
 import { part } from "../components/part";
+import skip from "../components/skip.module.css";
+import { SkipLink } from "../components/SkipLink";
 import { Tip } from "../components/Tip";
 import { beginningAt } from "../features/lost/Begin";
 import { NotFound } from "../features/lost/NotFound";
 import { RunPage } from "../features/run/RunPage";
 import { StartPage } from "../features/start/StartPage";
+import { FRAME } from "../strings/frame";
 import { useAddress } from "./address";
 import { Header } from "./Header";
 import { SampleBanner } from "./SampleBanner";
 
 // The start page paints without the graph's code.
 const BrowsePage = part(() => import("../features/browse/BrowsePage"));
+const CompletenessPage = part(() => import("../features/completeness/CompletenessPage"));
 const FoundPage = part(() => import("../features/found/FoundPage"));
 const ImpactPage = part(() => import("../features/impact/ImpactPage"));
 const LineagePage = part(() => import("../features/lineage/LineagePage"));
@@ -23,14 +27,25 @@ export function App(): ReactNode {
   const isLive = useLive();
   const address = useAddress();
   const { pathname } = address;
+  useEffect(() => {
+    if (BASE && new URLSearchParams(location.search).has("tour")) void import("../features/tour/tour").then(({ startTour }) => startTour());
+  }, []);
   return (
     <>
+      <SkipLink />
       {BASE && <SampleBanner />}
-      <Header isLive={isLive} pathname={pathname} />
+      {!IS_EMBEDDED && <Header isLive={isLive} pathname={pathname} />}
+      {IS_EMBEDDED && !isLive && (
+        <p className="sample-banner" role="status">
+          {FRAME.reconnecting}
+        </p>
+      )}
       <Tip />
-      <Boundary about={address.href}>
-        <Suspense fallback={<p className="waiting">Loading …</p>}>{beginningAt(address) ?? viewAt(pathname)}</Suspense>
-      </Boundary>
+      <div id="content" className={skip["content"]}>
+        <Boundary about={address.href}>
+          <Suspense fallback={<p className="waiting">Loading …</p>}>{beginningAt(address) ?? viewAt(pathname)}</Suspense>
+        </Boundary>
+      </div>
     </>
   );
 }
@@ -53,6 +68,8 @@ function viewAt(pathname: string): ReactNode {
       return <BrowsePage />;
     case "/search":
       return <FoundPage />;
+    case "/completeness":
+      return <CompletenessPage />;
     case "/run":
       return <RunPage />;
     default:

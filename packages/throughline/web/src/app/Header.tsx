@@ -1,11 +1,14 @@
 import "./header.css";
 import type { ReactNode } from "react";
-import { BASE } from "../api/base";
+import { BASE, TOUR_ADDRESS } from "../api/base";
 import { useAnswer } from "../api/answers";
 import { Icon } from "../components/Icon";
 import { Link } from "../components/Link";
+import { Menu } from "../components/Menu";
 import { Search } from "../components/Search";
 import { BROWSE } from "../strings/browse";
+import { FRAME } from "../strings/frame";
+import { go } from "./address";
 import { useTheme, type Theme } from "./theme";
 
 const THEMES: Record<Theme, { icon: "auto" | "sun" | "moon"; text: string }> = {
@@ -50,6 +53,16 @@ export function Header({ isLive, pathname }: { isLive: boolean; pathname: string
           {isLive ? "Live" : "Reconnecting"}
         </span>
       )}
+      <Menu
+        icon="help"
+        text={FRAME.help}
+        title={FRAME.help}
+        isDisabled={false}
+        choices={[
+          { text: FRAME.tour, about: FRAME.tourAbout, act: () => location.assign(TOUR_ADDRESS) },
+          { text: FRAME.completeness, about: FRAME.completenessAbout, act: () => go("/completeness") },
+        ]}
+      />
       <button type="button" className="button bare square" onClick={switchTheme} aria-label={THEMES[theme].text} title={THEMES[theme].text}>
         <Icon name={THEMES[theme].icon} />
       </button>

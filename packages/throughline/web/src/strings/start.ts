@@ -1,5 +1,9 @@
 /** Texts of the start page. */
 export const START = {
+  description: "See where your data comes from, what depends on it, and whether you can trust it: down to columns, at any time.",
+  incomplete: "Incomplete pipelines",
+  tour: "Take the guided tour",
+  tourAbout: "five steps over the example data",
   allGood: "No failures, late jobs or failed checks.",
   noneOpen: "No open problems.",
   groups: { failed: "Failed", late: "Late", quality: "Failed checks", lost: "No end event", stopped: "Stopped", decided: "Muted or acknowledged" },

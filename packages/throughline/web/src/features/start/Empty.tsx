@@ -1,7 +1,8 @@
 import { useState, type ReactNode } from "react";
-import { IS_KEYED, PROGRAM } from "../../api/base";
+import { IS_KEYED, PROGRAM, TOUR_ADDRESS } from "../../api/base";
 import { Command } from "../../components/Copy";
 import { uuid } from "../../graph/words";
+import { START } from "../../strings/start";
 
 /** A command that sends one event of a job with one input and one output. */
 function firstEvent(): string {
@@ -40,7 +41,11 @@ export function Empty(): ReactNode {
         Import lineage from existing logs and catalogs: <code>{PROGRAM} harvest --help</code> lists the sources.
       </p>
       <p>
-        Or explore example data:{" "}
+        New to lineage?{" "}
+        <a className="link" href={TOUR_ADDRESS}>
+          {START.tour}
+        </a>
+        , {START.tourAbout}. Or explore it yourself:{" "}
         <a className="link" href="/sample/">
           open a sample lineage
         </a>

@@ -9,6 +9,7 @@ import { Trouble } from "../../components/Trouble";
 import { beginOf, HOUR, yesterday } from "../../graph/timeline";
 import { addressOf } from "../../graph/view";
 import { plural } from "../../graph/words";
+import { START } from "../../strings/start";
 import { Empty } from "./Empty";
 import { NewestRuns } from "./NewestRuns";
 import { Wrong } from "./Wrong";
@@ -25,6 +26,7 @@ export function StartPage(): ReactNode {
     <main className="start">
       <div className="start-head">
         <h1 className="hidden">Lineage</h1>
+        <p className="start-about">{START.description}</p>
         <Search isLarge />
         {counts && !isEmpty && (
           <p className="muted">
@@ -46,6 +48,10 @@ export function StartPage(): ReactNode {
             {" · "}
             <Link className="link" href={addressOf("", { from: yesterday(now) })}>
               since yesterday
+            </Link>
+            {" · "}
+            <Link className="link" href="/completeness">
+              {START.incomplete}
             </Link>
           </p>
         )}

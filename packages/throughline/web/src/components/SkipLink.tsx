@@ -1,0 +1,21 @@
+import type { ReactNode } from "react";
+import { FRAME } from "../strings/frame";
+import { focusNode } from "./focus";
+import styles from "./skip.module.css";
+
+/** A link that only the keyboard reaches: it moves the focus to the graph, or else to the view. */
+export function SkipLink(): ReactNode {
+  return (
+    <a
+      className={styles["skip"]}
+      href="#content"
+      onClick={(event) => {
+        event.preventDefault();
+        document.querySelector("main")?.setAttribute("tabindex", "-1");
+        focusNode(".canvas .node.root > [data-node]", ".canvas [data-node]", "main");
+      }}
+    >
+      {FRAME.skip}
+    </a>
+  );
+}

@@ -1,0 +1,99 @@
+import type { ReactNode } from "react";
+import { troubleOf, useAnswer } from "../../api/answers";
+import type { Answer } from "../../api/client";
+import { Icon } from "../../components/Icon";
+import { Link } from "../../components/Link";
+import { Sheet } from "../../components/Sheet";
+import { Trouble } from "../../components/Trouble";
+import { addressOf } from "../../graph/view";
+import { nameOf, parts } from "../../graph/words";
+import { COMPLETENESS, MISSING } from "../../strings/completeness";
+import styles from "./completeness.module.css";
+
+type Pipeline = Answer<"completeness/pipelines">["items"][number];
+type Finding = Pipeline["missing"][number];
+
+/** What each pipeline does not report, and what to do. */
+export default function CompletenessPage(): ReactNode {
+  const answer = useAnswer("completeness/pipelines", {});
+  const { data } = answer;
+  const trouble = troubleOf(answer);
+  const all = data?.items ?? [];
+  const incomplete = all.filter(({ missing }) => missing.length > 0);
+  const complete = all.filter(({ missing }) => missing.length === 0);
+  return (
+    <Sheet icon="alert" kind={COMPLETENESS.kind} name={COMPLETENESS.kind} title={COMPLETENESS.title} about={COMPLETENESS.about}>
+      {trouble && <Trouble error={trouble} />}
+      {data && <p role="status">{summaryOf(incomplete.length, all.length)}</p>}
+      {incomplete.map((pipeline) => (
+        <Incomplete key={pipeline.id} pipeline={pipeline} />
+      ))}
+      {complete.length > 0 && (
+        <section className="card" aria-labelledby="complete">
+          <h2 id="complete">{COMPLETENESS.completeTitle(complete.length)}</h2>
+          <ul className="rows">
+            {complete.map(({ id, job }) => (
+              <li key={id}>
+                <Link className="row" href={addressOf(id)}>
+                  <span className="state good">
+                    <Icon name="done" />
+                  </span>
+                  <span className="row-name clip" title={job.name}>
+                    {job.name}
+                  </span>
+                </Link>
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+      {data?.next && <p className="muted">{COMPLETENESS.more(all.length)}</p>}
+    </Sheet>
+  );
+}
+
+function summaryOf(incomplete: number, all: number): string {
+  if (all === 0) return COMPLETENESS.none;
+  return incomplete === 0 ? COMPLETENESS.allComplete : COMPLETENESS.summary(incomplete, all);
+}
+
+function Incomplete({ pipeline: { id, job, missing } }: { pipeline: Pipeline }): ReactNode {
+  const kinds = [...new Set(missing.map(({ kind }) => kind))];
+  return (
+    <section className={`card ${styles["pipeline"]}`} aria-label={job.name}>
+      <h2 className={styles["head"]}>
+        <Link className="link clip" href={addressOf(id)} title={job.name}>
+          {job.name}
+        </Link>
+        <span className="state warn">
+          <Icon name="alert" />
+          {COMPLETENESS.missing(missing.length)}
+        </span>
+      </h2>
+      {kinds.map((kind) => (
+        <Missing key={kind} kind={kind} findings={missing.filter((finding) => finding.kind === kind)} />
+      ))}
+    </section>
+  );
+}
+
+function Missing({ kind, findings }: { kind: string; findings: Finding[] }): ReactNode {
+  return (
+    <div className={styles["missing"]}>
+      <h3>{MISSING[kind] ?? kind}</h3>
+      <ul>
+        {findings.map(({ subject, message, runId }) => (
+          <li key={subject} className={styles["job"]}>
+            <Link className="link clip" href={addressOf(subject, { open: runId ? `run:${runId}` : subject })} title={nameOf(subject)}>
+              {parts(nameOf(subject), "job").title}
+            </Link>
+            <span className="muted">{message}</span>
+          </li>
+        ))}
+      </ul>
+      <p className={styles["remedy"]}>
+        <strong>{COMPLETENESS.remedy}</strong> {findings[0]?.remedy}
+      </p>
+    </div>
+  );
+}

@@ -1,0 +1,70 @@
+import "driver.js/dist/driver.css";
+import "./tour.css";
+import { driver, type DriveStep } from "driver.js";
+import { go } from "../../app/address";
+import { provenanceOf } from "../../graph/places";
+import { addressOf } from "../../graph/view";
+import { TOUR } from "../../strings/tour";
+
+const FORECAST = "dataset:hive://lake:9083:nyc_taxi.yellow_rides_hourly_forecast";
+
+interface Stop {
+  address: string;
+  element: string;
+  words: { title: string; text: string };
+}
+
+const STOPS: readonly Stop[] = [
+  { address: "/", element: ".start .search", words: TOUR.search },
+  { address: "/", element: ".wrong", words: TOUR.problems },
+  { address: addressOf(FORECAST), element: ".canvas[aria-busy=false]", words: TOUR.graph },
+  { address: addressOf(FORECAST), element: ".timeline", words: TOUR.timeline },
+  { address: provenanceOf(FORECAST), element: ".sheet-head", words: TOUR.provenance },
+];
+/** Time for a view to load before a step is shown without its element. */
+const WAIT_MS = 10_000;
+
+/** Start the guided tour. It is a dialog with the arrow keys, Tab and Escape. */
+export function startTour(): void {
+  const size = new ResizeObserver(() => tour.refresh());
+  const tour = driver({
+    steps: STOPS.map(stepOf),
+    animate: !matchMedia("(prefers-reduced-motion: reduce)").matches,
+    waitForElement: WAIT_MS,
+    showProgress: true,
+    progressText: TOUR.progress,
+    nextBtnText: TOUR.next,
+    prevBtnText: TOUR.back,
+    doneBtnText: TOUR.done,
+    overlayClickBehavior: () => undefined, // a click beside the dialog would end the tour
+    onPopoverRender: ({ closeButton, title, footer }) => {
+      // Driver's <header> and <footer> would be landmarks of the page.
+      title.setAttribute("role", "presentation");
+      footer.setAttribute("role", "presentation");
+      closeButton.textContent = TOUR.skip;
+      closeButton.removeAttribute("aria-label");
+    },
+    onHighlighted: (element, _step, { state }) => {
+      size.disconnect(); // views grow while they load
+      if (element) size.observe(element);
+      state.popover?.nextButton.focus();
+    },
+    onDestroyed: () => size.disconnect(),
+    onNextClick: () => move(1),
+    onPrevClick: () => move(-1),
+    onDoneClick: () => tour.destroy(),
+  });
+  const move = (by: number) => {
+    const next = (tour.getActiveIndex() ?? 0) + by;
+    const stop = STOPS[next];
+    if (!stop) return;
+    go(stop.address);
+    tour.moveTo(next);
+  };
+  go("/", true);
+  tour.drive();
+}
+
+function stepOf({ element, words }: Stop): DriveStep {
+  return { element, popover: { title: words.title, description: words.text } };
+}

@@ -1,0 +1,23 @@
+/** The view of missing lineage per pipeline. */
+export const COMPLETENESS = {
+  kind: "Completeness",
+  title: "Incomplete pipelines",
+  about: "What the newest runs of each pipeline do not report. Lineage is only as complete as the events of its producers.",
+  none: "No pipeline has run yet.",
+  allComplete: "All pipelines report inputs, outputs, columns, code and end events.",
+  summary: (incomplete: number, all: number) => `${incomplete} of ${all} pipelines are incomplete.`,
+  complete: "Complete",
+  completeTitle: (count: number) => `Complete (${count})`,
+  missing: (count: number) => `${count} missing`,
+  remedy: "What to do:",
+  more: (count: number) => `Only the first ${count} pipelines are listed.`,
+} as const;
+
+/** What is missing, by the kind of a finding. */
+export const MISSING: Readonly<Record<string, string>> = {
+  "incomplete inputs": "Inputs",
+  "incomplete outputs": "Outputs",
+  "incomplete columns": "Column lineage",
+  "incomplete code": "Code location",
+  "incomplete ends": "End events",
+};
