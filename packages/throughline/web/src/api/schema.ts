@@ -1057,6 +1057,7 @@ export interface components {
         DescribedField: {
             description: string | null;
             name: string;
+            tags: string[];
             type: string;
         };
         DiffAnswer: {
@@ -1237,6 +1238,10 @@ export interface components {
             node: string;
             untold?: components["schemas"]["AffectedNode"][];
         };
+        InferredOwners: {
+            job: components["schemas"]["NodeRef"];
+            owners: string[];
+        };
         JobSources: {
             inputs: string[];
             job: string;
@@ -1314,6 +1319,7 @@ export interface components {
             failedChecks: number | null;
             fields: components["schemas"]["DescribedField"][];
             id: string;
+            inferredOwners: components["schemas"]["InferredOwners"] | null;
             integration: string | null;
             kind: string;
             language: string | null;
@@ -1336,6 +1342,13 @@ export interface components {
             datasets: number;
             jobs: number;
             value: string;
+        };
+        NodeRef: {
+            id: string;
+            name: string;
+            namespace: string;
+            /** @enum {string} */
+            type: "job" | "dataset";
         };
         Page_dict_str__Any__: {
             items: {
