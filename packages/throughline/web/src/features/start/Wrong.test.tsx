@@ -6,8 +6,7 @@ import { expect, test } from "vitest";
 import type { Answer } from "../../api/client";
 import { Wrong } from "./Wrong";
 
-type Health = Answer<"health">;
-type Finding = Health["findings"][number];
+type Finding = Answer<"findings">["items"][number];
 
 const finding = (kind: string, subject: string, others: Partial<Finding> = {}): Finding => ({
   kind, subject, severity: "error", message: "broken", remedy: "", at: null, column: null, runId: null,
@@ -15,10 +14,11 @@ const finding = (kind: string, subject: string, others: Partial<Finding> = {}): 
 }); // prettier-ignore
 
 function shown(...findings: Finding[]) {
-  const health = { findings, isHealthy: findings.length === 0, counts: {} } as unknown as Health;
+  const client = new QueryClient({ defaultOptions: { queries: { staleTime: Infinity } } });
+  client.setQueryData(["findings", {}], { items: findings, next: null } satisfies Answer<"findings">);
   render(
-    <QueryClientProvider client={new QueryClient()}>
-      <Wrong health={health} />
+    <QueryClientProvider client={client}>
+      <Wrong isHealthy={findings.length === 0} />
     </QueryClientProvider>,
   );
   return userEvent.setup();
