@@ -93,10 +93,10 @@ def test_muted_problem_is_muted_for_everyone_until_reopened(
     look_at_broken: Look, broken: Lineage
 ) -> None:
     page = look_at_broken("/")
-    header = page.get_by_role("banner").get_by_role("link", name="to look at")
-    expect(header).to_contain_text("3 to look at")
+    header = page.get_by_role("banner").get_by_role("link", name="problems")
+    expect(header).to_contain_text("3 problems")
     _choose(page, "load", "Mute for a week")
-    expect(header).to_contain_text("2 to look at")
+    expect(header).to_contain_text("2 problems")
     other = look_at_broken("/", width=390)
     other.get_by_text("1 muted or acknowledged.").get_by_role("button", name="Show").click()
     decided = _group(other, "Muted or acknowledged")

@@ -6,6 +6,7 @@ import { Icon } from "../components/Icon";
 import { Link } from "../components/Link";
 import { Menu } from "../components/Menu";
 import { Search } from "../components/Search";
+import { plural } from "../graph/words";
 import { BROWSE } from "../strings/browse";
 import { FRAME } from "../strings/frame";
 import { go } from "./address";
@@ -44,7 +45,7 @@ export function Header({ isLive, pathname }: { isLive: boolean; pathname: string
       {isLive && health && health.counts.runs > 0 && (
         <Link href="/" className={`state ${wrong ? "warn" : "good"}`}>
           <Icon name={wrong ? "alert" : "done"} />
-          {wrong ? `${wrong} to look at` : "Healthy"}
+          {wrong ? plural(wrong, "problem") : "Healthy"}
         </Link>
       )}
       {!BASE && (
