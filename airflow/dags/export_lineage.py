@@ -17,4 +17,6 @@ with DAG(
     tags=["lineage"],
     doc_md=__doc__,
 ):
-    export_task("export_parquet", doc="Write the tables of docs/reference/parquet.md to the state folder.")
+    export_task(
+        "export_parquet", doc="Write the tables of docs/reference/parquet.md to the state folder."
+    )
