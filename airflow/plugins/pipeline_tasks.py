@@ -25,6 +25,7 @@ from lineage_operator import LineageOperator, dataset_of_file, dataset_of_table
 from openlineage.client.event_v2 import Dataset
 from openlineage.client.facet_v2 import lineage
 
+from lakehouse.backends import is_embedded
 from lakehouse.descriptions import FLOW_TAGS
 from lakehouse.errors import SettingsError
 from lakehouse.ingest import Landing, land
@@ -35,6 +36,7 @@ from spark_jobs import emr
 from spark_jobs.session import submit_conf
 
 EMR_POLL_SECONDS = 10
+SKIP_EXIT_CODE = 99
 EMR_HOURS = 12
 """Hours after which EMR Serverless ends a job."""
 
@@ -242,7 +244,31 @@ def ingest_chain(source: Source) -> None:
     )
 
 
-class FlowOperator(LineageOperator, BashOperator):
+class ShellOperator(LineageOperator, BashOperator):
+    """A shell command whose events have the source code of its DAG."""
+
+
+def export_task(task_id: str, **kwargs: Any) -> BaseOperator:
+    """Return a task that exports the lineage server's tables to `lineage` in the state folder.
+
+    It reads lineage and no rows, so it has no datasets. Another backend has no tables to export:
+    the task is skipped.
+    """
+    settings = load_settings()
+    command = [str(Path(sys.executable).with_name("throughline")), "export", "--format", "parquet"]
+    command += ["--output", str(settings.state_dir / "lineage")]
+    skip = f"exit {SKIP_EXIT_CODE}  # the backend is not the embedded one"
+    return ShellOperator(
+        task_id=task_id,
+        bash_command=f"exec {shlex.join(command)}" if is_embedded(settings) else skip,
+        env={"THROUGHLINE_URL": settings.throughline_server_url or settings.throughline_url},
+        append_env=True,
+        skip_on_exit_code=SKIP_EXIT_CODE,
+        **kwargs,
+    )
+
+
+class FlowOperator(ShellOperator):
     """A shell command that runs a flow and reports its lineage."""
 
 

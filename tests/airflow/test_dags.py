@@ -206,7 +206,13 @@ def test_spark_tasks_are_equal_locally_and_on_emr(dags: dict[str, Any], settings
                     "writes": task["writes"],
                 }
     assert spark_tasks == _spark_tasks()
-    assert operators == {kind, "DownloadOperator", "FlowOperator", "ProvenanceSensor"}
+    assert operators == {
+        kind,
+        "DownloadOperator",
+        "FlowOperator",
+        "ProvenanceSensor",
+        "ShellOperator",
+    }
 
 
 def _emr_arguments(job: dict[str, Any], settings: Settings) -> list[str]:

@@ -61,7 +61,7 @@ def test_contract_finds_lineage_that_is_gone(dropped: str, live: Live) -> None:
 
 
 def test_contract_has_every_job_of_the_pipeline(live: Live) -> None:
-    text = (REPOSITORY / "docs" / "pipeline.md").read_text()
+    text = (REPOSITORY / "docs" / "reference" / "pipeline.md").read_text()
     jobs = {line.split("`")[1] for line in text.splitlines() if line.startswith("| `")}
     assert set(yaml.safe_load(CONTRACT.read_text())["jobs"]) == jobs
 
