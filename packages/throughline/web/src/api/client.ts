@@ -29,6 +29,11 @@ export function isUnknown(error: Error): boolean {
   return error instanceof ApiError && error.status === 404;
 }
 
+/** Whether the server refused a request: repeating it would not help, unlike when the server or a proxy fails. */
+export function isRefusal(error: Error): boolean {
+  return error instanceof ApiError && error.status < 500;
+}
+
 /** Ask the API; what is null or undefined is left out. */
 export async function ask<Q extends Question>(question: Q, query: Query<Q>, signal?: AbortSignal): Promise<Answer<Q>> {
   return get<Answer<Q>>(`/api/v2/${question}`, query, signal);

@@ -2,6 +2,7 @@ import type { ReactNode } from "react";
 import { useAnswer } from "../../api/answers";
 import { Command } from "../../components/Copy";
 import { Link } from "../../components/Link";
+import { Skeleton } from "../../components/Skeleton";
 import { sentence } from "../../graph/timeline";
 import type { Level } from "../../graph/types";
 import { formatView, type View } from "../../graph/view";
@@ -14,7 +15,7 @@ export function Became({ node, view }: { node: NodeAnswer; view: View }): ReactN
   const steps = isJob ? 0 : 1;
   const level = isJob ? (node.kind as Level) : view.level;
   const { data } = useAnswer("timeline", { node: node.id, up: steps, down: steps, level, to: view.at, parts: 1 });
-  if (!data) return <p className="waiting">Loading …</p>;
+  if (!data) return <Skeleton />;
   const changes = data.changes.filter((each) => each.node === node.id || each.other === node.id);
   return (
     <>

@@ -1,6 +1,7 @@
 import type { ReactNode } from "react";
 import { useEvents } from "../../api/answers";
 import { Copy } from "../../components/Copy";
+import { Skeleton } from "../../components/Skeleton";
 import { Trouble } from "../../components/Trouble";
 import { moment } from "../../graph/words";
 
@@ -8,7 +9,7 @@ import { moment } from "../../graph/words";
 export function Events({ runId }: { runId: string }): ReactNode {
   const { data, error, hasNextPage, isFetching, fetchNextPage } = useEvents(runId);
   if (error) return <Trouble error={error} />;
-  if (!data) return <p className="waiting">Loading …</p>;
+  if (!data) return <Skeleton />;
   const events = data.pages.flatMap((page) => page.items) as { eventType?: string; eventTime?: string }[];
   return (
     <>

@@ -5,6 +5,7 @@ import { Icon } from "../../components/Icon";
 import { Link } from "../../components/Link";
 import { OutLinks } from "../../components/OutLink";
 import { PlatformIcon } from "../../components/PlatformIcon";
+import { Skeleton } from "../../components/Skeleton";
 import { Trouble } from "../../components/Trouble";
 import { impactOf, provenanceOf } from "../../graph/places";
 import { addressOf } from "../../graph/view";
@@ -19,7 +20,7 @@ import { Tabs } from "./Tabs";
 export function NodeDetails({ id, view, change }: DetailsProps & { id: string }): ReactNode {
   const { data: node, error } = useAnswer("node", { node: id, asOf: view.at });
   if (error) return <div className="details-head"><Trouble error={error} /></div>;
-  if (!node) return <p className="waiting">Loading …</p>;
+  if (!node) return <Skeleton />;
   const isJob = node.type === "job";
   const { title, above } = parts(node.name, isJob ? "job" : "dataset");
   const tabs = isJob ? jobTabs(node, view) : datasetTabs(node, view);

@@ -8,6 +8,7 @@ import { Link } from "../../components/Link";
 import { OutLink, OutLinks } from "../../components/OutLink";
 import { PlatformIcon } from "../../components/PlatformIcon";
 import { RunState } from "../../components/RunState";
+import { Skeleton } from "../../components/Skeleton";
 import { Trouble } from "../../components/Trouble";
 import { codeText } from "../../graph/repository";
 import { formatView, type View } from "../../graph/view";
@@ -25,7 +26,7 @@ type Run = Answer<"runs/{run_id}">;
 export function RunDetails({ id, view, change }: DetailsProps & { id: string }): ReactNode {
   const { data: run, error } = useRun(id);
   if (error) return <div className="details-head"><Trouble error={error} /></div>;
-  if (!run) return <p className="waiting">Loading …</p>;
+  if (!run) return <Skeleton />;
   const tabs: Tab[] = [
     { id: "about", title: "About", content: () => <About run={run} view={view} /> },
     { id: "below", title: "Child runs", count: run.below.length, content: () => <RunGantt runId={run.runId} view={view} /> },

@@ -1,8 +1,9 @@
-import { useMemo, useState, type CSSProperties, type KeyboardEvent, type ReactNode } from "react";
+import { Fragment, useMemo, useState, type CSSProperties, type KeyboardEvent, type ReactNode } from "react";
 import { useAnswer } from "../../api/answers";
 import { Link } from "../../components/Link";
 import { useNow } from "../../components/now";
 import { RunState } from "../../components/RunState";
+import { Skeleton } from "../../components/Skeleton";
 import { ganttOf } from "../../graph/gantt";
 import { formatView, type View } from "../../graph/view";
 import { duration, parts, plural } from "../../graph/words";
@@ -11,7 +12,7 @@ import styles from "./gantt.module.css";
 import { Resize, useWidth } from "./Resize";
 
 const FIRST = 200;
-const NAMES = { initial: 190, least: 90, most: 560 };
+const NAMES = { initial: 200, least: 90, most: 560 };
 /** Where bars begin whose durations would not fit at their right. */
 const HALF = 60;
 
@@ -22,7 +23,7 @@ export function RunGantt({ runId, view }: { runId: string; view: View }): ReactN
   const { data } = useAnswer("runtree", { run: runId });
   const now = useNow();
   const gantt = useMemo(() => (data ? ganttOf(data, now) : null), [data, now]);
-  if (!gantt) return <p className="waiting">Loading …</p>;
+  if (!gantt) return <Skeleton />;
   if (gantt.rows.length === 1) return <p className="muted">{DETAILS.noChildren}</p>;
   const shown = isAll ? gantt.rows : gantt.rows.slice(0, FIRST);
   return (
@@ -39,7 +40,14 @@ export function RunGantt({ runId, view }: { runId: string; view: View }): ReactN
             <Link className={styles["row"]} onKeyDown={walk} href={formatView({ ...view, open: `run:${run.runId}`, tab: null })} title={`${run.job.name}: ${text}`}>
               <span className={styles["name"]} style={{ paddingLeft: Math.min(depth, 8) * 12 }}>
                 <RunState state={run.state} />
-                <span>{parts(run.job.name, "job").title}</span>
+                <span>
+                  {parts(run.job.name, "job").title.split(/(?<=_)/).map((piece, place) => (
+                    <Fragment key={place}>
+                      {piece}
+                      <wbr />
+                    </Fragment>
+                  ))}
+                </span>
               </span>
               <span className={styles["line"]}>
                 <span className={styles["took"]} style={left > HALF ? { right: `${100 - left - width}%` } : { left: `${left}%` }} aria-hidden="true">

@@ -1,12 +1,16 @@
 import { useState, type ReactNode } from "react";
 import { isUnknown } from "../../api/client";
 import type { Change } from "../../app/address";
+import { Ago } from "../../components/Ago";
 import { Icon } from "../../components/Icon";
+import { Arranging, Skeleton } from "../../components/Skeleton";
+import waiting from "../../components/skeleton.module.css";
 import { Trouble } from "../../components/Trouble";
 import { columnOf } from "../../graph/lit";
 import { momentOf, nameOf, timesOf } from "../../graph/moments";
 import type { Moment } from "../../graph/types";
 import { addressOf, type View } from "../../graph/view";
+import { WAITING } from "../../strings/waiting";
 import { Newest } from "../lost/Begin";
 import { Canvas, type Anchor, type Outside } from "./Canvas";
 import { useActionsOf } from "./useActionsOf";
@@ -28,7 +32,7 @@ function lookedOf({ open, lit }: View): string | null {
 }
 
 /** The graph of a view, or its error. */
-export function Pane({ scene: { drawn, trouble }, view, change, ends = null, onOutside }: Props): ReactNode {
+export function Pane({ scene: { drawn, trouble, awaySince }, view, change, ends = null, onOutside }: Props): ReactNode {
   const [anchor, setAnchor] = useState<Anchor | null>(null);
   const actions = useActionsOf(view, change, setAnchor);
   if (trouble) {
@@ -46,20 +50,37 @@ export function Pane({ scene: { drawn, trouble }, view, change, ends = null, onO
     );
   }
   return (
-    <Canvas
-      label={view.beside ? `Lineage graph, ${nameOf(momentOf(view))}` : "Lineage graph"}
-      nodes={drawn.nodes}
-      edges={drawn.edges}
-      frames={drawn.frames}
-      actions={actions}
-      anchor={anchor}
-      path={drawn.path}
-      ends={ends}
-      looked={lookedOf(view)}
-      about={drawn.about}
-      onOutside={onOutside}
-      onNowhere={() => (view.lit || view.column) && change({ lit: null, column: null })}
-    />
+    <div className={waiting["pane"]}>
+      {awaySince !== null && (
+        <p className={`note ${waiting["away"]}`} role="alert">
+          <span>
+            {WAITING.away}
+            <Ago at={new Date(awaySince).toISOString()} />
+            {WAITING.retries}
+          </span>
+        </p>
+      )}
+      {drawn.pending !== null && <Arranging count={drawn.pending} />}
+      {drawn.nodes.length === 0 && (
+        <div className={waiting["overlay"]}>
+          <Skeleton of="graph" />
+        </div>
+      )}
+      <Canvas
+        label={view.beside ? `Lineage graph, ${nameOf(momentOf(view))}` : "Lineage graph"}
+        nodes={drawn.nodes}
+        edges={drawn.edges}
+        frames={drawn.frames}
+        actions={actions}
+        anchor={anchor}
+        path={drawn.path}
+        ends={ends}
+        looked={lookedOf(view)}
+        about={drawn.about}
+        onOutside={onOutside}
+        onNowhere={() => (view.lit || view.column) && change({ lit: null, column: null })}
+      />
+    </div>
   );
 }
 

@@ -30,6 +30,8 @@ interface Drawn {
   /** Lines between columns that are not drawn because one of their columns is not shown. */
   left: number;
   trouble: Error | null;
+  /** The number of nodes whose places are being found; null if all have theirs. */
+  pending: number | null;
 }
 
 /** Nodes and edges to draw, once they have their places. */
@@ -49,8 +51,8 @@ export function useDrawn(graph: Graph | null, shown: Shown | null, view: View, d
   const counts = useMemo(() => new Map([...opened].map(([id, { rows }]) => [id, rows.length])), [opened]);
   const late = useLate(view.at);
   const room = useRoom(view.beside !== null);
-  const { laid, trouble } = useLayout(shown, counts, room, view.direction ?? directionFor(room), about);
-  return useMemo(() => {
+  const { laid, trouble, pending } = useLayout(shown, counts, room, view.direction ?? directionFor(room), about);
+  const drawn = useMemo(() => {
     if (!laid || !graph) return { nodes: [], edges: [], frames: [], direction: null, about: null, path: null, left: 0, trouble };
     const { nodes, edges } = laid.shown;
     const ids = new Set(nodes.map((node) => node.id));
@@ -87,4 +89,5 @@ export function useDrawn(graph: Graph | null, shown: Shown | null, view: View, d
     const columns = between.map((edge) => columnFlowEdge(edge, ways.get(edge), laid.direction, locked !== null, difference?.columnEdges.get(columnEdgeKey(edge)) ?? null));
     return { nodes: drawn, edges: [...lines, ...columns], frames: laid.frames.map((box) => ({ box, trouble: troubleOfFrame(box, troubles, late) })), direction: laid.direction, about: laid.about, path: placed.length === opened.size ? path : null, left, trouble };
   }, [laid, trouble, graph, late, locked, view.lit, view.seeks, difference, opened]);
+  return { ...drawn, pending };
 }

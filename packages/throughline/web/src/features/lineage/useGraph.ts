@@ -1,7 +1,7 @@
 import { useQueries, type UseQueryResult } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { asking } from "../../api/answers";
-import type { Query } from "../../api/client";
+import { isRefusal, type Query } from "../../api/client";
 import type { Both } from "../../graph/difference";
 import { merge } from "../../graph/merge";
 import type { Graph, GraphAnswer } from "../../graph/types";
@@ -25,6 +25,8 @@ interface Asked {
   /** Where two moments are compared: the graph around the node at both. */
   both: Both | null;
   error: Error | null;
+  /** Since when the server does not answer, in milliseconds, while a graph is there; null: it does. */
+  awaySince: number | null;
   isFetching: boolean;
   /** Whether some of it is of the view before, because answers are still to come. */
   isStale: boolean;
@@ -43,14 +45,16 @@ export function useGraph(view: View): Asked {
   const graph = useMemo(() => (answers[0] ? merge(answers.filter((each) => each !== undefined)) : null), [answers]);
   const [now, then] = [answers[0], answers.at(-1)];
   const both = useMemo(() => (view.from && now && then ? { now, then } : null), [view.from, now, then]);
-  return { graph, both, error: found.error, isFetching: found.isFetching, isStale: found.isStale };
+  return { graph, both, error: found.error, awaySince: found.awaySince, isFetching: found.isFetching, isStale: found.isStale };
 }
 
 function combine(results: UseQueryResult<GraphAnswer>[]) {
+  const away = results.find(({ data, failureReason }) => data && failureReason && !isRefusal(failureReason));
   return {
     answers: results.map((each) => each.data),
     // A node that was not there at the other moment is new: no error.
-    error: results[0]?.error ?? (results[0]?.data ? null : (results[0]?.failureReason ?? null)),
+    error: away ? null : results[0]?.error ?? (results[0]?.data ? null : (results[0]?.failureReason ?? null)),
+    awaySince: away ? Math.max(...results.map((each) => each.dataUpdatedAt)) : null,
     isFetching: results.some((each) => each.isFetching),
     isStale: results.some((each) => each.isPlaceholderData || each.isPending),
   };

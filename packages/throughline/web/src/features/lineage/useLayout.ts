@@ -18,7 +18,7 @@ interface Layout {
 }
 
 /** What is shown, with its places once the worker has found them; until then what was before. */
-export function useLayout(shown: Shown | null, columns: ReadonlyMap<NodeId, number>, { width, height }: Room, direction: Direction, about: string | null): Layout {
+export function useLayout(shown: Shown | null, columns: ReadonlyMap<NodeId, number>, { width, height }: Room, direction: Direction, about: string | null): Layout & { pending: number | null } {
   const [layout, setLayout] = useState<Layout>({ laid: null, trouble: null });
   const rows = JSON.stringify([...columns]);
   useEffect(() => {
@@ -41,5 +41,6 @@ export function useLayout(shown: Shown | null, columns: ReadonlyMap<NodeId, numb
     };
   }, [shown, rows, width, height, direction, about]);
   if (layout.trouble instanceof PartError) throw layout.trouble;
-  return layout;
+  const isPending = shown !== null && layout.laid?.shown !== shown && layout.trouble === null;
+  return { ...layout, pending: isPending ? shown.nodes.length : null };
 }

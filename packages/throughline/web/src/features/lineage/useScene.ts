@@ -14,12 +14,14 @@ export interface Scene {
   drawn: ReturnType<typeof useDrawn>;
   diff: DiffAnswer | null;
   trouble: Error | null;
+  /** Since when the server does not answer, in milliseconds; the last graph stays. */
+  awaySince: number | null;
   isFetching: boolean;
 }
 
 /** All that is drawn of a view. */
 export function useScene(view: View): Scene {
-  const { graph, both, error, isFetching, isStale } = useGraph(view);
+  const { graph, both, error, awaySince, isFetching, isStale } = useGraph(view);
   const { up, down, grown, folded: hiddenSides, control, collapsed, chains, expanded, node, lit } = view;
   // Nothing else of a view lays the graph out anew.
   const all = useMemo(() => (graph ? visible(graph, { up, down, grown, folded: hiddenSides, control }) : null), [graph, up, down, grown, hiddenSides, control]);
@@ -29,5 +31,5 @@ export function useScene(view: View): Scene {
   const difference = useMemo(() => (view.from && diff ? marksOf(diff, both) : null), [view.from, diff, both]);
   const about = [view.node, view.level, view.up, view.down, view.datasetsOnly, view.at, view.from, view.beside, view.direction].join(" ");
   const drawn = useDrawn(graph, shown, view, difference, isStale ? null : about);
-  return { graph, shown, drawn, diff: view.from ? diff : null, trouble: error ?? diffError ?? drawn.trouble, isFetching };
+  return { graph, shown, drawn, diff: view.from ? diff : null, trouble: error ?? (awaySince === null ? diffError : null) ?? drawn.trouble, awaySince, isFetching };
 }

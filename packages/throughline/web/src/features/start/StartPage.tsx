@@ -5,6 +5,7 @@ import { troubleOf, useAnswer } from "../../api/answers";
 import { Link } from "../../components/Link";
 import { useNow } from "../../components/now";
 import { Search } from "../../components/Search";
+import { Skeleton } from "../../components/Skeleton";
 import { Trouble } from "../../components/Trouble";
 import { beginOf, HOUR, yesterday } from "../../graph/timeline";
 import { addressOf } from "../../graph/view";
@@ -57,6 +58,7 @@ export function StartPage(): ReactNode {
         )}
       </div>
       {trouble && <Trouble error={trouble} />}
+      {!health && !trouble && <Skeleton of="cards" />}
       {isEmpty && <Empty />}
       {health && !isEmpty && (
         <div className="start-columns">

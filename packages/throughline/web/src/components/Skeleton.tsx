@@ -1,0 +1,49 @@
+import { useEffect, useState, type ReactNode } from "react";
+import { WAITING } from "../strings/waiting";
+import styles from "./skeleton.module.css";
+
+const DELAY_MS = 300;
+
+/** Whether this is shown for so long that a person notices. */
+function useIsLong(): boolean {
+  const [isLong, setLong] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setLong(true), DELAY_MS);
+    return () => clearTimeout(timer);
+  }, []);
+  return isLong;
+}
+
+/** Outlines of what is about to come; nothing for the first 300 ms. */
+export function Skeleton({ of = "lines" }: { of?: "lines" | "cards" | "graph" }): ReactNode {
+  const isLong = useIsLong();
+  return (
+    <div className="waiting" aria-busy="true">
+      {isLong && (
+        <>
+          <p className="hidden" role="status">
+            {WAITING.loading}
+          </p>
+          <div className={styles[of]} aria-hidden="true">
+            <i />
+            <i />
+            <i />
+            <i />
+          </div>
+        </>
+      )}
+    </div>
+  );
+}
+
+/** How much is being arranged; nothing for the first 300 ms. */
+export function Arranging({ count }: { count: number }): ReactNode {
+  const isLong = useIsLong();
+  if (!isLong) return null;
+  const text = WAITING.arranging(count);
+  return (
+    <p className={styles["progress"]} role="status">
+      <progress aria-label={text} /> {text}
+    </p>
+  );
+}

@@ -1,0 +1,7 @@
+/** Texts while something is loading, and while the server is away. */
+export const WAITING = {
+  loading: "Loading …",
+  arranging: (count: number) => `Arranging ${count.toLocaleString("en")} ${count === 1 ? "node" : "nodes"} …`,
+  away: "The server does not respond. Shown is the last graph received, ",
+  retries: ". This page retries automatically.",
+} as const;

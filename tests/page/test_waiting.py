@@ -1,0 +1,116 @@
+"""What the page shows while it waits, and while the server is away."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from playwright.sync_api import Page, Route, expect
+
+from tests.looking import Look, axe_finds, details
+
+from .conftest import Lineage
+from .test_trial import _made
+from .test_views import ACTUALS, _at
+
+pytestmark = [pytest.mark.browser, pytest.mark.server]
+
+_AWAY = "The server does not respond. Shown is the last graph received"
+
+
+@contextmanager
+def _held(page: Page, pattern: str) -> Iterator[None]:
+    """Hold all requests of a pattern until the end of the context."""
+    held: list[Route] = []
+    page.route(pattern, lambda route: held.append(route))
+    yield
+    for route in held:
+        route.continue_()
+    page.unroute(pattern)
+
+
+def test_skeleton_shows_after_300_ms_of_waiting(look: Look) -> None:
+    page = look("/search?text=none")
+    begin = datetime.now(UTC)
+    page.clock.install(time=begin)
+    page.clock.pause_at(begin + timedelta(seconds=60))
+    skeleton = page.get_by_role("main").get_by_text("Loading …")
+    waiting = page.locator(".waiting[aria-busy]")
+    with _held(page, "**/api/v2/health?*"):
+        page.goto(page.url.partition("/search")[0])
+        expect(waiting).to_be_attached()
+        page.clock.run_for(200)
+        expect(skeleton).to_have_count(0)
+        page.clock.run_for(200)
+        expect(skeleton).to_have_count(1)
+        page.clock.resume()
+        assert axe_finds(page) == []
+    expect(page.locator(".row").first).to_be_visible()
+    expect(waiting).to_have_count(0)
+
+
+def test_graph_shows_a_skeleton(look: Look) -> None:
+    page = look("/")
+    skeleton = page.get_by_role("main").get_by_text("Loading …")
+    with _held(page, "**/api/v2/graph?*"):
+        page.goto(page.url.rstrip("/") + _at(ACTUALS))
+        expect(skeleton).to_be_attached()
+        assert axe_finds(page) == []
+    expect(page.locator("[data-node]")).to_have_count(3)
+    expect(skeleton).to_have_count(0)
+
+
+def test_details_show_a_skeleton(look: Look) -> None:
+    page = look(_at(ACTUALS))
+    node = page.locator(f'[data-node="{ACTUALS}"]')
+    with _held(page, "**/api/v2/node?*"):
+        node.click()
+        node.click()
+        expect(details(page).get_by_text("Loading …")).to_be_attached()
+    expect(details(page).get_by_role("tab", name="About")).to_be_visible()
+    expect(details(page).get_by_text("Loading …")).to_have_count(0)
+
+
+def test_layout_shows_its_progress(look: Look) -> None:
+    page = look("/")
+    with _held(page, "**/*elk-worker*"):
+        page.goto(page.url.rstrip("/") + _at(ACTUALS))
+        progress = page.get_by_role("progressbar", name="Arranging 3 nodes …")
+        expect(progress).to_be_visible()
+        assert axe_finds(page) == []
+    expect(page.locator("[data-node]")).to_have_count(3)
+    expect(progress).to_have_count(0)
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+def test_last_graph_stays_while_the_server_is_away(
+    width: int, look: Look, lineage: Lineage
+) -> None:
+    page = look(_at(ACTUALS), width=width)
+    nodes = page.locator("[data-node]")
+    expect(nodes).to_have_count(3)
+    lineage.stop()
+    banner = page.get_by_role("alert").filter(has_text=_AWAY)
+    expect(banner).to_be_visible()
+    expect(banner).to_contain_text("This page retries automatically.")
+    expect(nodes).to_have_count(3)
+    assert axe_finds(page) == []
+    lineage.start()
+    expect(banner).to_have_count(0)
+    expect(nodes).to_have_count(3)
+
+
+def test_last_graph_stays_when_a_proxy_fails(look: Look, lineage: Lineage) -> None:
+    page = look(_at(ACTUALS))
+    nodes = page.locator("[data-node]")
+    expect(nodes).to_have_count(3)
+    page.route("**/api/v2/graph?*", lambda route: route.fulfill(status=502))
+    lineage.take(_made("unrelated", [], ["unrelated_table"]))
+    banner = page.get_by_role("alert").filter(has_text=_AWAY)
+    expect(banner).to_be_visible()
+    expect(nodes).to_have_count(3)
+    page.unroute("**/api/v2/graph?*")
+    lineage.take(_made("unrelated", [], ["another_table"]))
+    expect(banner).to_have_count(0)
