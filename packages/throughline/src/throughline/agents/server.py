@@ -1,6 +1,6 @@
 """The tools as a server of the Model Context Protocol, over HTTP and stdio.
 
-The SDK takes as long to import as a third of the server, so it is imported with the first request.
+Importing the SDK takes a quarter as long as importing the server, so the first request does it.
 """
 
 from __future__ import annotations
