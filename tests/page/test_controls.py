@@ -127,7 +127,7 @@ def test_number_of_occurrences_is_in_the_url(look: Look, lineage: Lineage) -> No
     name = f"many_{uuid.uuid4().hex}"
     lineage.take(*(_made(f"{name}_{place}", [], []) for place in range(205)))
     page = look(f"/search?text={name}")
-    rows = page.locator(".found li")
+    rows = page.get_by_role("list", name="Search results").get_by_role("listitem")
     expect(rows).to_have_count(200)
     page.get_by_role("button", name="Show more").click()
     expect(rows).to_have_count(205)

@@ -67,7 +67,7 @@ def test_datasets_show_the_platform_of_their_namespace(
     name = f"{platform}_{uuid.uuid4().hex}".lower()
     lineage.take(_written(namespace, name))
     page = look(f"/search?text={name}")
-    icon = page.locator(f'.found .platform[data-platform="{platform}"]')
+    icon = page.get_by_role("list", name="Search results").locator(f'[data-platform="{platform}"]')
     expect(icon).to_have_count(1)
     page.get_by_role("link", name=re.compile(f"^{name}")).first.click()
     expect(page.locator(f'.node .platform[data-platform="{platform}"]')).to_have_count(1)
