@@ -48,6 +48,7 @@ export function Resize({ label, width, change, initial, least, most, isRight = f
     event.preventDefault();
   };
   return (
+    // eslint-disable-next-line jsx-a11y/no-noninteractive-element-interactions -- a separator that can be focused is a control
     <div
       className={styles["handle"]}
       role="separator"
@@ -57,6 +58,7 @@ export function Resize({ label, width, change, initial, least, most, isRight = f
       aria-valuenow={width}
       aria-valuemin={least}
       aria-valuemax={most}
+      // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- as above
       tabIndex={0}
       onKeyDown={onKey}
       onPointerDown={begin}
