@@ -56,7 +56,7 @@ def _table(page: Page, id_: str) -> Any:
 
 
 def test_lines_lead_to_visible_columns_and_hidden_ones_are_counted(wide: Page) -> None:
-    notes = wide.locator(".notes")
+    notes = wide.get_by_test_id("notes")
     expect(notes).to_contain_text("15 lines to columns that are not shown")
     _table(wide, _WIDE).get_by_role("button", name="More").click()
     expect(_lines(wide)).to_have_count(0)
@@ -79,7 +79,7 @@ def test_column_filter_keeps_lines_and_is_in_the_url(wide: Page) -> None:
     for id_ in (_WIDE, _COPY):
         _table(wide, id_).get_by_role("textbox").press_sequentially("n_2")
     expect(_lines(wide)).to_have_count(5)
-    expect(wide.locator(".notes")).to_contain_text("20 lines to")
+    expect(wide.get_by_test_id("notes")).to_contain_text("20 lines to")
     wide.reload()
     expect(_lines(wide)).to_have_count(5)
     expect(_table(wide, _COPY).get_by_role("textbox")).to_have_value("n_2")

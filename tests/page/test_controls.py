@@ -37,7 +37,7 @@ def test_show_all_can_be_undone(look: Look) -> None:
     count = int(every.locator(".muted").inner_text())
     every.click()
     expect(every).to_have_attribute("aria-pressed", "true")
-    expect(page.locator(".notes")).to_contain_text(f"{count} nodes")
+    expect(page.get_by_test_id("notes")).to_contain_text(f"{count} nodes")
     every.click()
     _node_count(page, 3)
 
@@ -55,7 +55,7 @@ def test_show_all_of_a_large_graph_asks_first(look: Look, lineage: Lineage) -> N
     _node_count(page, 1)
     every.click()
     warning.get_by_role("button", name="Show all").click()
-    expect(page.locator(".notes")).to_contain_text("302 nodes")
+    expect(page.get_by_test_id("notes")).to_contain_text("302 nodes")
 
 
 _PANE = "() => document.querySelector('.react-flow__viewport').style.transform"
@@ -127,7 +127,7 @@ def test_number_of_occurrences_is_in_the_url(look: Look, lineage: Lineage) -> No
     name = f"many_{uuid.uuid4().hex}"
     lineage.take(*(_made(f"{name}_{place}", [], []) for place in range(205)))
     page = look(f"/search?text={name}")
-    rows = page.locator(".found li")
+    rows = page.get_by_role("list", name="Search results").get_by_role("listitem")
     expect(rows).to_have_count(200)
     page.get_by_role("button", name="Show more").click()
     expect(rows).to_have_count(205)

@@ -60,9 +60,9 @@ def test_path_of_a_column_is_shown_beyond_the_default_depth(look: Look, lineage:
         )
     )
     page = look(_address("lineage", "chain_20", columns="dataset:drop:chain_20"))
-    expect(page.locator(".notes")).to_contain_text("5 nodes")
+    expect(page.get_by_test_id("notes")).to_contain_text("5 nodes")
     _lock(page, "chain_20", "a")
-    expect(page.locator(".notes")).to_contain_text(f"{2 * _LENGTH + 1} nodes")
+    expect(page.get_by_test_id("notes")).to_contain_text(f"{2 * _LENGTH + 1} nodes")
 
 
 def test_indirect_dependencies_are_dashed(look: Look, lineage: Lineage) -> None:

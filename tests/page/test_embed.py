@@ -52,6 +52,6 @@ def test_graph_is_at_most_five_tabs_away(embed: str, look: Look) -> None:
 @pytest.mark.parametrize("path", ["/", f"/provenance?node={_TABLE}"])
 def test_skip_link_leads_to_the_content(path: str, look: Look) -> None:
     page = look(path)
-    expect(page.locator(".row, .origin").first).to_be_visible()
+    expect(page.locator(".row, [data-testid=origins]").first).to_be_visible()
     _skip(page)
     expect(page.get_by_role("main")).to_be_focused()

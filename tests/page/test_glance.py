@@ -67,7 +67,7 @@ def test_datasets_show_the_platform_of_their_namespace(
     name = f"{platform}_{uuid.uuid4().hex}".lower()
     lineage.take(_written(namespace, name))
     page = look(f"/search?text={name}")
-    icon = page.locator(f'.found .platform[data-platform="{platform}"]')
+    icon = page.get_by_role("list", name="Search results").locator(f'[data-platform="{platform}"]')
     expect(icon).to_have_count(1)
     page.get_by_role("link", name=re.compile(f"^{name}")).first.click()
     expect(page.locator(f'.node .platform[data-platform="{platform}"]')).to_have_count(1)
@@ -126,7 +126,8 @@ def test_what_failed_has_an_outline_near_and_is_a_block_from_far(look: Look) -> 
 
 def test_the_overview_shows_what_failed(look: Look) -> None:
     page = look(_FORECAST, width=1000, height=620)
-    expect(page.locator(".overview .alarm.failed")).to_have_count(1)
+    overview = page.get_by_role("img", name="Overview of the graph")
+    expect(overview.locator("[data-trouble=failed]")).to_have_count(1)
 
 
 def test_a_late_job_is_marked_as_such_and_a_lost_run_too(look: Look) -> None:

@@ -84,7 +84,7 @@ def test_search_result_is_readable_on_a_phone(look: Look) -> None:
     assert hits["width"] > 300
 
 
-_BEYOND = """() => [...document.querySelectorAll(".sheet *")]
+_BEYOND = """() => [...document.querySelectorAll("main *")]
     .filter((each) => !each.closest(".hidden, svg, option"))
     .filter((each) => {
         const { left, right, width } = each.getBoundingClientRect();
@@ -98,6 +98,6 @@ def test_provenance_is_complete_on_a_phone(look: Look) -> None:
     table = "dataset:hive://lake:9083:nyc_taxi.yellow_rides_hourly_forecast"
     page = look(f"/provenance?node={table}", width=390, height=800)
     expect(page.get_by_role("combobox", name="Version").locator("option")).to_have_count(15)
-    expect(page.locator(".origin").last).to_be_attached()
+    expect(page.get_by_test_id("origins").get_by_role("listitem").last).to_be_attached()
     assert page.evaluate(_BEYOND) == []
     assert axe_finds(page) == []

@@ -49,7 +49,7 @@ def test_opened_details_leave_the_node_visible(look: Look) -> None:
 
 def test_partly_visible_graph_can_be_fitted(look: Look) -> None:
     page = look(_at(PREPARE, up="100", down="100"), width=1000, height=700)
-    notes = page.locator(".notes")
+    notes = page.get_by_test_id("notes")
     expect(notes).to_contain_text("outside the window")
     overview = page.get_by_role("img", name="Overview of the graph")
     expect(overview).to_be_visible()
@@ -58,7 +58,7 @@ def test_partly_visible_graph_can_be_fitted(look: Look) -> None:
     expect(notes).not_to_contain_text("outside the window")
     expect(overview).to_be_hidden()
     small = look(_at(PREPARE, up="100", down="100"), width=860)
-    expect(small.locator(".notes")).to_contain_text("outside the window")
+    expect(small.get_by_test_id("notes")).to_contain_text("outside the window")
     expect(small.get_by_role("img", name="Overview of the graph")).to_be_hidden()
 
 
@@ -137,7 +137,7 @@ def test_plus_shows_the_announced_number_of_nodes(look: Look, lineage: Lineage) 
 
 def test_jobs_as_lines_are_counted(look: Look) -> None:
     page = look(_at(FORECAST, only="datasets", up="3", down="0"))
-    note = page.locator(".notes span").filter(has_text="drawn as lines")
+    note = page.get_by_test_id("notes").locator("span").filter(has_text="drawn as lines")
     expect(note).to_contain_text(re.compile(r"^[1-9]"))
     count = int((note.text_content() or "").split()[0])
     note.get_by_role("button", name="Show").click()
@@ -148,12 +148,12 @@ def test_jobs_as_lines_are_counted(look: Look) -> None:
 def test_datasets_only_view_shows_direct_neighbours(look: Look, lineage: Lineage) -> None:
     page = look(_at(FORECAST, only="datasets"))
     expect(page.locator("[data-node]")).to_have_count(2)
-    expect(page.locator(".notes")).to_contain_text("1 job drawn as lines")
+    expect(page.get_by_test_id("notes")).to_contain_text("1 job drawn as lines")
     page.get_by_role("button", name=re.compile("Show 1 more node upstream of .*model")).click()
     expect(page.locator("[data-node]")).to_have_count(3)
     lineage.take(_made("writes_alone", [], ["alone_table"]))
     page = look(_at("dataset:trial:alone_table", only="datasets"))
-    notes = page.locator(".notes")
+    notes = page.get_by_test_id("notes")
     expect(notes).to_contain_text("No jobs connect it to other datasets")
     notes.get_by_role("button", name="Show jobs").click()
     expect(page.locator("[data-node]")).to_have_count(2)

@@ -110,6 +110,6 @@ def test_unknown_run_opens_after_its_first_event(look: Look, lineage: Lineage) -
 @pytest.mark.parametrize("name", VIEWS)
 def test_views_have_no_axe_violations(name: str, look: Look) -> None:
     page = look(VIEWS[name])
-    expect(page.locator(".row, [data-node], .lost").first).to_be_visible()
+    expect(page.locator(".row, [data-node], [data-testid=lost]").first).to_be_visible()
     expect(page.locator(".waiting")).to_have_count(0)
     assert axe_finds(page) == []

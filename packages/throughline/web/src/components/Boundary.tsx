@@ -1,5 +1,6 @@
 import { Component, useEffect, useState, type ReactNode } from "react";
 import { PartError } from "./part";
+import styles from "./lost.module.css";
 
 interface Props {
   /** The address: what could not be shown at one is tried anew at another. */
@@ -28,7 +29,7 @@ export class Boundary extends Component<Props, State> {
     const { error } = this.state;
     if (!error) return this.props.children;
     return (
-      <main className="lost">
+      <main className={styles.lost}>
         <h1>This view cannot be shown</h1>
         {error instanceof PartError ? <Missing error={error} /> : <Broken text="The page has an error." error={error} />}
       </main>

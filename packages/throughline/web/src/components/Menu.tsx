@@ -1,7 +1,7 @@
-import "./menu.css";
 import { useClick, useDismiss, useFloatingRootContext, useInteractions, useListNavigation, useRole, useTypeahead } from "@floating-ui/react";
 import { useMemo, useRef, useState, type ReactNode } from "react";
 import { Icon, type IconName } from "./Icon";
+import styles from "./menu.module.css";
 
 export interface Choice {
   text: string;
@@ -47,12 +47,12 @@ export function Menu({ icon, text, title, choices, isDisabled = false, isBare = 
     useTypeahead(context, { listRef: labels, activeIndex: active, onMatch: setActive }),
   ]);
   return (
-    <span className="menu" onBlur={(event) => event.relatedTarget && !event.currentTarget.contains(event.relatedTarget) && setOpen(false)}>
+    <span className={styles.menu} onBlur={(event) => event.relatedTarget && !event.currentTarget.contains(event.relatedTarget) && setOpen(false)}>
       <button type="button" className={isBare ? "button bare square" : "button"} ref={setButton} aria-label={text} title={title} disabled={isDisabled} {...getReferenceProps()}>
         <Icon name={icon} /> {!isBare && <span className="wide">{text}</span>}
       </button>
       {isOpen && (
-        <div className="menu-sheet" ref={setSheet}>
+        <div className={styles.sheet} ref={setSheet}>
           <div {...getFloatingProps({ "aria-label": text })}>
             {choices.map((choice, place) => (
               <button

@@ -1,4 +1,4 @@
-import "./search.css";
+import { clsx } from "clsx";
 import { useDismiss, useFloatingRootContext, useInteractions, useListNavigation, useRole } from "@floating-ui/react";
 import { useEffect, useMemo, useRef, useState, type ReactNode } from "react";
 import { troubleOf, useAnswer } from "../api/answers";
@@ -12,6 +12,7 @@ import { Link } from "./Link";
 import { PlatformIcon } from "./PlatformIcon";
 import { Tags } from "./Tags";
 import { Trouble } from "./Trouble";
+import styles from "./search.module.css";
 
 const PAUSE_MS = 120;
 
@@ -60,7 +61,7 @@ export function Search({ isLarge = false }: { isLarge?: boolean }): ReactNode {
     useListNavigation(context, { listRef: items, activeIndex: at, onNavigate: (next) => next !== null && setAt(next), virtual: true, loop: true }),
   ]);
   return (
-    <search className={`search${isLarge ? " large" : ""}`} onBlur={(event) => !event.currentTarget.contains(event.relatedTarget) && setOpen(false)}>
+    <search className={clsx(styles.search, isLarge && styles.large)} onBlur={(event) => !event.currentTarget.contains(event.relatedTarget) && setOpen(false)}>
       <Icon name="search" />
       <input
         ref={setInput}
@@ -78,10 +79,10 @@ export function Search({ isLarge = false }: { isLarge?: boolean }): ReactNode {
         })}
       />
       <kbd aria-hidden="true">/</kbd>
-      <div className="hits" hidden={!isShown} ref={setSheet}>
+      <div className={styles.hits} hidden={!isShown} ref={setSheet}>
         {trouble && <Trouble error={trouble} />}
-        {hits[0]?.isFuzzy && <p className="hits-note">No matches for “{asked}”. Similar names:</p>}
-        {hits.length === 0 && !isFetching && !trouble && <p className="hits-note">No matches for “{asked}” in names, columns, tags, owners, descriptions and SQL.</p>}
+        {hits[0]?.isFuzzy && <p className={styles.note}>No matches for “{asked}”. Similar names:</p>}
+        {hits.length === 0 && !isFetching && !trouble && <p className={styles.note}>No matches for “{asked}” in names, columns, tags, owners, descriptions and SQL.</p>}
         <ul {...getFloatingProps({ "aria-label": "Search results" })}>
           {hits.map((hit, place) => {
             const { title } = parts(hit.name, hit.type === "job" ? "job" : "dataset");
@@ -94,10 +95,10 @@ export function Search({ isLarge = false }: { isLarge?: boolean }): ReactNode {
                 {...getItemProps({ active: place === at, selected: place === at, onMouseDown: (event) => event.preventDefault(), onClick: () => choose(hit) })}
               >
                 <PlatformIcon node={hit} />
-                <span className="hit-name clip" title={hit.name}>
+                <span className={clsx(styles.hitName, "clip")} title={hit.name}>
                   {title}
                 </span>
-                <span className="hit-about clip" title={hit.text}>
+                <span className={clsx(styles.hitAbout, "clip")} title={hit.text}>
                   {besideHit(hit, hits)}
                 </span>
                 <Tags tags={hit.tags.slice(0, 2)} />
@@ -106,7 +107,7 @@ export function Search({ isLarge = false }: { isLarge?: boolean }): ReactNode {
           })}
         </ul>
         {data && hits.length > 0 && (
-          <p className="hits-note">
+          <p className={styles.note}>
             <Link className="link" href={foundOf(asked)} onClickCapture={() => setOpen(false)}>
               {allOf(Object.values(data.counts).reduce((sum, count) => sum + count, 0))} of “{asked}”
             </Link>

@@ -1,9 +1,10 @@
-import "./sheet.css";
+import { clsx } from "clsx";
 import { useEffect, type ReactNode } from "react";
 import type { ImpactView } from "../graph/places";
 import { moment } from "../graph/words";
 import { Icon, type IconName } from "./Icon";
 import { Link } from "./Link";
+import styles from "./sheet.module.css";
 
 interface Props {
   icon: IconName;
@@ -23,16 +24,16 @@ export function Sheet({ icon, kind, title, name, about, actions, isBusy = false,
     document.title = `${name} · throughline`;
   }, [name]);
   return (
-    <main className="sheet" aria-busy={isBusy}>
-      <div className="sheet-inner">
-        <header className="sheet-head">
-          <p className="muted sheet-kind">
+    <main className={styles.sheet} aria-busy={isBusy}>
+      <div className={styles.inner}>
+        <header className={styles.head}>
+          <p className={clsx(styles.kind, "muted")}>
             <Icon name={icon} />
             {kind}
           </p>
           <h1>{title}</h1>
           {about && <p className="muted wrap">{about}</p>}
-          {actions && <div className="sheet-actions">{actions}</div>}
+          {actions && <div className={styles.actions}>{actions}</div>}
         </header>
         {children}
       </div>

@@ -1,6 +1,6 @@
-import "./tip.css";
 import { useDismiss, useFloatingRootContext } from "@floating-ui/react";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState, type ReactNode } from "react";
+import styles from "./tip.module.css";
 
 const MARGIN = 8;
 
@@ -30,7 +30,7 @@ export function Tip(): ReactNode {
   }, [of]);
   if (!of) return null;
   return (
-    <div className="tip" ref={bubble} role="tooltip">
+    <div className={styles.tip} ref={bubble} role="tooltip">
       {of.getAttribute("title")}
     </div>
   );

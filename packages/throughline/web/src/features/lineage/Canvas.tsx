@@ -1,4 +1,6 @@
 import "./canvas.css";
+import "./edges.css";
+import "./legend.css";
 import { Background, Panel, ReactFlow, ReactFlowProvider, useReactFlow, type Edge, type ReactFlowInstance } from "@xyflow/react";
 import { useCallback, useEffect, useId, useLayoutEffect, useMemo, useRef, useState, type FocusEvent, type KeyboardEvent, type ReactNode } from "react";
 import { focusNode, takesFocus } from "../../components/focus";

@@ -1,3 +1,4 @@
+import "./lineage.css";
 import { useCallback, useEffect, useMemo, useState, type ReactNode } from "react";
 import { go as replace, useView } from "../../app/address";
 import { changesOf } from "../../graph/difference";

@@ -30,6 +30,7 @@ export function MomentPicker({ label, at, node, choose }: Props): ReactNode {
     event.stopPropagation(); // It closes the details the next time.
   };
   return (
+    // eslint-disable-next-line jsx-a11y/no-static-element-interactions -- what is in it has the focus
     <span className={styles.picker} data-moment={at ?? undefined} onKeyDown={onKey} onBlur={(event) => event.relatedTarget && !event.currentTarget.contains(event.relatedTarget) && setOpen(false)}>
       <button type="button" ref={button} className={`button ${styles.open}`} aria-haspopup="dialog" aria-expanded={isOpen} title={TIME.nowTitle} onClick={() => setOpen(!isOpen)}>
         <Icon name="clock" />
@@ -43,6 +44,7 @@ export function MomentPicker({ label, at, node, choose }: Props): ReactNode {
       </button>
       {isOpen && (
         <>
+          {/* eslint-disable-next-line jsx-a11y/click-events-have-key-events, jsx-a11y/no-static-element-interactions -- Escape does the same */}
           <div className={styles.behind} onClick={close} />
           <Sheet
             label={label}
@@ -136,6 +138,7 @@ function Calendar({ day, today, choose }: { day: Day; today: Day; choose: (day: 
           <Icon name="left" />
         </button>
       </div>
+      {/* eslint-disable-next-line jsx-a11y/no-noninteractive-element-interactions -- its days have the focus */}
       <table className={styles.days} ref={table} onKeyDown={onKey}>
         <thead>
           <tr>

@@ -2,6 +2,7 @@ import type { ReactNode } from "react";
 import { Icon } from "../../components/Icon";
 import { closing, momentOf, nameOf, NOW, tabsOf, timesOf } from "../../graph/moments";
 import type { View } from "../../graph/view";
+import styles from "./moments.module.css";
 
 /** The moments that are open: one is looked at, another can be shown beside it. */
 export function MomentTabs({ view, change }: { view: View; change: (change: Partial<View>) => void }): ReactNode {
@@ -9,14 +10,14 @@ export function MomentTabs({ view, change }: { view: View; change: (change: Part
   const shown = momentOf(view);
   if (tabs.length < 2) return null;
   return (
-    <ul className="moments" aria-label="Moments">
+    <ul className={styles.moments} aria-label="Moments">
       {tabs.map((each) => {
         const name = nameOf(each);
         const isShown = each === shown;
         const isBeside = each === view.beside;
         return (
-          <li key={each} className={isShown || isBeside ? "chosen" : ""}>
-            <button type="button" className="moment-name" aria-current={isShown} onClick={() => change(timesOf(each))}>
+          <li key={each} className={isShown || isBeside ? styles.chosen : undefined}>
+            <button type="button" className={styles.name} aria-current={isShown} onClick={() => change(timesOf(each))}>
               {name}
             </button>
             {!isShown && (

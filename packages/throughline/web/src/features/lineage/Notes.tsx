@@ -4,6 +4,7 @@ import type { Outside } from "./Canvas";
 import { DEEPEST, type View } from "../../graph/view";
 import type { Shown } from "../../graph/visible";
 import { moment, plural } from "../../graph/words";
+import styles from "./notes.module.css";
 
 interface Props {
   view: View;
@@ -44,7 +45,7 @@ export function Notes({ view, change, graph, shown, left, isAlone, outside }: Pr
   if (isAlone && beyond > 0 && !view.datasetsOnly) notes.push({ key: "alone-column", text: "Its upstream and downstream columns are not shown", show: ["Show two more steps", { up: Math.min(view.up + 2, DEEPEST), down: Math.min(view.down + 2, DEEPEST) }] });
   if (view.at) notes.push({ key: "at", text: `As of ${moment(view.at)}`, show: ["Now", { at: null }] });
   return (
-    <div className="notes" role="status">
+    <div className={styles.notes} role="status" data-testid="notes">
       {notes.map(({ key, text, show }) => (
         <span key={key}>
           {text}{" "}

@@ -1,8 +1,10 @@
+import { clsx } from "clsx";
 import { useReactFlow, useStore, type ReactFlowState } from "@xyflow/react";
 import { useMemo, useRef, type PointerEvent, type ReactNode } from "react";
 import { around, outline, type Box } from "../../graph/layout";
 import { TROUBLES } from "../../graph/state";
 import type { FlowNode } from "./flow";
+import styles from "./overview.module.css";
 
 /** Where there is less room for the graph than this, it has all of it. */
 export const WIDE = 900;
@@ -31,11 +33,11 @@ export function Overview({ nodes }: { nodes: readonly FlowNode[] }): ReactNode {
   };
   if (isAllSeen || width < WIDE) return null;
   return (
-    <svg ref={drawing} className="overview" role="img" aria-label="Overview of the graph" viewBox={`${frame.x} ${frame.y} ${frame.width} ${frame.height}`} onPointerDown={go} onPointerMove={go}>
-      <path className="dataset" d={datasets} />
-      <path className="job" d={jobs} />
-      {troubles.map(({ trouble, path }) => path && <path key={trouble} className={`alarm ${trouble}`} d={path} />)}
-      <path className="unseen" d={outline([frame, seen])} />
+    <svg ref={drawing} className={styles.overview} role="img" aria-label="Overview of the graph" viewBox={`${frame.x} ${frame.y} ${frame.width} ${frame.height}`} onPointerDown={go} onPointerMove={go}>
+      <path d={datasets} />
+      <path className={styles.job} d={jobs} />
+      {troubles.map(({ trouble, path }) => path && <path key={trouble} className={clsx(styles.alarm, styles[trouble])} data-trouble={trouble} d={path} />)}
+      <path className={styles.unseen} d={outline([frame, seen])} />
     </svg>
   );
 }

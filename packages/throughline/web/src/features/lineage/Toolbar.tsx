@@ -1,3 +1,4 @@
+import { clsx } from "clsx";
 import { useClick, useDismiss, useFloatingRootContext, useInteractions } from "@floating-ui/react";
 import { useId, useMemo, useState, type ReactNode } from "react";
 import { Icon, type IconName } from "../../components/Icon";
@@ -10,6 +11,7 @@ import { Export } from "./Export";
 import { Moments } from "./Moments";
 import type { Scene } from "./useScene";
 import { Ways } from "./Ways";
+import styles from "./toolbar.module.css";
 
 const LEVELS: readonly Level[] = ["pipeline", "task", "query"];
 const MANY = 300;
@@ -42,8 +44,8 @@ export function Toolbar({ view, change, scene }: Props): ReactNode {
     change(isAll ? { up: 1, down: 1, grown: [], folded: [] } : { up: DEEPEST, down: DEEPEST, grown: [], folded: [] });
   };
   return (
-    <div className="toolbar-frame">
-      <div className="toolbar" role="toolbar" aria-label="Graph options" aria-busy={isFetching}>
+    <div className={styles.frame}>
+      <div className={styles.toolbar} role="toolbar" aria-label="Graph options" aria-busy={isFetching}>
         <div className="segments" role="group" aria-label="Level">
           {LEVELS.map((level) => (
             <button key={level} type="button" aria-pressed={view.level === level} onClick={() => change({ level, grown: [], folded: [] })}>
@@ -52,10 +54,10 @@ export function Toolbar({ view, change, scene }: Props): ReactNode {
             </button>
           ))}
         </div>
-        <button type="button" className="button more" title="Graph options" aria-expanded={isOpen} aria-controls={menu} ref={setButton} {...getReferenceProps()}>
+        <button type="button" className={clsx(styles.more, "button")} title="Graph options" aria-expanded={isOpen} aria-controls={menu} ref={setButton} {...getReferenceProps()}>
           <Icon name="more" /> Options
         </button>
-        <div id={menu} className={`toolbar-rest${isOpen ? " open" : ""}`} ref={setSheet} {...getFloatingProps()}>
+        <div id={menu} className={clsx(styles.rest, isOpen && styles.open)} ref={setSheet} {...getFloatingProps()}>
           <Depth side="up" text="Upstream" view={view} change={change} scene={scene} />
           <Depth side="down" text="Downstream" view={view} change={change} scene={scene} />
           {isAsking ? (
@@ -115,12 +117,12 @@ function Depth({ side, text, view, change, scene: { graph } }: Props & { side: S
   const set = (count: number) => change({ [side]: count });
   const less = () => set((depth === DEEPEST && graph ? Math.max(1, farthest(graph, side)) : depth) - 1);
   return (
-    <span className="depth" role="group" aria-label={`Steps ${text.toLowerCase()}`}>
+    <span className={styles.depth} role="group" aria-label={`Steps ${text.toLowerCase()}`}>
       <span className="muted">{text}</span>
       <button type="button" className="button bare square" disabled={depth <= 0} onClick={less} aria-label={`One step fewer ${text.toLowerCase()}`} title={`One step fewer ${text.toLowerCase()}`}>
         <Icon name="minus" />
       </button>
-      <span className="count">{depth === DEEPEST ? "all" : depth === AUTO ? "…" : depth}</span>
+      <span className={styles.count}>{depth === DEEPEST ? "all" : depth === AUTO ? "…" : depth}</span>
       <button type="button" className="button bare square" disabled={depth === DEEPEST || depth === AUTO} onClick={() => set(depth + 1)} aria-label={`One step more ${text.toLowerCase()}`} title={`One step more ${text.toLowerCase()}`}>
         <Icon name="plus" />
       </button>

@@ -1,4 +1,8 @@
 import "./node.css";
+import "./step.css";
+import "./columns.css";
+import "./frame.css";
+import "./far.css";
 import { Handle, type NodeProps, type NodeTypes } from "@xyflow/react";
 import type { ReactNode } from "react";
 import { Ago } from "../../components/Ago";

@@ -1,4 +1,4 @@
-import "./lost.css";
+import { clsx } from "clsx";
 import type { ReactNode } from "react";
 import { troubleOf, useAnswer } from "../../api/answers";
 import { Ago } from "../../components/Ago";
@@ -9,6 +9,7 @@ import { Trouble } from "../../components/Trouble";
 import { impactOf, provenanceOf } from "../../graph/places";
 import { addressOf } from "../../graph/view";
 import { parts } from "../../graph/words";
+import styles from "./begin.module.css";
 
 interface Beginning {
   icon: IconName;
@@ -80,7 +81,7 @@ export function Newest({ leadsTo }: Pick<Beginning, "leadsTo">): ReactNode {
       </p>
       {trouble && <Trouble error={trouble} />}
       {data && data.items.length > 0 && (
-        <ul className="card rows newest" aria-label="Recently written">
+        <ul className={clsx(styles.newest, "card rows")} aria-label="Recently written">
           {data.items.map((each) => {
             const { title, above } = parts(each.name, "dataset");
             return (

@@ -1,3 +1,4 @@
+import { clsx } from "clsx";
 import { useState, type ReactNode } from "react";
 import { Ago } from "../../components/Ago";
 import { CodeLink } from "../../components/CodeLink";
@@ -10,11 +11,12 @@ import type { Maker, Member, Origin, Upstream } from "../../graph/provenance";
 import { codeText } from "../../graph/repository";
 import { addressOf } from "../../graph/view";
 import { parts, plural } from "../../graph/words";
+import styles from "./provenance.module.css";
 
 /** The upstream tree: each dataset, its writers, and their inputs. */
 export function OriginTree({ root, at }: { root: Origin; at: string | null }): ReactNode {
   return (
-    <section className="card origins" aria-label="Upstream versions">
+    <section className={clsx(styles.origins, "card")} aria-label="Upstream versions" data-testid="origins">
       <ul>
         <OriginItem origin={root} at={at} />
       </ul>
@@ -28,14 +30,14 @@ function OriginItem({ origin, at }: { origin: Origin; at: string | null }): Reac
   const isMany = members.length > 1;
   return (
     <li>
-      <div className="origin">
-        <span className="origin-kind">
+      <div className={styles.origin}>
+        <span className={styles.kind}>
           <Icon name={(isMany ? "folder" : kind) as IconName} />
         </span>
         {isMany ? (
-          <span className="origin-name">{origin.title}</span>
+          <span className={styles.name}>{origin.title}</span>
         ) : (
-          <Link className="origin-name clip" href={addressOf(first?.id ?? "", { at })} title={`${first?.name ?? ""}\nShow it in the graph`}>
+          <Link className={clsx(styles.name, "clip")} href={addressOf(first?.id ?? "", { at })} title={`${first?.name ?? ""}\nShow it in the graph`}>
             {origin.title}
           </Link>
         )}
@@ -47,7 +49,7 @@ function OriginItem({ origin, at }: { origin: Origin; at: string | null }): Reac
       </div>
       {isMany && <Members members={members} at={at} />}
       {by.length > 0 && (
-        <ul className="makers">
+        <ul className={styles.makers}>
           {by.map((each) => (
             <MakerItem key={each.job} maker={each} at={at} />
           ))}
@@ -62,7 +64,7 @@ function Versions({ member: { versions } }: { member: Member }): ReactNode {
   if (newest === undefined) return <span className="muted">no version reported</span>;
   if (versions.length > 1) return <More text={plural(versions.length, "version")} items={versions.map((each) => <code key={each} className="wrap">{each}</code>)} />;
   return (
-    <span className="origin-version">
+    <span className={styles.version}>
       <code className="clip" title={newest}>
         {newest}
       </code>
@@ -73,7 +75,7 @@ function Versions({ member: { versions } }: { member: Member }): ReactNode {
 
 function Members({ members, at }: { members: readonly Member[]; at: string | null }): ReactNode {
   const items = members.map((each) => (
-    <span key={each.id} className="origin-member">
+    <span key={each.id} className={styles.member}>
       <Link className="link wrap" href={addressOf(each.id, { at })}>
         {parts(each.name, "dataset").title}
       </Link>
@@ -94,16 +96,16 @@ function MakerItem({ maker, at }: { maker: Maker; at: string | null }): ReactNod
   const { title, above } = parts(name, "job");
   return (
     <li>
-      <div className="origin made">
-        <span className="origin-kind">
+      <div className={clsx(styles.origin, styles.made)}>
+        <span className={styles.kind}>
           <Icon name="task" />
         </span>
-        <Link className="origin-name clip" href={addressOf(job, { at })} title={`${name}\nShow it in the graph`}>
+        <Link className={clsx(styles.name, "clip")} href={addressOf(job, { at })} title={`${name}\nShow it in the graph`}>
           {title}
         </Link>
         <span className="muted clip">{above}</span>
         {newest ? (
-          <Link className="origin-run" href={addressOf(job, { open: `run:${newest.runId}`, at })} title={newest.runId}>
+          <Link className={styles.run} href={addressOf(job, { open: `run:${newest.runId}`, at })} title={newest.runId}>
             <RunState state={newest.state} />
             <span className="muted">
               <Ago at={newest.startedAt} />
@@ -117,7 +119,7 @@ function MakerItem({ maker, at }: { maker: Maker; at: string | null }): ReactNod
       </div>
       {runs.length > 1 && <More text={`All ${plural(runs.length, "run")}`} items={runs} />}
       {inputs.length > 0 && (
-        <ul className="read">
+        <ul className={styles.read}>
           {inputs.map((each) => (
             <OriginItem key={each.key} origin={each} at={at} />
           ))}
@@ -130,8 +132,8 @@ function MakerItem({ maker, at }: { maker: Maker; at: string | null }): ReactNod
 function Run({ run, entry: { job, code, inputs, outputs }, at }: { run: NonNullable<Upstream["run"]>; entry: Omit<Upstream, "run">; at: string | null }): ReactNode {
   const said = (uses: Upstream["inputs"]) => uses.map((each) => `${parts(each.name, "dataset").title} @ ${each.versions.join(", ") || "no version reported"}`).join("\n");
   return (
-    <span className="origin-member">
-      <Link className="origin-run" href={addressOf(`job:${job.namespace}:${job.name}`, { open: `run:${run.runId}`, at })} title={run.runId}>
+    <span className={styles.member}>
+      <Link className={styles.run} href={addressOf(`job:${job.namespace}:${job.name}`, { open: `run:${run.runId}`, at })} title={run.runId}>
         <RunState state={run.state} />
         <span className="muted">
           <Ago at={run.startedAt} />
@@ -152,9 +154,9 @@ function More({ text, items }: { text: string; items: readonly ReactNode[] }): R
   const [isOpen, setOpen] = useState(false);
   const [isAll, setAll] = useState(false);
   return (
-    <details className="origin-more" open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
+    <details className={styles.more} open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>{text}</summary>
-      {isOpen && <div className="origin-list">{isAll ? items : items.slice(0, FIRST)}</div>}
+      {isOpen && <div className={styles.list}>{isAll ? items : items.slice(0, FIRST)}</div>}
       {isOpen && !isAll && items.length > FIRST && (
         <button type="button" className="link" onClick={() => setAll(true)}>
           Show {(items.length - FIRST).toLocaleString("en")} more

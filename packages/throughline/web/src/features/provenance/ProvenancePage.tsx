@@ -1,4 +1,3 @@
-import "./provenance.css";
 import { useMemo, type ReactNode } from "react";
 import { PROGRAM } from "../../api/base";
 import { troubleOf, useAnswer } from "../../api/answers";
@@ -15,6 +14,8 @@ import { addressOf } from "../../graph/view";
 import { moment, parts, quoted } from "../../graph/words";
 import { Newest } from "../lost/Begin";
 import { OriginTree } from "./OriginTree";
+import { clsx } from "clsx";
+import styles from "./provenance.module.css";
 
 const SHOWN = 200;
 
@@ -98,7 +99,7 @@ type Told = Parameters<typeof piiVerdict>[0];
 function Pii({ told }: { told: Told }): ReactNode {
   const { tone, text, columns } = piiVerdict(told);
   return (
-    <div className={`verdict ${tone}`} role="note" aria-label="Personal data">
+    <div className={clsx(styles.verdict, styles[tone])} role="note" aria-label="Personal data">
       <Icon name={tone === "good" ? "done" : "alert"} />
       <p>
         {text}
@@ -120,7 +121,7 @@ function Unknown({ told }: { told: Told }): ReactNode {
     <section className="sheet-part" aria-labelledby="unknown">
       <h2 id="unknown">Unknown</h2>
       {unknown.length === 0 && <p className="muted">None: every run reported its commit, versions and end.</p>}
-      <ul className="unknown">
+      <ul className={styles.unknown}>
         {unknown.map((each) => (
           <li key={each}>{each}.</li>
         ))}

@@ -5,6 +5,7 @@ import { Link } from "../../components/Link";
 import { Trouble } from "../../components/Trouble";
 import { addressOf } from "../../graph/view";
 import { NotFound } from "../lost/NotFound";
+import styles from "../../components/lost.module.css";
 
 /** Redirect to the run with an orchestrator's run id. */
 export function RunPage(): ReactNode {
@@ -20,7 +21,7 @@ export function RunPage(): ReactNode {
   if (!job || !ownId) return <NotFound />;
   if (run || (!data && !trouble)) return <p className="waiting">Loading …</p>;
   return (
-    <main className="lost">
+    <main className={styles.lost} data-testid="lost">
       {trouble ? (
         <Trouble error={trouble} />
       ) : (
