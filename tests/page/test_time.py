@@ -271,6 +271,39 @@ def test_two_times_are_shown_side_by_side(look: Look) -> None:
     expect(page.locator(".pane")).to_have_count(1)
 
 
+def _places(pane: Locator) -> dict[str, tuple[int, int]]:
+    """Return the place of every node within its pane."""
+    box = pane.locator(".canvas").bounding_box()
+    assert box is not None
+    found = {}
+    for node in pane.locator("[data-node]").all():
+        place = node.bounding_box()
+        assert place is not None
+        name = node.get_attribute("data-node") or ""
+        found[name] = (round(place["x"] - box["x"]), round(place["y"] - box["y"]))
+    return found
+
+
+def test_two_times_side_by_side_are_aligned_and_pan_together(look: Look) -> None:
+    page = look(_at(PREPARE, up="3", at=_BEFORE, moment=_BEFORE, beside="now"))
+    panes = [page.locator(".pane").nth(place) for place in (0, 1)]
+    expect(panes[1].locator("[data-node$=weather_raw]")).to_be_visible()
+    expect(panes[0].locator(f'[data-node="{PREPARE}"]')).to_be_visible()
+    then, now = map(_places, panes)
+    assert len(now) > len(then) > 3
+    assert {name: now[name] for name in then} == then
+    box = panes[0].locator(".canvas").bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + 40, box["y"] + 40)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 140, box["y"] + 90, steps=4)
+    page.mouse.up()
+    panes[1].get_by_role("button", name="Zoom out").click()
+    then, after = map(_places, panes)
+    assert after[PREPARE] != now[PREPARE]
+    assert {name: after[name] for name in then} == then
+
+
 def test_added_column_and_its_line_are_marked(look: Look) -> None:
     page = look(_COLUMNS)
     rows = page.locator(".columns li").filter(has_text="cbd_congestion_fee")

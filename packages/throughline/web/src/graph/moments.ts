@@ -1,7 +1,7 @@
 import type { Moment } from "./types";
 import type { View } from "./view";
 
-type Times = Pick<View, "at" | "from">;
+export type Times = Pick<View, "at" | "from">;
 
 export const NOW = "now";
 const MOST_TABS = 6;
@@ -54,4 +54,9 @@ export function closing(view: View, moment: Moment): Partial<View> {
   const shown = momentOf(view) === moment ? { at: null, from: null } : {};
   const beside = view.beside === moment || (moment === momentOf(view) && view.beside === NOW) ? null : view.beside;
   return { ...shown, moments, beside };
+}
+
+/** The two moments that are shown side by side, the one that is looked at first; null if there is one. */
+export function pairOf({ at, from, beside }: Pick<View, "at" | "from" | "beside">): Times[] | null {
+  return beside === null ? null : [{ at, from }, timesOf(beside)];
 }

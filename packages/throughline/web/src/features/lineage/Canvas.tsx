@@ -10,6 +10,7 @@ import type { Trouble } from "../../graph/state";
 import { around, beside, framing, into, isWithin, meet, moved, showing, type Box, type Viewport } from "../../graph/layout";
 import { SIZE_VARIABLES } from "../../graph/sizes";
 import type { NodeId } from "../../graph/types";
+import { isSame, type SharedViewport } from "../../graph/shared";
 import { ActionsContext, type Actions } from "./actions";
 import { Distance } from "./Distance";
 import { EDGE_TYPES } from "./edges";
@@ -25,6 +26,10 @@ interface Props {
   nodes: FlowNode[];
   edges: Edge[];
   frames: readonly { box: FrameBox; trouble: Trouble | null }[];
+  /** Where there may be more than is drawn. */
+  extent: readonly Box[];
+  /** Of graphs that show the same part. */
+  shared: SharedViewport | null;
   actions: Actions;
   /** The node that keeps its place on the screen when others come and go. */
   anchor: Anchor | null;
@@ -62,7 +67,7 @@ export function Canvas(props: Props): ReactNode {
   );
 }
 
-function Stage({ label, nodes, edges, frames, anchor, path, ends, looked, about, onNowhere, onOutside }: Props): ReactNode {
+function Stage({ label, nodes, edges, frames, extent, shared, anchor, path, ends, looked, about, onNowhere, onOutside }: Props): ReactNode {
   const flow = useReactFlow<FlowNode | FrameFlowNode>();
   const frame = useRef<HTMLDivElement>(null);
   const id = useId();
@@ -82,7 +87,9 @@ function Stage({ label, nodes, edges, frames, anchor, path, ends, looked, about,
   const count = useGradually(nodes.length);
   const isAll = count >= nodes.length;
   const drawn = useMemo(() => (isAll ? { nodes, edges } : firstOf(nodes, edges, count)), [isAll, nodes, edges, count]);
-  const frameBoxes = useMemo(() => frames.map(({ box }) => box), [frames]);
+  const frameBoxes = useMemo(() => [...frames.map(({ box }) => box), ...extent], [frames, extent]);
+  const follow = useCallback((viewport: Viewport) => void (isSame(flow.getViewport(), viewport) || flow.setViewport(viewport)), [flow]);
+  useEffect(() => shared?.join(follow), [shared, follow]);
   const outlines = useMemo(() => flowFrames(frames), [frames]);
   const all: (FlowNode | FrameFlowNode)[] = useMemo(() => [...outlines, ...drawn.nodes], [outlines, drawn.nodes]);
   const fitAll = useCallback(() => void flow.setViewport(startOf(nodes, frameBoxes, frame.current, null).viewport), [flow, nodes, frameBoxes]);
@@ -179,6 +186,7 @@ function Stage({ label, nodes, edges, frames, anchor, path, ends, looked, about,
         onlyRenderVisibleElements={nodes.length > 200}
         minZoom={0.05}
         maxZoom={2}
+        onMove={(_event, viewport) => shared?.tell(viewport, follow)}
         onMoveEnd={(_event, viewport) => tell(viewport)}
         onPaneClick={onNowhere}
         onError={ignore}

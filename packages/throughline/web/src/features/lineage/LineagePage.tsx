@@ -2,7 +2,8 @@ import "./lineage.css";
 import { useCallback, useEffect, useMemo, useState, type ReactNode } from "react";
 import { go as replace, useView } from "../../app/address";
 import { changesOf } from "../../graph/difference";
-import { momentOf, moving, nameOf } from "../../graph/moments";
+import { momentOf, moving, nameOf, pairOf } from "../../graph/moments";
+import { sharedViewport } from "../../graph/shared";
 import type { NodeId } from "../../graph/types";
 import { formatView, type View } from "../../graph/view";
 import { Details } from "../details/Details";
@@ -29,7 +30,9 @@ export default function LineagePage(): ReactNode {
     [asked, go],
   );
   const change = useCallback((changes: Partial<View>, isSmall?: boolean) => show(changes, null, isSmall), [show]);
-  const scene = useScene(view);
+  const pair = useMemo(() => pairOf(view), [view]);
+  const [shared] = useState(sharedViewport);
+  const scene = useScene(view, pair);
   const [outside, setOutside] = useState<Outside | null>(null);
   const { graph, shown, diff, trouble } = scene;
   const first = useMemo(() => (diff && !view.node ? changesOf(diff)[0] : undefined), [diff, view.node]);
@@ -57,9 +60,9 @@ export default function LineagePage(): ReactNode {
         <div className="panes">
           <section className="pane" aria-label={nameOf(momentOf(view))}>
             {view.beside && <h2 className="pane-head clip">{nameOf(momentOf(view))}</h2>}
-            {view.node || !view.from || trouble ? <Pane scene={scene} view={view} change={change} ends={ends} onOutside={setOutside} /> : <p className="waiting">{diff ? "No differences. Search for a node to show its graph." : "Comparing …"}</p>}
+            {view.node || !view.from || trouble ? <Pane scene={scene} view={view} change={change} ends={ends} shared={view.beside ? shared : null} onOutside={setOutside} /> : <p className="waiting">{diff ? "No differences. Search for a node to show its graph." : "Comparing …"}</p>}
           </section>
-          {view.beside && <Beside moment={view.beside} view={view} change={change} />}
+          {view.beside && <Beside moment={view.beside} view={view} change={change} shared={shared} />}
         </div>
         {view.node && (!trouble || view.at) && <Timeline view={view} change={change} show={show} />}
         {shown && graph && !trouble && <Notes view={view} change={change} graph={graph} shown={shown} left={scene.drawn.left} isAlone={scene.drawn.path?.size === 1} outside={outside} />}

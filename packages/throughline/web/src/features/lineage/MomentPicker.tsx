@@ -30,8 +30,7 @@ export function MomentPicker({ label, at, node, choose }: Props): ReactNode {
     event.stopPropagation(); // It closes the details the next time.
   };
   return (
-    // eslint-disable-next-line jsx-a11y/no-static-element-interactions -- what is in it has the focus
-    <span className={styles.picker} data-moment={at ?? undefined} onKeyDown={onKey} onBlur={(event) => event.relatedTarget && !event.currentTarget.contains(event.relatedTarget) && setOpen(false)}>
+    <span role="presentation" className={styles.picker} data-moment={at ?? undefined} onKeyDown={onKey} onBlur={(event) => event.relatedTarget && !event.currentTarget.contains(event.relatedTarget) && setOpen(false)}>
       <button type="button" ref={button} className={`button ${styles.open}`} aria-haspopup="dialog" aria-expanded={isOpen} title={TIME.nowTitle} onClick={() => setOpen(!isOpen)}>
         <Icon name="clock" />
         {at === null ? (
@@ -44,8 +43,7 @@ export function MomentPicker({ label, at, node, choose }: Props): ReactNode {
       </button>
       {isOpen && (
         <>
-          {/* eslint-disable-next-line jsx-a11y/click-events-have-key-events, jsx-a11y/no-static-element-interactions -- Escape does the same */}
-          <div className={styles.behind} onClick={close} />
+          <button type="button" className={styles.behind} tabIndex={-1} aria-hidden="true" onClick={close} />
           <Sheet
             label={label}
             at={at}
@@ -138,8 +136,7 @@ function Calendar({ day, today, choose }: { day: Day; today: Day; choose: (day: 
           <Icon name="left" />
         </button>
       </div>
-      {/* eslint-disable-next-line jsx-a11y/no-noninteractive-element-interactions -- its days have the focus */}
-      <table className={styles.days} ref={table} onKeyDown={onKey}>
+      <table className={styles.days} ref={table}>
         <thead>
           <tr>
             {TIME.weekdays.map(([short, long]) => (
@@ -155,7 +152,7 @@ function Calendar({ day, today, choose }: { day: Day; today: Day; choose: (day: 
               {week.map((each, weekday) => (
                 <td key={weekday}>
                   {each !== null && (
-                    <button type="button" tabIndex={each === stop ? 0 : -1} aria-pressed={each === day} aria-label={dayName(each)} disabled={each > today} className={each === today ? styles.today : ""} onClick={() => choose(each)}>
+                    <button type="button" tabIndex={each === stop ? 0 : -1} aria-pressed={each === day} aria-label={dayName(each)} disabled={each > today} className={each === today ? styles.today : ""} onClick={() => choose(each)} onKeyDown={onKey}>
                       {Number(each.slice(8))}
                     </button>
                   )}

@@ -7,7 +7,8 @@ import { Arranging, Skeleton } from "../../components/Skeleton";
 import waiting from "../../components/skeleton.module.css";
 import { Trouble } from "../../components/Trouble";
 import { columnOf } from "../../graph/lit";
-import { momentOf, nameOf, timesOf } from "../../graph/moments";
+import { momentOf, nameOf, pairOf, timesOf } from "../../graph/moments";
+import type { SharedViewport } from "../../graph/shared";
 import type { Moment } from "../../graph/types";
 import { addressOf, type View } from "../../graph/view";
 import { WAITING } from "../../strings/waiting";
@@ -22,6 +23,7 @@ interface Props {
   change: Change;
   /** Nodes to bring into the window. */
   ends?: readonly string[] | null;
+  shared?: SharedViewport | null;
   onOutside?: (outside: Outside | null) => void;
 }
 
@@ -32,7 +34,7 @@ function lookedOf({ open, lit }: View): string | null {
 }
 
 /** The graph of a view, or its error. */
-export function Pane({ scene: { drawn, trouble, awaySince }, view, change, ends = null, onOutside }: Props): ReactNode {
+export function Pane({ scene: { drawn, trouble, awaySince }, view, change, ends = null, shared = null, onOutside }: Props): ReactNode {
   const [anchor, setAnchor] = useState<Anchor | null>(null);
   const actions = useActionsOf(view, change, setAnchor);
   if (trouble) {
@@ -71,6 +73,8 @@ export function Pane({ scene: { drawn, trouble, awaySince }, view, change, ends 
         nodes={drawn.nodes}
         edges={drawn.edges}
         frames={drawn.frames}
+        extent={drawn.extent}
+        shared={shared}
         actions={actions}
         anchor={anchor}
         path={drawn.path}
@@ -85,9 +89,9 @@ export function Pane({ scene: { drawn, trouble, awaySince }, view, change, ends 
 }
 
 /** The same graph at another time; both share highlighting and expanded nodes. */
-export function Beside({ moment, view, change }: { moment: Moment; view: View; change: Change }): ReactNode {
+export function Beside({ moment, view, change, shared }: { moment: Moment; view: View; change: Change; shared: SharedViewport }): ReactNode {
   const own = { ...view, ...timesOf(moment) };
-  const scene = useScene(own);
+  const scene = useScene(own, pairOf(view));
   // It keeps its time; other changes apply to both graphs.
   const changeBoth: Change = (changes, isSmall) => change("node" in changes ? { ...changes, at: view.at, from: view.from } : "at" in changes ? { beside: null } : changes, isSmall);
   return (
@@ -98,7 +102,7 @@ export function Beside({ moment, view, change }: { moment: Moment; view: View; c
           <Icon name="close" />
         </button>
       </h2>
-      <Pane scene={scene} view={own} change={changeBoth} />
+      <Pane scene={scene} view={own} change={changeBoth} shared={shared} />
     </section>
   );
 }

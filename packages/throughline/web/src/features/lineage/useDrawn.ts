@@ -11,7 +11,7 @@ import type { Shown } from "../../graph/visible";
 import type { View } from "../../graph/view";
 import { directionFor, type FrameBox } from "../../graph/arrange";
 import type { Direction } from "../../graph/types";
-import { sizeOf } from "../../graph/layout";
+import { sizeOf, type Box } from "../../graph/layout";
 import { columnFlowEdge, flowEdge, flowNodes, type FlowNode } from "./flow";
 import { useLate } from "./useLate";
 import { useLayout } from "./useLayout";
@@ -25,6 +25,8 @@ interface Drawn {
   direction: Direction | null;
   /** What the drawn graph is about; null while it is partly of the view before. */
   about: string | null;
+  /** The places of all nodes that are laid out, drawn or not. */
+  extent: readonly Box[];
   /** The datasets on the locked column's path, once they have their places; null: none is locked. */
   path: ReadonlySet<string> | null;
   /** Lines between columns that are not drawn because one of their columns is not shown. */
@@ -35,7 +37,7 @@ interface Drawn {
 }
 
 /** Nodes and edges to draw, once they have their places. */
-export function useDrawn(graph: Graph | null, shown: Shown | null, view: View, difference: Difference | null, about: string | null): Drawn {
+export function useDrawn(graph: Graph | null, shown: Shown | null, view: View, difference: Difference | null, about: string | null, plan: Shown | null): Drawn {
   const locked = useMemo(() => (graph && view.column ? litColumns(graph.columns, view.column) : null), [graph, view.column]);
   const opened = useMemo(() => {
     const open = new Set(view.columns);
@@ -48,12 +50,18 @@ export function useDrawn(graph: Graph | null, shown: Shown | null, view: View, d
     }
     return found;
   }, [graph, shown, locked, view.columns, difference]);
-  const counts = useMemo(() => new Map([...opened].map(([id, { rows }]) => [id, rows.length])), [opened]);
+  const counts = useMemo(() => {
+    // Nodes of the other moment take as much room as there.
+    const others = (plan?.nodes ?? []).flatMap((node): [NodeId, number][] => (node.type === "dataset" && view.columns.includes(node.id) ? [[node.id, rowsOf(node, []).length]] : []));
+    const found = new Map(others);
+    for (const [id, { rows }] of opened) found.set(id, Math.max(rows.length, found.get(id) ?? 0));
+    return found;
+  }, [opened, plan, view.columns]);
   const late = useLate(view.at);
   const room = useRoom(view.beside !== null);
-  const { laid, trouble, pending } = useLayout(shown, counts, room, view.direction ?? directionFor(room), about);
+  const { laid, trouble, pending } = useLayout(shown, plan, counts, room, view.direction ?? directionFor(room), about);
   const drawn = useMemo(() => {
-    if (!laid || !graph) return { nodes: [], edges: [], frames: [], direction: null, about: null, path: null, left: 0, trouble };
+    if (!laid || !graph) return { nodes: [], edges: [], frames: [], extent: [], direction: null, about: null, path: null, left: 0, trouble };
     const { nodes, edges } = laid.shown;
     const ids = new Set(nodes.map((node) => node.id));
     const lit = view.lit && ids.has(view.lit) ? litPath({ edges, sources: graph.sources }, view.lit) : null;
@@ -87,7 +95,7 @@ export function useDrawn(graph: Graph | null, shown: Shown | null, view: View, d
     const { lines: between, left } = linesOf(locked?.edges ?? graph.columns, pages);
     const ways = throughJobs(between, edges, laid.corners, laid.places, laid.direction === "down" ? (id) => sizeOf(laid.columns.get(id as NodeId) ?? null).height : null);
     const columns = between.map((edge) => columnFlowEdge(edge, ways.get(edge), laid.direction, locked !== null, difference?.columnEdges.get(columnEdgeKey(edge)) ?? null));
-    return { nodes: drawn, edges: [...lines, ...columns], frames: laid.frames.map((box) => ({ box, trouble: troubleOfFrame(box, troubles, late) })), direction: laid.direction, about: laid.about, path: placed.length === opened.size ? path : null, left, trouble };
+    return { nodes: drawn, edges: [...lines, ...columns], frames: laid.frames.map((box) => ({ box, trouble: troubleOfFrame(box, troubles, late) })), extent: laid.extent, direction: laid.direction, about: laid.about, path: placed.length === opened.size ? path : null, left, trouble };
   }, [laid, trouble, graph, late, locked, view.lit, view.seeks, difference, opened]);
   return { ...drawn, pending };
 }

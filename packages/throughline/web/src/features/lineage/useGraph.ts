@@ -2,6 +2,7 @@ import { useQueries, type UseQueryResult } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { asking } from "../../api/answers";
 import { isRefusal, type Query } from "../../api/client";
+import type { Times } from "../../graph/moments";
 import type { Both } from "../../graph/difference";
 import { merge } from "../../graph/merge";
 import type { Graph, GraphAnswer } from "../../graph/types";
@@ -22,6 +23,8 @@ function questionsOf(view: View): Query<"graph">[] {
 
 interface Asked {
   graph: Graph | null;
+  /** The graph at all of the moments that are side by side, for the places of nodes; null: there is one moment. */
+  aligned: Graph | null;
   /** Where two moments are compared: the graph around the node at both. */
   both: Both | null;
   error: Error | null;
@@ -33,19 +36,31 @@ interface Asked {
 }
 
 /** The graph of a view; null until the first response. */
-export function useGraph(view: View): Asked {
+export function useGraph(view: View, pair: readonly Times[] | null): Asked {
+  const own = questionsOf(view);
+  const paired = pair?.flatMap((times) => questionsOf({ ...view, ...times })) ?? [];
+  const all = [...own, ...paired].map((query) => JSON.stringify(query));
+  const asked = [...new Set(all)];
+  const places = all.map((query) => asked.indexOf(query)).join();
+  const count = own.length;
   const found = useQueries({
-    queries: questionsOf(view).map((query) => ({
-      ...asking("graph", query),
+    queries: asked.map((query) => ({
+      ...asking("graph", JSON.parse(query) as Query<"graph">),
       placeholderData: (before: GraphAnswer | undefined) => before,
     })),
     combine,
   });
-  const { answers } = found;
-  const graph = useMemo(() => (answers[0] ? merge(answers.filter((each) => each !== undefined)) : null), [answers]);
-  const [now, then] = [answers[0], answers.at(-1)];
+  const answers = useMemo(() => (places ? places.split(",").map((place) => found.answers[Number(place)]) : []), [found.answers, places]);
+  const graph = useMemo(() => merged(answers.slice(0, count)), [answers, count]);
+  const aligned = useMemo(() => (answers.length > count ? merged(answers.slice(count)) : null), [answers, count]);
+  const [now, then] = [answers[0], answers[count - 1]];
   const both = useMemo(() => (view.from && now && then ? { now, then } : null), [view.from, now, then]);
-  return { graph, both, error: found.error, awaySince: found.awaySince, isFetching: found.isFetching, isStale: found.isStale };
+  return { graph, aligned, both, error: found.error, awaySince: found.awaySince, isFetching: found.isFetching, isStale: found.isStale };
+}
+
+/** Some answers as one graph; null while the first is not there. */
+function merged(answers: readonly (GraphAnswer | undefined)[]): Graph | null {
+  return answers[0] ? merge(answers.filter((each) => each !== undefined)) : null;
 }
 
 function combine(results: UseQueryResult<GraphAnswer>[]) {

@@ -1,6 +1,8 @@
 import { startTransition, useEffect, useState } from "react";
 import { PartError } from "../../components/part";
 import { arrange, type Arrangement, type Room } from "../../graph/arrange";
+import { sizeOf, type Box } from "../../graph/layout";
+import { edgeKey } from "../../graph/merge";
 import type { Direction } from "../../graph/types";
 import type { NodeId } from "../../graph/types";
 import type { Shown } from "../../graph/visible";
@@ -10,6 +12,8 @@ export interface Laid extends Arrangement {
   shown: Shown;
   columns: ReadonlyMap<NodeId, number>;
   about: string | null;
+  /** The boxes of the plan that it is a part of. */
+  extent: readonly Box[];
 }
 
 interface Layout {
@@ -17,8 +21,12 @@ interface Layout {
   trouble: Error | null;
 }
 
-/** What is shown, with its places once the worker has found them; until then what was before. */
-export function useLayout(shown: Shown | null, columns: ReadonlyMap<NodeId, number>, { width, height }: Room, direction: Direction, about: string | null): Layout & { pending: number | null } {
+/**
+ * The shown nodes with their places, those of a plan of more nodes if there is one.
+ *
+ * Until the worker has found them, the previous ones are returned.
+ */
+export function useLayout(shown: Shown | null, plan: Shown | null, columns: ReadonlyMap<NodeId, number>, { width, height }: Room, direction: Direction, about: string | null): Layout & { pending: number | null } {
   const [layout, setLayout] = useState<Layout>({ laid: null, trouble: null });
   const rows = JSON.stringify([...columns]);
   useEffect(() => {
@@ -26,11 +34,12 @@ export function useLayout(shown: Shown | null, columns: ReadonlyMap<NodeId, numb
     let isOld = false;
     const asked = new Map(JSON.parse(rows) as [NodeId, number][]);
     const start = performance.now();
-    arrange(shown.nodes, shown.edges, (id) => asked.get(id) ?? null, { direction, room: { width, height } }, layOut).then(
+    const { nodes, edges } = plan ?? shown;
+    arrange(nodes, edges, (id) => asked.get(id) ?? null, { direction, room: { width, height } }, layOut).then(
       (found) => {
         performance.measure("layout", { start }); // benchmarks/lineage_page.py reads it
         // Drawing 1,000 nodes gives way to clicks and keys.
-        if (!isOld) startTransition(() => setLayout({ laid: { ...found, shown, columns: asked, about }, trouble: null }));
+        if (!isOld) startTransition(() => setLayout({ laid: { ...(plan ? within(found, shown) : found), extent: plan ? boxesOf(found, asked) : [], shown, columns: asked, about }, trouble: null }));
       },
       (trouble: unknown) => {
         if (!isOld) setLayout(({ laid }) => ({ laid, trouble: trouble as Error }));
@@ -39,8 +48,23 @@ export function useLayout(shown: Shown | null, columns: ReadonlyMap<NodeId, numb
     return () => {
       isOld = true;
     };
-  }, [shown, rows, width, height, direction, about]);
+  }, [shown, plan, rows, width, height, direction, about]);
   if (layout.trouble instanceof PartError) throw layout.trouble;
   const isPending = shown !== null && layout.laid?.shown !== shown && layout.trouble === null;
   return { ...layout, pending: isPending ? shown.nodes.length : null };
+}
+
+/** The part of an arrangement that has what is shown. */
+function within(all: Arrangement, { nodes, edges }: Shown): Arrangement {
+  const ids = new Set<string>(nodes.map((node) => node.id));
+  const ways = new Map([...all.corners].map(([edge, way]) => [edgeKey(edge), way]));
+  const corners = new Map(edges.flatMap((edge) => {
+    const way = ways.get(edgeKey(edge));
+    return way ? [[edge, way] as const] : [];
+  }));
+  return { ...all, corners, frames: all.frames.filter(({ frame }) => frame.members.some((id) => ids.has(id))) };
+}
+
+function boxesOf({ places, frames }: Arrangement, columns: ReadonlyMap<NodeId, number>): Box[] {
+  return [...frames, ...[...places].map(([id, place]) => ({ ...place, ...sizeOf(columns.get(id) ?? null) }))];
 }

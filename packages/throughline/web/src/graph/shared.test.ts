@@ -1,0 +1,20 @@
+import { expect, test } from "vitest";
+import type { Viewport } from "./layout";
+import { isSame, sharedViewport } from "./shared";
+
+test("a viewport is told to the others that still follow", () => {
+  const shared = sharedViewport();
+  const seen: string[] = [];
+  const follow = (name: string) => ({ zoom }: Viewport) => void seen.push(`${name} ${zoom}`);
+  const [a, b, c] = [follow("a"), follow("b"), follow("c")];
+  const [, , leave] = [a, b, c].map((each) => shared.join(each));
+  shared.tell({ x: 0, y: 0, zoom: 1 }, a);
+  leave?.();
+  shared.tell({ x: 0, y: 0, zoom: 2 }, b);
+  expect(seen).toEqual(["b 1", "c 1", "a 2"]);
+});
+
+test("viewports that differ by less than a pixel are the same", () => {
+  const at = { x: 1, y: 2, zoom: 1 };
+  expect([isSame(at, { ...at, x: 1.2 }), isSame(at, { ...at, y: 3 }), isSame(at, { ...at, zoom: 1.1 })]).toEqual([true, false, false]);
+});

@@ -1,0 +1,27 @@
+import type { Viewport } from "./layout";
+
+type Follow = (viewport: Viewport) => void;
+
+/** What several graphs show the same part of: the one that moves tells the others. */
+export interface SharedViewport {
+  join: (follow: Follow) => () => void;
+  tell: (viewport: Viewport, by: Follow) => void;
+}
+
+export function sharedViewport(): SharedViewport {
+  const all = new Set<Follow>();
+  return {
+    join: (follow) => {
+      all.add(follow);
+      return () => all.delete(follow);
+    },
+    tell: (viewport, by) => {
+      for (const follow of all) if (follow !== by) follow(viewport);
+    },
+  };
+}
+
+/** Whether two viewports show the same, so that graphs do not move each other without end. */
+export function isSame(a: Viewport, b: Viewport): boolean {
+  return Math.abs(a.x - b.x) < 0.5 && Math.abs(a.y - b.y) < 0.5 && Math.abs(a.zoom - b.zoom) < 0.001;
+}
