@@ -88,6 +88,7 @@ test("Escape closes the menu only, and focuses its button", async () => {
 test("a click elsewhere closes the menu, one into its field does not", async () => {
   const { user, button } = shown();
   await user.click(button);
+  await focused(/Picture/);
   await user.type(screen.getByRole("textbox", { name: "Note" }), "draft");
   expect(screen.getByRole<HTMLInputElement>("textbox", { name: "Note" }).value).toBe("draft");
   await user.click(screen.getByRole("button", { name: "Elsewhere" }));

@@ -50,7 +50,7 @@ export function Resize({ label, width, change, initial, least, most, isRight = f
   // A separator that has the focus is a control (WAI-ARIA, window splitter), which the rules do not know.
   /* eslint-disable jsx-a11y/no-noninteractive-element-interactions, jsx-a11y/no-noninteractive-tabindex */
   return (
-    // eslint-disable-next-line jsx-a11y/no-noninteractive-element-interactions -- a separator that can be focused is a control
+     
     <div
       className={styles["handle"]}
       role="separator"
@@ -60,7 +60,7 @@ export function Resize({ label, width, change, initial, least, most, isRight = f
       aria-valuenow={width}
       aria-valuemin={least}
       aria-valuemax={most}
-      // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- as above
+       
       tabIndex={0}
       onKeyDown={onKey}
       onPointerDown={begin}
