@@ -49,6 +49,6 @@ export function durationsOf(runs: readonly TimedRun[]): Durations | null {
 /** A quantile of sorted numbers, between the nearest two. */
 function quantile(sorted: readonly number[], share: number): number {
   const at = share * (sorted.length - 1);
-  const [below, above] = [sorted[Math.floor(at)] ?? 0, sorted[Math.ceil(at)] ?? 0];
+  const [below, above] = [Math.floor(at), Math.ceil(at)].map((place) => sorted[place]) as [number, number];
   return below + (above - below) * (at - Math.floor(at));
 }

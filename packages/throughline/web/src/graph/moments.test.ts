@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { closing, momentOf, moving, nameOf, NOW, tabsOf, timesOf } from "./moments";
+import { closing, momentOf, moving, nameOf, NOW, pairOf, tabsOf, timesOf } from "./moments";
 import { NEW_VIEW, type View } from "./view";
 
 const NOVEMBER = Date.parse("2026-11-22T00:00:00Z");
@@ -47,4 +47,9 @@ test("closing the selected tab shows the current graph", () => {
   expect(closing({ ...view, beside: EARLY }, EARLY)).toEqual({ moments: [LATE], beside: null });
   expect(closing({ ...view, beside: NOW }, LATE)).toEqual({ at: null, from: null, moments: [EARLY], beside: null });
   expect(closing({ ...view, beside: NOW }, EARLY)).toEqual({ moments: [LATE], beside: NOW });
+});
+
+test("a moment beside another makes a pair, the selected one first", () => {
+  expect(pairOf({ at: LATE, from: null, beside: null })).toBeNull();
+  expect(pairOf({ at: LATE, from: null, beside: EARLY })).toEqual([{ at: LATE, from: null }, { at: EARLY, from: null }]);
 });
