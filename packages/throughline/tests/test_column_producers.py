@@ -39,7 +39,7 @@ def _events(build: Any) -> list[dict[str, Any]]:
 def test_column_has_its_inputs_query_and_code(
     build: Any,
 ) -> None:
-    (producer,) = column_answer(build.state(*_events(build)), "day", "fare")["made"]
+    (producer,) = column_answer(build.state(*_events(build)), "day", "fare")["producers"]
     result = [(input_["name"], input_["field"], [t["subtype"] for t in input_["transformations"]])
             for input_ in producer["inputs"]]  # fmt: skip
     assert result == [("raw", "fare", ["AGGREGATION", "FILTER"]), ("raw", "id", ["FILTER"])]
@@ -50,7 +50,7 @@ def test_column_has_its_inputs_query_and_code(
 
 
 def test_masked_input_is_marked(build: Any) -> None:
-    (producer,) = column_answer(build.state(*_events(build)), "day", "who")["made"]
+    (producer,) = column_answer(build.state(*_events(build)), "day", "who")["producers"]
     assert [t["isMasking"] for input_ in producer["inputs"] for t in input_["transformations"]] == [
         True
     ]
@@ -76,11 +76,13 @@ def test_jobs_without_column_lineage_have_no_inputs(
         {"name": "html", "type": "string", "description": "as shown"}, "odd"]})]  # fmt: skip
     result = column_answer(build.state(*events), "page", "html")
     assert (result["type"], result["description"]) == ("string", "as shown")
-    assert [(item["job"]["name"], item["inputs"]) for item in result["made"]] == [("other", [])]
+    assert [(item["job"]["name"], item["inputs"]) for item in result["producers"]] == [
+        ("other", [])
+    ]
 
 
 def test_source_column_has_no_producer_and_unknown_column_fails(build: Any) -> None:
     state = build.state(*_events(build))
-    assert column_answer(state, "file", "id")["made"] == []
+    assert column_answer(state, "file", "id")["producers"] == []
     with pytest.raises(NotFoundError, match="day has no column 'fair'"):
         column_answer(state, "day", "fair")

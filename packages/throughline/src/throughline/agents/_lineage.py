@@ -141,7 +141,7 @@ class Columns(_Followed):
         if self.direction == "down":
             found = context.query("impact", where)
             return "not_reported" if found["untold"] else "none"
-        writers = context.query("column", where)["made"]
+        writers = context.query("column", where)["producers"]
         has_indirect = bool(writers) and all(writer["inputs"] for writer in writers)
         return "none" if has_indirect and not self.indirect else "not_reported"
 

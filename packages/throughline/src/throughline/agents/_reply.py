@@ -39,7 +39,7 @@ class CompleteHealth(HealthAnswer):
 
 @dataclass(frozen=True)
 class Context:
-    """What the tools use: a source of answers, the URL of the page, and a reporter if allowed.
+    """The source of answers for tools, the URL of the page, and a reporter if allowed.
 
     The reporter is a `Reporter`; who has none cannot write.
     """

@@ -59,7 +59,7 @@ def describe_column(generations: Generations, root: Node, column: str) -> Column
         "type": field.type if field else None,
         "description": field.description if field else None,
         "tags": tags_of_tree(generations, root, "up", Level.TASK).as_info(name, column),
-        "made": sorted(
+        "producers": sorted(
             answers, key=lambda producer: producer["run"]["startedAt"] or "", reverse=True
         ),
     }

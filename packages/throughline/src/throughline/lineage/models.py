@@ -134,7 +134,7 @@ class ColumnAnswer(Answer):
     type: str | None
     description: str | None
     tags: list[TagInfo]
-    made: list[ColumnProducer]
+    producers: list[ColumnProducer]
 
 
 class Reach(Answer):
@@ -280,7 +280,7 @@ class DropReason(Answer):
 
 
 class DropVerdict(Answer):
-    """Whether a column can be dropped without an effect on reported jobs and datasets."""
+    """The verdict on dropping a column: safe if it affects no reported job or dataset."""
 
     verdict: Literal["safe", "unsafe", "unknown"]
     """Unknown: no use was reported, but column lineage of a job is missing."""

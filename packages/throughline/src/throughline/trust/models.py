@@ -77,7 +77,7 @@ class CompletenessAnswer(Answer):
 
 
 class PipelineCompleteness(Answer):
-    """What the newest runs of a pipeline's tasks do not report."""
+    """The gaps in the lineage that the newest runs of a pipeline report."""
 
     id: str
     job: Name

@@ -984,8 +984,8 @@ export interface components {
         ColumnAnswer: {
             description: string | null;
             field: string;
-            made: components["schemas"]["ColumnProducer"][];
             node: string;
+            producers: components["schemas"]["ColumnProducer"][];
             tags: components["schemas"]["TagInfo"][];
             type: string | null;
         };

@@ -24,7 +24,7 @@ import type { DetailsProps } from "./props";
 import { Tabs, type Tab } from "./Tabs";
 
 type Told = Answer<"column">;
-type Maker = Told["made"][number];
+type Maker = Told["producers"][number];
 
 /** What is known of a column: how it is made, and where else there is one of its name. */
 export function ColumnDetails({ id, view, change }: DetailsProps & { id: string }): ReactNode {
@@ -73,8 +73,8 @@ function Made({ told, view }: { told: Told; view: View }): ReactNode {
   const asOf = view.at ? ` --as-of ${view.at}` : "";
   return (
     <>
-      {told.made.length === 0 && <p className="muted">No known run wrote this dataset; it is a source.</p>}
-      {told.made.map((maker) => (
+      {told.producers.length === 0 && <p className="muted">No reported run wrote this dataset; it is a source.</p>}
+      {told.producers.map((maker) => (
         <MadeBy key={`${maker.job.namespace} ${maker.job.name}`} maker={maker} field={told.field} view={view} />
       ))}
       <h3>On the command line</h3>
