@@ -11,10 +11,10 @@ export type Query<Q extends Question> = NonNullable<Asked<Q>["parameters"]["quer
 export type { Question };
 
 /** An error with a message for the user. */
-export class ToldError extends Error {}
+export class UserFacingError extends Error {}
 
 /** An error response of the API. */
-export class ApiError extends ToldError {
+export class ApiError extends UserFacingError {
   constructor(
     message: string,
     readonly status: number,
@@ -59,11 +59,11 @@ export async function askRun(id: string, signal?: AbortSignal): Promise<Answer<"
 }
 
 async function get<T>(path: string, query: object, signal?: AbortSignal): Promise<T> {
-  const told = new URLSearchParams();
+  const params = new URLSearchParams();
   for (const [name, value] of Object.entries(query) as [string, string | number | boolean | string[] | null | undefined][]) {
-    for (const each of Array.isArray(value) ? value : [value]) if (each !== null && each !== undefined) told.append(name, String(each));
+    for (const item of Array.isArray(value) ? value : [value]) if (item !== null && item !== undefined) params.append(name, String(item));
   }
-  return received<T>(await fetch(`${BASE}${path}?${told.toString()}`, { signal: signal ?? null }));
+  return received<T>(await fetch(`${BASE}${path}?${params.toString()}`, { signal: signal ?? null }));
 }
 
 /** The body of a response; an error response is thrown with its message. */

@@ -40,7 +40,7 @@ export function topicsOf(event: Record<string, unknown>): Topics {
   const names = new Set<string>();
   const runs = new Set<string>();
   collect(event, names, runs);
-  const isSilent = [event["inputs"], event["outputs"]].every((each) => !Array.isArray(each) || each.length === 0);
+  const isSilent = [event["inputs"], event["outputs"]].every((datasets) => !Array.isArray(datasets) || datasets.length === 0);
   return { runId: run?.runId, runs: [...runs], names: [...names], isChange: !(isSilent && (event["eventType"] === "RUNNING" || event["eventType"] === "OTHER")) };
 }
 
@@ -50,7 +50,7 @@ function collect(value: unknown, names: Set<string>, runs: Set<string>): void {
   const { namespace, name, runId } = value as Record<string, unknown>;
   if (typeof namespace === "string" && typeof name === "string") names.add(lastPart(name));
   if (typeof runId === "string") runs.add(runId);
-  for (const each of Object.values(value)) collect(each, names, runs);
+  for (const child of Object.values(value)) collect(child, names, runs);
 }
 
 function lastPart(name: string): string {

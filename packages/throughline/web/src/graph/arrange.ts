@@ -116,12 +116,12 @@ class Plan {
   }
 
   /** Where an edge ends at a node, or at the frame around it, with the way between the two. */
-  private end(id: NodeId, blocks: ReadonlyMap<NodeId, Block>, key: number, way: typeof exit): { item: string; v: number; points: Point[] } {
+  private end(id: NodeId, blocks: ReadonlyMap<NodeId, Block>, key: number, routeOf: typeof exit): { item: string; v: number; points: Point[] } {
     const frame = this.owner.get(id);
     if (!frame) return { item: id, v: this.grip, points: [] };
     const block = blocks.get(frame) as Block;
     const spot = block.spots.get(id) as Spot;
-    const { points, v } = way(block, spot, spot.v + this.grip, key);
+    const { points, v } = routeOf(block, spot, spot.v + this.grip, key);
     return { item: `frame ${frame}`, v: v + this.pads.v, points };
   }
 
@@ -142,8 +142,8 @@ class Plan {
     }
     const corners = new Map<LineageEdge, readonly Place[]>();
     this.edges.forEach((edge, key) => {
-      const way = this.isInside(edge) ? this.within(edge, key, blocks, origins) : this.across(edge, key, blocks, block, origins);
-      if (way.length > 0) corners.set(edge, way.map(page));
+      const points = this.isInside(edge) ? this.within(edge, key, blocks, origins) : this.across(edge, key, blocks, block, origins);
+      if (points.length > 0) corners.set(edge, points.map(page));
     });
     return { places, frames, corners, direction };
   }
@@ -160,11 +160,11 @@ class Plan {
     const [start, end] = [block.spots.get(out.item), block.spots.get(into.item)] as [Spot, Spot];
     const origin = (id: NodeId) => origins.get(this.owner.get(id) as NodeId) as Point;
     const [leave, arrive] = [start.v + out.v, end.v + into.v];
-    const way = between(block, start, leave, end, arrive, key);
+    const middle = between(block, start, leave, end, arrive, key);
     // Inside of a frame an edge is level: it turns at the border.
     const first = this.owner.has(from) ? [...out.points.map(moved(origin(from))), { u: start.u + start.along, v: leave }] : [];
     const last = this.owner.has(to) ? [{ u: end.u, v: arrive }, ...into.points.map(moved(origin(to)))] : [];
-    return [...first, ...way, ...last];
+    return [...first, ...middle, ...last];
   }
 }
 

@@ -1,5 +1,5 @@
 /** Days and times in UTC for selecting a moment. */
-import { HOUR, told, yesterday } from "./timeline";
+import { HOUR, isoTime, yesterday } from "./timeline";
 
 const DAY = 24 * HOUR;
 
@@ -68,10 +68,10 @@ export type Preset = "hour" | "day" | "yesterday" | "week" | "success";
 export function presetsOf(now: number, success: string | null): { id: Preset; at: string }[] {
   const second = Math.floor(now / 1_000) * 1_000;
   return [
-    { id: "hour", at: told(second - HOUR) },
-    { id: "day", at: told(second - DAY) },
+    { id: "hour", at: isoTime(second - HOUR) },
+    { id: "day", at: isoTime(second - DAY) },
     { id: "yesterday", at: yesterday(now) },
-    { id: "week", at: told(Math.floor(now / DAY) * DAY - 7 * DAY) },
+    { id: "week", at: isoTime(Math.floor(now / DAY) * DAY - 7 * DAY) },
     ...(success === null ? [] : [{ id: "success" as const, at: success }]),
   ];
 }

@@ -45,7 +45,7 @@ export function marked(pieces: readonly Piece[], marks: readonly Range[]): Piece
   let at = 0;
   for (const { kind, text } of pieces) {
     const end = at + text.length;
-    for (const cut of [...cuts.filter((each) => each > at && each < end), end]) {
+    for (const cut of [...cuts.filter((position) => position > at && position < end), end]) {
       const isMarked = marks.some(([from, to]) => at >= from && cut <= to);
       found.push({ kind, text: text.slice(text.length - (end - at), text.length - (end - cut)), isMarked });
       at = cut;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { answer, column, id, told } from "../test/graphs";
+import { answer, column, id, apiNode } from "../test/graphs";
 import { linesOf, pageOf, pathRows, stepsOf, type ColumnRow } from "./columns";
 import { litColumns } from "./lit";
 import { merge } from "./merge";
@@ -39,7 +39,7 @@ test("lines come from the highest to the lowest", () => {
 });
 
 test("collapsed dataset shows and counts its columns on the path", () => {
-  const node = merge([{ ...answer("a"), nodes: [{ ...told("a"), fields: [{ name: "x", type: "int" }, { name: "y", type: "int" }] }] }]).nodes.get(A) as DatasetNode;
+  const node = merge([{ ...answer("a"), nodes: [{ ...apiNode("a"), fields: [{ name: "x", type: "int" }, { name: "y", type: "int" }] }] }]).nodes.get(A) as DatasetNode;
   const edges = [column("a.x", "b.x")];
   expect(pathRows(node, edges, litColumns(edges, `${id("b")}|x`).keys)).toEqual({ rows: [{ name: "x", type: "int", isRelated: true, mark: null }], of: 2 });
   expect(pathRows(node, edges, new Set([`${id("b")}|x`]))).toBeNull();

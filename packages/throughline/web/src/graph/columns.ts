@@ -18,16 +18,16 @@ export function rowsOf(node: DatasetNode, edges: readonly ColumnEdge[], changes:
     related.add(columnKey(edge.from.id, edge.from.field));
     related.add(columnKey(edge.to.id, edge.to.field));
   }
-  const told = new Map(node.fields.map((field) => [field.name, field.type]));
+  const types = new Map(node.fields.map((field) => [field.name, field.type]));
   for (const edge of edges) {
     for (const end of [edge.from, edge.to]) {
-      if (end.id === node.id && !told.has(end.field)) told.set(end.field, "");
+      if (end.id === node.id && !types.has(end.field)) types.set(end.field, "");
     }
   }
   for (const change of changes.values()) {
-    if (change.node === node.id && !told.get(change.field)) told.set(change.field, change.type);
+    if (change.node === node.id && !types.get(change.field)) types.set(change.field, change.type);
   }
-  return [...told]
+  return [...types]
     .map(([name, type]) => {
       const key = columnKey(node.id, name);
       return { name, type, isRelated: related.has(key), mark: changes.get(key)?.mark ?? null };
@@ -86,6 +86,6 @@ export interface ColumnTree {
 /** How many steps the farthest column of a tree is away. */
 export function stepsOf(tree: ColumnTree): number {
   let steps = -1;
-  for (let level: readonly ColumnTree[] = [tree]; level.length > 0; level = level.flatMap((each) => each.children)) steps += 1;
+  for (let level: readonly ColumnTree[] = [tree]; level.length > 0; level = level.flatMap((node) => node.children)) steps += 1;
   return steps;
 }

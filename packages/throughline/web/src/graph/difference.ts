@@ -30,24 +30,24 @@ export interface Both {
 }
 
 /** Marks of nodes and edges from a comparison, and of column edges from the graphs of both times. */
-export function marksOf(told: DiffAnswer, both: Both | null = null): Difference {
+export function marksOf(diff: DiffAnswer, both: Both | null = null): Difference {
   const marks = new Map<string, Mark>();
-  for (const each of [...told.schemas, ...told.code]) marks.set(each.node, "changed");
-  for (const id of told.added) marks.set(id, "added");
-  for (const id of told.removed) marks.set(id, "removed");
+  for (const change of [...diff.schemas, ...diff.code]) marks.set(change.node, "changed");
+  for (const id of diff.added) marks.set(id, "added");
+  for (const id of diff.removed) marks.set(id, "removed");
   const edges = new Map<string, Mark>();
-  for (const pair of told.edgesAdded) edges.set(pair.join(" "), "added");
-  for (const pair of told.edgesRemoved) edges.set(pair.join(" "), "removed");
-  return { marks, edges, columns: columnsOf(told), columnEdges: both ? columnEdgesOf(both, marks) : new Map<string, Mark>() };
+  for (const pair of diff.edgesAdded) edges.set(pair.join(" "), "added");
+  for (const pair of diff.edgesRemoved) edges.set(pair.join(" "), "removed");
+  return { marks, edges, columns: columnsOf(diff), columnEdges: both ? columnEdgesOf(both, marks) : new Map<string, Mark>() };
 }
 
-function columnsOf(told: DiffAnswer): Map<ColumnKey, ColumnChange> {
+function columnsOf(diff: DiffAnswer): Map<ColumnKey, ColumnChange> {
   const found = new Map<ColumnKey, ColumnChange>();
-  for (const { node, added, removed } of told.schemas) {
+  for (const { node, added, removed } of diff.schemas) {
     for (const [mark, fields] of [["removed", removed], ["added", added]] as const) {
-      for (const each of fields) {
-        const at = each.indexOf(": ");
-        const [field, type] = at < 0 ? [each, ""] : [each.slice(0, at), each.slice(at + 2)];
+      for (const entry of fields) {
+        const at = entry.indexOf(": ");
+        const [field, type] = at < 0 ? [entry, ""] : [entry.slice(0, at), entry.slice(at + 2)];
         const key = columnKey(node, field);
         found.set(key, { node, field, type, mark: found.has(key) ? "changed" : mark });
       }
@@ -60,12 +60,12 @@ function columnsOf(told: DiffAnswer): Map<ColumnKey, ColumnChange> {
 function columnEdgesOf({ now, then }: Both, marks: ReadonlyMap<string, Mark>): Map<string, Mark> {
   const found = new Map<string, Mark>();
   for (const [mark, own, other] of [["added", now, then], ["removed", then, now]] as const) {
-    const known = new Set(other.columns.map(columnEdgeKey));
-    const seen = new Set(other.nodes.map((node) => node.id));
-    const isTold = (id: string) => seen.has(id) || marks.get(id) === mark;
+    const otherEdges = new Set(other.columns.map(columnEdgeKey));
+    const otherNodes = new Set(other.nodes.map((node) => node.id));
+    const isComparable = (id: string) => otherNodes.has(id) || marks.get(id) === mark;
     for (const edge of own.columns) {
       const key = columnEdgeKey(edge);
-      if (!known.has(key) && isTold(edge.from.id) && isTold(edge.to.id)) found.set(key, mark);
+      if (!otherEdges.has(key) && isComparable(edge.from.id) && isComparable(edge.to.id)) found.set(key, mark);
     }
   }
   return found;
@@ -87,16 +87,16 @@ export interface Change {
 }
 
 /** The changes as a list: nodes, edges, schemas, code, and runs that failed in between. */
-export function changesOf(told: DiffAnswer): Change[] {
+export function changesOf(diff: DiffAnswer): Change[] {
   const jobOf = ({ job }: DiffAnswer["failed"][number]) => `job:${job.namespace}:${job.name}`;
-  const listed = Object.entries(told.nodes as Record<string, { namespace: string; name: string; type: string; kind: string | null }>);
-  const failed = told.failed.map((run): (typeof listed)[number] => [jobOf(run), { ...run.job, type: "job", kind: null }]);
-  const known = new Map([...listed, ...failed]);
-  const names = distinctNames([...known].map(([id, node]) => ({ id, ...node })));
+  const listed = Object.entries(diff.nodes as Record<string, { namespace: string; name: string; type: string; kind: string | null }>);
+  const failed = diff.failed.map((run): (typeof listed)[number] => [jobOf(run), { ...run.job, type: "job", kind: null }]);
+  const nodesById = new Map([...listed, ...failed]);
+  const names = distinctNames([...nodesById].map(([id, node]) => ({ id, ...node })));
   const name = (id: string) => names.get(id) ?? id;
-  const about = (id: string) => ({ node: id, ends: [id], kind: known.get(id)?.kind ?? (id.startsWith("dataset:") ? "table" : told.level), text: name(id) });
+  const about = (id: string) => ({ node: id, ends: [id], kind: nodesById.get(id)?.kind ?? (id.startsWith("dataset:") ? "table" : diff.level), text: name(id) });
   const nodes = (ids: readonly string[], mark: Mark): Change[] => ids.map((id) => ({ key: `${mark} ${id}`, mark, ...about(id), detail: about(id).kind }));
-  const fresh = new Set([...told.added, ...told.removed]);
+  const fresh = new Set([...diff.added, ...diff.removed]);
   const edges = (pairs: readonly string[][], mark: Mark): Change[] =>
     pairs
       .filter((pair) => !pair.some((id) => fresh.has(id)))
@@ -109,24 +109,24 @@ export function changesOf(told: DiffAnswer): Change[] {
         return { key: `${mark} ${from} ${to}`, mark, ...about(job), ends: [from, to], detail };
       });
   return [
-    ...nodes(told.added, "added"),
-    ...nodes(told.removed, "removed"),
-    ...edges(told.edgesAdded, "added"),
-    ...edges(told.edgesRemoved, "removed"),
-    ...told.schemas.map((each) => ({
-      key: `schema ${each.node}`,
+    ...nodes(diff.added, "added"),
+    ...nodes(diff.removed, "removed"),
+    ...edges(diff.edgesAdded, "added"),
+    ...edges(diff.edgesRemoved, "removed"),
+    ...diff.schemas.map((schema) => ({
+      key: `schema ${schema.node}`,
       mark: "changed" as const,
-      ...about(each.node),
+      ...about(schema.node),
       isSchema: true,
-      detail: [...each.added.map((field) => `+ ${field}`), ...each.removed.map((field) => `− ${field}`)].join("\n"),
+      detail: [...schema.added.map((field) => `+ ${field}`), ...schema.removed.map((field) => `− ${field}`)].join("\n"),
     })),
-    ...told.code.map((each) => ({
-      key: `code ${each.node}`,
+    ...diff.code.map((change) => ({
+      key: `code ${change.node}`,
       mark: "changed" as const,
-      ...about(each.node),
-      detail: `code ${(each.from)?.slice(0, 7) ?? "unknown"} → ${(each.to)?.slice(0, 7) ?? "unknown"}`,
+      ...about(change.node),
+      detail: `code ${(change.from)?.slice(0, 7) ?? "unknown"} → ${(change.to)?.slice(0, 7) ?? "unknown"}`,
     })),
-    ...told.failed.map((run) => ({
+    ...diff.failed.map((run) => ({
       key: `failed ${run.runId}`,
       mark: "failed" as const,
       ...about(jobOf(run)),

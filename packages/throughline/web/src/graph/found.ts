@@ -17,10 +17,10 @@ export function addressOfHit(hit: Pick<Hit, "id" | "matched" | "text">): string 
 
 /** The text beside a hit: its parent or the match; both if another hit has the same name. */
 export function besideHit(hit: Pick<Hit, "name" | "namespace" | "type" | "matched" | "text">, hits: readonly Pick<Hit, "name" | "type">[]): string {
-  const split = (each: Pick<Hit, "name" | "type">) => parts(each.name, each.type === "job" ? "job" : "dataset");
+  const split = (other: Pick<Hit, "name" | "type">) => parts(other.name, other.type === "job" ? "job" : "dataset");
   const { title, above } = split(hit);
   const where = above || hit.namespace;
   if (hit.matched === "name") return where;
   const found = `${PLACES[hit.matched] ?? hit.matched}: ${hit.text}`;
-  return hits.filter((each) => split(each).title === title).length > 1 ? `${where} · ${found}` : found;
+  return hits.filter((other) => split(other).title === title).length > 1 ? `${where} · ${found}` : found;
 }

@@ -26,12 +26,12 @@ const LEAST_WIDTH = 0.6;
 export function ganttOf(root: RunTree, now: number): Gantt {
   const flat: { run: RunTree; depth: number; span: [number, number] | null }[] = [];
   const open = [{ run: root, depth: 0 }];
-  for (let each = open.pop(); each; each = open.pop()) {
-    flat.push({ ...each, span: spanOf(each.run, now) });
-    const { depth } = each;
-    open.push(...each.run.children.map((run) => ({ run, depth: depth + 1 })).reverse());
+  for (let entry = open.pop(); entry; entry = open.pop()) {
+    flat.push({ ...entry, span: spanOf(entry.run, now) });
+    const { depth } = entry;
+    open.push(...entry.run.children.map((run) => ({ run, depth: depth + 1 })).reverse());
   }
-  const spans = flat.map((each) => each.span).filter((span) => span !== null);
+  const spans = flat.map((row) => row.span).filter((span) => span !== null);
   const begin = Math.min(...spans.map(([from]) => from));
   const length = spans.length === 0 ? 0 : Math.max(1, Math.max(...spans.map(([, to]) => to)) - begin);
   const rows = flat.map(({ run, depth, span }) => {

@@ -33,8 +33,8 @@ test("owners are sorted by size, no owner last", () => {
 });
 
 test("filter requires every word", () => {
-  expect(narrowed(ALL, "bob task").map((each) => each.title)).toEqual(["load"]);
-  expect(narrowed(ALL, " PII ").map((each) => each.type)).toEqual(["dataset", "column"]);
+  expect(narrowed(ALL, "bob task").map((entry) => entry.title)).toEqual(["load"]);
+  expect(narrowed(ALL, " PII ").map((entry) => entry.type)).toEqual(["dataset", "column"]);
   expect(narrowed(ALL, "")).toHaveLength(4);
 });
 

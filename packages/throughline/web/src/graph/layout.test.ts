@@ -39,7 +39,7 @@ test("partial graph leaves room for the overview", () => {
 });
 
 test("boxes that only touch do not overlap", () => {
-  expect([box(199, 79), box(200), box(0, 80), box(-200), box(0, -79)].map((each) => meet(box(0), each))).toEqual([true, false, false, false, true]);
+  expect([box(199, 79), box(200), box(0, 80), box(-200), box(0, -79)].map((other) => meet(box(0), other))).toEqual([true, false, false, false, true]);
 });
 
 test("hidden box moves into the window by the shortest distance", () => {

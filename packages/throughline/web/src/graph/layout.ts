@@ -117,19 +117,19 @@ export function framing(viewport: Viewport, wanted: readonly Box[], size: { widt
   return isReadable ? viewport : viewportFor(wanted, size, null, below);
 }
 
-const WAYS: Record<string, readonly [number, number]> = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowDown: [0, 1], ArrowUp: [0, -1] };
+const DIRECTIONS: Record<string, readonly [number, number]> = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowDown: [0, 1], ArrowUp: [0, -1] };
 
 /** The node that an arrow key leads to: the nearest in that direction, straight ahead before aside. */
 export function beside(boxes: ReadonlyMap<string, Box>, from: string, key: string): string | null {
-  const way = WAYS[key];
+  const direction = DIRECTIONS[key];
   const start = boxes.get(from);
-  if (!way || !start) return null;
+  if (!direction || !start) return null;
   let best: string | null = null;
   let least = Infinity;
   for (const [id, box] of boxes) {
     const [dx, dy] = [box.x - start.x, box.y - start.y];
-    const ahead = dx * way[0] + dy * way[1];
-    const aside = Math.abs(dx * way[1]) + Math.abs(dy * way[0]);
+    const ahead = dx * direction[0] + dy * direction[1];
+    const aside = Math.abs(dx * direction[1]) + Math.abs(dy * direction[0]);
     const cost = ahead + 2 * aside;
     if (ahead > 0 && cost < least) [best, least] = [id, cost];
   }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { answer, column, id, told } from "../test/graphs";
+import { answer, column, id, apiNode } from "../test/graphs";
 import { rowsOf } from "./columns";
 import { columnKey, datasetsOf, litColumns, litPath } from "./lit";
 import { merge } from "./merge";
@@ -20,7 +20,7 @@ function pathOf(graph: Graph, name: string): { nodes: string; edges: string } {
 /** An answer with the sources of the outputs of a job: `a b>x`. */
 function parted(graph: GraphAnswer, job: string, ...sources: string[]): GraphAnswer {
   const ids = (text = "") => text.split(" ").filter(Boolean).map(id);
-  const pairs = sources.map((each) => each.split(">"));
+  const pairs = sources.map((source) => source.split(">"));
   return { ...graph, sources: pairs.map(([inputs, outputs]) => ({ job: id(job), inputs: ids(inputs), outputs: ids(outputs) })) };
 }
 
@@ -65,7 +65,7 @@ describe("a job whose outputs come from different inputs", () => {
     const then = answer("x", "b>j1", "d>j1", "j1>x", "j9>b");
     const now = parted(answer("x", "a>j1", "b>j1", "j1>x", "j1>y"), "j1", "a>x", "b>y");
     const apart = parted(then, "j1", "d>x");
-    expect([merge([now, then]), merge([now, apart])].map((each) => pathOf(each, "x").nodes)).toEqual(["a b d j1 j9 x", "a d j1 x"]);
+    expect([merge([now, then]), merge([now, apart])].map((merged) => pathOf(merged, "x").nodes)).toEqual(["a b d j1 j9 x", "a d j1 x"]);
   });
 });
 
@@ -77,7 +77,7 @@ test("a column's path goes up and down, also around a circle", () => {
 });
 
 test("columns with lineage come first, even without a schema", () => {
-  const node = { ...merge([{ ...answer("a"), nodes: [{ ...told("a"), fields: [{ name: "p", type: "int" }, { name: "x", type: "int" }] }] }]).nodes.get(id("a")) } as DatasetNode;
+  const node = { ...merge([{ ...answer("a"), nodes: [{ ...apiNode("a"), fields: [{ name: "p", type: "int" }, { name: "x", type: "int" }] }] }]).nodes.get(id("a")) } as DatasetNode;
   const edges = [column("a.x", "b.y"), column("a.bare", "b.y")];
   expect(rowsOf(node, edges)).toEqual([
     { name: "x", type: "int", isRelated: true, mark: null },
@@ -89,7 +89,7 @@ test("columns with lineage come first, even without a schema", () => {
     { node: id("a"), field: "gone", type: "date", mark: "removed" as const },
     { node: id("b"), field: "y", type: "int", mark: "added" as const },
   ];
-  const rows = rowsOf(node, edges, new Map(changes.map((each) => [columnKey(each.node, each.field), each])));
+  const rows = rowsOf(node, edges, new Map(changes.map((change) => [columnKey(change.node, change.field), change])));
   expect(rows.map(({ name, type, mark }) => [name, type, mark])).toEqual([["p", "int", "added"], ["gone", "date", "removed"], ["x", "int", null], ["bare", "", null]]);
 });
 

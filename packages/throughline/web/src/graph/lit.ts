@@ -82,11 +82,11 @@ export function datasetsOf(keys: ReadonlySet<ColumnKey>): Set<NodeId> {
   return new Set([...keys].map((key) => columnOf(key)[0]));
 }
 
-function walk<T>(from: T, next: (each: T) => readonly T[] | undefined): Set<T> {
+function walk<T>(from: T, next: (item: T) => readonly T[] | undefined): Set<T> {
   const found = new Set<T>();
   const open = [from];
-  for (let each = open.pop(); each !== undefined; each = open.pop()) {
-    for (const other of next(each) ?? []) {
+  for (let item = open.pop(); item !== undefined; item = open.pop()) {
+    for (const other of next(item) ?? []) {
       if (!found.has(other)) {
         found.add(other);
         open.push(other);

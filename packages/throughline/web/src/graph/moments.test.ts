@@ -19,7 +19,7 @@ test.each([
 });
 
 function after(view: View, ...changes: Partial<View>[]): View {
-  return changes.reduce<View>((each, change) => ({ ...each, ...moving(each, change) }), view);
+  return changes.reduce<View>((current, change) => ({ ...current, ...moving(current, change) }), view);
 }
 
 test("selected times stay open without duplicates", () => {
@@ -34,7 +34,7 @@ test("changes without a time open no tab", () => {
 
 test("oldest tab closes above the limit", () => {
   const days = Array.from({ length: 8 }, (_, day) => ({ at: `2026-11-0${day + 1}T00:00:00Z` }));
-  expect(after(NEW_VIEW, ...days).moments).toEqual(days.slice(2).map((each) => each.at));
+  expect(after(NEW_VIEW, ...days).moments).toEqual(days.slice(2).map((day) => day.at));
 });
 
 test("selected time is not shown beside itself", () => {

@@ -23,11 +23,11 @@ const OTHER_YEAR = new Intl.DateTimeFormat("en-GB", { ...SHORT, year: "numeric" 
 /** 10 Nov, 14:00 UTC; 10 Nov 2025, 14:00 UTC in another year; or from 9 Nov, 14:00 UTC to now. Other texts are returned unchanged. */
 export function nameOf(moment: Moment, now = Date.now()): string {
   const { from, at } = timesOf(moment);
-  if (from === null) return at === null ? "Now" : said(at, now);
-  return `${said(from, now)} to ${at === null ? "now" : said(at, now)}`;
+  if (from === null) return at === null ? "Now" : timeText(at, now);
+  return `${timeText(from, now)} to ${at === null ? "now" : timeText(at, now)}`;
 }
 
-function said(at: string, now: number): string {
+function timeText(at: string, now: number): string {
   const date = new Date(at);
   if (Number.isNaN(date.getTime())) return at;
   const isThisYear = date.getUTCFullYear() === new Date(now).getUTCFullYear();
@@ -50,7 +50,7 @@ export function moving(view: View, change: Partial<View>): Partial<View> {
 
 /** Close a moment; if it is looked at, the present is instead. */
 export function closing(view: View, moment: Moment): Partial<View> {
-  const moments = view.moments.filter((each) => each !== moment);
+  const moments = view.moments.filter((other) => other !== moment);
   const shown = momentOf(view) === moment ? { at: null, from: null } : {};
   const beside = view.beside === moment || (moment === momentOf(view) && view.beside === NOW) ? null : view.beside;
   return { ...shown, moments, beside };

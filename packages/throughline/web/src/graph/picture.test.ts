@@ -6,7 +6,7 @@ import { COLOURS, pictureOf, scaleOf, type Pens, type PictureLine, type PictureN
 import type { DatasetNode, JobNode, LineageNode } from "./types";
 
 const PENS: Pens = {
-  colours: Object.fromEntries(COLOURS.map((each) => [each, `#${each}`])) as Pens["colours"],
+  colours: Object.fromEntries(COLOURS.map((colour) => [colour, `#${colour}`])) as Pens["colours"],
   iconOf: (node) => ({ markup: `<path d="M1 1"/>`, colour: "#icon", isFilled: node.type === "job" }),
   measure: (text, size) => text.length * size * 0.5,
 };
@@ -14,8 +14,8 @@ const NODES = merge([answer("a", "a>j", "j>b")]).nodes;
 const RUN = { runId: "1", state: "COMPLETED" as const, startedAt: "2026-01-02T03:04:05Z", endedAt: null, durationMs: 4_200, job: { namespace: "n", name: "j" } };
 
 function placed(name: string, x: number, node: Partial<JobNode> | Partial<DatasetNode> = {}, data: Partial<PictureNode["data"]> = {}): PictureNode {
-  const known = { ...NODES.get(id(name)), ...node } as LineageNode;
-  return { position: { x, y: 0 }, data: { node: known, isDim: false, isRoot: false, mark: null, trouble: null, columns: null, litColumns: new Set(), ...data } };
+  const complete = { ...NODES.get(id(name)), ...node } as LineageNode;
+  return { position: { x, y: 0 }, data: { node: complete, isDim: false, isRoot: false, mark: null, trouble: null, columns: null, litColumns: new Set(), ...data } };
 }
 
 const page = (names: string[], lit: string[] = []) => pageOf(id("a"), names.map((name) => ({ name, type: "int", isRelated: name !== "last", mark: null })), new Set(lit));

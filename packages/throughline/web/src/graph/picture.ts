@@ -54,11 +54,11 @@ const MARKS: Record<Mark, [string, Colour]> = { added: ["New", "good"], removed:
 /** The whole graph as an SVG that needs nothing else, below its title and what it is about. */
 export function pictureOf(nodes: readonly PictureNode[], lines: readonly PictureLine[], frames: readonly FrameBox[], title: string, about: string, pens: Pens): Picture {
   const draw = new Drawing(pens);
-  const boxes = new Map(nodes.map((each) => [each.data.node.id as string, { ...boxOf(each), rows: each.data.columns?.rows ?? [] }]));
+  const boxes = new Map(nodes.map((node) => [node.data.node.id as string, { ...boxOf(node), rows: node.data.columns?.rows ?? [] }]));
   const { x, y, width, height } = around([...boxes.values(), ...frames]);
   const size = { width: Math.round(Math.max(width, 480)) + 2 * MARGIN, height: Math.round(height) + TITLE + 2 * MARGIN };
   const heading = [draw.text(MARGIN, MARGIN + 16, title, { size: 20, isBold: true, room: size.width - 2 * MARGIN }), draw.text(MARGIN, MARGIN + 38, about, { size: 13, colour: "muted", room: size.width - 2 * MARGIN })];
-  const drawn = [...frames.map((frame) => draw.frame(frame)), ...lines.map((each) => draw.line(each, boxes)), ...nodes.map((each) => draw.node(each)), ...lines.map((each) => draw.label(each, boxes))];
+  const drawn = [...frames.map((frame) => draw.frame(frame)), ...lines.map((line) => draw.line(line, boxes)), ...nodes.map((node) => draw.node(node)), ...lines.map((line) => draw.label(line, boxes))];
   const { colours } = pens;
   const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="${size.width}" height="${size.height}" viewBox="0 0 ${size.width} ${size.height}" font-family="${SANS}"><title>${escaped(`${title}, ${about}`)}</title><rect width="100%" height="100%" fill="${colours.page}"/>${heading.join("")}<g transform="translate(${MARGIN - x} ${MARGIN + TITLE - y})">${drawn.join("")}</g></svg>`;
   return { svg, ...size };
@@ -102,11 +102,11 @@ class Drawing {
     return `${content.slice(0, count)}…`;
   }
 
-  node(each: PictureNode): string {
-    const { node, isDim, isRoot, mark, trouble, columns, litColumns } = each.data;
+  node(pictureNode: PictureNode): string {
+    const { node, isDim, isRoot, mark, trouble, columns, litColumns } = pictureNode.data;
     const { colours, iconOf } = this.pens;
     const icon = iconOf(node);
-    const { x, y, width, height } = boxOf(each);
+    const { x, y, width, height } = boxOf(pictureNode);
     const { title, above } = parts(node.name, node.type);
     const isJob = node.type === "job";
     const border = trouble ? TROUBLES[trouble] : mark ? MARKS[mark][1] : isRoot ? "accent" : "line";
@@ -148,7 +148,7 @@ class Drawing {
       this.text(14, 64, text, { size: 12.5, colour, room: end - 22 - this.pens.measure(at, 12, false) }),
       this.text(end, 64, at, { size: 12, isEnd: true, colour: "muted" }),
     ];
-    const time = (told: string | null) => (told ? moment(told).slice(0, 16) : "");
+    const time = (at: string | null) => (at ? moment(at).slice(0, 16) : "");
     if (node.type === "dataset") {
       const rows = node.rows === null ? "" : `${short(node.rows)} written`;
       const failed = node.failedChecks ? `${node.failedChecks} failed` : "";

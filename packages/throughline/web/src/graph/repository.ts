@@ -15,7 +15,7 @@ const FORMS: readonly (readonly [RegExp, string])[] = [
 /** The page of a file at its commit; null where no such page is known. */
 export function codeUrl({ repoUrl, path, version }: CodePlace): string | null {
   const [, host, folder] = /^(?:(?:ssh|git|https):\/\/(?:[^@/]*@)?|[^@/]+@)([^:/]+)(?::\d+)?[:/](.+?)(?:\.git)?\/?$/.exec(repoUrl ?? "") ?? [];
-  const form = FORMS.find(([known]) => known.test(host ?? ""))?.[1];
+  const form = FORMS.find(([pattern]) => pattern.test(host ?? ""))?.[1];
   if (!host || !folder || !form || !version) return null;
   const file = (path ?? "").replace(/^\/+/, "").split("/").map(encodeURIComponent).join("/");
   return `https://${host}/${folder}/${form}/${encodeURIComponent(version)}/${file}`;

@@ -44,26 +44,26 @@ test("lines between columns go below their node, behind the job and above the ot
 
 const PLACES = new Map([["a", 0], ["j1", 400], ["b", 800]].map(([name, x]) => [id(name as string), at(x as number)]));
 
-function ways(edges: string[], lines: ReturnType<typeof column>[], corners: Record<number, { x: number; y: number }[]> = {}, places = PLACES) {
+function routes(edges: string[], lines: ReturnType<typeof column>[], corners: Record<number, { x: number; y: number }[]> = {}, places = PLACES) {
   const graph = merge([answer("a", ...edges)]);
-  const found = throughJobs(lines, graph.edges, new Map(Object.entries(corners).map(([place, way]) => [graph.edges[Number(place)] as LineageEdge, way])), places);
+  const found = throughJobs(lines, graph.edges, new Map(Object.entries(corners).map(([place, route]) => [graph.edges[Number(place)] as LineageEdge, route])), places);
   return lines.map((line) => found.get(line));
 }
 
 test("lines between columns go behind the job between them, each at a height of its own in their order", () => {
-  const [first, second] = ways(["a>j1", "j1>b"], [column("a.x", "b.x"), column("a.y", "b.y")]);
+  const [first, second] = routes(["a>j1", "j1>b"], [column("a.x", "b.x"), column("a.y", "b.y")]);
   expect(first).toEqual([at(400, 26), at(680, 26)]);
   expect(second).toEqual([at(400, 52), at(680, 52)]);
 });
 
 test("a line between columns takes the way of its job's lines", () => {
-  expect(ways(["a>j1", "j1>b"], [column("a.x", "b.x")], { 0: [at(300, 90)], 1: [at(700, 95)] })).toEqual([[at(300, 90), at(400, 39), at(680, 39), at(700, 95)]]);
-  expect(ways(["a>j1", "j1>a"], [column("a.x", "a.y")], { 1: [at(680, 90), at(0, 90)] }), "it leads back").toEqual([[at(680, 90), at(0, 90)]]);
+  expect(routes(["a>j1", "j1>b"], [column("a.x", "b.x")], { 0: [at(300, 90)], 1: [at(700, 95)] })).toEqual([[at(300, 90), at(400, 39), at(680, 39), at(700, 95)]]);
+  expect(routes(["a>j1", "j1>a"], [column("a.x", "a.y")], { 1: [at(680, 90), at(0, 90)] }), "it leads back").toEqual([[at(680, 90), at(0, 90)]]);
 });
 
 test("a line between columns without a job between them that has its place goes straight", () => {
-  expect(ways(["a>b"], [])).toEqual([]);
-  expect(ways(["a>b"], [column("a.x", "b.x")])).toEqual([undefined]);
-  expect(ways(["a>j1", "j2>b"], [column("a.x", "b.x")])).toEqual([undefined]);
-  expect(ways(["a>j1", "j1>b"], [column("a.x", "b.x")], {}, new Map())).toEqual([undefined]);
+  expect(routes(["a>b"], [])).toEqual([]);
+  expect(routes(["a>b"], [column("a.x", "b.x")])).toEqual([undefined]);
+  expect(routes(["a>j1", "j2>b"], [column("a.x", "b.x")])).toEqual([undefined]);
+  expect(routes(["a>j1", "j1>b"], [column("a.x", "b.x")], {}, new Map())).toEqual([undefined]);
 });

@@ -33,15 +33,15 @@ export function throughJobs(lines: readonly ColumnEdge[], edges: readonly Lineag
     const at = places.get(job);
     if (!at) continue;
     through.forEach((line, place) => {
-      const wayOf = (from: string, to: string) => corner.get(`${from} ${to}`) as readonly Place[];
+      const cornersBetween = (from: string, to: string) => corner.get(`${from} ${to}`) as readonly Place[];
       const [start, end] = [places.get(line.from.id as NodeId), places.get(line.to.id as NodeId)];
       if (heightOf && start && end) {
-        found.set(line, downward({ start, job: at, end }, heightOf(line.from.id), [wayOf(line.from.id, job), wayOf(job, line.to.id)], place));
+        found.set(line, downward({ start, job: at, end }, heightOf(line.from.id), [cornersBetween(line.from.id, job), cornersBetween(job, line.to.id)], place));
         return;
       }
       const y = at.y + (sizeOf(null).height * (place + 1)) / (through.length + 1);
       const behind = leadsOn(line, places) ? [{ x: at.x, y }, { x: at.x + GRIPS.right.x, y }] : [];
-      found.set(line, [...wayOf(line.from.id, job), ...behind, ...wayOf(job, line.to.id)]);
+      found.set(line, [...cornersBetween(line.from.id, job), ...behind, ...cornersBetween(job, line.to.id)]);
     });
   }
   return found;

@@ -4,14 +4,14 @@ import { isSame, sharedViewport } from "./shared";
 
 test("a viewport is told to the others that still follow", () => {
   const shared = sharedViewport();
-  const seen: string[] = [];
-  const follow = (name: string) => ({ zoom }: Viewport) => void seen.push(`${name} ${zoom}`);
+  const received: string[] = [];
+  const follow = (name: string) => ({ zoom }: Viewport) => void received.push(`${name} ${zoom}`);
   const [a, b, c] = [follow("a"), follow("b"), follow("c")];
-  const [, , leave] = [a, b, c].map((each) => shared.join(each));
+  const [, , leave] = [a, b, c].map((follower) => shared.join(follower));
   shared.tell({ x: 0, y: 0, zoom: 1 }, a);
   leave?.();
   shared.tell({ x: 0, y: 0, zoom: 2 }, b);
-  expect(seen).toEqual(["b 1", "c 1", "a 2"]);
+  expect(received).toEqual(["b 1", "c 1", "a 2"]);
 });
 
 test("viewports that differ by less than a pixel are the same", () => {

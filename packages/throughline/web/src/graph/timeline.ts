@@ -17,16 +17,16 @@ export const RANGES: Record<Range, { text: string; ms: number | null }> = {
 /** When a range begins, to the hour, so that it stays the same question for a while. */
 export function beginOf(range: Range, now: number): string | null {
   const { ms } = RANGES[range];
-  return ms === null ? null : told(Math.floor((now - ms) / HOUR) * HOUR);
+  return ms === null ? null : isoTime(Math.floor((now - ms) / HOUR) * HOUR);
 }
 
 /** The beginning of yesterday, in UTC. */
 export function yesterday(now: number): string {
-  return told((Math.floor(now / DAY) - 1) * DAY);
+  return isoTime((Math.floor(now / DAY) - 1) * DAY);
 }
 
 /** A time as the API writes it. */
-export function told(at: number): string {
+export function isoTime(at: number): string {
   return `${new Date(at).toISOString().slice(0, 19)}Z`;
 }
 
@@ -53,7 +53,7 @@ export function placeOf(line: Line, at: string): number {
 
 /** The time at a place, to the second. */
 export function timeAt(line: Line, place: number): string {
-  return told(line.from + (place / 100) * (line.to - line.from));
+  return isoTime(line.from + (place / 100) * (line.to - line.from));
 }
 
 export interface Bar {
@@ -144,7 +144,7 @@ export function marksOn(answer: TimelineAnswer): Mark[] {
     const room = isAtEnd ? place - (hasLabelBefore ? place : (groups[nth - 1]?.place ?? 0)) : (groups[nth + 1]?.place ?? 100) - place;
     const hasLabel = (first.kind === "input" || first.kind === "output") && room >= LEAST_ROOM;
     hasLabelBefore = hasLabel && !isAtEnd;
-    const [before, at] = [minimum(changes.map((each) => each.before)), minimum(changes.map((each) => each.at), -1)];
+    const [before, at] = [minimum(changes.map((change) => change.before)), minimum(changes.map((change) => change.at), -1)];
     const text = `${moment(at).slice(0, 16)} UTC: ${summary(ranked, answer)}`;
     return { at, before, place, tone: toneOf(first), changes: ranked, text, label: hasLabel ? edgeLabel(first, answer) : null, isAtEnd, room };
   });
@@ -156,12 +156,12 @@ function minimum(times: readonly string[], sign = 1): string {
 
 /** At most two changes in words, and how many more there are; new nodes are only counted. */
 function summary(ranked: readonly TimeChange[], answer: TimelineAnswer): string {
-  const fresh = ranked.filter((each) => each.kind === "node");
-  const others = ranked.filter((each) => each.kind !== "node");
-  const shown = others.slice(0, 2).map((each) => sentence(each, answer.nodes));
+  const fresh = ranked.filter((change) => change.kind === "node");
+  const others = ranked.filter((change) => change.kind !== "node");
+  const shown = others.slice(0, 2).map((change) => sentence(change, answer.nodes));
   if (others.length > 2) shown.push(`${others.length - 2} more`);
   if (fresh.length > 1) shown.push(plural(fresh.length, "new node"));
-  else shown.push(...fresh.map((each) => sentence(each, answer.nodes)));
+  else shown.push(...fresh.map((change) => sentence(change, answer.nodes)));
   return shown.join("; ");
 }
 
@@ -188,7 +188,7 @@ export function sentence(change: TimeChange, nodes: TimelineAnswer["nodes"]): st
     case "schema":
       return `${name}: ${change.detail.join(", ")}`;
     case "code":
-      return `${name}: code ${change.detail.map((each) => each.slice(0, 7)).join(" → ") || "changed, the commit did not"}`;
+      return `${name}: code ${change.detail.map((commit) => commit.slice(0, 7)).join(" → ") || "changed, the commit did not"}`;
     default:
       return `${name} failed${change.detail[0] ? `: ${change.detail[0].replace(/\n[^]*/, "")}` : ""}`;
   }
@@ -200,7 +200,7 @@ const MOST_TICKS = 8;
 
 /** Times to write below the line, in UTC: few enough to be read. */
 export function ticksOf(line: Line): { place: number; text: string }[] {
-  const step = [...MINUTES, ...HOURS].find((each) => (line.to - line.from) / each <= MOST_TICKS) ?? 3650 * DAY;
+  const step = [...MINUTES, ...HOURS].find((candidate) => (line.to - line.from) / candidate <= MOST_TICKS) ?? 3650 * DAY;
   const first = Math.ceil(line.from / step) * step;
   const count = Math.max(0, Math.floor((line.to - first) / step) + 1);
   return Array.from({ length: count }, (_, nth) => {

@@ -7,8 +7,8 @@ export type Side = "up" | "down";
 export type Direction = "right" | "down";
 export type DatasetKind = "table" | "file" | "artifact" | "model" | "stream";
 export type GraphAnswer = Answer<"graph">;
-export type Told = GraphAnswer["nodes"][number];
-export type RunLine = NonNullable<Told["run"]>;
+export type ApiNode = GraphAnswer["nodes"][number];
+export type RunLine = NonNullable<ApiNode["run"]>;
 
 /** The name of the row that represents a whole dataset, for edges that filter, join, group or sort its rows. */
 export const ALL_ROWS = "(all rows)";

@@ -1,14 +1,14 @@
 import { expect, test } from "vitest";
 import { id } from "../test/graphs";
-import { addressOf, AUTO, DEEPEST, fold, formatView, grip, grow, held, keeping, NEW_VIEW, parseView, picked, seek, toggled, withDepths, type View } from "./view";
+import { addressOf, AUTO, DEEPEST, fold, formatView, formatGrip, grow, parseGrip, keeping, NEW_VIEW, parseView, picked, seek, toggled, withDepths, type View } from "./view";
 
 const FULL: View = {
   node: "dataset:s3://lake:a b&c",
   up: 3,
   down: 0,
   level: "query",
-  grown: [grip("up", "job:n:x"), grip("down", "dataset:s3://l:y")],
-  folded: [grip("down", "job:n:z")],
+  grown: [formatGrip("up", "job:n:x"), formatGrip("down", "dataset:s3://l:y")],
+  folded: [formatGrip("down", "job:n:z")],
   datasetsOnly: true,
   control: false,
   direction: "down",
@@ -51,9 +51,9 @@ test("invalid parameters fall back to defaults", () => {
 
 test("reopening a folded side restores its nodes", () => {
   const open = grow(NEW_VIEW, "up", id("a"));
-  expect(open.grown).toEqual([grip("up", id("a"))]);
+  expect(open.grown).toEqual([formatGrip("up", id("a"))]);
   const folded = fold(open, "up", id("a"));
-  expect([folded.grown, folded.folded]).toEqual([[grip("up", id("a"))], [grip("up", id("a"))]]);
+  expect([folded.grown, folded.folded]).toEqual([[formatGrip("up", id("a"))], [formatGrip("up", id("a"))]]);
   expect(fold(folded, "up", id("a"))).toBe(folded);
   expect(grow(folded, "up", id("a"))).toEqual(open);
 });
@@ -67,7 +67,7 @@ test("column search is kept per dataset and omits the first page", () => {
 });
 
 test("grip parses ids with colons", () => {
-  expect(held(grip("down", "dataset:s3://l:y"))).toEqual(["down", "dataset:s3://l:y"]);
+  expect(parseGrip(formatGrip("down", "dataset:s3://l:y"))).toEqual(["down", "dataset:s3://l:y"]);
 });
 
 test("view reuses equal lists", () => {

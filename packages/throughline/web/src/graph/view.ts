@@ -77,48 +77,48 @@ const LEVELS: readonly string[] = ["pipeline", "task", "query"];
 export const DEEPEST = 100;
 
 export function parseView(search: string): View {
-  const told = new URLSearchParams(search);
-  const level = told.get("level") ?? "";
-  const range = told.get("timeline") ?? "";
+  const params = new URLSearchParams(search);
+  const level = params.get("level") ?? "";
+  const range = params.get("timeline") ?? "";
   return {
-    node: told.get("node") ?? "",
-    up: depth(told.get("up")),
-    down: depth(told.get("down")),
+    node: params.get("node") ?? "",
+    up: depth(params.get("up")),
+    down: depth(params.get("down")),
     level: LEVELS.includes(level) ? (level as Level) : "task",
-    grown: told.getAll("grown").filter(isGrip),
-    folded: told.getAll("folded").filter(isGrip),
-    datasetsOnly: told.get("only") === "datasets",
-    control: told.get("control") !== "no",
-    direction: DIRECTIONS.find((each) => each === told.get("direction")) ?? null,
-    collapsed: told.getAll("collapsed"),
-    chains: told.get("chains") === "collapsed",
-    expanded: told.getAll("expanded"),
-    lit: told.get("lit") as NodeId | null,
-    open: told.get("open"),
-    tab: told.get("tab"),
-    columns: told.getAll("columns") as NodeId[],
-    column: told.get("column"),
-    seeks: told.getAll("seek").map(parseSeek),
-    at: told.get("at"),
-    from: told.get("from"),
+    grown: params.getAll("grown").filter(isGrip),
+    folded: params.getAll("folded").filter(isGrip),
+    datasetsOnly: params.get("only") === "datasets",
+    control: params.get("control") !== "no",
+    direction: DIRECTIONS.find((direction) => direction === params.get("direction")) ?? null,
+    collapsed: params.getAll("collapsed"),
+    chains: params.get("chains") === "collapsed",
+    expanded: params.getAll("expanded"),
+    lit: params.get("lit") as NodeId | null,
+    open: params.get("open"),
+    tab: params.get("tab"),
+    columns: params.getAll("columns") as NodeId[],
+    column: params.get("column"),
+    seeks: params.getAll("seek").map(parseSeek),
+    at: params.get("at"),
+    from: params.get("from"),
     range: range === "no" ? null : range in RANGES ? (range as Range) : NEW_VIEW.range,
-    moments: told.getAll("moment"),
-    beside: told.get("beside"),
+    moments: params.getAll("moment"),
+    beside: params.get("beside"),
   };
 }
 
 /** The address of a view: what is as in a new one is left out. */
 export function formatView(view: View): string {
-  const told = new URLSearchParams();
+  const params = new URLSearchParams();
   const put = (name: string, value: string | number | null, usual: string | number | null = null) => {
-    if (value !== usual && value !== null) told.append(name, String(value));
+    if (value !== usual && value !== null) params.append(name, String(value));
   };
   put("node", view.node, NEW_VIEW.node);
   put("up", view.up, NEW_VIEW.up);
   put("down", view.down, NEW_VIEW.down);
   put("level", view.level, NEW_VIEW.level);
-  for (const each of view.grown) put("grown", each);
-  for (const each of view.folded) put("folded", each);
+  for (const grip of view.grown) put("grown", grip);
+  for (const grip of view.folded) put("folded", grip);
   put("only", view.datasetsOnly ? "datasets" : null);
   put("control", view.control ? null : "no");
   put("direction", view.direction);
@@ -128,15 +128,15 @@ export function formatView(view: View): string {
   put("lit", view.lit);
   put("open", view.open);
   put("tab", view.tab);
-  for (const each of view.columns) put("columns", each);
+  for (const id of view.columns) put("columns", id);
   put("column", view.column);
-  for (const each of view.seeks) put("seek", formatSeek(each));
+  for (const search of view.seeks) put("seek", formatSeek(search));
   put("at", view.at);
   put("from", view.from);
   put("timeline", view.range ?? "no", NEW_VIEW.range);
-  for (const each of view.moments) put("moment", each);
+  for (const moment of view.moments) put("moment", moment);
   put("beside", view.beside);
-  return `/lineage?${told.toString()}`;
+  return `/lineage?${params.toString()}`;
 }
 
 /** The address of the graph around a node, seen as a new view with a few things else. */
@@ -150,14 +150,14 @@ function formatSeek({ id, text, page }: Seek): string {
 }
 
 function parseSeek(written: string): Seek {
-  const told = new URLSearchParams(written);
-  const page = Number(told.get("page"));
-  return { id: (told.get("of") ?? "") as NodeId, text: told.get("text") ?? "", page: Number.isInteger(page) && page > 0 ? page : 0 };
+  const params = new URLSearchParams(written);
+  const page = Number(params.get("page"));
+  return { id: (params.get("of") ?? "") as NodeId, text: params.get("text") ?? "", page: Number.isInteger(page) && page > 0 ? page : 0 };
 }
 
 /** The view with other columns of a dataset looked at. */
 export function seek(view: View, sought: Seek): Seek[] {
-  const others = view.seeks.filter((each) => each.id !== sought.id);
+  const others = view.seeks.filter((other) => other.id !== sought.id);
   return sought.text || sought.page ? [...others, sought] : others;
 }
 
@@ -205,27 +205,27 @@ export function isGrip(text: string): text is Grip {
   return text.startsWith("up:") || text.startsWith("down:");
 }
 
-export function grip(side: Side, id: string): Grip {
+export function formatGrip(side: Side, id: string): Grip {
   return `${side}:${id}`;
 }
 
 /** What of a grip: which side, of which node. */
-export function held(each: Grip): [Side, NodeId] {
-  const at = each.indexOf(":");
-  return [each.slice(0, at) as Side, each.slice(at + 1) as NodeId];
+export function parseGrip(grip: Grip): [Side, NodeId] {
+  const at = grip.indexOf(":");
+  return [grip.slice(0, at) as Side, grip.slice(at + 1) as NodeId];
 }
 
 /** The view with one step more shown on a side of a node; where it was folded, with what was there before. */
 export function grow<T extends Pick<View, "grown" | "folded">>(view: T, side: Side, id: NodeId): T {
-  const each = grip(side, id);
-  const folded = view.folded.filter((other) => other !== each);
-  return { ...view, grown: view.grown.includes(each) ? view.grown : [...view.grown, each], folded };
+  const grip = formatGrip(side, id);
+  const folded = view.folded.filter((other) => other !== grip);
+  return { ...view, grown: view.grown.includes(grip) ? view.grown : [...view.grown, grip], folded };
 }
 
 /** The view with nothing more shown on a side of a node. */
 export function fold(view: View, side: Side, id: NodeId): View {
-  const each = grip(side, id);
-  return view.folded.includes(each) ? view : { ...view, folded: [...view.folded, each] };
+  const grip = formatGrip(side, id);
+  return view.folded.includes(grip) ? view : { ...view, folded: [...view.folded, grip] };
 }
 
 /** The view as of a moment (null: now), or with the one that is looked at what is different between the two. */

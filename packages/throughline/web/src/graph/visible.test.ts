@@ -1,36 +1,36 @@
 import { describe, expect, test } from "vitest";
-import { answer, id, told, NEAR } from "../test/graphs";
+import { answer, id, apiNode, NEAR } from "../test/graphs";
 import { merge } from "./merge";
 import type { Graph, GraphAnswer, Side } from "./types";
-import { fold, grip, grow, type View } from "./view";
+import { fold, formatGrip, grow, type View } from "./view";
 import { farthest, visible } from "./visible";
 
 const CHAIN = merge([answer("m", "a>j1", "j1>m", "m>j2", "j2>b", "b>j3", "j3>c")]);
 
-function seen(graph: Graph, view: Partial<View> = {}): string {
+function shownNames(graph: Graph, view: Partial<View> = {}): string {
   return visible(graph, { ...NEAR, ...view }).nodes.map((node) => node.name).sort().join(" ");
 }
 
 describe("what is visible", () => {
   test("is the root and one step on each side at first", () => {
-    expect(seen(CHAIN)).toBe("j1 j2 m");
+    expect(shownNames(CHAIN)).toBe("j1 j2 m");
   });
 
   test("respects the depth of each side", () => {
-    expect(seen(CHAIN, { up: 2, down: 0 })).toBe("a j1 m");
-    expect(seen(CHAIN, { up: 0, down: 99 })).toBe("b c j2 j3 m");
+    expect(shownNames(CHAIN, { up: 2, down: 0 })).toBe("a j1 m");
+    expect(shownNames(CHAIN, { up: 0, down: 99 })).toBe("b c j2 j3 m");
   });
 
   test("grows by a step beyond an opened node", () => {
-    const grown = [grip("down", id("j2")), grip("down", id("b"))];
-    expect(seen(CHAIN, { grown })).toBe("b j1 j2 j3 m");
-    expect(seen(CHAIN, { grown: [grip("down", id("b"))] }), "b itself is not shown").toBe("j1 j2 m");
-    expect(seen(CHAIN, { grown: [grip("up", id("j1")), grip("up", id("a"))] }), "nothing is before a").toBe("a j1 j2 m");
+    const grown = [formatGrip("down", id("j2")), formatGrip("down", id("b"))];
+    expect(shownNames(CHAIN, { grown })).toBe("b j1 j2 j3 m");
+    expect(shownNames(CHAIN, { grown: [formatGrip("down", id("b"))] }), "b itself is not shown").toBe("j1 j2 m");
+    expect(shownNames(CHAIN, { grown: [formatGrip("up", id("j1")), formatGrip("up", id("a"))] }), "nothing is before a").toBe("a j1 j2 m");
   });
 
   test("ends at a folded side", () => {
-    expect(seen(CHAIN, { down: 9, folded: [grip("down", id("j2"))] })).toBe("j1 j2 m");
-    expect(seen(CHAIN, { grown: [grip("down", id("j2"))], folded: [grip("down", id("j2"))] }), "also if it was opened").toBe("j1 j2 m");
+    expect(shownNames(CHAIN, { down: 9, folded: [formatGrip("down", id("j2"))] })).toBe("j1 j2 m");
+    expect(shownNames(CHAIN, { grown: [formatGrip("down", id("j2"))], folded: [formatGrip("down", id("j2"))] }), "also if it was opened").toBe("j1 j2 m");
   });
 
   test("counts hidden neighbours of each node", () => {
@@ -40,7 +40,7 @@ describe("what is visible", () => {
   });
 
   test("counts the nodes that opening a side shows", () => {
-    const graph = merge([{ ...answer("m", "a>j1", "j1>m", "m>j2", "j2>b", "j2>c", "b>j3", "c>j3", "j3>d"), nodes: ["m", "a", "j1", "j2", "b", "c", "d", "j3"].map((name) => told(name, { m: 1, j1: 4, j2: 3 }[name] ?? 0, { m: 1, a: 1, j1: 1, j2: 2, b: 1, c: 1, j3: 1 }[name] ?? 0)) }]);
+    const graph = merge([{ ...answer("m", "a>j1", "j1>m", "m>j2", "j2>b", "j2>c", "b>j3", "c>j3", "j3>d"), nodes: ["m", "a", "j1", "j2", "b", "c", "d", "j3"].map((name) => apiNode(name, { m: 1, j1: 4, j2: 3 }[name] ?? 0, { m: 1, a: 1, j1: 1, j2: 2, b: 1, c: 1, j3: 1 }[name] ?? 0)) }]);
     const opened = (view: View, side: Side, name: string) => {
       const [before, after] = [visible(graph, view), visible(graph, grow(view, side, id(name)))];
       return [before.more.get(id(name))?.[side], after.nodes.length - before.nodes.length];
@@ -52,17 +52,17 @@ describe("what is visible", () => {
     const grown = grow(grow(NEAR, "down", id("j2")), "down", id("b"));
     expect(opened(fold(grown, "down", id("j2")), "down", "j2"), "also what was opened there").toEqual([3, 3]);
     expect(visible(graph, fold(NEAR, "up", id("j1"))).more.get(id("j1"))?.up, "three are in no answer yet").toBe(4);
-    expect(visible(graph, { ...NEAR, folded: [grip("up", id("gone")), grip("up", id("d"))] }).nodes).toHaveLength(3);
+    expect(visible(graph, { ...NEAR, folded: [formatGrip("up", id("gone")), formatGrip("up", id("d"))] }).nodes).toHaveLength(3);
   });
 
   test("omits nodes that are not loaded", () => {
-    const known = merge([answer("m")]);
-    known.edges.push({ from: id("m"), to: id("j9"), kind: "data" });
-    expect(seen(known)).toBe("m");
+    const graph = merge([answer("m")]);
+    graph.edges.push({ from: id("m"), to: id("j9"), kind: "data" });
+    expect(shownNames(graph)).toBe("m");
   });
 
   test("ends at cycles", () => {
-    expect(seen(merge([answer("a", "a>j1", "j1>a")]), { up: 9, down: 9 })).toBe("a j1");
+    expect(shownNames(merge([answer("a", "a>j1", "j1>a")]), { up: 9, down: 9 })).toBe("a j1");
   });
 });
 
@@ -91,7 +91,7 @@ describe("merge", () => {
     first.columns.push({ from: { id: id("a"), field: "x" }, to: { id: id("b"), field: "x" }, how: "IDENTITY", isDirect: true });
     second.columns.push(...first.columns);
     for (const [answer, name] of [[first, "of the first"], [second, "of the second"]] as const) for (const node of answer.nodes) node.name = name;
-    second.nodes.push({ ...told("k"), kind: "never heard of" });
+    second.nodes.push({ ...apiNode("k"), kind: "never heard of" });
     const graph = merge([first, second]);
     expect(graph.nodes.get(id("j1"))?.name).toBe("of the first");
     expect(graph.edges).toHaveLength(2);

@@ -1,5 +1,5 @@
 import type { Graph, LineageEdge, LineageNode, NodeId, Side } from "./types";
-import { grow, held, type View } from "./view";
+import { grow, parseGrip, type View } from "./view";
 
 /** What is drawn of a graph, and what is not. */
 export interface Shown {
@@ -37,10 +37,10 @@ export function visible(graph: Graph, view: Extent): Shown {
   const edges = data.filter(within);
   const shownNear = neighboursOf(edges);
   const nodes = [...ids].map((id) => graph.nodes.get(id)).filter((node) => node !== undefined);
-  const without = (node: LineageNode, side: Side, { [side]: known }: Neighbours) => node[side] - (known.get(node.id)?.length ?? 0);
+  const without = (node: LineageNode, side: Side, { [side]: neighbours }: Neighbours) => node[side] - (neighbours.get(node.id)?.length ?? 0);
   const hidden = new Map(nodes.map((node) => [node.id, { up: without(node, "up", shownNear), down: without(node, "down", shownNear) }]));
   const more = new Map([...hidden].map(([id, counts]) => [id, { ...counts }]));
-  for (const [side, id] of view.folded.map(held)) {
+  for (const [side, id] of view.folded.map(parseGrip)) {
     const [node, counts] = [graph.nodes.get(id), more.get(id)];
     if (node && counts) counts[side] = idsOf(graph, near, grow(view, side, id)).size - ids.size + without(node, side, near);
   }
@@ -82,9 +82,9 @@ function idsOf(graph: Graph, near: Neighbours, view: Extent): Set<NodeId> {
     }
     for (const id of seen) ids.add(id);
   }
-  for (const each of view.grown) {
-    const [side, id] = held(each);
-    if (ids.has(id) && !folded.has(each)) for (const other of near[side].get(id) ?? []) ids.add(other);
+  for (const grip of view.grown) {
+    const [side, id] = parseGrip(grip);
+    if (ids.has(id) && !folded.has(grip)) for (const other of near[side].get(id) ?? []) ids.add(other);
   }
   if (view.control) {
     // A job that nothing but control leads to is worth a place only beside a root.

@@ -66,10 +66,10 @@ test("code pieces concatenate to the code", () => {
 });
 
 test("run with a card has a quoted card command", () => {
-  const told = { pathspec: "Flow/17/train/3", program: "./run training-flow", hasCard: true };
-  expect(cardCommand({ metaflow_task: told })).toBe("./run training-flow card view 17/train/3");
-  expect(cardCommand({ metaflow_task: { ...told, program: "a;b $(c)" } })).toBe("'a;b' '$(c)' card view 17/train/3");
-  expect(cardCommand({ metaflow_task: { ...told, hasCard: false } })).toBeNull();
+  const facet = { pathspec: "Flow/17/train/3", program: "./run training-flow", hasCard: true };
+  expect(cardCommand({ metaflow_task: facet })).toBe("./run training-flow card view 17/train/3");
+  expect(cardCommand({ metaflow_task: { ...facet, program: "a;b $(c)" } })).toBe("'a;b' '$(c)' card view 17/train/3");
+  expect(cardCommand({ metaflow_task: { ...facet, hasCard: false } })).toBeNull();
   expect(cardCommand({})).toBeNull();
 });
 

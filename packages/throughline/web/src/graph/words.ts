@@ -89,8 +89,8 @@ export function short(count: number): string {
 
 /** The command that opens the card of a Metaflow task, if the run reported one. */
 export function cardCommand(facets: Record<string, unknown>): string | null {
-  const told = (facets["metaflow_task"] ?? {}) as { pathspec?: unknown; program?: unknown; hasCard?: unknown };
-  const { pathspec, program, hasCard } = told;
+  const facet = (facets["metaflow_task"] ?? {}) as { pathspec?: unknown; program?: unknown; hasCard?: unknown };
+  const { pathspec, program, hasCard } = facet;
   if (hasCard !== true || typeof pathspec !== "string" || typeof program !== "string") return null;
   const words = program.split(" ").map(quoted).join(" ");
   return `${words} card view ${quoted(pathspec.split("/").slice(1).join("/"))}`;
@@ -132,8 +132,8 @@ export function distinctNames(nodes: readonly Named[]): Map<string, string> {
   const found = new Map<string, string>();
   for (const [title, group] of alike) {
     const pieces = group.map(({ id, name, namespace }) => [id, [`${namespace} `, ...name.slice(0, name.lastIndexOf(title)).split(/(?<=[./])/)]] as const);
-    const most = Math.max(...pieces.map(([, each]) => each.length));
-    const named = (count: number) => pieces.map(([id, each]) => [id, each.slice(Math.max(0, each.length - count)).join("") + title] as const);
+    const most = Math.max(...pieces.map(([, nameParts]) => nameParts.length));
+    const named = (count: number) => pieces.map(([id, nameParts]) => [id, nameParts.slice(Math.max(0, nameParts.length - count)).join("") + title] as const);
     let count = 0;
     while (count < most && new Set(named(count).map(([, name]) => name)).size < group.length) count++;
     for (const [id, name] of named(count)) found.set(id, name);

@@ -17,10 +17,10 @@ test("Mermaid has datasets as cylinders and control edges dotted", () => {
 });
 
 test("JSON has the shown nodes and columns", () => {
-  const told = JSON.parse(jsonOf(SHOWN, GRAPH, { ...NEAR, node: "j1", at: "2026-01-01T00:00:00Z" })) as { asOf: string; nodes: unknown[]; columns: { to: { id: string } }[] };
-  expect(told.asOf).toBe("2026-01-01T00:00:00Z");
-  expect(told.nodes).toHaveLength(4);
-  expect(told.columns.map((each) => each.to.id)).toEqual([id("b")]);
+  const exported = JSON.parse(jsonOf(SHOWN, GRAPH, { ...NEAR, node: "j1", at: "2026-01-01T00:00:00Z" })) as { asOf: string; nodes: unknown[]; columns: { to: { id: string } }[] };
+  expect(exported.asOf).toBe("2026-01-01T00:00:00Z");
+  expect(exported.nodes).toHaveLength(4);
+  expect(exported.columns.map((edge) => edge.to.id)).toEqual([id("b")]);
 });
 
 test("file name has the node and the date", () => {
