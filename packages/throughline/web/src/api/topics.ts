@@ -1,7 +1,7 @@
-/** What an OpenLineage event is about: decides which answers it can change. */
+/** The subjects of an OpenLineage event, which determine the answers that it can change. */
 export interface Topics {
   runId: string | undefined;
-  /** Ids of its run and of the runs above. */
+  /** Ids of its run and its parent runs. */
   runs: readonly string[];
   /** Last parts of all names of jobs and datasets: a dataset may have several names. */
   names: readonly string[];
@@ -20,7 +20,7 @@ const isRun: Rule = ({ runId }) => runId !== undefined;
 const isOfRun: Rule = ({ runId }, { key }) => runId === key[1];
 const isChange: Rule = (topics) => topics.isChange;
 
-/** Per query, whether an event can change its answer. All other queries are refetched. */
+/** Rules by query: true if an event can change its answer. All other queries are refetched. */
 const RULES: Readonly<Record<string, Rule>> = {
   events: isOfRun,
   run: isRun,
@@ -32,7 +32,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   "completeness/pipelines": isChange,
 };
 
-/** Queries about one node, whose answers name everything that they depend on. */
+/** Queries about one node; their answers name everything that they depend on. */
 const OF_NODES: ReadonlySet<unknown> = new Set(["graph", "node", "column", "history", "impact", "provenance", "timeline"]);
 
 export function topicsOf(event: Record<string, unknown>): Topics {
@@ -58,10 +58,10 @@ function lastPart(name: string): string {
 }
 
 /**
- * Return whether one of some events can change an answer.
+ * Return true if an event can change an answer.
  *
  * `related` are runs with earlier events that could change an answer about a node: their later
- * events may name nothing that the answer contains. This adds to it.
+ * events may name nothing that the answer contains. The function adds runs to it.
  */
 export function canChange(events: readonly Topics[], cached: Cached, related: Set<string>): boolean {
   const rule = RULES[String(cached.key[0])];

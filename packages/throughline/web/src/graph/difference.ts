@@ -7,7 +7,7 @@ import { distinctNames } from "./words";
 export type DiffAnswer = Answer<"diff">;
 export type Mark = "added" | "removed" | "changed";
 
-/** A changed column, with its newer type. */
+/** A changed column, with its current type, or its last one if removed. */
 export interface ColumnChange {
   node: string;
   field: string;
@@ -19,7 +19,7 @@ export interface Difference {
   marks: Map<string, Mark>;
   edges: Map<string, Mark>;
   columns: Map<ColumnKey, ColumnChange>;
-  /** By `columnEdgeKey`. */
+  /** Marks by `columnEdgeKey`. */
   columnEdges: Map<string, Mark>;
 }
 
@@ -29,7 +29,7 @@ export interface Both {
   then: GraphAnswer;
 }
 
-/** Marks of nodes and edges from a comparison, and of column edges from the graphs of both times. */
+/** Return the marks of nodes and edges in a comparison, and of column edges in the graphs of both times. */
 export function marksOf(diff: DiffAnswer, both: Both | null = null): Difference {
   const marks = new Map<string, Mark>();
   for (const change of [...diff.schemas, ...diff.code]) marks.set(change.node, "changed");
@@ -56,7 +56,7 @@ function columnsOf(diff: DiffAnswer): Map<ColumnKey, ColumnChange> {
   return found;
 }
 
-/** Column edges at one time only; unknown where the other graph does not include the dataset. */
+/** Mark column edges that exist at one time only; skip datasets missing from the other graph, unless they were added or removed. */
 function columnEdgesOf({ now, then }: Both, marks: ReadonlyMap<string, Mark>): Map<string, Mark> {
   const found = new Map<string, Mark>();
   for (const [mark, own, other] of [["added", now, then], ["removed", then, now]] as const) {
@@ -75,18 +75,18 @@ export interface Change {
   key: string;
   mark: Mark | "failed";
   node: string;
-  /** What the node is: table, task, … */
+  /** Kind of the node: table, task, … */
   kind: string;
-  /** The run that failed. */
+  /** Failed run. */
   run?: string;
   isSchema?: boolean;
   text: string;
   detail: string;
-  /** The nodes to look at: of an edge, its two ends. */
+  /** Nodes to show: the two ends of an edge, or the changed node. */
   ends: string[];
 }
 
-/** The changes as a list: nodes, edges, schemas, code, and runs that failed in between. */
+/** List the changes: nodes, edges, schemas, code, and failed runs between the two times. */
 export function changesOf(diff: DiffAnswer): Change[] {
   const jobOf = ({ job }: DiffAnswer["failed"][number]) => `job:${job.namespace}:${job.name}`;
   const listed = Object.entries(diff.nodes as Record<string, { namespace: string; name: string; type: string; kind: string | null }>);
@@ -144,7 +144,7 @@ export interface ChangeGroup {
   changes: Change[];
 }
 
-/** The changes by dataset, then by job; of one node those of the graph first, then schema and code, then failures. */
+/** Group changes by node, datasets before jobs; keep the order of changes within a node. */
 export function changeGroups(changes: readonly Change[]): { type: "datasets" | "jobs"; groups: ChangeGroup[] }[] {
   const groups = new Map<string, ChangeGroup>();
   for (const change of changes) {

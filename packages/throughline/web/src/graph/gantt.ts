@@ -3,26 +3,26 @@ import { duration, moment } from "./words";
 
 export type RunTree = Answer<"runtree">;
 
-/** A run as a bar below the run that started it; places are shares of 100 of the whole time. */
+/** A run as a bar below its parent run; `left` and `width` are percentages of the total time. */
 export interface GanttRow {
   run: RunTree;
   depth: number;
   left: number;
   width: number;
   text: string;
-  /** How long it took, or took so far; empty if that is unknown. */
+  /** Duration, or duration so far; empty if unknown. */
   took: string;
 }
 
 export interface Gantt {
   rows: GanttRow[];
-  /** How long all of it took, in milliseconds. */
+  /** Total duration, in milliseconds. */
   length: number;
 }
 
 const LEAST_WIDTH = 0.6;
 
-/** A run and all that it started, the first first; what still runs does so until `now`. */
+/** Return the bars of a run and its child runs in response order; running ones end at `now`. */
 export function ganttOf(root: RunTree, now: number): Gantt {
   const flat: { run: RunTree; depth: number; span: [number, number] | null }[] = [];
   const open = [{ run: root, depth: 0 }];

@@ -8,7 +8,7 @@ import { transformationName } from "./transformation";
 
 type ImpactAnswer = Answer<"impact">;
 
-/** A node or a column downstream. */
+/** A downstream node or column. */
 export interface Reached {
   key: string;
   id: NodeId;
@@ -20,7 +20,7 @@ export interface Reached {
   field: string | null;
   distance: number;
   owners: string[];
-  /** Whether the owners are those of the writing job, because it has none itself. */
+  /** True if it has no owners and those of the writing job are used. */
   isByJob: boolean;
   tags: string[];
   isPii: boolean;
@@ -29,13 +29,14 @@ export interface Reached {
 }
 
 export interface OwnerGroup {
-  /** Null: no owner reported. */
+  /** Null if no owner is reported. */
   owner: string | null;
   reached: Reached[];
 }
 
 type Entry = ImpactAnswer["affected"][number];
 
+/** Convert the API's impact entries for display. */
 export function reachedOf(entries: readonly Entry[]): Reached[] {
   return entries.map((entry, place) => {
     const { title, above } = parts(entry.name, entry.type === "job" ? "job" : "dataset");
@@ -61,7 +62,7 @@ export function reachedOf(entries: readonly Entry[]): Reached[] {
   });
 }
 
-/** Filter by a text: every word must be in a name, kind, owner, tag or transformation. */
+/** Filter by text: every word must occur in a name, kind, owner, tag or transformation. */
 export function narrowed(reached: readonly Reached[], text: string): Reached[] {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   return reached.filter((entry) => {
@@ -70,7 +71,7 @@ export function narrowed(reached: readonly Reached[], text: string): Reached[] {
   });
 }
 
-/** Group by owner, largest group first, without owner last; entries with two owners are in both. */
+/** Group by owner, largest group first, entries without owner last; entries with two owners are in both groups. */
 export function byOwner(reached: readonly Reached[]): OwnerGroup[] {
   const groups = new Map<string | null, Reached[]>();
   for (const entry of reached) {
@@ -80,7 +81,7 @@ export function byOwner(reached: readonly Reached[]): OwnerGroup[] {
   return [...groups].map(([owner, all]) => ({ owner, reached: all })).sort((a, b) => order(b) - order(a) || String(a.owner).localeCompare(String(b.owner)));
 }
 
-/** 3 columns of 2 datasets, 1 job · 2 owners · up to 4 steps away. */
+/** Summarize entries: 3 columns of 2 datasets, 1 job · 2 owners · up to 4 steps away. */
 export function countLine(reached: readonly Reached[]): string {
   const of = (type: Reached["type"]) => reached.filter((entry) => entry.type === type);
   const columns = of("column");
@@ -104,13 +105,13 @@ export function countLine(reached: readonly Reached[]): string {
     .join(" · ");
 }
 
-/** The address of the graph around an entry; a column is highlighted with its details open. */
+/** Return the address of the graph around an entry; a column has its path locked and its details open. */
 export function graphOf({ id, field }: Pick<Reached, "id" | "field">, at: string | null = null): string {
   if (field === null) return addressOf(id, { at });
   return addressOf(id, { columns: [id], column: columnKey(id, field), open: openColumn(id, field), at });
 }
 
-/** As text, one line per entry below its owner. */
+/** Format as text, one line per entry below its owner. */
 export function impactText(heading: string, reached: readonly Reached[]): string {
   const lines = byOwner(reached).flatMap(({ owner, reached: all }) => [
     "",

@@ -28,7 +28,7 @@ export function merge(answers: readonly GraphAnswer[]): Graph {
       columns.set(columnEdgeKey(edge), edge);
     }
   }
-  // Neighbours at any of the moments: those in the answers, and the most that one of them leaves out.
+  // Count neighbours at any of the times: those in the responses, plus the most that one response omits.
   const near = neighboursOf([...edges.values()].filter((edge) => edge.kind === "data"));
   for (const [id, most] of beyond) {
     const node = nodes.get(id) as LineageNode;
@@ -45,7 +45,7 @@ export function merge(answers: readonly GraphAnswer[]): Graph {
   };
 }
 
-/** The sources of outputs of jobs; at a moment at which all of a job's outputs come from all its inputs, these. */
+/** Merge the sources of jobs' outputs; a response without sources for a job means all of its inputs. */
 function sourcesOf(answers: readonly GraphAnswer[]): Map<NodeId, Sources> {
   const found = new Map<NodeId, Sources>(answers.flatMap((answer) => answer.sources.map(({ job }) => [job as NodeId, new Map()])));
   for (const answer of answers) {

@@ -1,4 +1,4 @@
-/** The addresses of the pages beside the graph: everything that they show is in them. */
+/** Addresses of the pages other than the graph; an address contains the whole state of its page. */
 
 export interface ImpactView {
   node: string;
@@ -39,9 +39,9 @@ export function parseProvenance(params: URLSearchParams): ProvenanceView {
 
 export interface FoundView {
   text: string;
-  /** Where it is looked for; null: everywhere. */
+  /** Kind of matches to search for; null for all kinds. */
   kind: string | null;
-  /** Whether all are listed that the API gives at once. */
+  /** True to list as many results as the API returns in one response. */
   isLong: boolean;
 }
 

@@ -7,7 +7,7 @@ export type ProvenanceAnswer = Answer<"provenance">;
 export type Upstream = ProvenanceAnswer["runs"][number];
 type Use = { namespace: string; name: string; versions: string[] };
 
-/** A dataset that something comes from, with the versions that were met. */
+/** An upstream dataset, with its used versions. */
 export interface Member {
   id: string;
   namespace: string;
@@ -17,7 +17,7 @@ export interface Member {
   tags: string[];
 }
 
-/** Datasets that came the same way: one, or many files of one folder. */
+/** A node of the upstream tree: one dataset, or many files of one folder with the same writers. */
 export interface Origin {
   key: string;
   title: string;
@@ -25,25 +25,25 @@ export interface Origin {
   kind: string;
   members: Member[];
   by: Maker[];
-  /** Whether its upstream is shown elsewhere in the tree. */
+  /** True if its upstream is shown elsewhere in the tree. */
   isAbove: boolean;
 }
 
 export interface Maker {
-  /** Its id, and its name. */
+  /** Id of the job. */
   job: string;
   name: string;
-  /** Its runs, the newest first; an entry without a run is what the job only declares. */
+  /** Its runs, newest first; an entry without a run contains declared inputs and outputs. */
   entries: Upstream[];
   commits: CodePlace[];
   inputs: Origin[];
 }
 
-/** As many of one folder stand each for itself. */
+/** Maximum number of files of one folder that are shown separately. */
 const FEW = 3;
 const keyOf = (dataset: { namespace: string; name: string }) => `dataset:${dataset.namespace}:${dataset.name}`;
 
-/** The upstream tree of a dataset down to the sources; each path appears once. */
+/** Build the upstream tree of a dataset down to the sources; each path appears once. */
 export function originTree(answer: ProvenanceAnswer): Origin {
   const about = new Map(answer.datasets.map((dataset) => [dataset.id, dataset]));
   const tags = new Map<string, Tag[]>();
@@ -88,7 +88,7 @@ export function originTree(answer: ProvenanceAnswer): Origin {
     }));
   };
 
-  /** Inputs with their versions; many files of one folder that the same jobs wrote are one. */
+  /** Merge the versions of inputs, and many files of one folder with the same writers. */
   const folded = (inputs: readonly Use[]): Origin[] => {
     const versions = new Map<string, string[]>();
     for (const input of inputs) put(versions, keyOf(input), ...input.versions);
@@ -125,11 +125,11 @@ function commitsOf(entries: readonly Upstream[]): CodePlace[] {
 export interface Verdict {
   tone: "good" | "bad" | "warn";
   text: string;
-  /** The columns that it is about: `name field`. */
+  /** Related columns as `NAME FIELD`. */
   columns: string[];
 }
 
-/** Whether a dataset contains personal data, by the tags of its inputs. */
+/** Decide from the tags of a dataset's inputs if it contains personal data. */
 export function piiVerdict(answer: ProvenanceAnswer): Verdict {
   const pii = answer.tags.filter(isPii);
   const origins = (tags: typeof pii) => [...new Set(tags.map((tag) => [tag.from.name, tag.from.field].filter(Boolean).join(" ")))].sort();
@@ -146,7 +146,7 @@ export function piiVerdict(answer: ProvenanceAnswer): Verdict {
   return { tone: "warn", text: "No input column is tagged PII, but the inputs have no tags at all", columns: [] };
 }
 
-/** Facts that were not reported, as texts. */
+/** List facts that were not reported, as texts. */
 export function unknownsOf(answer: ProvenanceAnswer): string[] {
   const runs = answer.runs.filter((entry) => entry.run !== null);
   const ids = new Set(runs.map((entry) => entry.run?.runId));
@@ -167,14 +167,14 @@ export function unknownsOf(answer: ProvenanceAnswer): string[] {
   ].filter((text) => text !== false);
 }
 
-/** 12 runs of 4 jobs, 2 commits, from 3 sources. */
+/** Summarize: 12 runs of 4 jobs · 2 commits · from 3 sources. */
 export function provenanceLine(answer: ProvenanceAnswer): string {
   const jobs = new Set(answer.runs.map((entry) => `${entry.job.namespace} ${entry.job.name}`)).size;
   const commits = new Set(answer.runs.map((entry) => (entry.code).version).filter(Boolean)).size;
   return [`${plural(answer.runs.length, "run")} of ${plural(jobs, "job")}`, commits > 0 && plural(commits, "commit"), `from ${plural(answer.sources.length, "source")}`].filter(Boolean).join(" · ");
 }
 
-/** As text, indented like the tree. */
+/** Format the tree as indented text. */
 export function provenanceText(root: Origin): string {
   const lines: string[] = [];
   const put = (origin: Origin, depth: number) => {

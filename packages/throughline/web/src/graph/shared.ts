@@ -2,7 +2,7 @@ import type { Viewport } from "./layout";
 
 type Follow = (viewport: Viewport) => void;
 
-/** What several graphs show the same part of: the one that moves tells the others. */
+/** A viewport shared by several graphs: the graph that moves notifies the others. */
 export interface SharedViewport {
   join: (follow: Follow) => () => void;
   tell: (viewport: Viewport, by: Follow) => void;
@@ -21,7 +21,7 @@ export function sharedViewport(): SharedViewport {
   };
 }
 
-/** Whether two viewports show the same, so that graphs do not move each other without end. */
+/** Return true if two viewports are equal to the pixel, so that graphs do not move each other endlessly. */
 export function isSame(a: Viewport, b: Viewport): boolean {
   return Math.abs(a.x - b.x) < 0.5 && Math.abs(a.y - b.y) < 0.5 && Math.abs(a.zoom - b.zoom) < 0.001;
 }

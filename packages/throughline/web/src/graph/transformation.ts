@@ -8,17 +8,17 @@ export interface Transformation {
 
 const VAGUE = new Set(["DIRECT", "INDIRECT"]);
 
-/** `IDENTITY, GROUP_BY` as people say it: identity, group by. */
+/** Format `IDENTITY, GROUP_BY` as `identity, group by`. */
 export function transformationName(how: string): string {
   return how.toLowerCase().replaceAll("_", " ");
 }
 
-/** Whether a source's value is part of the column; true without a reported transformation. */
+/** Return true if a source's value is part of the column, or if no transformation is reported. */
 export function isDirect(transformations: readonly Transformation[]): boolean {
   return transformations.length === 0 || transformations.some((transformation) => transformation.type !== "INDIRECT");
 }
 
-/** Transformations as texts, direct ones first: `aggregation, masked`, `decides by filter`. */
+/** Describe transformations, direct ones first: `aggregation, masked`, `decides by filter`. */
 export function transformationTexts(transformations: readonly Transformation[]): string[] {
   const direct = transformations.filter((transformation) => transformation.type !== "INDIRECT");
   const decides = transformations.filter((transformation) => transformation.type === "INDIRECT");

@@ -1,41 +1,41 @@
 import { RANGES, type Range } from "./timeline";
 import type { Direction, Level, Moment, NodeId, Seek, Side } from "./types";
 
-/** Everything that the graph shows and how: it is the address, so that going back undoes. */
+/** The state of the graph page. It is stored in the address, so the browser's back button undoes changes. */
 export interface View {
   node: string;
-  /** Steps on each side; AUTO: as many as suit the graph. */
+  /** Steps on each side; AUTO chooses by the size of the graph. */
   up: number;
   down: number;
   level: Level;
-  /** Nodes that show one step more on a side, in the order in which they were opened. */
+  /** Nodes that show one more step on a side, in the order in which they were expanded. */
   grown: Grip[];
-  /** Nodes that show nothing on a side. */
+  /** Nodes with a collapsed side. */
   folded: Grip[];
   datasetsOnly: boolean;
   control: boolean;
-  /** Null: the direction that suits the window. */
+  /** Null chooses the direction by the window. */
   direction: Direction | null;
-  /** Pipelines that are drawn as one node. */
+  /** Pipelines drawn as one node. */
   collapsed: string[];
-  /** Whether nodes in a row are drawn as one, and the rows that are not. */
+  /** True to draw chains as one node, except the `expanded` ones. */
   chains: boolean;
   expanded: string[];
-  /** The node whose path is lit. */
+  /** Node whose path is highlighted. */
   lit: NodeId | null;
-  /** What the details show: a node's id, or `run:` and a run's. */
+  /** Shown details: a node's id, `run:RUN` or `column:DATASET|FIELD`. */
   open: string | null;
   tab: string | null;
-  /** Datasets that show their columns, and the column whose path is locked. */
+  /** Datasets that show their columns; `column` is the one with a locked path. */
   columns: NodeId[];
   column: string | null;
-  /** What is looked for in the columns of datasets, where it is not the first of all. */
+  /** Column searches of datasets, except unfiltered first pages. */
   seeks: Seek[];
   at: string | null;
   from: string | null;
-  /** How much of the past the timeline shows; null: it is folded. */
+  /** Range of the timeline; null if it is collapsed. */
   range: Range | null;
-  /** Moments that are open besides the present, and the one that is shown beside the graph. */
+  /** Open moments besides now; `beside` is the one shown next to the graph. */
   moments: Moment[];
   beside: Moment | null;
 }
@@ -73,7 +73,7 @@ export const NEW_VIEW: View = {
 
 const DIRECTIONS: readonly Direction[] = ["right", "down"];
 const LEVELS: readonly string[] = ["pipeline", "task", "query"];
-/** As many steps as the API walks. */
+/** Maximum number of steps in the API. */
 export const DEEPEST = 100;
 
 export function parseView(search: string): View {
@@ -107,7 +107,7 @@ export function parseView(search: string): View {
   };
 }
 
-/** The address of a view: what is as in a new one is left out. */
+/** Return the address of a view; default values are omitted. */
 export function formatView(view: View): string {
   const params = new URLSearchParams();
   const put = (name: string, value: string | number | null, usual: string | number | null = null) => {
@@ -139,12 +139,12 @@ export function formatView(view: View): string {
   return `/lineage?${params.toString()}`;
 }
 
-/** The address of the graph around a node, seen as a new view with a few things else. */
+/** Return the address of the graph around a node; `others` override the default view. */
 export function addressOf(node: string, others: Partial<View> = {}): string {
   return formatView({ ...NEW_VIEW, node, ...others });
 }
 
-/** An address within the address: neither an id nor a text has letters that it could not have. */
+/** Encode a column search as a query string, which can contain any id and text. */
 function formatSeek({ id, text, page }: Seek): string {
   return new URLSearchParams({ of: id, ...(text && { text }), ...(page && { page: String(page) }) }).toString();
 }
@@ -155,13 +155,13 @@ function parseSeek(written: string): Seek {
   return { id: (params.get("of") ?? "") as NodeId, text: params.get("text") ?? "", page: Number.isInteger(page) && page > 0 ? page : 0 };
 }
 
-/** The view with other columns of a dataset looked at. */
+/** Replace the column search of a dataset; an unfiltered first page removes it. */
 export function seek(view: View, sought: Seek): Seek[] {
   const others = view.seeks.filter((other) => other.id !== sought.id);
   return sought.text || sought.page ? [...others, sought] : others;
 }
 
-/** The same view, its lists being those of the one before where they hold the same. */
+/** Reuse the lists of the previous view where they are equal, so that they are not recomputed. */
 export function keeping(before: View, view: View): View {
   const isSame = (was: readonly unknown[], now: readonly unknown[]) => JSON.stringify(was) === JSON.stringify(now);
   const kept = <T>(was: T[], now: T[]) => (isSame(was, now) ? was : now);
@@ -173,29 +173,29 @@ function depth(text: string | null): number {
   return Number.isInteger(number) ? Math.min(Math.max(number, text === null ? AUTO : 0), DEEPEST) : AUTO;
 }
 
-/** A graph of no more nodes than this is shown as a whole; of a larger one the nearest are. */
+/** Larger graphs show only the nearest nodes at first. */
 const MOST_AUTO = 60;
 const NEAREST = 2;
 
-/** The view with its steps as numbers, once it is known how many nodes there are on each side; null: that is an error. The path of a column gets the steps that it needs. */
+/** Replace AUTO with a number of steps, by the number of nodes on each side (null if unknown) and the steps of the locked column's path. */
 export function withDepths(view: View, reach: Record<Side, number> | null, path: Record<Side, number> | null = null): View {
   const steps = reach === null ? 1 : isWhole(reach) ? DEEPEST : NEAREST;
   const needed = (side: Side) => Math.min(DEEPEST, Math.max(steps, path ? stepsToColumns(view, path[side]) : 0));
   return { ...view, up: view.up === AUTO ? needed("up") : view.up, down: view.down === AUTO ? needed("down") : view.down };
 }
 
-/** Whether a graph with so many nodes on each side is shown as a whole. */
+/** Return true if a graph with this many nodes on each side is shown as a whole. */
 export function isWhole(reach: Record<Side, number>): boolean {
   return reach.up + reach.down < MOST_AUTO;
 }
 
-/** Steps of the graph for those between columns: two through a job. A column of another node begins at most as far as nodes are shown. */
+/** Convert steps between columns to steps of the graph: two through a job. A column of another node starts at the farthest shown node. */
 function stepsToColumns({ node, column, datasetsOnly, grown }: View, steps: number): number {
   const start = column?.startsWith(`${node}|`) ? 0 : NEAREST + grown.length;
   return steps === 0 ? 0 : start + steps * (datasetsOnly ? 1 : 2);
 }
 
-/** The pipeline as one node, or open again; a chain open, or as one node again. */
+/** Collapse or expand a pipeline or a chain. */
 export function toggled(view: View, id: string): Partial<View> {
   const key = id.startsWith("chain:") ? "expanded" : "collapsed";
   return { [key]: view[key].includes(id) ? view[key].filter((other) => other !== id) : [...view[key], id] };
@@ -209,26 +209,26 @@ export function formatGrip(side: Side, id: string): Grip {
   return `${side}:${id}`;
 }
 
-/** What of a grip: which side, of which node. */
+/** Return the side and the node of a grip. */
 export function parseGrip(grip: Grip): [Side, NodeId] {
   const at = grip.indexOf(":");
   return [grip.slice(0, at) as Side, grip.slice(at + 1) as NodeId];
 }
 
-/** The view with one step more shown on a side of a node; where it was folded, with what was there before. */
+/** Show one more step on a side of a node; if it was collapsed, also its previous nodes. */
 export function grow<T extends Pick<View, "grown" | "folded">>(view: T, side: Side, id: NodeId): T {
   const grip = formatGrip(side, id);
   const folded = view.folded.filter((other) => other !== grip);
   return { ...view, grown: view.grown.includes(grip) ? view.grown : [...view.grown, grip], folded };
 }
 
-/** The view with nothing more shown on a side of a node. */
+/** Collapse a side of a node. */
 export function fold(view: View, side: Side, id: NodeId): View {
   const grip = formatGrip(side, id);
   return view.folded.includes(grip) ? view : { ...view, folded: [...view.folded, grip] };
 }
 
-/** The view as of a moment (null: now), or with the one that is looked at what is different between the two. */
+/** Select a time (null for now); a second one is compared with the first. */
 export function picked(view: View, at: string | null, isSecond: boolean): Partial<View> {
   if (!isSecond || at === view.at) return { at, from: null };
   const [from, to] = at !== null && (view.at === null || Date.parse(at) < Date.parse(view.at)) ? [at, view.at] : [view.at, at];
