@@ -38,7 +38,7 @@ test("changed columns are marked once", () => {
   expect(columns).toEqual([["y", "int", "removed"], ["z", "date", "changed"], ["bare", "", "removed"], ["x", "int", "added"]]);
 });
 
-test("column edges at one time are marked if both ends are known", () => {
+test("column edges at one time are marked if the other graph has both ends", () => {
   const then = { ...answer("a", "a>j1", "j1>b"), columns: [column("a.x", "b.x"), column("a.y", "b.y")] };
   const now = { ...answer("a", "a>j1", "j1>b", "b>j2", "j2>c"), columns: [column("a.x", "b.x"), column("a.z", "b.z"), column("b.x", "c.x")] };
   const marked = (diff: DiffAnswer) => [...marksOf(diff, { now, then }).columnEdges].map(([key, mark]) => `${mark} ${(JSON.parse(key) as string[])[3] ?? ""}`);
@@ -62,7 +62,7 @@ test("list contains each change once", () => {
   ]);
 });
 
-test("changes are grouped by dataset and by job; those of an edge have both of its ends", () => {
+test("changes are grouped by dataset and job; edges have both ends", () => {
   const sections = changeGroups(changesOf(DIFF)).map(({ type, groups }) => [type, groups.map(({ text, changes }) => `${text} ${changes.map(({ mark }) => mark).join()}`)]);
   expect(sections).toEqual([
     ["datasets", ["new added", "dataset:n:db.old removed", "weather changed"]],

@@ -50,7 +50,7 @@ test("text has one line per node below its owner", () => {
   );
 });
 
-test("in the graph a column is locked and its details are open", () => {
+test("address of a column locks its path and opens its details", () => {
   const id = "dataset:n:a" as NodeId;
   expect(graphOf({ id, field: null })).toBe("/lineage?node=dataset%3An%3Aa");
   expect(new URL(graphOf({ id, field: "x" }, "2026-01-01T00:00:00Z"), "http://h").searchParams.get("open")).toBe("column:dataset:n:a|x");

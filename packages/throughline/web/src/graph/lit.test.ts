@@ -7,7 +7,7 @@ import type { DatasetNode, Graph, GraphAnswer } from "./types";
 
 const GRAPH = merge([answer("m", "a>j1", "j1>m", "j1>side", "m>j2", "j2>b", "j0~j1")]);
 
-/** The names of the nodes and the edges on a node's path, in order. */
+/** Return the sorted names of the nodes and edges on a node's path. */
 function pathOf(graph: Graph, name: string): { nodes: string; edges: string } {
   const short = (node: string) => node.slice(node.lastIndexOf(":") + 1);
   const { nodes, edges } = litPath(graph, id(name));
@@ -17,7 +17,7 @@ function pathOf(graph: Graph, name: string): { nodes: string; edges: string } {
   };
 }
 
-/** An answer with the sources of the outputs of a job: `a b>x`. */
+/** Add sources of a job's outputs to a response, such as `a b>x`. */
 function parted(graph: GraphAnswer, job: string, ...sources: string[]): GraphAnswer {
   const ids = (text = "") => text.split(" ").filter(Boolean).map(id);
   const pairs = sources.map((source) => source.split(">"));
@@ -28,7 +28,7 @@ test("path of a node is its upstream and downstream without control edges", () =
   expect(pathOf(GRAPH, "m")).toEqual({ nodes: "a b j1 j2 m", edges: "a>j1 j1>m j2>b m>j2" });
 });
 
-test("an edge from above a node to below it, past the node, is not lit", () => {
+test("edge that bypasses the node is not highlighted", () => {
   const past = merge([answer("m", "a>j1", "j1>m", "m>j2", "a>j2")]);
   expect(pathOf(past, "m").edges).toBe("a>j1 j1>m m>j2");
 });
@@ -47,16 +47,16 @@ describe("a job whose outputs come from different inputs", () => {
     expect(pathOf(graph, "b")).toEqual({ nodes: "b j1 j2 y", edges: "b>j1 j1>y y>j2" });
   });
 
-  test("has all of its inputs and outputs on its own path", () => {
+  test("has all of its inputs and outputs on its path", () => {
     expect(pathOf(graph, "j1").nodes).toBe("a b c j0 j1 j2 x y");
   });
 
-  test("is passed through by each of its outputs", () => {
+  test("is on the path of each of its outputs", () => {
     const both = merge([parted(answer("z", "a>j1", "b>j1", "c>j1", "j1>x", "j1>y", "x>j2", "y>j2", "j2>z"), "j1", "a>x", "b>y")]);
     expect(pathOf(both, "z").nodes).toBe("a b j1 j2 x y z");
   });
 
-  test("has no path from an output without sources, and all without statements", () => {
+  test("has no inputs for an output without sources, all for one without a report", () => {
     const none = merge([parted(answer("x", "a>j1", "j1>x", "j1>y"), "j1", ">x")]);
     expect([pathOf(none, "x").nodes, pathOf(none, "y").nodes]).toEqual(["j1 x", "a j1 y"]);
   });
@@ -69,7 +69,7 @@ describe("a job whose outputs come from different inputs", () => {
   });
 });
 
-test("a column's path goes up and down, also around a circle", () => {
+test("path of a column includes both sides and cycles", () => {
   const edges = [column("a.x", "b.y"), column("b.y", "c.z"), column("c.z", "b.y"), column("a.q", "b.r")];
   const lit = litColumns(edges, columnKey(id("b"), "y"));
   expect([...lit.keys].sort()).toEqual([columnKey(id("a"), "x"), columnKey(id("b"), "y"), columnKey(id("c"), "z")]);

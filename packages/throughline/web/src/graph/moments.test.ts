@@ -12,7 +12,7 @@ test.each([
   [`${LAST}~${LATE}`, { at: LATE, from: LAST }, "31 Dec 2025, 23:59 UTC to 10 Nov, 14:00 UTC"],
   [`${EARLY}~now`, { at: null, from: EARLY }, "9 Nov, 14:00 UTC to now"],
   ["a-run", { at: "a-run", from: null }, "a-run"],
-])("%s is a moment with a name", (moment, times, name) => {
+])("moment %s is parsed and named", (moment, times, name) => {
   expect(timesOf(moment)).toEqual(times);
   expect(momentOf(times)).toBe(moment);
   expect(nameOf(moment, NOVEMBER)).toBe(name);
@@ -49,7 +49,7 @@ test("closing the selected tab shows the current graph", () => {
   expect(closing({ ...view, beside: NOW }, EARLY)).toEqual({ moments: [LATE], beside: NOW });
 });
 
-test("a moment beside another makes a pair, the selected one first", () => {
+test("moment beside another is a pair, the selected one first", () => {
   expect(pairOf({ at: LATE, from: null, beside: null })).toBeNull();
   expect(pairOf({ at: LATE, from: null, beside: EARLY })).toEqual([{ at: LATE, from: null }, { at: EARLY, from: null }]);
 });

@@ -72,7 +72,7 @@ test("frames and problems are drawn in their colours", () => {
   expect(picture.svg).toMatch(/stroke="#bad" stroke-width="2"/);
 });
 
-test("lines from top to bottom end above and below nodes", () => {
+test("vertical lines end above and below nodes", () => {
   const nodes = [placed("a", 0), { ...placed("j", 0), position: { x: 0, y: 200 } }];
   expect(svgOf(nodes, [line("a", "j", { data: { corners: [], isDown: true } })])).toContain("M140 78C140 139 140 139 140 200");
   expect(svgOf([placed("a", 0), placed("b", 0)], [line("a", "b", { data: { isBeside: true } })])).toContain("L304 39");
@@ -82,7 +82,7 @@ describe("lines", () => {
   const LIT = [`${id("a")}|last`];
   const [a, b] = [placed("a", 0, {}, { columns: page(["x", "y", "last"], LIT), litColumns: new Set(LIT) }), placed("b", 400)];
 
-  test("connect nodes or end without one", () => {
+  test("connect shown nodes only", () => {
     const svg = svgOf([a, b], [line("a", "b"), line("a", "c", { label: "to nowhere" }), line("c", "a")]);
     expect(svg).not.toContain("to nowhere");
     expect(svg.match(/<path d="M280 39C340 39 340 39 400 39"/g)).toHaveLength(1);
@@ -103,7 +103,7 @@ describe("lines", () => {
     ["removed", 'stroke="#bad" stroke-width="1.5" stroke-dasharray="6 5"/>'],
     ["control dim", 'stroke="#line-strong" stroke-width="1.5" stroke-dasharray="3 5" opacity="0.3"/>'],
     ["column indirect", 'stroke="#line-strong" stroke-width="1.5" stroke-dasharray="2 4"/>'],
-  ])("look %s", (className, looks) => {
+  ])("have the style of %s", (className, looks) => {
     expect(svgOf([a, b], [line("a", "b", { className, sourceHandle: null, targetHandle: undefined })])).toContain(looks);
   });
 });

@@ -26,7 +26,7 @@ test("search address has the text and an optional kind", () => {
   expect(parseFound(params("/search"))).toEqual({ text: "", kind: null, isLong: false });
 });
 
-test("a hit leads to its graph, a column to its details with its path locked", () => {
+test("hit opens its graph, a column also its details and locked path", () => {
   const id = "dataset:s3://l:a|b";
   expect(addressOfHit({ id, matched: "name", text: "a" })).toBe(`/lineage?${new URLSearchParams({ node: id }).toString()}`);
   const view = parseView(new URL(addressOfHit({ id, matched: "column", text: "x" }), "http://h").search);

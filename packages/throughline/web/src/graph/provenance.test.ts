@@ -26,14 +26,14 @@ function answer(node: string, runs: Upstream[], tags: [string, string | null, st
   }; // prettier-ignore
 }
 
-/** `table@version < job(input, …)`. */
+/** Format a tree as `table@version < job(input, …)`. */
 function drawn({ title, members, by, isAbove }: Origin): string {
   const versions = members.flatMap((member) => member.versions);
   const name = `${title}${versions.length > 0 ? `@${versions.join(",")}` : ""}${isAbove ? "*" : ""}`;
   return by.length === 0 ? name : `${name} < ${by.map((maker) => `${maker.name}×${maker.entries.length}(${maker.inputs.map(drawn).join(" + ")})`).join(" | ")}`;
 }
 
-describe("the tree of origins", () => {
+describe("the upstream tree", () => {
   test("follows versions to the sources", () => {
     const provenance = answer("model", [ran("2", "train", ["day@7"], ["model@m1"]), ran("1", "sum", ["in/a.csv"], ["day@7"])]);
     expect(drawn(originTree(provenance))).toBe("model@m1 < train×1(day@7 < sum×1(a.csv))");
@@ -71,11 +71,11 @@ describe("the tree of origins", () => {
 describe("PII verdict", () => {
   const run = ran("1", "sum", ["raw"], ["day@1"]);
   test.each([
-    ["in a column of it", [["day", "who", "raw"], ["raw", "mail", "raw"]], "bad", "Contains PII"],
-    ["possibly, without column lineage", [["day", null, "raw"], ["raw", "mail", "raw"]], "bad", "May contain PII"],
-    ["by its own tag", [["day", null, "day"]], "bad", "Contains PII"],
-    ["only in its inputs", [["raw", "mail", "raw"]], "warn", "masked or not used"],
-    ["nowhere, without any tags", [], "warn", "no tags at all"],
+    ["PII in a column", [["day", "who", "raw"], ["raw", "mail", "raw"]], "bad", "Contains PII"],
+    ["possible PII without column lineage", [["day", null, "raw"], ["raw", "mail", "raw"]], "bad", "May contain PII"],
+    ["PII by its own tag", [["day", null, "day"]], "bad", "Contains PII"],
+    ["PII only in inputs", [["raw", "mail", "raw"]], "warn", "masked or not used"],
+    ["no PII and no tags", [], "warn", "no tags at all"],
   ] as [string, [string, string | null, string][], string, string][])("%s", (_, tags, tone, text) => {
     const verdict = piiVerdict(answer("day", [run], tags));
     expect(verdict.tone).toBe(tone);
@@ -83,7 +83,7 @@ describe("PII verdict", () => {
     expect(verdict.columns).toEqual(tags.length > 0 ? [`${tags.at(-1)?.[2] ?? ""} mail`] : []);
   });
 
-  test("nowhere, with other tags", () => {
+  test("no PII with other tags", () => {
     const provenance = answer("day", [run], [["raw", null, "raw"]]);
     expect(piiVerdict({ ...provenance, tags: provenance.tags.map((tag) => ({ ...tag, key: "tier" })) }).text).toBe("No input column is tagged PII");
   });

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { Viewport } from "./layout";
 import { isSame, sharedViewport } from "./shared";
 
-test("a viewport is told to the others that still follow", () => {
+test("viewport is sent to the other current followers", () => {
   const shared = sharedViewport();
   const received: string[] = [];
   const follow = (name: string) => ({ zoom }: Viewport) => void received.push(`${name} ${zoom}`);
@@ -14,7 +14,7 @@ test("a viewport is told to the others that still follow", () => {
   expect(received).toEqual(["b 1", "c 1", "a 2"]);
 });
 
-test("viewports that differ by less than a pixel are the same", () => {
+test("viewports within half a pixel are equal", () => {
   const at = { x: 1, y: 2, zoom: 1 };
   expect([isSame(at, { ...at, x: 1.2 }), isSame(at, { ...at, y: 3 }), isSame(at, { ...at, zoom: 1.1 })]).toEqual([true, false, false]);
 });

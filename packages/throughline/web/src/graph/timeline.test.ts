@@ -56,7 +56,7 @@ test("near changes share a mark, most important first", () => {
   expect(gone[0]).toMatchObject({ label: "prepare → weather", isAtEnd: true });
 });
 
-test("a label has room up to the next mark, before it at the end of the line", () => {
+test("label needs room up to the next mark", () => {
   const edge = (day: number) => change(day, "input", { other: WEATHER });
   const labels = (...days: number[]) => marksOn({ ...TIMELINE, changes: days.map(edge) }).map((mark) => mark.label !== null);
   expect(labels(10, 7, 3, 2)).toEqual([true, true, true, false]);
@@ -71,11 +71,11 @@ test.each([
   [change(1, "code"), "prepare: code changed, the commit did not"],
   [change(1, "failed", { detail: ["no disk\nat x"] }), "prepare failed: no disk"],
   [change(1, "failed", { node: "job:n:gone" }), "job:n:gone failed"],
-])("a change is a sentence", (timeChange, text) => {
+])("change has a description", (timeChange, text) => {
   expect(sentence(timeChange, TIMELINE.nodes)).toBe(text);
 });
 
-test("ticks are few, of whole minutes, hours, days or years", () => {
+test("ticks are few, at whole minutes, hours, days or years", () => {
   const between = (from: string, to: string) => ticksOf(lineOf({ from, to })).map((tick) => tick.text);
   expect(between("2026-01-01T20:10:00Z", "2026-01-02T01:00:00Z")).toEqual(["21:00", "22:00", "23:00", "2 Jan", "01:00"]);
   expect(between("2026-01-01T12:00:00Z", "2026-01-12T00:00:00Z")).toEqual(["3 Jan", "5 Jan", "7 Jan", "9 Jan", "11 Jan"]);
@@ -85,21 +85,21 @@ test("ticks are few, of whole minutes, hours, days or years", () => {
   expect(between("2026-01-01T00:10:10Z", "2026-01-01T00:10:50Z")).toEqual([]);
 });
 
-test("a place on the line is a time, and a range begins at a whole hour", () => {
+test("position is converted to a time, and ranges start at a whole hour", () => {
   const line = lineOf(TIMELINE);
   expect(timeAt(line, 50)).toBe("2026-01-06T00:00:00Z");
   expect(beginOf("day", Date.parse("2026-01-02T10:20:30Z"))).toBe("2026-01-01T10:00:00Z");
   expect(beginOf("all", 0)).toBeNull();
 });
 
-test("the axis is the selected range, also where it has no runs", () => {
+test("axis covers the selected range even without runs", () => {
   const now = Date.parse(TIMELINE.to);
   expect(lineOf(onAxis(TIMELINE, "month", now)).from).toBe(Date.parse("2025-12-12T00:00:00Z"));
   expect(barsOf(onAxis(TIMELINE, "month", now))[0]?.left).toBeCloseTo(66.7, 1);
   expect(onAxis(TIMELINE, "all", now)).toBe(TIMELINE);
 });
 
-test("a mark has the ends of its first change", () => {
+test("mark has the ends of its first change", () => {
   const marks = marksOn(TIMELINE);
   expect(marks.map(endsOf)).toEqual([[JOB], [JOB, WEATHER], [JOB, WEATHER], [JOB]]);
 });

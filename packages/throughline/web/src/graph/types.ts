@@ -1,4 +1,4 @@
-/** The page's own types of lineage; only this module and `merge` convert from API responses. */
+/** The page's types of a lineage graph, which `merge` builds from API responses. */
 import type { Answer } from "../api/client";
 
 export type NodeId = string & { readonly brand: "node" };

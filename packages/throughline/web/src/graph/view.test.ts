@@ -31,11 +31,11 @@ const FULL: View = {
 test.each([
   ["a new view", { ...NEW_VIEW, node: "t" }],
   ["a full view", FULL],
-])("%s is the same after it was an address", (_, view) => {
+])("%s is restored from its address", (_, view) => {
   expect(parseView(new URL(formatView(view), "http://h").search)).toEqual(view);
 });
 
-test("a range of the timeline is kept", () => {
+test("range of the timeline is restored", () => {
   expect(parseView(addressOf("t", { range: "week" }).slice("/lineage".length)).range).toBe("week");
 });
 
@@ -104,7 +104,7 @@ test("small graph is shown as a whole without explicit steps", () => {
   expect(parseView("?up=-1&down=x")).toMatchObject({ up: 0, down: AUTO });
 });
 
-test("pipelines and chains are drawn as one node and again as several", () => {
+test("pipelines and chains are collapsed and expanded again", () => {
   const once = { ...NEW_VIEW, ...toggled(NEW_VIEW, "job:n:x"), ...toggled(NEW_VIEW, "chain:a") };
   expect(once).toMatchObject({ collapsed: ["job:n:x"], expanded: ["chain:a"] });
   expect({ ...once, ...toggled(once, "job:n:x"), ...toggled(once, "chain:a") }).toEqual(NEW_VIEW);

@@ -10,7 +10,7 @@ test.each([
   [68_000, "1 min 8 s"],
   [7_500_000, "2 h 5 min"],
   [86_400_000, "1 d"],
-])("%i ms are %s", (ms, text) => {
+])("%i ms is formatted as %s", (ms, text) => {
   expect(duration(ms)).toBe(text);
 });
 
@@ -51,7 +51,7 @@ test("counts have singular and plural", () => {
   expect(short(1_234_567)).toBe("1.2M");
 });
 
-test("an argument is quoted where a shell needs it", () => {
+test("argument is quoted if the shell needs it", () => {
   expect(quoted("dataset:s3://a:b")).toBe("dataset:s3://a:b");
   expect(quoted("it's a b")).toBe(`'it'\\''s a b'`);
 });
@@ -116,6 +116,6 @@ test("times in a message are shown in UTC to the second", () => {
   expect(withMoments("no time")).toBe("no time");
 });
 
-test("the name of an id follows its last colon", () => {
+test("name of an id follows its last colon", () => {
   expect(nameOf("job:s3://lake:dag.task")).toBe("dag.task");
 });

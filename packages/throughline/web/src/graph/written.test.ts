@@ -7,7 +7,7 @@ import { fileName, jsonOf, mermaidOf } from "./written";
 const GRAPH = merge([{ ...answer("j1", "a>j1", "j1>b", "j1~j2", "b>j3", "j3>c"), columns: [column("a.x", "b.x"), column("b.x", "c.x")] }]);
 const SHOWN = visible(GRAPH, NEAR);
 
-test("Mermaid has datasets as cylinders and control edges dotted", () => {
+test("Mermaid draws datasets as cylinders and control edges dotted", () => {
   const text = mermaidOf({ ...SHOWN, nodes: SHOWN.nodes.map((node) => (node.id === id("a") ? { ...node, name: 'a<"&' } : node)) });
   expect(text.split("\n")[0]).toBe("flowchart LR");
   expect(text).toContain('[("a#lt;#quot;#amp;")]');
