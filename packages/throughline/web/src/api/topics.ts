@@ -40,8 +40,8 @@ export function topicsOf(event: Record<string, unknown>): Topics {
   const names = new Set<string>();
   const runs = new Set<string>();
   collect(event, names, runs);
-  const isSilent = [event["inputs"], event["outputs"]].every((datasets) => !Array.isArray(datasets) || datasets.length === 0);
-  return { runId: run?.runId, runs: [...runs], names: [...names], isChange: !(isSilent && (event["eventType"] === "RUNNING" || event["eventType"] === "OTHER")) };
+  const hasNoDatasets = [event["inputs"], event["outputs"]].every((datasets) => !Array.isArray(datasets) || datasets.length === 0);
+  return { runId: run?.runId, runs: [...runs], names: [...names], isChange: !(hasNoDatasets && (event["eventType"] === "RUNNING" || event["eventType"] === "OTHER")) };
 }
 
 /** Collect names next to a namespace, as jobs and datasets have them everywhere in an event, and ids of runs. */

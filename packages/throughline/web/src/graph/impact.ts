@@ -63,7 +63,7 @@ export function reachedOf(entries: readonly Entry[]): Reached[] {
 }
 
 /** Filter by text: every word must occur in a name, kind, owner, tag or transformation. */
-export function narrowed(reached: readonly Reached[], text: string): Reached[] {
+export function filterByText(reached: readonly Reached[], text: string): Reached[] {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   return reached.filter((entry) => {
     const all = [entry.title, entry.above, entry.field, entry.type, entry.kind, entry.how, ...entry.owners, ...entry.tags].join(" ").toLowerCase();

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { closing, momentOf, moving, nameOf, NOW, pairOf, tabsOf, timesOf } from "./moments";
+import { closeMoment, momentOf, keepMomentsOpen, nameOf, NOW, pairOf, tabsOf, timesOf } from "./moments";
 import { NEW_VIEW, type View } from "./view";
 
 const NOVEMBER = Date.parse("2026-11-22T00:00:00Z");
@@ -19,7 +19,7 @@ test.each([
 });
 
 function after(view: View, ...changes: Partial<View>[]): View {
-  return changes.reduce<View>((current, change) => ({ ...current, ...moving(current, change) }), view);
+  return changes.reduce<View>((current, change) => ({ ...current, ...keepMomentsOpen(current, change) }), view);
 }
 
 test("selected times stay open without duplicates", () => {
@@ -29,7 +29,7 @@ test("selected times stay open without duplicates", () => {
 });
 
 test("changes without a time open no tab", () => {
-  expect(moving(NEW_VIEW, { up: 2 })).toEqual({ up: 2 });
+  expect(keepMomentsOpen(NEW_VIEW, { up: 2 })).toEqual({ up: 2 });
 });
 
 test("oldest tab closes above the limit", () => {
@@ -44,9 +44,9 @@ test("selected time is not shown beside itself", () => {
 
 test("closing the selected tab shows the current graph", () => {
   const view = after(NEW_VIEW, { at: EARLY }, { at: LATE });
-  expect(closing({ ...view, beside: EARLY }, EARLY)).toEqual({ moments: [LATE], beside: null });
-  expect(closing({ ...view, beside: NOW }, LATE)).toEqual({ at: null, from: null, moments: [EARLY], beside: null });
-  expect(closing({ ...view, beside: NOW }, EARLY)).toEqual({ moments: [LATE], beside: NOW });
+  expect(closeMoment({ ...view, beside: EARLY }, EARLY)).toEqual({ moments: [LATE], beside: null });
+  expect(closeMoment({ ...view, beside: NOW }, LATE)).toEqual({ at: null, from: null, moments: [EARLY], beside: null });
+  expect(closeMoment({ ...view, beside: NOW }, EARLY)).toEqual({ moments: [LATE], beside: NOW });
 });
 
 test("moment beside another is a pair, the selected one first", () => {

@@ -40,7 +40,7 @@ export function tabsOf(view: View): Moment[] {
 }
 
 /** Extend a change of the view to keep the previous and the new moment open. */
-export function moving(view: View, change: Partial<View>): Partial<View> {
+export function keepMomentsOpen(view: View, change: Partial<View>): Partial<View> {
   const next = { ...view, ...change };
   if (momentOf(next) === momentOf(view) || change.moments) return change;
   const kept = new Set([...view.moments, momentOf(view), momentOf(next)]);
@@ -49,7 +49,7 @@ export function moving(view: View, change: Partial<View>): Partial<View> {
 }
 
 /** Close a moment; if it is selected, show the current graph instead. */
-export function closing(view: View, moment: Moment): Partial<View> {
+export function closeMoment(view: View, moment: Moment): Partial<View> {
   const moments = view.moments.filter((other) => other !== moment);
   const shown = momentOf(view) === moment ? { at: null, from: null } : {};
   const beside = view.beside === moment || (moment === momentOf(view) && view.beside === NOW) ? null : view.beside;

@@ -150,7 +150,7 @@ export function piiVerdict(answer: ProvenanceAnswer): Verdict {
 export function unknownsOf(answer: ProvenanceAnswer): string[] {
   const runs = answer.runs.filter((entry) => entry.run !== null);
   const ids = new Set(runs.map((entry) => entry.run?.runId));
-  const bare = answer.runs.length - runs.length;
+  const declaredOnly = answer.runs.length - runs.length;
   const noCode = runs.filter((entry) => !(entry.code).version).length;
   const inputs = answer.runs.flatMap((entry) => entry.inputs);
   const outputs = runs.flatMap((entry) => entry.outputs);
@@ -159,7 +159,7 @@ export function unknownsOf(answer: ProvenanceAnswer): string[] {
   const open = runs.filter((entry) => entry.run?.state !== "COMPLETED").length;
   return [
     answer.runs.length === 0 && "No known run wrote it; its upstream is unknown",
-    bare > 0 && `${plural(bare, "job")} only declared inputs and outputs; no runs reported`,
+    declaredOnly > 0 && `${plural(declaredOnly, "job")} only declared inputs and outputs; no runs reported`,
     noCode > 0 && `Commit of ${plural(noCode, "run")}: not reported`,
     unread > 0 && `Version of ${plural(unread, "input")}: not reported by the run that read it`,
     unnamed > 0 && `Version of ${plural(unnamed, "output")}: not reported; the run id is used`,

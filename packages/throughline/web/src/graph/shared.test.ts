@@ -8,9 +8,9 @@ test("viewport is sent to the other current followers", () => {
   const follow = (name: string) => ({ zoom }: Viewport) => void received.push(`${name} ${zoom}`);
   const [a, b, c] = [follow("a"), follow("b"), follow("c")];
   const [, , leave] = [a, b, c].map((follower) => shared.join(follower));
-  shared.tell({ x: 0, y: 0, zoom: 1 }, a);
+  shared.notify({ x: 0, y: 0, zoom: 1 }, a);
   leave?.();
-  shared.tell({ x: 0, y: 0, zoom: 2 }, b);
+  shared.notify({ x: 0, y: 0, zoom: 2 }, b);
   expect(received).toEqual(["b 1", "c 1", "a 2"]);
 });
 

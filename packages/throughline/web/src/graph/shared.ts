@@ -5,7 +5,7 @@ type Follow = (viewport: Viewport) => void;
 /** A viewport shared by several graphs: the graph that moves notifies the others. */
 export interface SharedViewport {
   join: (follow: Follow) => () => void;
-  tell: (viewport: Viewport, by: Follow) => void;
+  notify: (viewport: Viewport, by: Follow) => void;
 }
 
 export function sharedViewport(): SharedViewport {
@@ -15,7 +15,7 @@ export function sharedViewport(): SharedViewport {
       all.add(follow);
       return () => all.delete(follow);
     },
-    tell: (viewport, by) => {
+    notify: (viewport, by) => {
       for (const follow of all) if (follow !== by) follow(viewport);
     },
   };

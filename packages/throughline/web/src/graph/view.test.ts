@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { id } from "../test/graphs";
-import { addressOf, AUTO, DEEPEST, fold, formatView, formatGrip, grow, parseGrip, keeping, NEW_VIEW, parseView, picked, seek, toggled, withDepths, type View } from "./view";
+import { addressOf, AUTO, DEEPEST, fold, formatView, formatGrip, grow, parseGrip, reuseLists, NEW_VIEW, parseView, selectTime, seek, toggleGroup, withDepths, type View } from "./view";
 
 const FULL: View = {
   node: "dataset:s3://lake:a b&c",
@@ -72,7 +72,7 @@ test("grip parses ids with colons", () => {
 
 test("view reuses equal lists", () => {
   const before = parseView("?node=t&grown=up:a&folded=up:b&columns=c&seek=of%3Dc%26page%3D1");
-  const view = keeping(before, parseView("?node=t&grown=up:a&folded=down:b&columns=c&columns=d&seek=of%3Dc%26page%3D1"));
+  const view = reuseLists(before, parseView("?node=t&grown=up:a&folded=down:b&columns=c&columns=d&seek=of%3Dc%26page%3D1"));
   expect(view.grown).toBe(before.grown);
   expect(view.seeks).toBe(before.seeks);
   expect([view.folded, view.columns]).toEqual([["down:b"], ["c", "d"]]);
@@ -80,12 +80,12 @@ test("view reuses equal lists", () => {
 
 test("second selected time is compared with the first", () => {
   const [early, late] = ["2026-01-01T00:00:00Z", "2026-01-05T00:00:00Z"];
-  expect(picked({ ...NEW_VIEW, from: early }, late, false)).toEqual({ at: late, from: null });
-  expect(picked(NEW_VIEW, early, true)).toEqual({ from: early, at: null });
-  expect(picked({ ...NEW_VIEW, at: early }, late, true)).toEqual({ from: early, at: late });
-  expect(picked({ ...NEW_VIEW, at: late }, early, true)).toEqual({ from: early, at: late });
-  expect(picked({ ...NEW_VIEW, at: early }, null, true)).toEqual({ from: early, at: null });
-  expect(picked({ ...NEW_VIEW, at: early }, early, true), "the same is no difference").toEqual({ at: early, from: null });
+  expect(selectTime({ ...NEW_VIEW, from: early }, late, false)).toEqual({ at: late, from: null });
+  expect(selectTime(NEW_VIEW, early, true)).toEqual({ from: early, at: null });
+  expect(selectTime({ ...NEW_VIEW, at: early }, late, true)).toEqual({ from: early, at: late });
+  expect(selectTime({ ...NEW_VIEW, at: late }, early, true)).toEqual({ from: early, at: late });
+  expect(selectTime({ ...NEW_VIEW, at: early }, null, true)).toEqual({ from: early, at: null });
+  expect(selectTime({ ...NEW_VIEW, at: early }, early, true), "the same is no difference").toEqual({ at: early, from: null });
 });
 
 test("small graph is shown as a whole without explicit steps", () => {
@@ -105,7 +105,7 @@ test("small graph is shown as a whole without explicit steps", () => {
 });
 
 test("pipelines and chains are collapsed and expanded again", () => {
-  const once = { ...NEW_VIEW, ...toggled(NEW_VIEW, "job:n:x"), ...toggled(NEW_VIEW, "chain:a") };
+  const once = { ...NEW_VIEW, ...toggleGroup(NEW_VIEW, "job:n:x"), ...toggleGroup(NEW_VIEW, "chain:a") };
   expect(once).toMatchObject({ collapsed: ["job:n:x"], expanded: ["chain:a"] });
-  expect({ ...once, ...toggled(once, "job:n:x"), ...toggled(once, "chain:a") }).toEqual(NEW_VIEW);
+  expect({ ...once, ...toggleGroup(once, "job:n:x"), ...toggleGroup(once, "chain:a") }).toEqual(NEW_VIEW);
 });

@@ -162,7 +162,7 @@ export function seek(view: View, sought: Seek): Seek[] {
 }
 
 /** Reuse the lists of the previous view where they are equal, so that they are not recomputed. */
-export function keeping(before: View, view: View): View {
+export function reuseLists(before: View, view: View): View {
   const isSame = (was: readonly unknown[], now: readonly unknown[]) => JSON.stringify(was) === JSON.stringify(now);
   const kept = <T>(was: T[], now: T[]) => (isSame(was, now) ? was : now);
   return { ...view, grown: kept(before.grown, view.grown), folded: kept(before.folded, view.folded), collapsed: kept(before.collapsed, view.collapsed), expanded: kept(before.expanded, view.expanded), columns: kept(before.columns, view.columns), seeks: kept(before.seeks, view.seeks) };
@@ -196,7 +196,7 @@ function stepsToColumns({ node, column, datasetsOnly, grown }: View, steps: numb
 }
 
 /** Collapse or expand a pipeline or a chain. */
-export function toggled(view: View, id: string): Partial<View> {
+export function toggleGroup(view: View, id: string): Partial<View> {
   const key = id.startsWith("chain:") ? "expanded" : "collapsed";
   return { [key]: view[key].includes(id) ? view[key].filter((other) => other !== id) : [...view[key], id] };
 }
@@ -229,7 +229,7 @@ export function fold(view: View, side: Side, id: NodeId): View {
 }
 
 /** Select a time (null for now); a second one is compared with the first. */
-export function picked(view: View, at: string | null, isSecond: boolean): Partial<View> {
+export function selectTime(view: View, at: string | null, isSecond: boolean): Partial<View> {
   if (!isSecond || at === view.at) return { at, from: null };
   const [from, to] = at !== null && (view.at === null || Date.parse(at) < Date.parse(view.at)) ? [at, view.at] : [view.at, at];
   return { from, at: to };

@@ -92,28 +92,28 @@ export function cardCommand(facets: Record<string, unknown>): string | null {
   const facet = (facets["metaflow_task"] ?? {}) as { pathspec?: unknown; program?: unknown; hasCard?: unknown };
   const { pathspec, program, hasCard } = facet;
   if (hasCard !== true || typeof pathspec !== "string" || typeof program !== "string") return null;
-  const words = program.split(" ").map(quoted).join(" ");
-  return `${words} card view ${quoted(pathspec.split("/").slice(1).join("/"))}`;
+  const words = program.split(" ").map(shellQuoted).join(" ");
+  return `${words} card view ${shellQuoted(pathspec.split("/").slice(1).join("/"))}`;
 }
 
 /** Complete a throughline command with the configured program name, and the server's URL unless it is the default. */
-export function called(command: string, program: string, server: string): string {
+export function commandLine(command: string, program: string, server: string): string {
   const url = server === "http://localhost:9002" ? "" : ` --url ${server}`;
   return command.replace(/^throughline (\w+)/, (_, name: string) => `${program} ${name}${url}`);
 }
 
 /** Quote an argument of a shell command if needed. */
-export function quoted(text: string): string {
+export function shellQuoted(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
 /** Shorten a version to its end, where long versions differ. */
-export function ending(version: string): string {
+export function shortVersion(version: string): string {
   return version.length > 10 ? `…${version.slice(-6)}` : version;
 }
 
 /** Return a job's name without its pipeline. */
-export function within(job: string): string {
+export function taskName(job: string): string {
   return job.slice(job.indexOf(".") + 1);
 }
 
