@@ -20,11 +20,11 @@ test.each([
   ["Task", of("task")],
   ["Table", of("table", "bigquery")],
   ["Table", of("")],
-])("%s is told by its platform, namespace or kind", (text, node) => {
+])("%s is recognized by platform, namespace or kind", (text, node) => {
   expect(kindText(node)).toBe(text);
 });
 
-test("each platform has a name of its own, an icon and a colour for light and dark", () => {
+test("platforms have unique names, icons and colours for light and dark", () => {
   expect(new Set(PLATFORMS.map(({ name }) => name)).size).toBe(PLATFORMS.length);
   for (const platform of PLATFORMS) {
     expect(markupOf(platform)).toMatch(/^<(path|rect|circle|ellipse|line|poly)/);
@@ -32,7 +32,7 @@ test("each platform has a name of its own, an icon and a colour for light and da
   }
 });
 
-/** The contrast of two colours, as WCAG 2 counts it. */
+/** Return the contrast of two colours by WCAG 2. */
 function contrast(a: string, b: string): number {
   const light = (colour: string) => {
     const [red, green, blue] = [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16) / 255).map((c) => (c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4)) as [number, number, number];
@@ -42,7 +42,7 @@ function contrast(a: string, b: string): number {
   return (high + 0.05) / (low + 0.05);
 }
 
-test("icons can be seen on cards, light and dark", () => {
+test("icons contrast with light and dark cards", () => {
   for (const { colour } of [...PLATFORMS, platformOf(of("table"))]) {
     const [light, dark] = colour.match(/#[0-9a-f]{6}/g) as unknown as [string, string];
     expect(Math.min(contrast(light, "#f2f3f6"), contrast(dark, "#24262c"))).toBeGreaterThan(3);

@@ -13,7 +13,7 @@ export const queries = new QueryClient({
   },
 });
 
-/** Options of a query. */
+/** Return the options of a query. */
 export function asking<Q extends Question>(question: Q, query: Query<Q>) {
   const isPast = "asOf" in query && query.asOf != null;
   return {
@@ -23,7 +23,7 @@ export function asking<Q extends Question>(question: Q, query: Query<Q>) {
   };
 }
 
-/** A response, kept up to date; no request is sent while the query is null. */
+/** Return a response, kept up to date; no request is sent while the query is null. */
 export function useAnswer<Q extends Question>(question: Q, query: Query<Q> | null): UseQueryResult<Answer<Q>> {
   return useQuery({
     ...asking(question, query ?? ({} as Query<Q>)),
@@ -32,7 +32,7 @@ export function useAnswer<Q extends Question>(question: Q, query: Query<Q> | nul
   });
 }
 
-/** What keeps an answer away: a refusal, or silence while nothing of it is there. */
+/** Return the error of a query, also while it is retried without data to show. */
 export function troubleOf({ error, data, isPlaceholderData, failureReason }: UseQueryResult): Error | null {
   return error ?? (data === undefined || isPlaceholderData ? failureReason : null);
 }
@@ -41,12 +41,12 @@ export function useRun(id: string): UseQueryResult<Answer<"runs/{run_id}">> {
   return useQuery({ queryKey: ["run", id], queryFn: ({ signal }) => askRun(id, signal) });
 }
 
-/** Change the state of a finding; afterwards health is current. */
+/** Change the state of a finding, then refetch health and findings. */
 export function useFindingState() {
   return useMutation({ mutationFn: postFindingState, networkMode: "always", onSuccess: () => Promise.all(["health", "findings"].map((name) => queries.invalidateQueries({ queryKey: [name] }))) });
 }
 
-/** The events of a run, page by page. */
+/** Return the events of a run, page by page. */
 export function useEvents(run: string) {
   return useInfiniteQuery({
     queryKey: ["events", run],

@@ -4,17 +4,17 @@ import type { paths } from "./schema";
 type Question = keyof paths extends `/api/v2/${infer Name}` ? Name : never;
 type Asked<Q extends Question> = paths[`/api/v2/${Q}`]["get"];
 
-/** What the API answers to a question of /api/v2. */
+/** A response of an endpoint of /api/v2. */
 export type Answer<Q extends Question> = Asked<Q>["responses"][200]["content"]["application/json"];
-/** What the API wants to know with a question. */
+/** The query parameters of an endpoint. */
 export type Query<Q extends Question> = NonNullable<Asked<Q>["parameters"]["query"]>;
 export type { Question };
 
 /** An error with a message for the user. */
-export class ToldError extends Error {}
+export class UserFacingError extends Error {}
 
 /** An error response of the API. */
-export class ApiError extends ToldError {
+export class ApiError extends UserFacingError {
   constructor(
     message: string,
     readonly status: number,
@@ -24,17 +24,17 @@ export class ApiError extends ToldError {
   }
 }
 
-/** Whether the requested name is unknown. */
+/** Return true if the requested name is unknown. */
 export function isUnknown(error: Error): boolean {
   return error instanceof ApiError && error.status === 404;
 }
 
-/** Whether the server refused a request: repeating it would not help, unlike when the server or a proxy fails. */
+/** Return true if the server rejected a request; retrying helps only if the server or a proxy failed. */
 export function isRefusal(error: Error): boolean {
   return error instanceof ApiError && error.status < 500;
 }
 
-/** Ask the API; what is null or undefined is left out. */
+/** Send a query to the API; omit null and undefined parameters. */
 export async function ask<Q extends Question>(question: Q, query: Query<Q>, signal?: AbortSignal): Promise<Answer<Q>> {
   return get<Answer<Q>>(`/api/v2/${question}`, query, signal);
 }
@@ -53,20 +53,20 @@ export async function postFindingState(change: FindingChange): Promise<void> {
   await received(await fetch(`${BASE}/api/v2/findings`, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(change) }));
 }
 
-/** One run in full; its id is a part of the path. */
+/** Request one run. */
 export async function askRun(id: string, signal?: AbortSignal): Promise<Answer<"runs/{run_id}">> {
   return get(`/api/v2/runs/${encodeURIComponent(id)}`, {}, signal);
 }
 
 async function get<T>(path: string, query: object, signal?: AbortSignal): Promise<T> {
-  const told = new URLSearchParams();
+  const params = new URLSearchParams();
   for (const [name, value] of Object.entries(query) as [string, string | number | boolean | string[] | null | undefined][]) {
-    for (const each of Array.isArray(value) ? value : [value]) if (each !== null && each !== undefined) told.append(name, String(each));
+    for (const item of Array.isArray(value) ? value : [value]) if (item !== null && item !== undefined) params.append(name, String(item));
   }
-  return received<T>(await fetch(`${BASE}${path}?${told.toString()}`, { signal: signal ?? null }));
+  return received<T>(await fetch(`${BASE}${path}?${params.toString()}`, { signal: signal ?? null }));
 }
 
-/** The body of a response; an error response is thrown with its message. */
+/** Return the body of a response; throw an error response with its message. */
 async function received<T>(response: Response): Promise<T> {
   if (response.ok) return (await response.json()) as T;
   const refusal = (await response.json().catch(() => ({}))) as { message?: string; nearest?: string[] };

@@ -18,7 +18,7 @@ export function useLive(): boolean {
   const queries = useQueryClient();
   const [isOpen, setOpen] = useState(true);
   useEffect(() => {
-    if (BASE) return undefined; // nothing new comes to the sample
+    if (BASE) return undefined; // the sample receives no events
     let stream: EventSource | null = null;
     let timer: ReturnType<typeof setTimeout> | undefined;
     let again: ReturnType<typeof setTimeout> | undefined;
@@ -26,7 +26,7 @@ export function useLive(): boolean {
     let isAll = false;
     let events: Topics[] = [];
     const related = new Set<string>();
-    let waiting = new Set<Query>(); // queries that news came for while they were being fetched
+    let waiting = new Set<Query>(); // queries with new events while they were being fetched
     const isChanged = (query: Query) => isAll || events.length > MOST_EVENTS || canChange(events, { key: query.queryKey, data: query.state.data }, related);
     const refetch = () => {
       timer = undefined;

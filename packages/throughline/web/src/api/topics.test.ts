@@ -11,7 +11,7 @@ describe("an event changes", () => {
     expect(changes(run("1"), ["events", "2"])).toBe(false);
   });
 
-  it("graphs that contain its job, a dataset of it under any name, or a job above", () => {
+  it("graphs that contain its job, one of its datasets by any name, or a parent job", () => {
     expect(canChange([run("1")], GRAPH, new Set())).toBe(false);
     for (const change of [
       { job: { namespace: "nyc", name: "flow.train" } },
@@ -38,7 +38,7 @@ describe("an event changes", () => {
     expect(changes(heartbeat, ["runs", {}])).toBe(true);
   });
 
-  it("no runs when it is about a dataset or job alone", () => {
+  it("no runs if it has no run", () => {
     const described = topicsOf({ dataset: { namespace: "hive", name: "nyc.raw" } });
     expect(changes(described, ["runs", {}])).toBe(false);
     expect(canChange([described], GRAPH, new Set())).toBe(true);

@@ -1,7 +1,7 @@
-/** What an OpenLineage event is about: decides which answers it can change. */
+/** The subjects of an OpenLineage event, which determine the answers that it can change. */
 export interface Topics {
   runId: string | undefined;
-  /** Ids of its run and of the runs above. */
+  /** Ids of its run and its parent runs. */
   runs: readonly string[];
   /** Last parts of all names of jobs and datasets: a dataset may have several names. */
   names: readonly string[];
@@ -20,7 +20,7 @@ const isRun: Rule = ({ runId }) => runId !== undefined;
 const isOfRun: Rule = ({ runId }, { key }) => runId === key[1];
 const isChange: Rule = (topics) => topics.isChange;
 
-/** Per query, whether an event can change its answer. All other queries are refetched. */
+/** Rules by query: true if an event can change its answer. All other queries are refetched. */
 const RULES: Readonly<Record<string, Rule>> = {
   events: isOfRun,
   run: isRun,
@@ -32,7 +32,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   "completeness/pipelines": isChange,
 };
 
-/** Queries about one node, whose answers name everything that they depend on. */
+/** Queries about one node; their answers name everything that they depend on. */
 const OF_NODES: ReadonlySet<unknown> = new Set(["graph", "node", "column", "history", "impact", "provenance", "timeline"]);
 
 export function topicsOf(event: Record<string, unknown>): Topics {
@@ -40,8 +40,8 @@ export function topicsOf(event: Record<string, unknown>): Topics {
   const names = new Set<string>();
   const runs = new Set<string>();
   collect(event, names, runs);
-  const isSilent = [event["inputs"], event["outputs"]].every((each) => !Array.isArray(each) || each.length === 0);
-  return { runId: run?.runId, runs: [...runs], names: [...names], isChange: !(isSilent && (event["eventType"] === "RUNNING" || event["eventType"] === "OTHER")) };
+  const hasNoDatasets = [event["inputs"], event["outputs"]].every((datasets) => !Array.isArray(datasets) || datasets.length === 0);
+  return { runId: run?.runId, runs: [...runs], names: [...names], isChange: !(hasNoDatasets && (event["eventType"] === "RUNNING" || event["eventType"] === "OTHER")) };
 }
 
 /** Collect names next to a namespace, as jobs and datasets have them everywhere in an event, and ids of runs. */
@@ -50,7 +50,7 @@ function collect(value: unknown, names: Set<string>, runs: Set<string>): void {
   const { namespace, name, runId } = value as Record<string, unknown>;
   if (typeof namespace === "string" && typeof name === "string") names.add(lastPart(name));
   if (typeof runId === "string") runs.add(runId);
-  for (const each of Object.values(value)) collect(each, names, runs);
+  for (const child of Object.values(value)) collect(child, names, runs);
 }
 
 function lastPart(name: string): string {
@@ -58,10 +58,10 @@ function lastPart(name: string): string {
 }
 
 /**
- * Return whether one of some events can change an answer.
+ * Return true if an event can change an answer.
  *
  * `related` are runs with earlier events that could change an answer about a node: their later
- * events may name nothing that the answer contains. This adds to it.
+ * events may name nothing that the answer contains. The function adds runs to it.
  */
 export function canChange(events: readonly Topics[], cached: Cached, related: Set<string>): boolean {
   const rule = RULES[String(cached.key[0])];

@@ -1,6 +1,6 @@
 import { useMemo, useSyncExternalStore } from "react";
 import { BASE } from "../api/base";
-import { formatView, keeping, NEW_VIEW, parseView, type View } from "../graph/view";
+import { formatView, reuseLists, NEW_VIEW, parseView, type View } from "../graph/view";
 
 const listeners = new Set<() => void>();
 window.addEventListener("popstate", tell);
@@ -33,7 +33,7 @@ export function useAddress(): URL {
 let seen = { search: "", view: NEW_VIEW };
 
 function viewHere(): View {
-  if (seen.search !== location.search) seen = { search: location.search, view: keeping(seen.view, parseView(location.search)) };
+  if (seen.search !== location.search) seen = { search: location.search, view: reuseLists(seen.view, parseView(location.search)) };
   return seen.view;
 }
 

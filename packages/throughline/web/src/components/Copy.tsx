@@ -1,6 +1,6 @@
 import { useEffect, useState, type ReactNode } from "react";
 import { BASE, PROGRAM } from "../api/base";
-import { called } from "../graph/words";
+import { commandLine } from "../graph/words";
 import { Icon } from "./Icon";
 
 /** A button that copies a text and confirms it; a wide one shows its label. */
@@ -46,7 +46,7 @@ async function put(text: string): Promise<void> {
 
 /** A command line to copy. throughline commands use the server's program name and URL. */
 export function Command({ text: given, label = "Copy the command" }: { text: string; label?: string }): ReactNode {
-  const text = called(given, PROGRAM, `${location.origin}${BASE}`);
+  const text = commandLine(given, PROGRAM, `${location.origin}${BASE}`);
   return (
     <div className="command">
       <pre>{text}</pre>

@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import { ApiError, ToldError } from "../api/client";
+import { ApiError, UserFacingError } from "../api/client";
 import { addressOf } from "../graph/view";
 import { Link } from "./Link";
 
@@ -9,7 +9,7 @@ export function Trouble({ error, children }: { error: Error; children?: ReactNod
   return (
     <div className="note bad" role="alert">
       <p>
-        {error instanceof ToldError ? error.message : "The server does not respond. This page retries automatically."}
+        {error instanceof UserFacingError ? error.message : "The server does not respond. This page retries automatically."}
         {isOurs && error.nearest.length > 0 && ". Did you mean "}
         {isOurs &&
           error.nearest.map((name, place) => (

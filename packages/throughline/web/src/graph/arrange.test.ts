@@ -15,7 +15,7 @@ const SCREEN = { width: 1440, height: 632 };
 const WIDE = { width: 4_000, height: 4_000 };
 const PHONE = { width: 390, height: 576 };
 
-/** The demo: two sources, an ingestion of three tasks, and a training of four. */
+/** The demo's graph: two sources, an ingestion pipeline of three tasks, and a training pipeline of four. */
 const DEMO = graphOf(
   ["u1>j1", "u2>j1", "j1>l1", "j1>l2", "l1>j2", "l2>j2", "j2>staging", "staging>j3", "j3>raw", "raw>j4", "j4>actuals", "actuals>j5", "j5>data", "data>j6", "j6>model", "model>j7", "j7>forecast", "j4~j5", "j5~j6", "j0~j4"],
   { jY: ["j1", "j2", "j3"], jT: ["j4", "j5", "j6", "j7", "j0"] },
@@ -35,13 +35,13 @@ function boxesOf({ places }: Arrangement): Map<string, Box> {
   return new Map([...places].map(([node, place]) => [node, { ...place, ...sizeOf(null) }]));
 }
 
-/** How large all of it can be drawn. */
+/** Return the zoom that fits the whole graph. */
 function zoomIn(found: Arrangement, { width, height }: Room): number {
   const all = around([...boxesOf(found).values(), ...found.frames]);
   return Math.min((width - 56) / all.width, (height - 92) / all.height);
 }
 
-/** Points along the SVG path of an edge: of each of its lines and curves 20. */
+/** Return 20 points of each segment of an edge's SVG path. */
 function pointsOf(path: string): Place[] {
   let from = { x: 0, y: 0 };
   return [...path.matchAll(/([MLQC])([^MLQC]*)/g)].flatMap(([, command, rest = ""]) => {
@@ -53,14 +53,14 @@ function pointsOf(path: string): Place[] {
   });
 }
 
-/** The point of a Bézier curve, by De Casteljau's algorithm. */
+/** Return a point of a Bézier curve by De Casteljau's algorithm. */
 function bezier(points: readonly Place[], share: number): Place {
   const [first = { x: 0, y: 0 }, ...rest] = points;
   if (rest.length === 0) return first;
   return bezier(rest.map(({ x, y }, at) => ({ x: (points[at] as Place).x * (1 - share) + x * share, y: (points[at] as Place).y * (1 - share) + y * share })), share);
 }
 
-/** Edges that lie under a node. */
+/** Return the edges that lie under a node. */
 function hidden(found: Arrangement, { edges }: Graph): string[] {
   const boxes = boxesOf(found);
   const isDown = found.direction === "down";
@@ -79,7 +79,7 @@ describe("the demo's graph", () => {
     ["from top to bottom", "down", SCREEN],
     ["on a phone", "down", PHONE],
     ["from left to right on a phone", "right", PHONE],
-  ])("%s has no node over another, each inside of its frame, and no edge under a node", async (_, direction, room) => {
+  ])("%s has no overlapping nodes, no nodes outside their frame and no hidden edges", async (_, direction, room) => {
     const found = await arranged(DEMO, direction, room);
     const boxes = [...boxesOf(found)];
     expect(boxes).toHaveLength(DEMO.nodes.size);
@@ -91,19 +91,19 @@ describe("the demo's graph", () => {
     expect(hidden(found, DEMO)).toEqual([]);
   });
 
-  test("is readable as a whole on a screen and in width on a phone", async () => {
+  test("is readable as a whole on a screen, and in width on a phone", async () => {
     const screen = await arranged(DEMO, "right", SCREEN);
     expect(zoomIn(screen, SCREEN)).toBeGreaterThanOrEqual(0.85);
     const phone = await arranged(DEMO, "down", PHONE);
     expect(around([...boxesOf(phone).values(), ...phone.frames]).width * 0.85).toBeLessThan(PHONE.width);
   });
 
-  test("goes from left to right on a screen, and down on a phone or where two moments are beside each other", () => {
+  test("goes from left to right on a wide screen, otherwise from top to bottom", () => {
     expect([SCREEN, PHONE, { width: 720, height: 1100 }].map(directionFor)).toEqual(["right", "down", "down"]);
   });
 });
 
-test("columns make a node larger, along or across", async () => {
+test("expanded columns increase a node's height in both directions", async () => {
   const small = graphOf(["raw>j1", "j1>b"]);
   for (const direction of ["right", "down"] as const) {
     const [plain, open] = await Promise.all([arranged(small, direction, WIDE), arranged(small, direction, WIDE, { [id("raw")]: 10 })]);
@@ -112,12 +112,12 @@ test("columns make a node larger, along or across", async () => {
   }
 });
 
-test("a graph of one node, and one of none, have their places", async () => {
+test("graphs of one node and of no nodes are laid out", async () => {
   expect((await arranged(graphOf([]), "right", SCREEN)).places.size).toBe(1);
   expect((await arrange([], [], () => null, { direction: "right", room: SCREEN }, layOut)).places.size).toBe(0);
 });
 
-test("large graphs are in one piece", async () => {
+test("large graphs are not wrapped", async () => {
   const edges = Array.from({ length: 80 }, (_, nth) => [`d${nth}>j${nth}`, `j${nth}>d${nth + 1}`]).flat();
   const { places } = await arranged(graphOf(edges), "right", SCREEN);
   expect(new Set([...places.values()].map(({ y }) => y)).size).toBeLessThan(3);
@@ -125,7 +125,7 @@ test("large graphs are in one piece", async () => {
   expect(toElk(many, []).layoutOptions).not.toEqual(toElk(many.slice(1), []).layoutOptions);
 });
 
-test("edges that lead back and edges over rows go around the nodes", async () => {
+test("backward edges and edges between rows go around nodes", async () => {
   const loops = graphOf(
     ["raw>j1", "j1>b", "b>j2", "j2>c", "c>j3", "j3>d", "d>j4", "j4>e", "e>j5", "j5>raw", "raw>j5", "b>j5", "c>j1"],
     { jP: ["j1", "j2", "j3"], jQ: ["j4", "j5"] },
@@ -135,19 +135,19 @@ test("edges that lead back and edges over rows go around the nodes", async () =>
   }
 });
 
-test("edges into and out of the middle of a frame go around the nodes beside", async () => {
+test("edges into and out of the middle of a frame go around nodes", async () => {
   const middle = graphOf(["raw>j1", "j1>m", "m>j2", "j2>n", "n>j3", "j3>o", "j1>x", "x>j9", "y>j3", "z>j2"], { jP: ["j1", "j2", "j3"] });
   for (const direction of ["right", "down"] as const) expect(hidden(await arranged(middle, direction, SCREEN), middle)).toEqual([]);
 });
 
-test("edges over several layers go around the nodes", async () => {
+test("edges over several layers go around nodes", async () => {
   const layers = graphOf(["trips>j1", "j1>raw", "raw>j2", "j2>counted", "trips>j3", "raw>j3", "counted>j3", "j3>reported"]);
   for (const direction of ["right", "down"] as const) {
     for (const room of [SCREEN, WIDE, PHONE]) expect(hidden(await arranged(layers, direction, room), layers), `${direction} ${room.width}`).toEqual([]);
   }
 });
 
-test("a block has as few rows as its limit allows, of much the same length", () => {
+test("block has as few rows as possible, of similar length", () => {
   const children = Array.from({ length: 5 }, (_, nth) => ({ id: `n${nth}`, x: nth * 100, y: nth, width: 80, height: 50 }));
   const rows = (limit: number) => blockOf({ id: "g", children }, limit).rows.map((row) => row.layers.length);
   expect([rows(Infinity), rows(400), rows(10)]).toEqual([[5], [3, 2], [1, 1, 1, 1, 1]]);

@@ -6,7 +6,7 @@ import { SIZES } from "./sizes";
 import type { Direction, LineageEdge, LineageNode, NodeId } from "./types";
 import { neighboursOf } from "./visible";
 
-/** Whether the data goes from left to right or from top to bottom. */
+/** The size of the drawing area, in pixels. */
 export interface Room {
   width: number;
   height: number;
@@ -16,7 +16,7 @@ export interface FrameBox extends Box {
   frame: Frame;
 }
 
-/** Where nodes, frames and the corners of edges are. */
+/** The positions of nodes, frames and edge corners. */
 export interface Arrangement {
   places: Map<NodeId, Place>;
   frames: FrameBox[];
@@ -26,24 +26,24 @@ export interface Arrangement {
 
 export type LayOut = (graph: ElkNode) => Promise<ElkNode>;
 
-/** More nodes than this are not wrapped: they would not be readable at once in any case. */
+/** Graphs with more nodes are not wrapped: they would be unreadable as a whole in any case. */
 const MOST_WRAPPED = 150;
-/** Up to this width a graph is scrolled from top to bottom: it is as wide as one node. */
+/** Below this width the graph is one node wide and scrolls vertically. */
 const NARROW = 600;
 const READABLE = 0.85;
 const NODE = { right: WIDTH + 40, down: SIZES.body + 40 };
-/** What of the room stays free around a graph. */
+/** Free space around a graph, in pixels. */
 const MARGIN = { width: 56, height: 92 };
 
-/** The name of a frame is above its nodes. */
+/** Space inside a frame; its name is above its nodes. */
 const PADS = { right: { u: 26, v: 36, ends: { u: 26, v: 22 } }, down: { u: 44, v: 24, ends: { u: 26, v: 24 } } };
 
-/** The direction that suits a window. */
+/** Return the direction that suits a window. */
 export function directionFor({ width, height }: Room): Direction {
   return width < NARROW || width * 1.4 < height ? "down" : "right";
 }
 
-/** Lay out a graph: pipelines as frames, each wrapped so that all of it is as large as possible in the room. */
+/** Lay out a graph with pipelines as frames, wrapped so that it is drawn as large as possible. */
 export async function arrange(nodes: readonly LineageNode[], edges: readonly LineageEdge[], columnsOf: (id: NodeId) => number | null, { direction, room }: { direction: Direction; room: Room }, layOut: LayOut): Promise<Arrangement> {
   const plan = new Plan(nodes, edges, columnsOf, direction);
   const free = { width: room.width - MARGIN.width, height: room.height - MARGIN.height };
@@ -63,18 +63,18 @@ export async function arrange(nodes: readonly LineageNode[], edges: readonly Lin
   return plan.placed(whole.reduce((best, other) => (zoomOf(other.block, space) > zoomOf(best.block, space) + 0.02 ? other : best)));
 }
 
-/** How large a block is drawn in a space; more than can be read counts little. */
+/** Return the zoom of a block in a space; zoom beyond the readable size counts a quarter. */
 function zoomOf({ along, across }: Block, space: { along: number; across: number }): number {
   const zoom = Math.min(space.along / along, space.across / across);
   return Math.min(zoom, READABLE) + Math.max(0, Math.min(zoom, 1) - READABLE) / 4;
 }
 
-/** A graph with its measures along and across its direction. */
+/** A graph, measured along and across its direction. */
 class Plan {
   readonly frames: Frame[];
   private readonly owner: Map<NodeId, NodeId>;
   private readonly items: Map<NodeId, Item>;
-  /** Control edges that data goes along: they have no say in where nodes are. */
+  /** Control edges parallel to a data path: they do not affect the layout. */
   private readonly implied: ReadonlySet<number>;
   private readonly grip: number;
   private readonly pads;
@@ -92,13 +92,13 @@ class Plan {
     this.items = new Map(nodes.map(({ id }) => [id, sized(id)]));
   }
 
-  /** The graph inside of a frame, for elk. */
+  /** Return the elk graph inside a frame. */
   inside({ id, members }: Frame): ElkNode {
     const links = this.edges.flatMap(({ from, to }, key): Link[] => (!this.implied.has(key) && this.owner.get(from) === id && this.owner.get(to) === id ? [{ key, from, to, out: this.grip, into: this.grip }] : []));
     return toElk(members.map((member) => this.items.get(member) as Item), links);
   }
 
-  /** The graph of frames and of the nodes outside of them, for elk. */
+  /** Return the elk graph of the frames and the nodes outside them. */
   outside(blocks: ReadonlyMap<NodeId, Block>): ElkNode {
     const { pads } = this;
     const frames = [...blocks].map(([id, { along, across }]): Item => ({ id: `frame ${id}`, along: along + pads.u + pads.ends.u, across: across + pads.v + pads.ends.v }));
@@ -115,17 +115,17 @@ class Plan {
     return this.owner.has(from) && this.owner.get(from) === this.owner.get(to);
   }
 
-  /** Where an edge ends at a node, or at the frame around it, with the way between the two. */
-  private end(id: NodeId, blocks: ReadonlyMap<NodeId, Block>, key: number, way: typeof exit): { item: string; v: number; points: Point[] } {
+  /** Return the end of an edge at a node, or at the frame around it, with the points between the two. */
+  private end(id: NodeId, blocks: ReadonlyMap<NodeId, Block>, key: number, routeOf: typeof exit): { item: string; v: number; points: Point[] } {
     const frame = this.owner.get(id);
     if (!frame) return { item: id, v: this.grip, points: [] };
     const block = blocks.get(frame) as Block;
     const spot = block.spots.get(id) as Spot;
-    const { points, v } = way(block, spot, spot.v + this.grip, key);
+    const { points, v } = routeOf(block, spot, spot.v + this.grip, key);
     return { item: `frame ${frame}`, v: v + this.pads.v, points };
   }
 
-  /** Everything with its place on the page. */
+  /** Convert the chosen layout to positions on the page. */
   placed({ blocks, block }: { blocks: ReadonlyMap<NodeId, Block>; block: Block }): Arrangement {
     const { pads, direction } = this;
     const page = ({ u, v }: Point): Place => (direction === "right" ? { x: u, y: v } : { x: v, y: u });
@@ -142,8 +142,8 @@ class Plan {
     }
     const corners = new Map<LineageEdge, readonly Place[]>();
     this.edges.forEach((edge, key) => {
-      const way = this.isInside(edge) ? this.within(edge, key, blocks, origins) : this.across(edge, key, blocks, block, origins);
-      if (way.length > 0) corners.set(edge, way.map(page));
+      const points = this.isInside(edge) ? this.within(edge, key, blocks, origins) : this.across(edge, key, blocks, block, origins);
+      if (points.length > 0) corners.set(edge, points.map(page));
     });
     return { places, frames, corners, direction };
   }
@@ -160,11 +160,11 @@ class Plan {
     const [start, end] = [block.spots.get(out.item), block.spots.get(into.item)] as [Spot, Spot];
     const origin = (id: NodeId) => origins.get(this.owner.get(id) as NodeId) as Point;
     const [leave, arrive] = [start.v + out.v, end.v + into.v];
-    const way = between(block, start, leave, end, arrive, key);
-    // Inside of a frame an edge is level: it turns at the border.
+    const middle = between(block, start, leave, end, arrive, key);
+    // Inside a frame an edge is level; it turns at the border.
     const first = this.owner.has(from) ? [...out.points.map(moved(origin(from))), { u: start.u + start.along, v: leave }] : [];
     const last = this.owner.has(to) ? [{ u: end.u, v: arrive }, ...into.points.map(moved(origin(to)))] : [];
-    return [...first, ...way, ...last];
+    return [...first, ...middle, ...last];
   }
 }
 

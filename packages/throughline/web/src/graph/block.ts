@@ -7,7 +7,7 @@ export interface Item {
   across: number;
 }
 
-/** An edge between two items; `out` and `into` say where it leaves and enters them, across. */
+/** An edge between two items; `out` and `into` are the offsets across at which it leaves and enters. */
 export interface Link {
   key: number;
   from: string;
@@ -21,7 +21,7 @@ export interface Point {
   v: number;
 }
 
-/** An item with its place: a row of the wrapped graph and a layer within it. */
+/** A positioned item: its row of the wrapped graph and its layer in that row. */
 export interface Spot extends Item, Point {
   row: number;
   layer: number;
@@ -32,11 +32,11 @@ interface Range {
   end: number;
 }
 
-/** Items in layers along the data; a block that is too long continues in another row. */
+/** Items in layers along the direction; a block that is too long wraps to the next row. */
 export interface Block {
   spots: Map<string, Spot>;
   rows: (Range & { layers: Range[] })[];
-  /** Bends that elk found, of links within one row. */
+  /** Bends computed by elk, for links within one row. */
   bends: Map<number, Point[]>;
   along: number;
   across: number;
@@ -45,7 +45,7 @@ export interface Block {
 const GAP = { layer: 40, row: 36, item: 20 };
 const LARGE = 300;
 
-/** Items and links as elk takes them: layers along the direction of the data. */
+/** Build the elk graph of items and links, in layers along the direction. */
 export function toElk(items: readonly Item[], links: readonly Link[]): ElkNode {
   const isLarge = items.length > LARGE;
   const ports = portsOf(items, links);
@@ -56,11 +56,11 @@ export function toElk(items: readonly Item[], links: readonly Link[]): ElkNode {
       "elk.direction": "RIGHT",
       "elk.layered.spacing.nodeNodeBetweenLayers": String(GAP.layer),
       "elk.spacing.nodeNode": String(GAP.item),
-      // With 1,000 nodes what is better for small graphs takes four times as long.
+      // The better settings for small graphs take four times as long with 1,000 nodes.
       "elk.layered.nodePlacement.strategy": isLarge ? "SIMPLE" : "NETWORK_SIMPLEX",
       "elk.layered.considerModelOrder.strategy": isLarge ? "NONE" : "NODES_AND_EDGES",
       "elk.layered.thoroughness": isLarge ? "1" : "7",
-      // An edge that leads back, or on over several layers, goes around the nodes.
+      // Route backward edges and edges over several layers around the nodes.
       "elk.layered.feedbackEdges": "true",
       "elk.spacing.edgeNode": "18",
       "elk.edgeRouting": "POLYLINE",
@@ -73,7 +73,7 @@ export function toElk(items: readonly Item[], links: readonly Link[]): ElkNode {
   };
 }
 
-/** Where edges end at an item, as elk takes it: otherwise it would spread them over the item's sides. */
+/** Build fixed elk ports for the ends of links; without them, elk spreads ends over an item's sides. */
 function portsOf(items: readonly Item[], links: readonly Link[]): Map<string, ElkPort[]> {
   const along = new Map(items.map((item) => [item.id, item.along]));
   const ports = new Map<string, Map<string, ElkPort>>();
@@ -85,7 +85,7 @@ function portsOf(items: readonly Item[], links: readonly Link[]): Map<string, El
   return new Map([...ports].map(([id, found]) => [id, [...found.values()]]));
 }
 
-/** What elk laid out, in rows no longer than `limit` and layers no wider than `widest`. */
+/** Convert an elk layout to rows no longer than `limit`, with layers no wider than `widest`. */
 export function blockOf(laid: ElkNode, limit: number, widest = Infinity): Block {
   const columns = layersOf(laid).flatMap((layer) => split(layer, widest));
   const isSplit = widest < Infinity;
@@ -127,7 +127,7 @@ function layersOf(laid: ElkNode): Laid[][] {
   return layers;
 }
 
-/** A layer; where there is room for one item only, each of its items as a layer. */
+/** Split a layer into one layer per item if its width is limited. */
 function split(items: Laid[], widest: number): Laid[][] {
   if (widest === Infinity) return [items];
   return items.toSorted((a, b) => a.v - b.v).map((item) => [{ ...item, v: (widest - item.across) / 2 }]);
@@ -143,7 +143,7 @@ function lengthsOf(layers: readonly Laid[][], isSplit: boolean): Range[] {
   });
 }
 
-/** Which layers share a row: as few rows as the limit allows, the longest of them as short as possible. */
+/** Group layers into as few rows as the limit allows, with the longest row as short as possible. */
 function cut(layers: readonly Range[], limit: number): [number, number][] {
   const rows = greedy(layers, limit);
   if (rows.length < 2) return rows;
@@ -164,7 +164,7 @@ function greedy(layers: readonly Range[], limit: number): [number, number][] {
   return layers.length > 0 ? [...rows, [first, layers.length]] : [];
 }
 
-/** The bends of links within one row: of those that lead on between their ends, of those that lead back only where nothing is wrapped. */
+/** Return the bends between the ends of links within one row. */
 function bendsOf(laid: ElkNode, spots: ReadonlyMap<string, Spot>, shifts: readonly Point[]): Map<number, Point[]> {
   const found = new Map<number, Point[]>();
   for (const { id, sources, targets, sections } of laid.edges ?? []) {
@@ -179,17 +179,17 @@ function bendsOf(laid: ElkNode, spots: ReadonlyMap<string, Spot>, shifts: readon
   return found;
 }
 
-/** The item of a port: the part after the side and the place. */
+/** Return the item in a port's id: the part after the side and the offset. */
 function itemOf(port: string): string {
   return port.slice(port.indexOf(" ", port.indexOf(" ") + 1) + 1);
 }
 
-/** How far from items an edge goes around them: each of five a little farther, so that they are apart. */
+/** Distances at which edges pass items; five tracks, each a little farther, keep edges apart. */
 const ASIDE = 8;
 const BELOW = 9;
 const ABOVE = 4;
 
-/** Corners of a link between two spots of a block, by the space between its rows where it does not lead straight on. */
+/** Return the corners of a link between two spots; unless straight, it passes between the rows. */
 export function between(block: Block, from: Spot, out: number, to: Spot, into: number, key: number): Point[] {
   const isOn = from.row === to.row && to.layer > from.layer;
   const bends = block.bends.get(key);
@@ -205,14 +205,14 @@ export function between(block: Block, from: Spot, out: number, to: Spot, into: n
   return [...leave, { u: side, v: lane }, { u: side, v: above }, ...arrive(above)];
 }
 
-/** The way of a link from a spot out of its block: straight, or below its row if another item is in the way; `v` is where it leaves. */
+/** Route a link from a spot out of its block: straight, or below its row if blocked; it leaves at `v`. */
 export function exit(block: Block, from: Spot, out: number, key: number): { points: Point[]; v: number } {
   if (!isBlocked(block, from, out, 1)) return { points: [], v: out };
   const [u, v] = [after(block, from, key % 5), below(block, from.row, key % 5)];
   return { points: [{ u, v: out }, { u, v }], v };
 }
 
-/** The way of a link into a block to a spot: straight, or above its row if another item is in the way. */
+/** Route a link into a block to a spot: straight, or above its row if blocked; it enters at `v`. */
 export function entry(block: Block, to: Spot, into: number, key: number): { points: Point[]; v: number } {
   if (!isBlocked(block, to, into, -1)) return { points: [], v: into };
   const [u, v] = [before(block, to, key % 5), overhead(block, to.row, key % 5)];

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { dayBeside, dayName, momentAt, monthName, moved, presetsOf, timeOf, weeksOf } from "./calendar";
 
-test("the weeks of a month begin on Monday", () => {
+test("weeks begin on Monday", () => {
   const weeks = weeksOf("2026-11");
   expect(weeks).toHaveLength(6);
   expect(weeks[0]).toEqual([null, null, null, null, null, null, "2026-11-01"]);
@@ -9,13 +9,13 @@ test("the weeks of a month begin on Monday", () => {
   expect(weeksOf("2024-02").flat().filter(Boolean)).toHaveLength(29);
 });
 
-test("months follow each other over the end of a year", () => {
+test("months continue across the end of a year", () => {
   expect([moved("2026-12", 1), moved("2026-01", -1)]).toEqual(["2027-01", "2025-12"]);
   expect(monthName("2026-11")).toBe("November 2026");
   expect(dayName("2026-11-04")).toBe("4 November 2026");
 });
 
-test("arrow keys lead to other days, but not to the future", () => {
+test("arrow keys select past days, but no future days", () => {
   const keys = ["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "Tab"];
   expect(keys.map((key) => dayBeside("2026-11-01", key, "2026-11-03"))).toEqual(["2026-10-31", "2026-11-02", "2026-10-25", null, null]);
 });
@@ -27,15 +27,15 @@ test.each([
   ["09:61", null],
   ["noon", null],
   ["", null],
-])("the time %j is read in UTC", (time, at) => {
+])("time %j is parsed in UTC", (time, at) => {
   expect(momentAt("2026-11-24", time)).toBe(at);
 });
 
-test("times have seconds only if they are not zero", () => {
+test("zero seconds are omitted", () => {
   expect([timeOf("2026-11-24T09:30:00Z"), timeOf("2026-11-24T09:30:21Z")]).toEqual(["09:30", "09:30:21"]);
 });
 
-test("presets are moments in UTC", () => {
+test("presets are times in UTC", () => {
   const presets = presetsOf(Date.parse("2026-11-24T10:20:30.500Z"), "2026-11-23T01:00:00Z").map(({ id, at }) => `${id} ${at}`);
   expect(presets).toEqual([
     "hour 2026-11-24T09:20:30Z",

@@ -1,7 +1,7 @@
-/** Code in pieces to colour: keywords, texts, numbers, comments and the rest. */
+/** A piece of code for syntax highlighting. */
 export type Piece = { kind: "keyword" | "text" | "number" | "comment" | "plain"; text: string; isMarked?: boolean };
 export type Language = "sql" | "python";
-/** From and to, as places in a text. */
+/** Start and end positions in a text. */
 export type Range = readonly [number, number];
 
 const WORDS: Record<string, Set<string>> = {
@@ -20,6 +20,7 @@ const PATTERN = {
   python: /(#[^\n]*)|("""[\s\S]*?"""|'''[\s\S]*?'''|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')|(\b\d+(?:\.\d+)?\b)|(\b[a-z_]\w*\b)/gi,
 };
 
+/** Split code into pieces for syntax highlighting. */
 export function piecesOf(code: string, language: Language): Piece[] {
   const found: Piece[] = [];
   let at = 0;
@@ -38,14 +39,14 @@ export function piecesOf(code: string, language: Language): Piece[] {
   return found;
 }
 
-/** The same pieces, cut where a mark begins or ends. */
+/** Split pieces where a mark begins or ends. */
 export function marked(pieces: readonly Piece[], marks: readonly Range[]): Piece[] {
   const cuts = marks.flat().sort((a, b) => a - b);
   const found: Piece[] = [];
   let at = 0;
   for (const { kind, text } of pieces) {
     const end = at + text.length;
-    for (const cut of [...cuts.filter((each) => each > at && each < end), end]) {
+    for (const cut of [...cuts.filter((position) => position > at && position < end), end]) {
       const isMarked = marks.some(([from, to]) => at >= from && cut <= to);
       found.push({ kind, text: text.slice(text.length - (end - at), text.length - (end - cut)), isMarked });
       at = cut;

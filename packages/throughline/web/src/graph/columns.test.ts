@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { answer, column, id, told } from "../test/graphs";
+import { answer, column, id, apiNode } from "../test/graphs";
 import { linesOf, pageOf, pathRows, stepsOf, type ColumnRow } from "./columns";
 import { litColumns } from "./lit";
 import { merge } from "./merge";
@@ -10,7 +10,7 @@ const ROWS: ColumnRow[] = Array.from({ length: 25 }, (_, place) => ({ name: `c${
 const names = (page: { rows: ColumnRow[] }) => page.rows.map((row) => row.name);
 const of = (text: string, page: number, ...lit: string[]) => pageOf(A, ROWS, new Set(lit.map((name) => `${A}|${name}`)), { text, page });
 
-test("page has ten columns, the last one the rest", () => {
+test("page has ten columns, the last page the rest", () => {
   expect(names(pageOf(A, ROWS, new Set()))).toEqual(ROWS.slice(0, 10).map((row) => row.name));
   expect(of("", 2)).toMatchObject({ all: 25, found: 25, page: 2, pages: 3 });
   expect(names(of("", 2))).toEqual(["c20", "c21", "c22", "c23", "c24"]);
@@ -33,13 +33,13 @@ test("lines connect shown columns; hidden ones are counted", () => {
   expect(linesOf(edges, new Map([[A, of("", 1)], [id("b"), of("", 0)]]))).toEqual({ lines: [edges[1]], left: 2 });
 });
 
-test("lines come from the highest to the lowest", () => {
+test("lines are sorted from top to bottom", () => {
   const edges = [column("a.c5", "b.c1"), column("a.c0", "b.c2"), column("a.c3", "b.c0")];
   expect(linesOf(edges, new Map([[A, of("", 0)], [id("b"), of("", 0)]])).lines).toEqual([edges[1], edges[2], edges[0]]);
 });
 
 test("collapsed dataset shows and counts its columns on the path", () => {
-  const node = merge([{ ...answer("a"), nodes: [{ ...told("a"), fields: [{ name: "x", type: "int" }, { name: "y", type: "int" }] }] }]).nodes.get(A) as DatasetNode;
+  const node = merge([{ ...answer("a"), nodes: [{ ...apiNode("a"), fields: [{ name: "x", type: "int" }, { name: "y", type: "int" }] }] }]).nodes.get(A) as DatasetNode;
   const edges = [column("a.x", "b.x")];
   expect(pathRows(node, edges, litColumns(edges, `${id("b")}|x`).keys)).toEqual({ rows: [{ name: "x", type: "int", isRelated: true, mark: null }], of: 2 });
   expect(pathRows(node, edges, new Set([`${id("b")}|x`]))).toBeNull();
@@ -51,7 +51,7 @@ test("row filter leads to a separate row", () => {
   expect(graph.columns).toEqual([{ ...edge, to: { id: id("b"), field: ALL_ROWS } }]);
 });
 
-test("the steps of a tree of columns are those to the farthest", () => {
+test("steps of a column tree are those to its farthest column", () => {
   const leaf = { children: [] };
   expect(stepsOf(leaf)).toBe(0);
   expect(stepsOf({ children: [leaf, { children: [leaf, { children: [leaf] }] }] })).toBe(3);

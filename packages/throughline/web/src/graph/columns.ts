@@ -11,23 +11,23 @@ export interface ColumnRow {
   mark: Mark | null;
 }
 
-/** The columns of a dataset, those first that are other than before, then those with lineage to what is shown. */
+/** Return the columns of a dataset: changed ones first, then those with lineage to the shown graph. */
 export function rowsOf(node: DatasetNode, edges: readonly ColumnEdge[], changes: ReadonlyMap<ColumnKey, ColumnChange> = new Map()): ColumnRow[] {
   const related = new Set<ColumnKey>();
   for (const edge of edges) {
     related.add(columnKey(edge.from.id, edge.from.field));
     related.add(columnKey(edge.to.id, edge.to.field));
   }
-  const told = new Map(node.fields.map((field) => [field.name, field.type]));
+  const types = new Map(node.fields.map((field) => [field.name, field.type]));
   for (const edge of edges) {
     for (const end of [edge.from, edge.to]) {
-      if (end.id === node.id && !told.has(end.field)) told.set(end.field, "");
+      if (end.id === node.id && !types.has(end.field)) types.set(end.field, "");
     }
   }
   for (const change of changes.values()) {
-    if (change.node === node.id && !told.get(change.field)) told.set(change.field, change.type);
+    if (change.node === node.id && !types.get(change.field)) types.set(change.field, change.type);
   }
-  return [...told]
+  return [...types]
     .map(([name, type]) => {
       const key = columnKey(node.id, name);
       return { name, type, isRelated: related.has(key), mark: changes.get(key)?.mark ?? null };
@@ -35,20 +35,20 @@ export function rowsOf(node: DatasetNode, edges: readonly ColumnEdge[], changes:
     .sort((a, b) => Number(b.mark !== null) - Number(a.mark !== null) || Number(b.isRelated) - Number(a.isRelated));
 }
 
-/** The columns that a node shows, and how many there are besides. */
+/** The page of columns that a node shows, with counts. */
 export interface RowPage {
   rows: ColumnRow[];
   all: number;
   found: number;
-  /** Of `pages`, from 0. */
+  /** Page index, from 0. */
   page: number;
   pages: number;
   text: string;
-  /** How many columns the dataset has, where only those on the locked path are shown; null: it is unfolded. */
+  /** Number of all columns if only those on the locked path are shown; null if the dataset is expanded. */
   of: number | null;
 }
 
-/** The page of columns that is looked at; what is lit comes first. */
+/** Return the selected page of matching columns, highlighted ones first. */
 export function pageOf(id: NodeId, rows: readonly ColumnRow[], lit: ReadonlySet<ColumnKey>, { text, page }: Pick<Seek, "text" | "page"> = { text: "", page: 0 }): RowPage {
   const wanted = text.trim().toLowerCase();
   const found = rows.filter((row) => row.name.toLowerCase().includes(wanted));
@@ -59,14 +59,14 @@ export function pageOf(id: NodeId, rows: readonly ColumnRow[], lit: ReadonlySet<
   return { rows: shown, all: rows.length, found: found.length, page: at, pages, text, of: null };
 }
 
-/** What a dataset shows that is not unfolded: its columns on the locked path; null if it has none. */
+/** Return the columns of a collapsed dataset on the locked path, or null if there are none. */
 export function pathRows(node: DatasetNode, edges: readonly ColumnEdge[], lit: ReadonlySet<ColumnKey>): { rows: ColumnRow[]; of: number } | null {
   const all = rowsOf(node, edges);
   const rows = all.filter((row) => lit.has(columnKey(node.id, row.name)));
   return rows.length > 0 ? { rows, of: all.length } : null;
 }
 
-/** The lines between columns that nodes show, from the highest to the lowest, and how many are left out because one of their columns is not shown. */
+/** Return the edges between shown columns, from top to bottom, and count those with a hidden column as `left`. */
 export function linesOf(edges: readonly ColumnEdge[], pages: ReadonlyMap<string, RowPage>): { lines: ColumnEdge[]; left: number } {
   const shown = new Map([...pages].flatMap(([id, { rows }]) => rows.map((row, place) => [columnKey(id, row.name), place])));
   const between = edges.filter(({ from, to }) => pages.has(from.id) && pages.has(to.id));
@@ -78,14 +78,14 @@ export function linesOf(edges: readonly ColumnEdge[], pages: ReadonlyMap<string,
   return { lines, left: between.length - lines.length };
 }
 
-/** A column and those that it comes from or leads to, as the API nests them. */
+/** A column with its upstream or downstream columns, nested as in the API. */
 export interface ColumnTree {
   children: readonly ColumnTree[];
 }
 
-/** How many steps the farthest column of a tree is away. */
+/** Return the number of steps to the farthest column of a tree. */
 export function stepsOf(tree: ColumnTree): number {
   let steps = -1;
-  for (let level: readonly ColumnTree[] = [tree]; level.length > 0; level = level.flatMap((each) => each.children)) steps += 1;
+  for (let level: readonly ColumnTree[] = [tree]; level.length > 0; level = level.flatMap((node) => node.children)) steps += 1;
   return steps;
 }

@@ -4,7 +4,7 @@ import { changeGroups, changesOf, marksOf, type DiffAnswer } from "./difference"
 
 const READS = ["dataset:n:db.weather", "job:n:dag.train"];
 const WRITES = ["job:n:dag.train", "dataset:n:db.model"];
-const TOLD = {
+const DIFF = {
   level: "task",
   nodes: {
     "dataset:n:db.new": { type: "dataset", namespace: "n", name: "db.new", kind: "model" },
@@ -27,28 +27,28 @@ const TOLD = {
 } as unknown as DiffAnswer;
 
 test("changed nodes and edges are marked", () => {
-  const { marks, edges } = marksOf(TOLD);
+  const { marks, edges } = marksOf(DIFF);
   expect(Object.fromEntries(marks)).toMatchObject({ "dataset:n:db.new": "added", "dataset:n:db.old": "removed", "job:n:dag.train": "changed" });
   expect(edges.get(READS.join(" "))).toBe("added");
   expect(edges.get(WRITES.join(" "))).toBe("removed");
 });
 
 test("changed columns are marked once", () => {
-  const columns = [...marksOf(TOLD).columns.values()].map(({ field, type, mark }) => [field, type, mark]);
+  const columns = [...marksOf(DIFF).columns.values()].map(({ field, type, mark }) => [field, type, mark]);
   expect(columns).toEqual([["y", "int", "removed"], ["z", "date", "changed"], ["bare", "", "removed"], ["x", "int", "added"]]);
 });
 
-test("column edges at one time are marked if both ends are known", () => {
+test("column edges at one time are marked if the other graph has both ends", () => {
   const then = { ...answer("a", "a>j1", "j1>b"), columns: [column("a.x", "b.x"), column("a.y", "b.y")] };
   const now = { ...answer("a", "a>j1", "j1>b", "b>j2", "j2>c"), columns: [column("a.x", "b.x"), column("a.z", "b.z"), column("b.x", "c.x")] };
-  const marked = (told: DiffAnswer) => [...marksOf(told, { now, then }).columnEdges].map(([key, mark]) => `${mark} ${(JSON.parse(key) as string[])[3] ?? ""}`);
-  expect(marked({ ...TOLD, added: [] })).toEqual(["added z", "removed y"]);
-  expect(marked({ ...TOLD, added: [id("c")] }), "c is new, not out of sight").toEqual(["added z", "added x", "removed y"]);
+  const marked = (diff: DiffAnswer) => [...marksOf(diff, { now, then }).columnEdges].map(([key, mark]) => `${mark} ${(JSON.parse(key) as string[])[3] ?? ""}`);
+  expect(marked({ ...DIFF, added: [] })).toEqual(["added z", "removed y"]);
+  expect(marked({ ...DIFF, added: [id("c")] }), "c is new, not out of sight").toEqual(["added z", "added x", "removed y"]);
 });
 
 test("list contains each change once", () => {
-  const told = changesOf(TOLD).map((change) => `${change.mark} ${change.kind} ${change.text}: ${change.detail}`);
-  expect(told).toEqual([
+  const lines = changesOf(DIFF).map((change) => `${change.mark} ${change.kind} ${change.text}: ${change.detail}`);
+  expect(lines).toEqual([
     "added model new: model",
     "removed table dataset:n:db.old: table",
     "added task train: now reads weather",
@@ -62,12 +62,12 @@ test("list contains each change once", () => {
   ]);
 });
 
-test("changes are grouped by dataset and by job; those of an edge have both of its ends", () => {
-  const sections = changeGroups(changesOf(TOLD)).map(({ type, groups }) => [type, groups.map(({ text, changes }) => `${text} ${changes.map(({ mark }) => mark).join()}`)]);
+test("changes are grouped by dataset and job; edges have both ends", () => {
+  const sections = changeGroups(changesOf(DIFF)).map(({ type, groups }) => [type, groups.map(({ text, changes }) => `${text} ${changes.map(({ mark }) => mark).join()}`)]);
   expect(sections).toEqual([
     ["datasets", ["new added", "dataset:n:db.old removed", "weather changed"]],
     ["jobs", ["train added,removed,changed", " added", "job:n:dag.new changed", "load failed,failed"]],
   ]);
   expect(changeGroups([])).toEqual([]);
-  expect(changesOf(TOLD).find(({ detail }) => detail === "now reads weather")?.ends).toEqual(READS);
+  expect(changesOf(DIFF).find(({ detail }) => detail === "now reads weather")?.ends).toEqual(READS);
 });

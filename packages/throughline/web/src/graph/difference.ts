@@ -7,7 +7,7 @@ import { distinctNames } from "./words";
 export type DiffAnswer = Answer<"diff">;
 export type Mark = "added" | "removed" | "changed";
 
-/** A changed column, with its newer type. */
+/** A changed column, with its current type, or its last one if removed. */
 export interface ColumnChange {
   node: string;
   field: string;
@@ -19,7 +19,7 @@ export interface Difference {
   marks: Map<string, Mark>;
   edges: Map<string, Mark>;
   columns: Map<ColumnKey, ColumnChange>;
-  /** By `columnEdgeKey`. */
+  /** Marks by `columnEdgeKey`. */
   columnEdges: Map<string, Mark>;
 }
 
@@ -29,25 +29,25 @@ export interface Both {
   then: GraphAnswer;
 }
 
-/** Marks of nodes and edges from a comparison, and of column edges from the graphs of both times. */
-export function marksOf(told: DiffAnswer, both: Both | null = null): Difference {
+/** Return the marks of nodes and edges in a comparison, and of column edges in the graphs of both times. */
+export function marksOf(diff: DiffAnswer, both: Both | null = null): Difference {
   const marks = new Map<string, Mark>();
-  for (const each of [...told.schemas, ...told.code]) marks.set(each.node, "changed");
-  for (const id of told.added) marks.set(id, "added");
-  for (const id of told.removed) marks.set(id, "removed");
+  for (const change of [...diff.schemas, ...diff.code]) marks.set(change.node, "changed");
+  for (const id of diff.added) marks.set(id, "added");
+  for (const id of diff.removed) marks.set(id, "removed");
   const edges = new Map<string, Mark>();
-  for (const pair of told.edgesAdded) edges.set(pair.join(" "), "added");
-  for (const pair of told.edgesRemoved) edges.set(pair.join(" "), "removed");
-  return { marks, edges, columns: columnsOf(told), columnEdges: both ? columnEdgesOf(both, marks) : new Map<string, Mark>() };
+  for (const pair of diff.edgesAdded) edges.set(pair.join(" "), "added");
+  for (const pair of diff.edgesRemoved) edges.set(pair.join(" "), "removed");
+  return { marks, edges, columns: columnsOf(diff), columnEdges: both ? columnEdgesOf(both, marks) : new Map<string, Mark>() };
 }
 
-function columnsOf(told: DiffAnswer): Map<ColumnKey, ColumnChange> {
+function columnsOf(diff: DiffAnswer): Map<ColumnKey, ColumnChange> {
   const found = new Map<ColumnKey, ColumnChange>();
-  for (const { node, added, removed } of told.schemas) {
+  for (const { node, added, removed } of diff.schemas) {
     for (const [mark, fields] of [["removed", removed], ["added", added]] as const) {
-      for (const each of fields) {
-        const at = each.indexOf(": ");
-        const [field, type] = at < 0 ? [each, ""] : [each.slice(0, at), each.slice(at + 2)];
+      for (const entry of fields) {
+        const at = entry.indexOf(": ");
+        const [field, type] = at < 0 ? [entry, ""] : [entry.slice(0, at), entry.slice(at + 2)];
         const key = columnKey(node, field);
         found.set(key, { node, field, type, mark: found.has(key) ? "changed" : mark });
       }
@@ -56,16 +56,16 @@ function columnsOf(told: DiffAnswer): Map<ColumnKey, ColumnChange> {
   return found;
 }
 
-/** Column edges at one time only; unknown where the other graph does not include the dataset. */
+/** Mark column edges that exist at one time only; skip datasets missing from the other graph, unless they were added or removed. */
 function columnEdgesOf({ now, then }: Both, marks: ReadonlyMap<string, Mark>): Map<string, Mark> {
   const found = new Map<string, Mark>();
   for (const [mark, own, other] of [["added", now, then], ["removed", then, now]] as const) {
-    const known = new Set(other.columns.map(columnEdgeKey));
-    const seen = new Set(other.nodes.map((node) => node.id));
-    const isTold = (id: string) => seen.has(id) || marks.get(id) === mark;
+    const otherEdges = new Set(other.columns.map(columnEdgeKey));
+    const otherNodes = new Set(other.nodes.map((node) => node.id));
+    const isComparable = (id: string) => otherNodes.has(id) || marks.get(id) === mark;
     for (const edge of own.columns) {
       const key = columnEdgeKey(edge);
-      if (!known.has(key) && isTold(edge.from.id) && isTold(edge.to.id)) found.set(key, mark);
+      if (!otherEdges.has(key) && isComparable(edge.from.id) && isComparable(edge.to.id)) found.set(key, mark);
     }
   }
   return found;
@@ -75,28 +75,28 @@ export interface Change {
   key: string;
   mark: Mark | "failed";
   node: string;
-  /** What the node is: table, task, … */
+  /** Kind of the node: table, task, … */
   kind: string;
-  /** The run that failed. */
+  /** Failed run. */
   run?: string;
   isSchema?: boolean;
   text: string;
   detail: string;
-  /** The nodes to look at: of an edge, its two ends. */
+  /** Nodes to show: the two ends of an edge, or the changed node. */
   ends: string[];
 }
 
-/** The changes as a list: nodes, edges, schemas, code, and runs that failed in between. */
-export function changesOf(told: DiffAnswer): Change[] {
+/** List the changes: nodes, edges, schemas, code, and failed runs between the two times. */
+export function changesOf(diff: DiffAnswer): Change[] {
   const jobOf = ({ job }: DiffAnswer["failed"][number]) => `job:${job.namespace}:${job.name}`;
-  const listed = Object.entries(told.nodes as Record<string, { namespace: string; name: string; type: string; kind: string | null }>);
-  const failed = told.failed.map((run): (typeof listed)[number] => [jobOf(run), { ...run.job, type: "job", kind: null }]);
-  const known = new Map([...listed, ...failed]);
-  const names = distinctNames([...known].map(([id, node]) => ({ id, ...node })));
+  const listed = Object.entries(diff.nodes as Record<string, { namespace: string; name: string; type: string; kind: string | null }>);
+  const failed = diff.failed.map((run): (typeof listed)[number] => [jobOf(run), { ...run.job, type: "job", kind: null }]);
+  const nodesById = new Map([...listed, ...failed]);
+  const names = distinctNames([...nodesById].map(([id, node]) => ({ id, ...node })));
   const name = (id: string) => names.get(id) ?? id;
-  const about = (id: string) => ({ node: id, ends: [id], kind: known.get(id)?.kind ?? (id.startsWith("dataset:") ? "table" : told.level), text: name(id) });
+  const about = (id: string) => ({ node: id, ends: [id], kind: nodesById.get(id)?.kind ?? (id.startsWith("dataset:") ? "table" : diff.level), text: name(id) });
   const nodes = (ids: readonly string[], mark: Mark): Change[] => ids.map((id) => ({ key: `${mark} ${id}`, mark, ...about(id), detail: about(id).kind }));
-  const fresh = new Set([...told.added, ...told.removed]);
+  const fresh = new Set([...diff.added, ...diff.removed]);
   const edges = (pairs: readonly string[][], mark: Mark): Change[] =>
     pairs
       .filter((pair) => !pair.some((id) => fresh.has(id)))
@@ -109,24 +109,24 @@ export function changesOf(told: DiffAnswer): Change[] {
         return { key: `${mark} ${from} ${to}`, mark, ...about(job), ends: [from, to], detail };
       });
   return [
-    ...nodes(told.added, "added"),
-    ...nodes(told.removed, "removed"),
-    ...edges(told.edgesAdded, "added"),
-    ...edges(told.edgesRemoved, "removed"),
-    ...told.schemas.map((each) => ({
-      key: `schema ${each.node}`,
+    ...nodes(diff.added, "added"),
+    ...nodes(diff.removed, "removed"),
+    ...edges(diff.edgesAdded, "added"),
+    ...edges(diff.edgesRemoved, "removed"),
+    ...diff.schemas.map((schema) => ({
+      key: `schema ${schema.node}`,
       mark: "changed" as const,
-      ...about(each.node),
+      ...about(schema.node),
       isSchema: true,
-      detail: [...each.added.map((field) => `+ ${field}`), ...each.removed.map((field) => `− ${field}`)].join("\n"),
+      detail: [...schema.added.map((field) => `+ ${field}`), ...schema.removed.map((field) => `− ${field}`)].join("\n"),
     })),
-    ...told.code.map((each) => ({
-      key: `code ${each.node}`,
+    ...diff.code.map((change) => ({
+      key: `code ${change.node}`,
       mark: "changed" as const,
-      ...about(each.node),
-      detail: `code ${(each.from)?.slice(0, 7) ?? "unknown"} → ${(each.to)?.slice(0, 7) ?? "unknown"}`,
+      ...about(change.node),
+      detail: `code ${(change.from)?.slice(0, 7) ?? "unknown"} → ${(change.to)?.slice(0, 7) ?? "unknown"}`,
     })),
-    ...told.failed.map((run) => ({
+    ...diff.failed.map((run) => ({
       key: `failed ${run.runId}`,
       mark: "failed" as const,
       ...about(jobOf(run)),
@@ -144,7 +144,7 @@ export interface ChangeGroup {
   changes: Change[];
 }
 
-/** The changes by dataset, then by job; of one node those of the graph first, then schema and code, then failures. */
+/** Group changes by node, datasets before jobs; keep the order of changes within a node. */
 export function changeGroups(changes: readonly Change[]): { type: "datasets" | "jobs"; groups: ChangeGroup[] }[] {
   const groups = new Map<string, ChangeGroup>();
   for (const change of changes) {

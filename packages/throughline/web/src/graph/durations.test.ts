@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
 import { durationsOf } from "./durations";
 
-const runs = (...seconds: (number | null)[]) => seconds.map((each, nth) => ({ runId: `r${nth}`, state: "COMPLETED", startedAt: "2026-01-01T00:00:00Z", durationMs: each === null ? null : 1_000 * each }));
+const runs = (...seconds: (number | null)[]) => seconds.map((duration, nth) => ({ runId: `r${nth}`, state: "COMPLETED", startedAt: "2026-01-01T00:00:00Z", durationMs: duration === null ? null : 1_000 * duration }));
 
-test("the median is that of completed runs, drawn from the oldest", () => {
+test("median includes completed runs only, and bars start with the oldest", () => {
   const [failed] = runs(100);
-  const told = durationsOf([...runs(10, 20, null, 40), { ...failed, runId: "failed", state: "FAILED", startedAt: "", durationMs: 80_000 }]);
-  expect(told).toMatchObject({ median: 20_000, medianHeight: 25 });
-  expect(told?.bars.map(({ runId, height, isFailed }) => [runId, height, isFailed])).toEqual([["failed", 100, true], ["r3", 50, false], ["r1", 25, false], ["r0", 12.5, false]]);
+  const durations = durationsOf([...runs(10, 20, null, 40), { ...failed, runId: "failed", state: "FAILED", startedAt: "", durationMs: 80_000 }]);
+  expect(durations).toMatchObject({ median: 20_000, medianHeight: 25 });
+  expect(durations?.bars.map(({ runId, height, isFailed }) => [runId, height, isFailed])).toEqual([["failed", 100, true], ["r3", 50, false], ["r1", 25, false], ["r0", 12.5, false]]);
 });
 
 test.each([
@@ -15,7 +15,7 @@ test.each([
   ["nearly equal runs", [60, 60, 60, 60, 61], []],
   ["one run among equal ones", [60, 60, 60, 60, 90], ["r4"]],
   ["too few runs", [1, 1, 1, 900], []],
-])("outliers are far outside of the middle half: %s", (_, seconds, outliers) => {
+])("outliers are far outside the middle half: %s", (_, seconds, outliers) => {
   expect([...(durationsOf(runs(...seconds))?.outliers ?? [])].sort()).toEqual(outliers);
 });
 

@@ -1,4 +1,4 @@
-/** The durations of a job's runs: their median, and runs that took unusually long or short. */
+/** Durations of a job's runs: the median, and unusually long or short runs. */
 
 interface TimedRun {
   runId: string;
@@ -9,7 +9,7 @@ interface TimedRun {
 
 export interface DurationBar {
   runId: string;
-  /** Of the longest run, in shares of 100. */
+  /** Percentage of the longest duration. */
   height: number;
   isFailed: boolean;
   isOutlier: boolean;
@@ -18,22 +18,22 @@ export interface DurationBar {
 }
 
 export interface Durations {
-  /** The oldest first. */
+  /** Oldest run first. */
   bars: DurationBar[];
-  /** Of the completed runs. */
+  /** Median of the completed runs, in milliseconds. */
   median: number;
   medianHeight: number;
   outliers: ReadonlySet<string>;
 }
 
-/** Fewer completed runs have no outliers. */
+/** Minimum number of completed runs for outliers. */
 const LEAST = 5;
-/** Tukey's fences: so many times the range of the middle half away from it. */
+/** Tukey's fences: distance from the quartiles, in interquartile ranges. */
 const FENCE = 1.5;
-/** Runs that all take about as long as the median have no outliers within this share of it. */
+/** Minimum distance of the fences from the quartiles, as a share of the median. */
 const LEAST_SHARE = 0.1;
 
-/** The durations of runs that ended (the newest first, as the API lists them); null if fewer than two did. */
+/** Return the durations of ended runs, given newest first as in the API; null if fewer than two completed. */
 export function durationsOf(runs: readonly TimedRun[]): Durations | null {
   const timed = runs.flatMap(({ runId, state, startedAt, durationMs }) => (durationMs === null || startedAt === null ? [] : [{ runId, durationMs, startedAt, isDone: state === "COMPLETED" }])).reverse();
   const done = timed.filter((run) => run.isDone).map((run) => run.durationMs).sort((a, b) => a - b);
@@ -46,7 +46,7 @@ export function durationsOf(runs: readonly TimedRun[]): Durations | null {
   return { bars, median, medianHeight: (100 * median) / most, outliers };
 }
 
-/** A quantile of sorted numbers, between the nearest two. */
+/** Return a quantile of sorted numbers by linear interpolation. */
 function quantile(sorted: readonly number[], share: number): number {
   const at = share * (sorted.length - 1);
   const [below, above] = [Math.floor(at), Math.ceil(at)].map((place) => sorted[place]) as [number, number];

@@ -2,7 +2,7 @@ import { piecesOf, type Language, type Range } from "./code";
 
 const ENDS = new Set(["from", "where", "group", "order", "having", "union", "limit"]);
 
-/** Where in a query or in code a column is made, as far as that can be seen without parsing all of it. */
+/** Find the expressions that produce a column in SQL or Python, without a full parse. */
 export function placesOf(code: string, language: Language, column: string): Range[] {
   return language === "sql" ? inSql(code, column) : inCode(code, column);
 }
@@ -32,7 +32,7 @@ function tokensOf(code: string, language: Language): Token[] {
   return found;
 }
 
-/** The items of SELECT lists with the column's name: the expression before `AS name`, or `name` itself. */
+/** Find the items of SELECT lists with the column's name: the expression before `AS name`, or `name` itself. */
 function inSql(code: string, column: string): Range[] {
   const tokens = tokensOf(code, "sql");
   const wanted = column.toLowerCase();
@@ -45,7 +45,7 @@ function inSql(code: string, column: string): Range[] {
   });
 }
 
-/** The first token of the item that ends with one; null if that is in no SELECT list. */
+/** Return the first token of the SELECT item that ends with `last`, or null outside a SELECT list. */
 function startOf(last: Token, before: readonly Token[]): Token | null {
   let depth = 0;
   let first = last;
@@ -62,7 +62,7 @@ function startOf(last: Token, before: readonly Token[]): Token | null {
   return null;
 }
 
-/** Each line of code that has the column's name as a text or a name. */
+/** Find the code lines that contain the column's name as a string or an identifier. */
 function inCode(code: string, column: string): Range[] {
   const lines = new Map<number, Range>();
   for (const token of tokensOf(code, "python")) {

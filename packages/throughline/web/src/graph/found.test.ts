@@ -4,7 +4,7 @@ import { besideHit } from "./found";
 test("hits with equal names show their parents", () => {
   const hit = (name: string, matched: string) => ({ name, namespace: "lake", type: "dataset", matched, text: "fare" }) as Parameters<typeof besideHit>[0];
   const hits = [hit("a.trips", "column"), hit("b.trips", "column"), hit("other", "column")];
-  expect(hits.map((each) => besideHit(each, hits))).toEqual([expect.stringMatching(/^a · .*: fare$/), expect.stringMatching(/^b · .*: fare$/), expect.stringMatching(/^[^·]*: fare$/)]);
+  expect(hits.map((other) => besideHit(other, hits))).toEqual([expect.stringMatching(/^a · .*: fare$/), expect.stringMatching(/^b · .*: fare$/), expect.stringMatching(/^[^·]*: fare$/)]);
   expect(["a.trips", "trips"].map((name) => besideHit(hit(name, "name"), hits))).toEqual(["a", "lake"]);
   expect(besideHit(hit("other", "elsewhere"), hits)).toBe("elsewhere: fare");
   expect(besideHit({ ...hit("dag.load", "name"), type: "job" }, hits)).toBe("dag");

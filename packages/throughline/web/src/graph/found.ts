@@ -6,21 +6,21 @@ import { addressOf } from "./view";
 
 export type Hit = Answer<"search">["items"][number];
 
-/** Where in a node a text was found. */
+/** Labels of the parts of a node that a search matched. */
 export const PLACES: Record<string, string> = { name: "Name", column: "Column", tag: "Tag", owner: "Owner", description: "Description", sql: "SQL" };
 
-/** Where a hit leads: a column is shown locked in its dataset, with its details. */
+/** Return the address of a hit; a column has its path locked and its details open. */
 export function addressOfHit(hit: Pick<Hit, "id" | "matched" | "text">): string {
   if (hit.matched !== "column") return addressOf(hit.id);
   return graphOf({ id: hit.id as NodeId, field: hit.text });
 }
 
-/** The text beside a hit: its parent or the match; both if another hit has the same name. */
+/** Return the text beside a hit: its parent or the match, or both if another hit has the same name. */
 export function besideHit(hit: Pick<Hit, "name" | "namespace" | "type" | "matched" | "text">, hits: readonly Pick<Hit, "name" | "type">[]): string {
-  const split = (each: Pick<Hit, "name" | "type">) => parts(each.name, each.type === "job" ? "job" : "dataset");
+  const split = (other: Pick<Hit, "name" | "type">) => parts(other.name, other.type === "job" ? "job" : "dataset");
   const { title, above } = split(hit);
   const where = above || hit.namespace;
   if (hit.matched === "name") return where;
   const found = `${PLACES[hit.matched] ?? hit.matched}: ${hit.text}`;
-  return hits.filter((each) => split(each).title === title).length > 1 ? `${where} · ${found}` : found;
+  return hits.filter((other) => split(other).title === title).length > 1 ? `${where} · ${found}` : found;
 }

@@ -3,35 +3,35 @@ import { duration, moment } from "./words";
 
 export type RunTree = Answer<"runtree">;
 
-/** A run as a bar below the run that started it; places are shares of 100 of the whole time. */
+/** A run as a bar below its parent run; `left` and `width` are percentages of the total time. */
 export interface GanttRow {
   run: RunTree;
   depth: number;
   left: number;
   width: number;
   text: string;
-  /** How long it took, or took so far; empty if that is unknown. */
+  /** Duration, or duration so far; empty if unknown. */
   took: string;
 }
 
 export interface Gantt {
   rows: GanttRow[];
-  /** How long all of it took, in milliseconds. */
+  /** Total duration, in milliseconds. */
   length: number;
 }
 
 const LEAST_WIDTH = 0.6;
 
-/** A run and all that it started, the first first; what still runs does so until `now`. */
+/** Return the bars of a run and its child runs in response order; running ones end at `now`. */
 export function ganttOf(root: RunTree, now: number): Gantt {
   const flat: { run: RunTree; depth: number; span: [number, number] | null }[] = [];
   const open = [{ run: root, depth: 0 }];
-  for (let each = open.pop(); each; each = open.pop()) {
-    flat.push({ ...each, span: spanOf(each.run, now) });
-    const { depth } = each;
-    open.push(...each.run.children.map((run) => ({ run, depth: depth + 1 })).reverse());
+  for (let entry = open.pop(); entry; entry = open.pop()) {
+    flat.push({ ...entry, span: spanOf(entry.run, now) });
+    const { depth } = entry;
+    open.push(...entry.run.children.map((run) => ({ run, depth: depth + 1 })).reverse());
   }
-  const spans = flat.map((each) => each.span).filter((span) => span !== null);
+  const spans = flat.map((row) => row.span).filter((span) => span !== null);
   const begin = Math.min(...spans.map(([from]) => from));
   const length = spans.length === 0 ? 0 : Math.max(1, Math.max(...spans.map(([, to]) => to)) - begin);
   const rows = flat.map(({ run, depth, span }) => {

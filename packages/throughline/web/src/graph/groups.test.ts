@@ -5,7 +5,7 @@ import { merge } from "./merge";
 import type { DatasetNode, JobNode, LineageEdge, LineageNode } from "./types";
 import { visible } from "./visible";
 
-/** A graph in which `j1` and `j2` are of the pipeline jP, and so on: `pipelines` maps its name to its jobs. */
+/** Build a graph; `pipelines` maps the names of pipelines to their jobs. */
 function graphOf(edges: string[], pipelines: Record<string, string[]> = {}) {
   const graph = merge([answer("a", ...edges)]);
   const owner = new Map(Object.entries(pipelines).flatMap(([pipeline, jobs]) => jobs.map((job) => [id(job), id(pipeline)] as const)));
@@ -19,7 +19,7 @@ const FOLDING = { collapsed: [] as string[], chains: false, expanded: [] as stri
 const LONG = ["a>j1", "j1>b", "b>j2", "j2>c", "c>j3", "j3>d", "d>j4", "j4>e"];
 
 describe("frames", () => {
-  test("hold the tasks of a pipeline, and the datasets that only they write and read", () => {
+  test("contain the tasks of a pipeline and the datasets between them", () => {
     const { nodes, edges } = graphOf(LONG, { jP: ["j1", "j2"], jQ: ["j3", "j4"] });
     const frames = framesOf(nodes, edges);
     expect(frames.map(({ name, members }) => [name, members.map((member) => member.slice(-2)).join(" ")])).toEqual([["jP", "j1 :b j2"], ["jQ", "j3 :d j4"]]);
@@ -37,8 +37,8 @@ describe("frames", () => {
   });
 });
 
-describe("what is drawn as one node", () => {
-  test("is a collapsed pipeline, with the edges of all of its nodes", () => {
+describe("a group node", () => {
+  test("replaces a collapsed pipeline and keeps its edges", () => {
     const shown = graphOf(LONG, { jP: ["j1", "j2"] });
     const one = folded(shown, { ...FOLDING, collapsed: [id("jP")] }, new Set());
     expect(names(one.nodes)).toBe("a c d e j3 j4 jP");
@@ -47,7 +47,7 @@ describe("what is drawn as one node", () => {
     expect(folded(shown, FOLDING, new Set())).toBe(shown);
   });
 
-  test("has the worst state of its nodes, and their failed checks", () => {
+  test("has the worst state and the failed checks of its nodes", () => {
     const shown = graphOf(LONG, { jP: ["j1", "j2"] });
     const nodeOf = (name: string) => shown.nodes.find((node) => node.name === name);
     (nodeOf("j1") as JobNode).run = { state: "COMPLETED" } as JobNode["run"];
@@ -57,7 +57,7 @@ describe("what is drawn as one node", () => {
     expect(nodes.find(({ name }) => name === "jP")).toMatchObject({ run: { state: "FAILED" }, group: { failedChecks: 2 } });
   });
 
-  test("is a chain of nodes with one neighbour on each side, within a pipeline", () => {
+  test("replaces a chain within a pipeline", () => {
     const shown = graphOf(LONG, { jP: ["j1", "j2"] });
     const { nodes, edges } = folded(shown, { ...FOLDING, chains: true }, new Set([id("a")]));
     expect(names(nodes)).toBe("3 steps in a row 4 steps in a row a e");
@@ -65,7 +65,7 @@ describe("what is drawn as one node", () => {
     expect(nodes.filter((node) => node.id.startsWith("chain:")).map((node) => (node as JobNode).pipeline)).toEqual([id("jP"), null]);
   });
 
-  test("is no chain that was expanded, nor a node that is kept", () => {
+  test("does not replace expanded chains and kept nodes", () => {
     const shown = graphOf(LONG);
     const chain = `chain:${id("j1")}`;
     expect(folded(shown, { ...FOLDING, chains: true, expanded: [chain] }, new Set()).nodes).toHaveLength(shown.nodes.length);
@@ -73,12 +73,12 @@ describe("what is drawn as one node", () => {
     expect(names(folded(graphOf(["a>j1", "j1>b"]), { ...FOLDING, chains: true }, new Set()).nodes), "one node alone").toBe("a b j1");
   });
 
-  test("is also a chain of datasets alone", () => {
+  test("replaces a chain of datasets", () => {
     const { nodes } = folded(graphOf(["a>b", "b>c", "c>d"]), { ...FOLDING, chains: true }, new Set());
     expect(nodes.find(({ name }) => name === "2 steps in a row")).toMatchObject({ platform: null, run: null, group: { jobs: 0, datasets: 2 } });
   });
 
-  test("keeps an edge from a node to itself, and both of two that become one", () => {
+  test("keeps self-loops and distinct edges", () => {
     const shown = graphOf(["a>j1", "j1>a", "a>j2", "j2>b", "c>j2"]);
     expect(folded(shown, { ...FOLDING, chains: true }, new Set()).edges).toHaveLength(shown.edges.length);
     const loop = { ...shown, edges: [...shown.edges, { from: id("j2"), to: id("j2"), kind: "control" } as LineageEdge], nodes: shown.nodes.map((node) => (node.type === "job" ? { ...node, pipeline: id("jP") } : node)) };

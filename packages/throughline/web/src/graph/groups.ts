@@ -1,20 +1,20 @@
 import type { JobNode, LineageEdge, LineageNode, NodeId } from "./types";
 import type { Shown } from "./visible";
 
-/** The shown tasks of a pipeline, with the datasets that only they write and read. */
+/** The shown tasks of a pipeline, with the datasets that only these tasks write and read. */
 export interface Frame {
   id: NodeId;
   name: string;
-  /** The platform of its tasks. */
+  /** Platform of its tasks. */
   platform: string | null;
   members: NodeId[];
 }
 
 const LEAST = 2;
-/** Fewer nodes than this in a row are not worth collapsing. */
+/** Minimum number of nodes in a chain. */
 const LEAST_CHAIN = 2;
 
-/** The pipelines of which several tasks are shown. */
+/** Return the pipelines with several shown tasks. */
 export function framesOf(nodes: readonly LineageNode[], edges: readonly LineageEdge[]): Frame[] {
   const owner = ownersOf(nodes, edges);
   const members = new Map<NodeId, NodeId[]>();
@@ -26,7 +26,7 @@ export function framesOf(nodes: readonly LineageNode[], edges: readonly LineageE
   return [...members].map(([id, ids]) => ({ id, name: nameOf(id), platform: ids.map((member) => platforms.get(member)).find(Boolean) ?? null, members: ids }));
 }
 
-/** The pipeline of each node that is drawn inside a frame. */
+/** Return the pipeline of each node inside a frame. */
 function ownersOf(nodes: readonly LineageNode[], edges: readonly LineageEdge[]): Map<NodeId, NodeId> {
   const owner = new Map(nodes.flatMap((node) => (node.type === "job" && node.pipeline ? [[node.id, node.pipeline] as const] : [])));
   const counts = countOf([...owner.values()]);
@@ -42,21 +42,21 @@ function ownersOf(nodes: readonly LineageNode[], edges: readonly LineageEdge[]):
   return owner;
 }
 
-/** The name in a job's id: what follows its namespace, which may have colons of its own. */
+/** Return the name in a job's id: the part after the namespace, which may contain colons. */
 function nameOf(id: NodeId): string {
   return id.slice(id.lastIndexOf(":") + 1);
 }
 
-/** What of a view decides which nodes are drawn as one. */
+/** The part of a view that determines which nodes are drawn as one. */
 export interface Folding {
-  /** Pipelines that are drawn as one node. */
+  /** Pipelines drawn as one node. */
   collapsed: readonly string[];
-  /** Whether chains are drawn as one node, and those that are not. */
+  /** True to draw chains as one node, except the `expanded` ones. */
   chains: boolean;
   expanded: readonly string[];
 }
 
-/** The same graph with collapsed pipelines and chains as one node each; `kept` nodes are never part of a chain. */
+/** Draw collapsed pipelines and chains as one node each; `kept` nodes are never part of a chain. */
 export function folded(shown: Shown, { collapsed, chains, expanded }: Folding, kept: ReadonlySet<string>): Shown {
   const frames = collapsed.length === 0 ? [] : framesOf(shown.nodes, shown.edges).filter((frame) => collapsed.includes(frame.id));
   const whole = frames.reduce((graph, frame) => joined(graph, frame.members, frame.id, frame.name, "pipeline"), shown);
@@ -67,7 +67,7 @@ export function folded(shown: Shown, { collapsed, chains, expanded }: Folding, k
 
 const titleOf = (count: number) => `${count} steps in a row`;
 
-/** Nodes in a row that have one neighbour on each side, within one pipeline. */
+/** Find chains: connected nodes of one pipeline with one neighbour on each side. */
 function chainsOf({ nodes, edges }: Shown, kept: ReadonlySet<string>): { id: NodeId; members: NodeId[] }[] {
   const owner = ownersOf(nodes, edges);
   const data = edges.filter((edge) => edge.kind === "data");
@@ -92,7 +92,7 @@ function countOf(ids: readonly NodeId[]): Map<NodeId, number> {
   return counts;
 }
 
-/** A graph with some of its nodes as one. */
+/** Replace several nodes of a graph with one group node. */
 function joined(shown: Shown, members: readonly NodeId[], id: NodeId, name: string, kind: "pipeline" | "chain"): Shown {
   const inside = new Set(members);
   const nodes = shown.nodes.filter((node) => inside.has(node.id));
@@ -108,7 +108,7 @@ function joined(shown: Shown, members: readonly NodeId[], id: NodeId, name: stri
 
 const RANKS = ["FAILED", "ABORTED", "LOST", "RUNNING", "NEW", "COMPLETED"];
 
-/** One node for several: its run is the one that went worst. */
+/** Build the node of a group; its run is the one with the worst state. */
 function groupNode(members: readonly LineageNode[], id: NodeId, name: string, kind: "pipeline" | "chain"): JobNode {
   const jobs = members.filter((node) => node.type === "job");
   const runs = jobs.flatMap(({ run }) => (run ? [run] : []));

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Answer } from "../api/client";
-import { byOwner, countLine, graphOf, impactText, narrowed, reachedOf } from "./impact";
+import { byOwner, countLine, graphOf, impactText, filterByText, reachedOf } from "./impact";
 import type { NodeId } from "./types";
 
 type Entry = Answer<"impact">["affected"][number];
@@ -33,9 +33,9 @@ test("owners are sorted by size, no owner last", () => {
 });
 
 test("filter requires every word", () => {
-  expect(narrowed(ALL, "bob task").map((each) => each.title)).toEqual(["load"]);
-  expect(narrowed(ALL, " PII ").map((each) => each.type)).toEqual(["dataset", "column"]);
-  expect(narrowed(ALL, "")).toHaveLength(4);
+  expect(filterByText(ALL, "bob task").map((entry) => entry.title)).toEqual(["load"]);
+  expect(filterByText(ALL, " PII ").map((entry) => entry.type)).toEqual(["dataset", "column"]);
+  expect(filterByText(ALL, "")).toHaveLength(4);
 });
 
 test("summary counts downstream nodes", () => {
@@ -50,7 +50,7 @@ test("text has one line per node below its owner", () => {
   );
 });
 
-test("in the graph a column is locked and its details are open", () => {
+test("address of a column locks its path and opens its details", () => {
   const id = "dataset:n:a" as NodeId;
   expect(graphOf({ id, field: null })).toBe("/lineage?node=dataset%3An%3Aa");
   expect(new URL(graphOf({ id, field: "x" }, "2026-01-01T00:00:00Z"), "http://h").searchParams.get("open")).toBe("column:dataset:n:a|x");

@@ -4,11 +4,11 @@ import type { NodeId, RunLine } from "./types";
 import { columnKey, openColumn } from "./lit";
 import { addressOf } from "./view";
 import { parts, plural } from "./words";
-import { said } from "./transformation";
+import { transformationName } from "./transformation";
 
-type Told = Answer<"impact">;
+type ImpactAnswer = Answer<"impact">;
 
-/** A node or a column downstream. */
+/** A downstream node or column. */
 export interface Reached {
   key: string;
   id: NodeId;
@@ -20,7 +20,7 @@ export interface Reached {
   field: string | null;
   distance: number;
   owners: string[];
-  /** Whether the owners are those of the writing job, because it has none itself. */
+  /** True if it has no owners and those of the writing job are used. */
   isByJob: boolean;
   tags: string[];
   isPii: boolean;
@@ -29,65 +29,66 @@ export interface Reached {
 }
 
 export interface OwnerGroup {
-  /** Null: no owner reported. */
+  /** Null if no owner is reported. */
   owner: string | null;
   reached: Reached[];
 }
 
-type Entry = Told["affected"][number];
+type Entry = ImpactAnswer["affected"][number];
 
-export function reachedOf(told: readonly Entry[]): Reached[] {
-  return told.map((each, place) => {
-    const { title, above } = parts(each.name, each.type === "job" ? "job" : "dataset");
-    const { tags, jobOwners, field } = each;
-    const isByJob = each.owners.length === 0 && jobOwners.length > 0;
+/** Convert the API's impact entries for display. */
+export function reachedOf(entries: readonly Entry[]): Reached[] {
+  return entries.map((entry, place) => {
+    const { title, above } = parts(entry.name, entry.type === "job" ? "job" : "dataset");
+    const { tags, jobOwners, field } = entry;
+    const isByJob = entry.owners.length === 0 && jobOwners.length > 0;
     return {
-      key: `${each.id} ${field ?? ""} ${place}`,
-      id: each.id as NodeId,
-      type: each.type,
-      kind: each.kind,
+      key: `${entry.id} ${field ?? ""} ${place}`,
+      id: entry.id as NodeId,
+      type: entry.type,
+      kind: entry.kind,
       title,
       above,
-      namespace: each.namespace,
+      namespace: entry.namespace,
       field,
-      distance: each.distance,
-      owners: isByJob ? jobOwners : each.owners,
+      distance: entry.distance,
+      owners: isByJob ? jobOwners : entry.owners,
       isByJob,
       tags: field === null ? datasetTags(tags) : columnTags(tags),
       isPii: tags.some(isPii),
-      how: said(each.transformation),
-      run: each.run ?? each.writtenBy,
+      how: transformationName(entry.transformation),
+      run: entry.run ?? entry.writtenBy,
     };
   });
 }
 
-/** Filter by a text: every word must be in a name, kind, owner, tag or transformation. */
-export function narrowed(reached: readonly Reached[], text: string): Reached[] {
+/** Filter by text: every word must occur in a name, kind, owner, tag or transformation. */
+export function filterByText(reached: readonly Reached[], text: string): Reached[] {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
-  return reached.filter((each) => {
-    const all = [each.title, each.above, each.field, each.type, each.kind, each.how, ...each.owners, ...each.tags].join(" ").toLowerCase();
+  return reached.filter((entry) => {
+    const all = [entry.title, entry.above, entry.field, entry.type, entry.kind, entry.how, ...entry.owners, ...entry.tags].join(" ").toLowerCase();
     return words.every((word) => all.includes(word));
   });
 }
 
-/** Group by owner, largest group first, without owner last; entries with two owners are in both. */
+/** Group by owner, largest group first, entries without owner last; entries with two owners are in both groups. */
 export function byOwner(reached: readonly Reached[]): OwnerGroup[] {
   const groups = new Map<string | null, Reached[]>();
-  for (const each of reached) {
-    for (const owner of each.owners.length > 0 ? each.owners : [null]) groups.set(owner, [...(groups.get(owner) ?? []), each]);
+  for (const entry of reached) {
+    for (const owner of entry.owners.length > 0 ? entry.owners : [null]) groups.set(owner, [...(groups.get(owner) ?? []), entry]);
   }
   const order = (group: OwnerGroup) => (group.owner === null ? 0 : group.reached.length);
   return [...groups].map(([owner, all]) => ({ owner, reached: all })).sort((a, b) => order(b) - order(a) || String(a.owner).localeCompare(String(b.owner)));
 }
 
-/** 3 columns of 2 datasets, 1 job · 2 owners · up to 4 steps away. */
+/** Summarize entries: 3 columns of 2 datasets, 1 job · 2 owners · up to 4 steps away. */
 export function countLine(reached: readonly Reached[]): string {
-  const of = (type: Reached["type"]) => reached.filter((each) => each.type === type);
+  const of = (type: Reached["type"]) => reached.filter((entry) => entry.type === type);
   const columns = of("column");
-  const named = new Set(columns.map((each) => each.id)).size;
-  const owners = new Set(reached.flatMap((each) => each.owners)).size;
-  const unowned = reached.filter((each) => each.owners.length === 0).length;
-  const tagged = reached.filter((each) => each.isPii).length;
+  const named = new Set(columns.map((column) => column.id)).size;
+  const owners = new Set(reached.flatMap((entry) => entry.owners)).size;
+  const unowned = reached.filter((entry) => entry.owners.length === 0).length;
+  const tagged = reached.filter((entry) => entry.isPii).length;
   const what = [
     columns.length > 0 && `${plural(columns.length, "column")} of ${plural(named, "dataset")}`,
     of("dataset").length > 0 && plural(of("dataset").length, "dataset"),
@@ -97,28 +98,28 @@ export function countLine(reached: readonly Reached[]): string {
     what.filter(Boolean).join(", "),
     owners > 0 && plural(owners, "owner"),
     unowned > 0 && `${unowned.toLocaleString("en")} without an owner`,
-    `up to ${plural(Math.max(...reached.map((each) => each.distance)), "step")} away`,
+    `up to ${plural(Math.max(...reached.map((entry) => entry.distance)), "step")} away`,
     tagged > 0 && `${tagged.toLocaleString("en")} with PII`,
   ]
     .filter(Boolean)
     .join(" · ");
 }
 
-/** The address of the graph around an entry; a column is highlighted with its details open. */
+/** Return the address of the graph around an entry; a column has its path locked and its details open. */
 export function graphOf({ id, field }: Pick<Reached, "id" | "field">, at: string | null = null): string {
   if (field === null) return addressOf(id, { at });
   return addressOf(id, { columns: [id], column: columnKey(id, field), open: openColumn(id, field), at });
 }
 
-/** As text, one line per entry below its owner. */
+/** Format as text, one line per entry below its owner. */
 export function impactText(heading: string, reached: readonly Reached[]): string {
   const lines = byOwner(reached).flatMap(({ owner, reached: all }) => [
     "",
     owner ?? "No owner",
-    ...all.map((each) => {
-      const name = [each.above, each.title].filter(Boolean).join(".");
-      const about = [each.kind, each.how, each.run?.state.toLowerCase(), ...each.tags].filter(Boolean).join(", ");
-      return `  ${each.distance}  ${name}${each.field ? ` ${each.field}` : ""} (${about})`;
+    ...all.map((entry) => {
+      const name = [entry.above, entry.title].filter(Boolean).join(".");
+      const about = [entry.kind, entry.how, entry.run?.state.toLowerCase(), ...entry.tags].filter(Boolean).join(", ");
+      return `  ${entry.distance}  ${name}${entry.field ? ` ${entry.field}` : ""} (${about})`;
     }),
   ]);
   return [heading, ...lines].join("\n");

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { around, beside, framing, into, isWithin, meet, moved, outline, showing, sizeOf, viewportFor } from "./layout";
 
-test("a node is as high as its columns, ten at most", () => {
+test("node height grows with its columns, up to ten", () => {
   const heights = [null, 0, 3, 10, 11, 99].map((columns) => sizeOf(columns).height);
   expect(heights).toEqual([...heights].sort((a, b) => a - b));
   expect(heights[4]).toBe(heights[5]);
@@ -28,7 +28,7 @@ test("large graph is readable around the root unless fitted", () => {
 test.each([
   ["first", 0],
   ["last", 4_000],
-])("a root that is the %s has no empty window beside it", (_, at) => {
+])("root that is the %s has no empty space beside it", (_, at) => {
   const { x, zoom } = viewportFor([box(0), box(4_000)], WINDOW, box(at));
   expect(at === 0 ? x : 1_000 - (x + 4_200 * zoom)).toBeCloseTo(28);
 });
@@ -39,7 +39,7 @@ test("partial graph leaves room for the overview", () => {
 });
 
 test("boxes that only touch do not overlap", () => {
-  expect([box(199, 79), box(200), box(0, 80), box(-200), box(0, -79)].map((each) => meet(box(0), each))).toEqual([true, false, false, false, true]);
+  expect([box(199, 79), box(200), box(0, 80), box(-200), box(0, -79)].map((other) => meet(box(0), other))).toEqual([true, false, false, false, true]);
 });
 
 test("hidden box moves into the window by the shortest distance", () => {
@@ -101,7 +101,7 @@ test("phone shows a whole node at a readable size", () => {
   expect(showing({ x: -1_000, y: 0, zoom: 1 }, [first], [{ ...first, x: 0 }, first], phone).zoom).toBeGreaterThanOrEqual(0.8);
 });
 
-test("two ends are framed together unless both can be read already", () => {
+test("two ends are fitted together unless both are readable", () => {
   const ends = [box(0), box(2_000)];
   const far = framing({ x: 0, y: 0, zoom: 1 }, ends, WINDOW);
   expect(isWithin(far, around(ends), WINDOW)).toBe(true);

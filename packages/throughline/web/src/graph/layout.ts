@@ -17,7 +17,7 @@ export interface Viewport extends Place {
 
 export const WIDTH = SIZES.width;
 
-/** Where edges end at a node, and at one that is above or below the other. */
+/** Points of a node where edges end: `top` for vertical edges, otherwise `left` and `right`. */
 export const GRIPS = { left: { x: 0, y: SIZES.body / 2 }, right: { x: WIDTH, y: SIZES.body / 2 }, top: { x: WIDTH / 2, y: 0 } };
 
 export function sizeOf(columns: number | null): { width: number; height: number } {
@@ -27,7 +27,7 @@ export function sizeOf(columns: number | null): { width: number; height: number 
   return { width: WIDTH, height: SIZES.body + SIZES.search + rows + more };
 }
 
-/** The least box that holds others. */
+/** Return the bounding box of boxes. */
 export function around(boxes: readonly Box[]): Box {
   const x = Math.min(...boxes.map((box) => box.x));
   const y = Math.min(...boxes.map((box) => box.y));
@@ -36,24 +36,24 @@ export function around(boxes: readonly Box[]): Box {
   return { x, y, width: right - x, height: bottom - y };
 }
 
-/** Whether two boxes have a part in common. */
+/** Return true if two boxes overlap. */
 export function meet(a: Box, b: Box): boolean {
   return a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
 }
 
-/** Boxes as one SVG path. */
+/** Return boxes as one SVG path. */
 export function outline(boxes: readonly Box[]): string {
   return boxes.map(({ x, y, width, height }) => `M${x} ${y}h${width}v${height}h${-width}z`).join("");
 }
 
 const MARGIN = 28;
-/** At the bottom there are the buttons that zoom. */
+/** Space at the bottom for the zoom buttons. */
 const BELOW = 64;
 const LARGEST = 1.1;
-/** The least zoom at which all text of a node can be read: 13 pixels are then 11. */
+/** Smallest zoom at which a node's text is readable: 13 pixels become 11. */
 export const READABLE = 0.85;
 
-/** Where to look at a graph from: all of it, or if that were too small, what is around `first`, with `below` pixels left free under it. */
+/** Return the viewport that fits the graph, or, if that is too small to read, the part around `first` with `below` free pixels under it. */
 export function viewportFor(boxes: readonly Box[], size: { width: number; height: number }, first: Box | null, below = BELOW, largest = LARGEST): Viewport {
   const { x: left, y: top, width, height } = around(boxes);
   const fitting = Math.min((size.width - 2 * MARGIN) / width, (size.height - MARGIN - BELOW) / height, largest);
@@ -65,14 +65,14 @@ export function viewportFor(boxes: readonly Box[], size: { width: number; height
   return { x, y, zoom };
 }
 
-/** The shift in one direction: in the middle if all fits, else so that nothing empty is seen beside `center`. */
+/** Return the offset on one axis: centred if everything fits, otherwise near `center` without empty space beside the graph. */
 function along(start: number, length: number, space: number, zoom: number, center: number | null, after: number): number {
   if (center === null || length * zoom <= space - MARGIN - after) return (space + MARGIN - after) / 2 - (start + length / 2) * zoom;
   const wanted = space / 2 - center * zoom;
   return Math.min(MARGIN - start * zoom, Math.max(wanted, space - after - (start + length) * zoom));
 }
 
-/** The same way of looking, moved no more than it takes to have a box in the window. */
+/** Move a viewport by the shortest distance that brings a box into the window. */
 export function into(viewport: Viewport, box: Box, size: { width: number; height: number }): Viewport {
   const { x, y, zoom } = viewport;
   return {
@@ -82,14 +82,14 @@ export function into(viewport: Viewport, box: Box, size: { width: number; height
   };
 }
 
-/** How far to shift what begins at `start` to have it in sight; its beginning, where it is too long. */
+/** Return the shift that brings a span into the window; if it is too long, its start. */
 function within(start: number, length: number, space: number): number {
   if (start >= 0 && start + length <= space) return 0;
   const least = Math.min(MARGIN, Math.max(0, (space - length) / 2));
   return start < least || length + 2 * least > space ? least - start : space - least - (start + length);
 }
 
-/** The same way of looking if what is wanted is in sight above the buttons; else all of the graph if that can be read, or as much of what is wanted as can, around its first. */
+/** Keep a viewport that shows the wanted boxes above the buttons; otherwise show the whole graph if readable, or the wanted boxes around the first. */
 export function showing(viewport: Viewport, wanted: readonly Box[], all: readonly Box[], size: { width: number; height: number }, below = BELOW): Viewport {
   const [first] = wanted;
   if (!first || isWithin(viewport, around(wanted), { ...size, height: size.height - BELOW })) return viewport;
@@ -97,7 +97,7 @@ export function showing(viewport: Viewport, wanted: readonly Box[], all: readonl
   return whole.zoom >= Math.min(READABLE, viewport.zoom) ? whole : viewportFor(wanted, size, first, below, viewport.zoom);
 }
 
-/** The same way of looking, moved to have all that is wanted in sight above the buttons; where that is too large, as `showing` has it. */
+/** Move a viewport to show all wanted boxes above the buttons; if they do not fit, use `showing`. */
 export function moved(viewport: Viewport, wanted: readonly Box[], all: readonly Box[], size: { width: number; height: number }, below?: number): Viewport {
   const box = around(wanted);
   const free = { ...size, height: size.height - BELOW };
@@ -105,31 +105,31 @@ export function moved(viewport: Viewport, wanted: readonly Box[], all: readonly 
   return isFitting ? into(viewport, box, free) : showing(viewport, wanted, all, size, below);
 }
 
-/** Whether all of a box is in the window. */
+/** Return true if a box is entirely in the window. */
 export function isWithin({ x, y, zoom }: Viewport, box: Box, { width, height }: { width: number; height: number }): boolean {
   const [left, top] = [x + box.x * zoom, y + box.y * zoom];
   return left >= 0 && top >= 0 && left + box.width * zoom <= width && top + box.height * zoom <= height;
 }
 
-/** The same way of looking if all that is wanted can be read there; else as near to it as all of it fits. */
+/** Keep a viewport that shows all wanted boxes readably; otherwise fit them. */
 export function framing(viewport: Viewport, wanted: readonly Box[], size: { width: number; height: number }, below = BELOW): Viewport {
   const isReadable = viewport.zoom >= READABLE && isWithin(viewport, around(wanted), { ...size, height: size.height - BELOW });
   return isReadable ? viewport : viewportFor(wanted, size, null, below);
 }
 
-const WAYS: Record<string, readonly [number, number]> = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowDown: [0, 1], ArrowUp: [0, -1] };
+const DIRECTIONS: Record<string, readonly [number, number]> = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowDown: [0, 1], ArrowUp: [0, -1] };
 
-/** The node that an arrow key leads to: the nearest in that direction, straight ahead before aside. */
+/** Return the node that an arrow key selects: the nearest in that direction, preferring straight ahead. */
 export function beside(boxes: ReadonlyMap<string, Box>, from: string, key: string): string | null {
-  const way = WAYS[key];
+  const direction = DIRECTIONS[key];
   const start = boxes.get(from);
-  if (!way || !start) return null;
+  if (!direction || !start) return null;
   let best: string | null = null;
   let least = Infinity;
   for (const [id, box] of boxes) {
     const [dx, dy] = [box.x - start.x, box.y - start.y];
-    const ahead = dx * way[0] + dy * way[1];
-    const aside = Math.abs(dx * way[1]) + Math.abs(dy * way[0]);
+    const ahead = dx * direction[0] + dy * direction[1];
+    const aside = Math.abs(dx * direction[1]) + Math.abs(dy * direction[0]);
     const cost = ahead + 2 * aside;
     if (ahead > 0 && cost < least) [best, least] = [id, cost];
   }

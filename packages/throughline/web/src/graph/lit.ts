@@ -5,7 +5,7 @@ export interface LitPath {
   edges: Set<LineageEdge>;
 }
 
-/** All that a node comes from and leads to, the node itself, and the edges on the way; through a job only as the data goes. */
+/** Return a node with its upstream and downstream nodes and edges; paths through a job follow its reported sources. */
 export function litPath({ edges, sources }: Pick<Graph, "edges" | "sources">, from: NodeId): LitPath {
   const path: LitPath = { nodes: new Set([from]), edges: new Set() };
   const data = edges.filter((edge) => edge.kind === "data");
@@ -13,7 +13,7 @@ export function litPath({ edges, sources }: Pick<Graph, "edges" | "sources">, fr
     const near = new Map<NodeId, LineageEdge[]>();
     const [end, start] = side === "up" ? (["from", "to"] as const) : (["to", "from"] as const);
     for (const edge of data) near.set(edge[start], [...(near.get(edge[start]) ?? []), edge]);
-    // What lies beyond a job with sources depends on the node by which the path comes to it.
+    // For a job with sources, the next nodes depend on the node from which the path enters it.
     const places = new Map<string, Place>();
     const placeOf = (node: NodeId, via: NodeId | null): string => {
       const key = JSON.stringify([node, via]);
@@ -33,36 +33,36 @@ export function litPath({ edges, sources }: Pick<Graph, "edges" | "sources">, fr
   return path;
 }
 
-/** A node on a path, and if that makes a difference, the one by which the path comes to it. */
+/** A node on a path, with the previous node if the node is a job with sources. */
 interface Place {
   node: NodeId;
   via: NodeId | null;
 }
 
-/** Whether an output of a job comes from an input. */
+/** Return true if an output of a job comes from an input. */
 function isFed(sources: Sources | undefined, [input, output]: [NodeId, NodeId]): boolean {
   return sources?.get(output)?.has(input) ?? true;
 }
 
-/** A column as one text: dataset, a space that no id ends with, field. */
+/** A column as one string: the dataset's id, `|` and the field. */
 export type ColumnKey = string;
 
 export function columnKey(id: string, field: string): ColumnKey {
   return `${id}|${field}`;
 }
 
-/** What the details show of a column, as `View.open` has it. */
+/** Return the `View.open` value for a column's details. */
 export function openColumn(id: string, field: string): string {
   return `column:${columnKey(id, field)}`;
 }
 
-/** The dataset and the field of a column's key, or of its details. */
+/** Return the dataset and the field of a column key or a `View.open` value. */
 export function columnOf(key: ColumnKey): [NodeId, string] {
   const at = key.lastIndexOf("|");
   return [key.slice(key.startsWith("column:") ? 7 : 0, at) as NodeId, key.slice(at + 1)];
 }
 
-/** The upstream and downstream columns of a column, and the edges between them. */
+/** Return the upstream and downstream columns of a column, and the edges between them. */
 export function litColumns(edges: readonly ColumnEdge[], from: ColumnKey): { keys: Set<ColumnKey>; edges: ColumnEdge[] } {
   const up = new Map<ColumnKey, ColumnKey[]>();
   const down = new Map<ColumnKey, ColumnKey[]>();
@@ -77,16 +77,17 @@ export function litColumns(edges: readonly ColumnEdge[], from: ColumnKey): { key
   return { keys: new Set(sides.flatMap((side) => [...side])), edges: edges.filter(isLit) };
 }
 
-/** The datasets of columns. */
+/** Return the datasets of columns. */
 export function datasetsOf(keys: ReadonlySet<ColumnKey>): Set<NodeId> {
   return new Set([...keys].map((key) => columnOf(key)[0]));
 }
 
-function walk<T>(from: T, next: (each: T) => readonly T[] | undefined): Set<T> {
+/** Return all items reachable from one. */
+function walk<T>(from: T, next: (item: T) => readonly T[] | undefined): Set<T> {
   const found = new Set<T>();
   const open = [from];
-  for (let each = open.pop(); each !== undefined; each = open.pop()) {
-    for (const other of next(each) ?? []) {
+  for (let item = open.pop(); item !== undefined; item = open.pop()) {
+    for (const other of next(item) ?? []) {
       if (!found.has(other)) {
         found.add(other);
         open.push(other);

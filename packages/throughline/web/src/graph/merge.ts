@@ -1,4 +1,4 @@
-import { ALL_ROWS, type ColumnEdge, type DatasetKind, type Graph, type GraphAnswer, type Level, type LineageEdge, type LineageNode, type NodeId, type Side, type Sources, type Told } from "./types";
+import { ALL_ROWS, type ColumnEdge, type DatasetKind, type Graph, type GraphAnswer, type Level, type LineageEdge, type LineageNode, type NodeId, type Side, type Sources, type ApiNode } from "./types";
 import { neighboursOf } from "./visible";
 
 const SIDES: readonly Side[] = ["up", "down"];
@@ -12,23 +12,23 @@ export function merge(answers: readonly GraphAnswer[]): Graph {
   const beyond = new Map<NodeId, Record<Side, number>>();
   for (const answer of answers) {
     const near = neighboursOf(answer.edges.filter((edge) => edge.kind === "data") as LineageEdge[]);
-    for (const told of answer.nodes) {
-      const id = told.id as NodeId;
-      if (!nodes.has(id)) nodes.set(id, toNode(told));
+    for (const answerNode of answer.nodes) {
+      const id = answerNode.id as NodeId;
+      if (!nodes.has(id)) nodes.set(id, toNode(answerNode));
       const most = beyond.get(id) ?? { up: 0, down: 0 };
-      for (const side of SIDES) most[side] = Math.max(most[side], told[side] - (near[side].get(id)?.length ?? 0));
+      for (const side of SIDES) most[side] = Math.max(most[side], answerNode[side] - (near[side].get(id)?.length ?? 0));
       beyond.set(id, most);
     }
-    for (const told of answer.edges) {
-      const edge = { from: told.from, to: told.to, kind: told.kind } as LineageEdge;
+    for (const answerEdge of answer.edges) {
+      const edge = { from: answerEdge.from, to: answerEdge.to, kind: answerEdge.kind } as LineageEdge;
       edges.set(edgeKey(edge), edge);
     }
-    for (const stated of answer.columns) {
-      const edge = { ...stated, from: toEnd(stated.from), to: toEnd(stated.to) };
+    for (const answerColumn of answer.columns) {
+      const edge = { ...answerColumn, from: toEnd(answerColumn.from), to: toEnd(answerColumn.to) };
       columns.set(columnEdgeKey(edge), edge);
     }
   }
-  // Neighbours at any of the moments: those in the answers, and the most that one of them leaves out.
+  // Count neighbours at any of the times: those in the responses, plus the most that one response omits.
   const near = neighboursOf([...edges.values()].filter((edge) => edge.kind === "data"));
   for (const [id, most] of beyond) {
     const node = nodes.get(id) as LineageNode;
@@ -45,12 +45,12 @@ export function merge(answers: readonly GraphAnswer[]): Graph {
   };
 }
 
-/** The sources of outputs of jobs; at a moment at which all of a job's outputs come from all its inputs, these. */
+/** Merge the sources of jobs' outputs; a response without sources for a job means all of its inputs. */
 function sourcesOf(answers: readonly GraphAnswer[]): Map<NodeId, Sources> {
   const found = new Map<NodeId, Sources>(answers.flatMap((answer) => answer.sources.map(({ job }) => [job as NodeId, new Map()])));
   for (const answer of answers) {
-    const stated = new Set(answer.sources.map(({ job }) => job));
-    const whole = [...found.keys()].filter((job) => !stated.has(job)).map((job) => ({
+    const jobsWithSources = new Set(answer.sources.map(({ job }) => job));
+    const whole = [...found.keys()].filter((job) => !jobsWithSources.has(job)).map((job) => ({
       job,
       inputs: answer.edges.filter((edge) => edge.to === job).map((edge) => edge.from),
       outputs: answer.edges.filter((edge) => edge.from === job).map((edge) => edge.to),
@@ -67,24 +67,24 @@ export function edgeKey(edge: LineageEdge): string {
   return `${edge.kind} ${edge.from} ${edge.to}`;
 }
 
-type StatedEnd = GraphAnswer["columns"][number]["from" | "to"];
+type ApiColumnEnd = GraphAnswer["columns"][number]["from" | "to"];
 
-export function columnEdgeKey({ from, to }: { from: StatedEnd; to: StatedEnd }): string {
+export function columnEdgeKey({ from, to }: { from: ApiColumnEnd; to: ApiColumnEnd }): string {
   const ends = [toEnd(from), toEnd(to)];
   return JSON.stringify(ends.flatMap((end) => [end.id, end.field]));
 }
 
-function toEnd({ id, field }: StatedEnd): ColumnEdge["from"] {
+function toEnd({ id, field }: ApiColumnEnd): ColumnEdge["from"] {
   return { id, field: field ?? ALL_ROWS };
 }
 
-function toNode(told: Told): LineageNode {
-  const { namespace, name, platform, owners, tags, up, down } = told;
-  const base = { id: told.id as NodeId, namespace, name, platform, owners, tags, up, down };
-  if (told.type === "job") {
-    return { ...base, type: "job", kind: told.kind as Level, run: told.run, pipeline: told.pipeline as NodeId | null };
+function toNode(node: ApiNode): LineageNode {
+  const { namespace, name, platform, owners, tags, up, down } = node;
+  const base = { id: node.id as NodeId, namespace, name, platform, owners, tags, up, down };
+  if (node.type === "job") {
+    return { ...base, type: "job", kind: node.kind as Level, run: node.run, pipeline: node.pipeline as NodeId | null };
   }
-  const kind = (KINDS.includes(told.kind) ? told.kind : "table") as DatasetKind;
-  const { version, writtenAt, rows, failedChecks, fields } = told;
+  const kind = (KINDS.includes(node.kind) ? node.kind : "table") as DatasetKind;
+  const { version, writtenAt, rows, failedChecks, fields } = node;
   return { ...base, type: "dataset", kind, version, writtenAt, rows, failedChecks, fields };
 }

@@ -20,27 +20,27 @@ const SHORT = { timeZone: "UTC", day: "numeric", month: "short", hour: "2-digit"
 const THIS_YEAR = new Intl.DateTimeFormat("en-GB", SHORT);
 const OTHER_YEAR = new Intl.DateTimeFormat("en-GB", { ...SHORT, year: "numeric" });
 
-/** 10 Nov, 14:00 UTC; 10 Nov 2025, 14:00 UTC in another year; or from 9 Nov, 14:00 UTC to now. Other texts are returned unchanged. */
+/** Format a moment, such as `10 Nov, 14:00 UTC`, with the year if it is another one; return other texts unchanged. */
 export function nameOf(moment: Moment, now = Date.now()): string {
   const { from, at } = timesOf(moment);
-  if (from === null) return at === null ? "Now" : said(at, now);
-  return `${said(from, now)} to ${at === null ? "now" : said(at, now)}`;
+  if (from === null) return at === null ? "Now" : timeText(at, now);
+  return `${timeText(from, now)} to ${at === null ? "now" : timeText(at, now)}`;
 }
 
-function said(at: string, now: number): string {
+function timeText(at: string, now: number): string {
   const date = new Date(at);
   if (Number.isNaN(date.getTime())) return at;
   const isThisYear = date.getUTCFullYear() === new Date(now).getUTCFullYear();
   return `${(isThisYear ? THIS_YEAR : OTHER_YEAR).format(date)} UTC`;
 }
 
-/** The moments that are open, the present first; the one that is looked at is among them. */
+/** Return the open moments, now first, including the selected one. */
 export function tabsOf(view: View): Moment[] {
   return [...new Set([NOW, ...view.moments, momentOf(view)])];
 }
 
-/** A change after which the moment before it, and the one that it leads to, are still open. */
-export function moving(view: View, change: Partial<View>): Partial<View> {
+/** Extend a change of the view to keep the previous and the new moment open. */
+export function keepMomentsOpen(view: View, change: Partial<View>): Partial<View> {
   const next = { ...view, ...change };
   if (momentOf(next) === momentOf(view) || change.moments) return change;
   const kept = new Set([...view.moments, momentOf(view), momentOf(next)]);
@@ -48,15 +48,15 @@ export function moving(view: View, change: Partial<View>): Partial<View> {
   return { ...change, moments: [...kept].slice(-MOST_TABS), beside: next.beside === momentOf(next) ? null : next.beside };
 }
 
-/** Close a moment; if it is looked at, the present is instead. */
-export function closing(view: View, moment: Moment): Partial<View> {
-  const moments = view.moments.filter((each) => each !== moment);
+/** Close a moment; if it is selected, show the current graph instead. */
+export function closeMoment(view: View, moment: Moment): Partial<View> {
+  const moments = view.moments.filter((other) => other !== moment);
   const shown = momentOf(view) === moment ? { at: null, from: null } : {};
   const beside = view.beside === moment || (moment === momentOf(view) && view.beside === NOW) ? null : view.beside;
   return { ...shown, moments, beside };
 }
 
-/** The two moments that are shown side by side, the one that is looked at first; null if there is one. */
+/** Return the two moments shown side by side, the selected one first, or null if there is only one. */
 export function pairOf({ at, from, beside }: Pick<View, "at" | "from" | "beside">): Times[] | null {
   return beside === null ? null : [{ at, from }, timesOf(beside)];
 }

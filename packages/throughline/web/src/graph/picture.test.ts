@@ -6,7 +6,7 @@ import { COLOURS, pictureOf, scaleOf, type Pens, type PictureLine, type PictureN
 import type { DatasetNode, JobNode, LineageNode } from "./types";
 
 const PENS: Pens = {
-  colours: Object.fromEntries(COLOURS.map((each) => [each, `#${each}`])) as Pens["colours"],
+  colours: Object.fromEntries(COLOURS.map((colour) => [colour, `#${colour}`])) as Pens["colours"],
   iconOf: (node) => ({ markup: `<path d="M1 1"/>`, colour: "#icon", isFilled: node.type === "job" }),
   measure: (text, size) => text.length * size * 0.5,
 };
@@ -14,8 +14,8 @@ const NODES = merge([answer("a", "a>j", "j>b")]).nodes;
 const RUN = { runId: "1", state: "COMPLETED" as const, startedAt: "2026-01-02T03:04:05Z", endedAt: null, durationMs: 4_200, job: { namespace: "n", name: "j" } };
 
 function placed(name: string, x: number, node: Partial<JobNode> | Partial<DatasetNode> = {}, data: Partial<PictureNode["data"]> = {}): PictureNode {
-  const known = { ...NODES.get(id(name)), ...node } as LineageNode;
-  return { position: { x, y: 0 }, data: { node: known, isDim: false, isRoot: false, mark: null, trouble: null, columns: null, litColumns: new Set(), ...data } };
+  const complete = { ...NODES.get(id(name)), ...node } as LineageNode;
+  return { position: { x, y: 0 }, data: { node: complete, isDim: false, isRoot: false, mark: null, trouble: null, columns: null, litColumns: new Set(), ...data } };
 }
 
 const page = (names: string[], lit: string[] = []) => pageOf(id("a"), names.map((name) => ({ name, type: "int", isRelated: name !== "last", mark: null })), new Set(lit));
@@ -72,7 +72,7 @@ test("frames and problems are drawn in their colours", () => {
   expect(picture.svg).toMatch(/stroke="#bad" stroke-width="2"/);
 });
 
-test("lines from top to bottom end above and below nodes", () => {
+test("vertical lines end above and below nodes", () => {
   const nodes = [placed("a", 0), { ...placed("j", 0), position: { x: 0, y: 200 } }];
   expect(svgOf(nodes, [line("a", "j", { data: { corners: [], isDown: true } })])).toContain("M140 78C140 139 140 139 140 200");
   expect(svgOf([placed("a", 0), placed("b", 0)], [line("a", "b", { data: { isBeside: true } })])).toContain("L304 39");
@@ -82,7 +82,7 @@ describe("lines", () => {
   const LIT = [`${id("a")}|last`];
   const [a, b] = [placed("a", 0, {}, { columns: page(["x", "y", "last"], LIT), litColumns: new Set(LIT) }), placed("b", 400)];
 
-  test("connect nodes or end without one", () => {
+  test("connect shown nodes only", () => {
     const svg = svgOf([a, b], [line("a", "b"), line("a", "c", { label: "to nowhere" }), line("c", "a")]);
     expect(svg).not.toContain("to nowhere");
     expect(svg.match(/<path d="M280 39C340 39 340 39 400 39"/g)).toHaveLength(1);
@@ -103,7 +103,7 @@ describe("lines", () => {
     ["removed", 'stroke="#bad" stroke-width="1.5" stroke-dasharray="6 5"/>'],
     ["control dim", 'stroke="#line-strong" stroke-width="1.5" stroke-dasharray="3 5" opacity="0.3"/>'],
     ["column indirect", 'stroke="#line-strong" stroke-width="1.5" stroke-dasharray="2 4"/>'],
-  ])("look %s", (className, looks) => {
+  ])("have the style of %s", (className, looks) => {
     expect(svgOf([a, b], [line("a", "b", { className, sourceHandle: null, targetHandle: undefined })])).toContain(looks);
   });
 });

@@ -8,12 +8,13 @@ import { besidePath, linePath } from "./route";
 import type { LineageNode, RunLine } from "./types";
 import { duration, moment, parts, short } from "./words";
 
-/** A node as the graph draws it; a line names its ends' handles as `in:column`. */
+/** A node of the drawn graph. */
 export interface PictureNode {
   position: Place;
   data: { node: LineageNode; isDim: boolean; isRoot: boolean; mark: Mark | null; trouble: Trouble | null; columns: RowPage | null; litColumns: ReadonlySet<string> };
 }
 
+/** A line of the drawn graph; the handle of a column is `in:COLUMN` or `out:COLUMN`. */
 export interface PictureLine {
   source: string;
   target: string;
@@ -21,14 +22,14 @@ export interface PictureLine {
   targetHandle?: string | null;
   className?: string;
   label?: unknown;
-  /** Where a line goes between its ends. */
+  /** Route of the line between its ends. */
   data?: { corners?: readonly Place[]; isDown?: boolean; isBeside?: boolean };
 }
 
 export const COLOURS = ["page", "card", "hover", "line", "line-strong", "text", "muted", "accent", "accent-soft", "good", "bad", "warn", "run"] as const;
 type Colour = (typeof COLOURS)[number];
 
-/** What a picture is drawn with: the theme's colours, nodes' icons as elements of 24 by 24, and how wide a text is. */
+/** Drawing resources: the theme's colours, icons as SVG elements of 24 by 24, and a function that measures text. */
 export interface Pens {
   colours: Record<Colour, string>;
   iconOf: (node: LineageNode) => { markup: string; colour: string; isFilled: boolean };
@@ -51,20 +52,20 @@ const STATES: Record<RunLine["state"], Colour> = { COMPLETED: "good", FAILED: "b
 const TROUBLES: Record<Trouble, Colour> = { failed: "bad", stale: "warn", late: "warn" };
 const MARKS: Record<Mark, [string, Colour]> = { added: ["New", "good"], removed: ["Gone", "bad"], changed: ["Changed", "warn"] };
 
-/** The whole graph as an SVG that needs nothing else, below its title and what it is about. */
+/** Draw the whole graph as a self-contained SVG, with its title and subtitle. */
 export function pictureOf(nodes: readonly PictureNode[], lines: readonly PictureLine[], frames: readonly FrameBox[], title: string, about: string, pens: Pens): Picture {
   const draw = new Drawing(pens);
-  const boxes = new Map(nodes.map((each) => [each.data.node.id as string, { ...boxOf(each), rows: each.data.columns?.rows ?? [] }]));
+  const boxes = new Map(nodes.map((node) => [node.data.node.id as string, { ...boxOf(node), rows: node.data.columns?.rows ?? [] }]));
   const { x, y, width, height } = around([...boxes.values(), ...frames]);
   const size = { width: Math.round(Math.max(width, 480)) + 2 * MARGIN, height: Math.round(height) + TITLE + 2 * MARGIN };
   const heading = [draw.text(MARGIN, MARGIN + 16, title, { size: 20, isBold: true, room: size.width - 2 * MARGIN }), draw.text(MARGIN, MARGIN + 38, about, { size: 13, colour: "muted", room: size.width - 2 * MARGIN })];
-  const drawn = [...frames.map((frame) => draw.frame(frame)), ...lines.map((each) => draw.line(each, boxes)), ...nodes.map((each) => draw.node(each)), ...lines.map((each) => draw.label(each, boxes))];
+  const drawn = [...frames.map((frame) => draw.frame(frame)), ...lines.map((line) => draw.line(line, boxes)), ...nodes.map((node) => draw.node(node)), ...lines.map((line) => draw.label(line, boxes))];
   const { colours } = pens;
   const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="${size.width}" height="${size.height}" viewBox="0 0 ${size.width} ${size.height}" font-family="${SANS}"><title>${escaped(`${title}, ${about}`)}</title><rect width="100%" height="100%" fill="${colours.page}"/>${heading.join("")}<g transform="translate(${MARGIN - x} ${MARGIN + TITLE - y})">${drawn.join("")}</g></svg>`;
   return { svg, ...size };
 }
 
-/** The scale of a PNG: 2, or less because of the browser's size limit. */
+/** Return the scale of a PNG: 2, or less because of the browser's size limit. */
 export function scaleOf({ width, height }: { width: number; height: number }): number {
   return Math.min(2, 16_000 / Math.max(width, height), Math.sqrt(100_000_000 / (width * height)));
 }
@@ -82,7 +83,7 @@ interface Style {
   isMono?: boolean;
   isEnd?: boolean;
   colour?: Colour;
-  /** Pixels that there are; a text that is longer is cut. */
+  /** Available width in pixels; longer text is truncated. */
   room?: number;
 }
 
@@ -102,11 +103,11 @@ class Drawing {
     return `${content.slice(0, count)}…`;
   }
 
-  node(each: PictureNode): string {
-    const { node, isDim, isRoot, mark, trouble, columns, litColumns } = each.data;
+  node(pictureNode: PictureNode): string {
+    const { node, isDim, isRoot, mark, trouble, columns, litColumns } = pictureNode.data;
     const { colours, iconOf } = this.pens;
     const icon = iconOf(node);
-    const { x, y, width, height } = boxOf(each);
+    const { x, y, width, height } = boxOf(pictureNode);
     const { title, above } = parts(node.name, node.type);
     const isJob = node.type === "job";
     const border = trouble ? TROUBLES[trouble] : mark ? MARKS[mark][1] : isRoot ? "accent" : "line";
@@ -136,19 +137,19 @@ class Drawing {
     return `<g transform="translate(${x} ${y})"${isDim ? ' opacity="0.35"' : ""}>${pieces.join("")}</g>`;
   }
 
-  /** A pipeline around its tasks. */
+  /** Draw a pipeline around its tasks. */
   frame({ x, y, width, height, frame }: FrameBox): string {
     const { colours } = this.pens;
     return `<g transform="translate(${x} ${y})"><rect width="${width}" height="${height}" rx="16" fill="${colours.hover}" stroke="${colours["line-strong"]}"/>${this.text(16, 24, frame.name, { isBold: true, room: width - 32 })}</g>`;
   }
 
-  /** The last line of a node: newest run of a job, or rows and tags of a dataset, with the time. */
+  /** Draw the last line of a node: the newest run of a job, or the rows and tags of a dataset, with the time. */
   private facts(node: LineageNode, end: number): string[] {
     const facts = (text: string, colour: Colour, at: string) => [
       this.text(14, 64, text, { size: 12.5, colour, room: end - 22 - this.pens.measure(at, 12, false) }),
       this.text(end, 64, at, { size: 12, isEnd: true, colour: "muted" }),
     ];
-    const time = (told: string | null) => (told ? moment(told).slice(0, 16) : "");
+    const time = (at: string | null) => (at ? moment(at).slice(0, 16) : "");
     if (node.type === "dataset") {
       const rows = node.rows === null ? "" : `${short(node.rows)} written`;
       const failed = node.failedChecks ? `${node.failedChecks} failed` : "";
@@ -174,7 +175,7 @@ class Drawing {
     return `<path d="${path}" fill="none" stroke="${colours[colour]}" stroke-width="${looks.has("lit") ? 2 : 1.5}"${dashes && ` stroke-dasharray="${dashes}"`}${looks.has("dim") ? ' opacity="0.3"' : ""}/>`;
   }
 
-  /** The label of a line, near its end and above all other elements. */
+  /** Draw the label of a line near its end, above all other elements. */
   label({ label, target, targetHandle }: PictureLine, boxes: Boxes): string {
     const to = gripOf(boxes.get(target), targetHandle, "left");
     if (!to || typeof label !== "string") return "";
@@ -185,7 +186,7 @@ class Drawing {
   }
 }
 
-/** Where a line ends; null at a column that is not shown. */
+/** Return the end point of a line, or null at a hidden column. */
 function gripOf(box: (Box & { rows: Rows }) | undefined, handle: string | null | undefined, side: "left" | "right" | "top" | "bottom"): Place | null {
   if (!box) return null;
   const { x, y } = side === "bottom" ? { ...GRIPS.top, y: box.height } : GRIPS[side];

@@ -4,29 +4,29 @@ import { columnOf, openColumn } from "./lit";
 import { foundOf, impactOf, parseFound, parseImpact, parseProvenance, provenanceOf } from "./places";
 import { parseView } from "./view";
 
-const told = (address: string) => new URL(address, "http://h").searchParams;
+const params = (address: string) => new URL(address, "http://h").searchParams;
 
 test("impact address restores the view and omits defaults", () => {
   const view = { node: "dataset:s3://a b&c", field: "x", level: "query", at: "2026-01-01T00:00:00Z", text: "ann" };
-  expect(parseImpact(told(impactOf(view.node, view)))).toEqual(view);
+  expect(parseImpact(params(impactOf(view.node, view)))).toEqual(view);
   expect(impactOf("t", { level: "task", text: "", field: null })).toBe("/impact?node=t");
-  expect(parseImpact(told("/impact"))).toEqual({ node: "", field: null, level: "task", at: null, text: "" });
+  expect(parseImpact(params("/impact"))).toEqual({ node: "", field: null, level: "task", at: null, text: "" });
 });
 
 test("provenance address restores the view", () => {
   const view = { node: "dataset:n:x", version: "7", at: null };
-  expect(parseProvenance(told(provenanceOf(view.node, view)))).toEqual(view);
-  expect(parseProvenance(told("/provenance")).node).toBe("");
+  expect(parseProvenance(params(provenanceOf(view.node, view)))).toEqual(view);
+  expect(parseProvenance(params("/provenance")).node).toBe("");
 });
 
 test("search address has the text and an optional kind", () => {
   expect([foundOf("a b"), foundOf("a", { kind: "column" })]).toEqual(["/search?text=a+b", "/search?text=a&in=column"]);
   const view = { text: "a&b", kind: "sql", isLong: true };
-  expect(parseFound(told(foundOf(view.text, view)))).toEqual(view);
-  expect(parseFound(told("/search"))).toEqual({ text: "", kind: null, isLong: false });
+  expect(parseFound(params(foundOf(view.text, view)))).toEqual(view);
+  expect(parseFound(params("/search"))).toEqual({ text: "", kind: null, isLong: false });
 });
 
-test("a hit leads to its graph, a column to its details with its path locked", () => {
+test("hit opens its graph, a column also its details and locked path", () => {
   const id = "dataset:s3://l:a|b";
   expect(addressOfHit({ id, matched: "name", text: "a" })).toBe(`/lineage?${new URLSearchParams({ node: id }).toString()}`);
   const view = parseView(new URL(addressOfHit({ id, matched: "column", text: "x" }), "http://h").search);

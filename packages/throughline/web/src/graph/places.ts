@@ -1,4 +1,4 @@
-/** The addresses of the pages beside the graph: everything that they show is in them. */
+/** Addresses of the pages other than the graph; an address contains the whole state of its page. */
 
 export interface ImpactView {
   node: string;
@@ -19,13 +19,13 @@ export function impactOf(node: string, others: Partial<ImpactView> = {}): string
   return address("/impact", { node, column: field, level: level === "task" ? null : level, at, text });
 }
 
-export function parseImpact(told: URLSearchParams): ImpactView {
+export function parseImpact(params: URLSearchParams): ImpactView {
   return {
-    node: told.get("node") ?? "",
-    field: told.get("column"),
-    level: told.get("level") ?? "task",
-    at: told.get("at"),
-    text: told.get("text") ?? "",
+    node: params.get("node") ?? "",
+    field: params.get("column"),
+    level: params.get("level") ?? "task",
+    at: params.get("at"),
+    text: params.get("text") ?? "",
   };
 }
 
@@ -33,15 +33,15 @@ export function provenanceOf(node: string, others: Partial<ProvenanceView> = {})
   return address("/provenance", { node, ...others });
 }
 
-export function parseProvenance(told: URLSearchParams): ProvenanceView {
-  return { node: told.get("node") ?? "", version: told.get("version"), at: told.get("at") };
+export function parseProvenance(params: URLSearchParams): ProvenanceView {
+  return { node: params.get("node") ?? "", version: params.get("version"), at: params.get("at") };
 }
 
 export interface FoundView {
   text: string;
-  /** Where it is looked for; null: everywhere. */
+  /** Kind of matches to search for; null for all kinds. */
   kind: string | null;
-  /** Whether all are listed that the API gives at once. */
+  /** True to list as many results as the API returns in one response. */
   isLong: boolean;
 }
 
@@ -49,11 +49,11 @@ export function foundOf(text: string, { kind = null, isLong = false }: Partial<F
   return address("/search", { text, in: kind, list: isLong ? "long" : null });
 }
 
-export function parseFound(told: URLSearchParams): FoundView {
-  return { text: told.get("text") ?? "", kind: told.get("in"), isLong: told.get("list") === "long" };
+export function parseFound(params: URLSearchParams): FoundView {
+  return { text: params.get("text") ?? "", kind: params.get("in"), isLong: params.get("list") === "long" };
 }
 
 function address(path: string, values: Record<string, string | null | undefined>): string {
-  const told = Object.entries(values).filter((each): each is [string, string] => Boolean(each[1]));
-  return `${path}?${new URLSearchParams(told).toString()}`;
+  const entries = Object.entries(values).filter((entry): entry is [string, string] => Boolean(entry[1]));
+  return `${path}?${new URLSearchParams(entries).toString()}`;
 }

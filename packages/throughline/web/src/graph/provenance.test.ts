@@ -12,9 +12,9 @@ function ran(id: string, job: string, reads: string[], writes: string[], version
 }
 
 function answer(node: string, runs: Upstream[], tags: [string, string | null, string][] = [], version: string | null = null): ProvenanceAnswer {
-  const uses = runs.flatMap((each) => [...each.inputs, ...each.outputs]);
-  const names = [...new Set([node, ...uses.map((each) => each.name)])];
-  const written = new Set(runs.flatMap((each) => each.outputs.map((out) => out.name)));
+  const uses = runs.flatMap((run) => [...run.inputs, ...run.outputs]);
+  const names = [...new Set([node, ...uses.map((dataset) => dataset.name)])];
+  const written = new Set(runs.flatMap((run) => run.outputs.map((out) => out.name)));
   const tag = ([name, field, from]: [string, string | null, string]) => ({
     id: `dataset:s3://l:${name}`, namespace: "s3://l", name, field, key: "pii", value: "true", source: "",
     from: { namespace: "s3://l", name: from, field: "mail" },
@@ -26,25 +26,25 @@ function answer(node: string, runs: Upstream[], tags: [string, string | null, st
   }; // prettier-ignore
 }
 
-/** `table@version < job(input, …)`. */
+/** Format a tree as `table@version < job(input, …)`. */
 function drawn({ title, members, by, isAbove }: Origin): string {
-  const versions = members.flatMap((each) => each.versions);
+  const versions = members.flatMap((member) => member.versions);
   const name = `${title}${versions.length > 0 ? `@${versions.join(",")}` : ""}${isAbove ? "*" : ""}`;
   return by.length === 0 ? name : `${name} < ${by.map((maker) => `${maker.name}×${maker.entries.length}(${maker.inputs.map(drawn).join(" + ")})`).join(" | ")}`;
 }
 
-describe("the tree of origins", () => {
+describe("the upstream tree", () => {
   test("follows versions to the sources", () => {
-    const told = answer("model", [ran("2", "train", ["day@7"], ["model@m1"]), ran("1", "sum", ["in/a.csv"], ["day@7"])]);
-    expect(drawn(originTree(told))).toBe("model@m1 < train×1(day@7 < sum×1(a.csv))");
-    expect(drawn(originTree({ ...told, version: "m0" }))).toContain("model@m0 < ");
-    const tagged = originTree({ ...told, tags: answer("model", [], [["day", "who", "raw"]]).tags });
+    const provenance = answer("model", [ran("2", "train", ["day@7"], ["model@m1"]), ran("1", "sum", ["in/a.csv"], ["day@7"])]);
+    expect(drawn(originTree(provenance))).toBe("model@m1 < train×1(day@7 < sum×1(a.csv))");
+    expect(drawn(originTree({ ...provenance, version: "m0" }))).toContain("model@m0 < ");
+    const tagged = originTree({ ...provenance, tags: answer("model", [], [["day", "who", "raw"]]).tags });
     expect(tagged.by[0]?.inputs[0]?.members[0]?.tags).toEqual(["pii (who)"]);
   });
 
   test("shows each path once and ends at cycles", () => {
-    const told = answer("b", [ran("3", "join", ["a@1", "c@2", "b@0"], ["b@1"]), ran("2", "copy", ["a@1"], ["c@2"]), ran("1", "load", ["in/x"], ["a@1"])]);
-    expect(drawn(originTree(told))).toBe("b@1 < join×1(a@1 < load×1(x) + c@2 < copy×1(a@1*) + b@0*)");
+    const provenance = answer("b", [ran("3", "join", ["a@1", "c@2", "b@0"], ["b@1"]), ran("2", "copy", ["a@1"], ["c@2"]), ran("1", "load", ["in/x"], ["a@1"])]);
+    expect(drawn(originTree(provenance))).toBe("b@1 < join×1(a@1 < load×1(x) + c@2 < copy×1(a@1*) + b@0*)");
   });
 
   test("folds many files of a folder with equal writers", () => {
@@ -57,9 +57,9 @@ describe("the tree of origins", () => {
   });
 
   test("does not fold tables or invent metadata", () => {
-    const told = answer("t", [ran("1", "union", ["a", "b", "c", "d"], ["t@1"])]);
-    expect(originTree(told).by[0]?.inputs).toHaveLength(4);
-    const bare = originTree({ ...told, datasets: [] });
+    const provenance = answer("t", [ran("1", "union", ["a", "b", "c", "d"], ["t@1"])]);
+    expect(originTree(provenance).by[0]?.inputs).toHaveLength(4);
+    const bare = originTree({ ...provenance, datasets: [] });
     expect([bare.kind, bare.title]).toEqual(["table", "l:t"]);
   });
 
@@ -71,11 +71,11 @@ describe("the tree of origins", () => {
 describe("PII verdict", () => {
   const run = ran("1", "sum", ["raw"], ["day@1"]);
   test.each([
-    ["in a column of it", [["day", "who", "raw"], ["raw", "mail", "raw"]], "bad", "Contains PII"],
-    ["possibly, without column lineage", [["day", null, "raw"], ["raw", "mail", "raw"]], "bad", "May contain PII"],
-    ["by its own tag", [["day", null, "day"]], "bad", "Contains PII"],
-    ["only in its inputs", [["raw", "mail", "raw"]], "warn", "masked or not used"],
-    ["nowhere, without any tags", [], "warn", "no tags at all"],
+    ["PII in a column", [["day", "who", "raw"], ["raw", "mail", "raw"]], "bad", "Contains PII"],
+    ["possible PII without column lineage", [["day", null, "raw"], ["raw", "mail", "raw"]], "bad", "May contain PII"],
+    ["PII by its own tag", [["day", null, "day"]], "bad", "Contains PII"],
+    ["PII only in inputs", [["raw", "mail", "raw"]], "warn", "masked or not used"],
+    ["no PII and no tags", [], "warn", "no tags at all"],
   ] as [string, [string, string | null, string][], string, string][])("%s", (_, tags, tone, text) => {
     const verdict = piiVerdict(answer("day", [run], tags));
     expect(verdict.tone).toBe(tone);
@@ -83,17 +83,17 @@ describe("PII verdict", () => {
     expect(verdict.columns).toEqual(tags.length > 0 ? [`${tags.at(-1)?.[2] ?? ""} mail`] : []);
   });
 
-  test("nowhere, with other tags", () => {
-    const told = answer("day", [run], [["raw", null, "raw"]]);
-    expect(piiVerdict({ ...told, tags: told.tags.map((each) => ({ ...each, key: "tier" })) }).text).toBe("No input column is tagged PII");
+  test("no PII with other tags", () => {
+    const provenance = answer("day", [run], [["raw", null, "raw"]]);
+    expect(piiVerdict({ ...provenance, tags: provenance.tags.map((tag) => ({ ...tag, key: "tier" })) }).text).toBe("No input column is tagged PII");
   });
 });
 
 test("lists unknown facts", () => {
   const declared: Upstream = { ...ran("", "plan", ["a"], ["t"], null), run: null };
   const failed = ran("f", "load", ["b@1"], ["a@f"], null);
-  const told = answer("t", [declared, { ...failed, run: failed.run && { ...failed.run, state: "FAILED" } }]);
-  expect(unknownsOf(told)).toEqual([
+  const provenance = answer("t", [declared, { ...failed, run: failed.run && { ...failed.run, state: "FAILED" } }]);
+  expect(unknownsOf(provenance)).toEqual([
     "1 job only declared inputs and outputs; no runs reported",
     "Commit of 1 run: not reported",
     "Version of 1 input: not reported by the run that read it",

@@ -1,13 +1,13 @@
 import type { Answer } from "../api/client";
 import { codeText, type CodePlace } from "./repository";
-import { datasetTags, isPii, type TagTold } from "./tags";
+import { datasetTags, isPii, type Tag } from "./tags";
 import { moment, parts, plural } from "./words";
 
 export type ProvenanceAnswer = Answer<"provenance">;
 export type Upstream = ProvenanceAnswer["runs"][number];
 type Use = { namespace: string; name: string; versions: string[] };
 
-/** A dataset that something comes from, with the versions that were met. */
+/** An upstream dataset, with its used versions. */
 export interface Member {
   id: string;
   namespace: string;
@@ -17,7 +17,7 @@ export interface Member {
   tags: string[];
 }
 
-/** Datasets that came the same way: one, or many files of one folder. */
+/** A node of the upstream tree: one dataset, or many files of one folder with the same writers. */
 export interface Origin {
   key: string;
   title: string;
@@ -25,91 +25,91 @@ export interface Origin {
   kind: string;
   members: Member[];
   by: Maker[];
-  /** Whether its upstream is shown elsewhere in the tree. */
+  /** True if its upstream is shown elsewhere in the tree. */
   isAbove: boolean;
 }
 
 export interface Maker {
-  /** Its id, and its name. */
+  /** Id of the job. */
   job: string;
   name: string;
-  /** Its runs, the newest first; an entry without a run is what the job only declares. */
+  /** Its runs, newest first; an entry without a run contains declared inputs and outputs. */
   entries: Upstream[];
   commits: CodePlace[];
   inputs: Origin[];
 }
 
-/** As many of one folder stand each for itself. */
+/** Maximum number of files of one folder that are shown separately. */
 const FEW = 3;
-const keyOf = (each: { namespace: string; name: string }) => `dataset:${each.namespace}:${each.name}`;
+const keyOf = (dataset: { namespace: string; name: string }) => `dataset:${dataset.namespace}:${dataset.name}`;
 
-/** The upstream tree of a dataset down to the sources; each path appears once. */
-export function originTree(told: ProvenanceAnswer): Origin {
-  const about = new Map(told.datasets.map((each) => [each.id, each]));
-  const tags = new Map<string, TagTold[]>();
-  for (const each of told.tags) put(tags, each.id, each);
+/** Build the upstream tree of a dataset down to the sources; each path appears once. */
+export function originTree(answer: ProvenanceAnswer): Origin {
+  const about = new Map(answer.datasets.map((dataset) => [dataset.id, dataset]));
+  const tags = new Map<string, Tag[]>();
+  for (const tag of answer.tags) put(tags, tag.id, tag);
   const writers = new Map<string, Upstream[]>();
-  for (const entry of told.runs) {
-    for (const each of entry.outputs) put(writers, keyOf(each), entry);
+  for (const entry of answer.runs) {
+    for (const output of entry.outputs) put(writers, keyOf(output), entry);
   }
   const writersOf = (id: string) => writers.get(id) ?? [];
   const seen = new Set<string>();
 
-  const member = (id: string, versions: readonly string[]): Member => {
+  const memberOf = (id: string, versions: readonly string[]): Member => {
     const { name, namespace, kind } = about.get(id) ?? { name: id, namespace: "", kind: "table" };
     return { id, name, namespace, kind, versions: [...new Set(versions)], tags: datasetTags(tags.get(id) ?? []) };
   };
 
-  const origin = (first: Member, members: Member[]): Origin => {
+  const originOf = (first: Member, members: Member[]): Origin => {
     const { title, above } = parts(first.name, "dataset");
-    const entries = [...new Set(members.flatMap((each) => writersOf(each.id)))];
-    const isAbove = entries.length > 0 && members.every((each) => seen.has(each.id));
-    for (const each of members) seen.add(each.id);
+    const entries = [...new Set(members.flatMap((member) => writersOf(member.id)))];
+    const isAbove = entries.length > 0 && members.every((member) => seen.has(member.id));
+    for (const member of members) seen.add(member.id);
     return {
-      key: members.map((each) => each.id).join(" "),
+      key: members.map((member) => member.id).join(" "),
       title: members.length > 1 ? plural(members.length, first.kind) : title,
       where: [first.namespace, above].filter(Boolean).join(" · "),
       kind: first.kind,
       members,
-      by: isAbove ? [] : makers(entries),
+      by: isAbove ? [] : makersOf(entries),
       isAbove,
     };
   };
 
-  const makers = (entries: readonly Upstream[]): Maker[] => {
+  const makersOf = (entries: readonly Upstream[]): Maker[] => {
     const jobs = new Map<string, Upstream[]>();
-    for (const each of entries) put(jobs, `job:${each.job.namespace}:${each.job.name}`, each);
+    for (const entry of entries) put(jobs, `job:${entry.job.namespace}:${entry.job.name}`, entry);
     return [...jobs].map(([job, all]) => ({
       job,
       name: job.slice(job.lastIndexOf(":") + 1),
       entries: all,
       commits: commitsOf(all),
-      inputs: folded(all.flatMap((each) => each.inputs)),
+      inputs: folded(all.flatMap((entry) => entry.inputs)),
     }));
   };
 
-  /** Inputs with their versions; many files of one folder that the same jobs wrote are one. */
+  /** Merge the versions of inputs, and many files of one folder with the same writers. */
   const folded = (inputs: readonly Use[]): Origin[] => {
     const versions = new Map<string, string[]>();
-    for (const each of inputs) put(versions, keyOf(each), ...each.versions);
+    for (const input of inputs) put(versions, keyOf(input), ...input.versions);
     const groups = new Map<string, Member[]>();
     for (const [id, all] of versions) {
-      const each = member(id, all);
+      const member = memberOf(id, all);
       const by = [...new Set(writersOf(id).map((entry) => entry.job.name))].sort();
-      const isFile = each.kind === "file";
-      put(groups, isFile ? [id.slice(0, id.lastIndexOf("/")), ...by].join(" ") : id, each);
+      const isFile = member.kind === "file";
+      put(groups, isFile ? [id.slice(0, id.lastIndexOf("/")), ...by].join(" ") : id, member);
     }
-    return [...groups.values()].flatMap((all) => (all.length > FEW ? all.slice(0, 1).map((first) => origin(first, all)) : all.map((each) => origin(each, [each]))));
+    return [...groups.values()].flatMap((all) => (all.length > FEW ? all.slice(0, 1).map((first) => originOf(first, all)) : all.map((member) => originOf(member, [member]))));
   };
 
-  const written = writersOf(told.node).flatMap((entry) => entry.outputs.filter((each) => keyOf(each) === told.node));
-  const root = member(told.node, told.version === null ? written.flatMap((each) => each.versions) : [told.version]);
-  return origin(root, [root]);
+  const written = writersOf(answer.node).flatMap((entry) => entry.outputs.filter((output) => keyOf(output) === answer.node));
+  const root = memberOf(answer.node, answer.version === null ? written.flatMap((output) => output.versions) : [answer.version]);
+  return originOf(root, [root]);
 }
 
 function put<T>(lists: Map<string, T[]>, key: string, ...values: T[]): void {
-  const known = lists.get(key);
-  if (known) known.push(...values);
+  const list = lists.get(key);
+  if (list) list.push(...values);
   else lists.set(key, values);
 }
 
@@ -125,62 +125,62 @@ function commitsOf(entries: readonly Upstream[]): CodePlace[] {
 export interface Verdict {
   tone: "good" | "bad" | "warn";
   text: string;
-  /** The columns that it is about: `name field`. */
+  /** Related columns as `NAME FIELD`. */
   columns: string[];
 }
 
-/** Whether a dataset contains personal data, by the tags of its inputs. */
-export function piiVerdict(told: ProvenanceAnswer): Verdict {
-  const pii = told.tags.filter(isPii);
-  const origins = (tags: typeof pii) => [...new Set(tags.map((each) => [each.from.name, each.from.field].filter(Boolean).join(" ")))].sort();
-  const carried = pii.filter((each) => each.id === told.node);
+/** Decide from the tags of a dataset's inputs if it contains personal data. */
+export function piiVerdict(answer: ProvenanceAnswer): Verdict {
+  const pii = answer.tags.filter(isPii);
+  const origins = (tags: typeof pii) => [...new Set(tags.map((tag) => [tag.from.name, tag.from.field].filter(Boolean).join(" ")))].sort();
+  const carried = pii.filter((tag) => tag.id === answer.node);
   if (carried.length > 0) {
-    const isCertain = carried.some((each) => each.field !== null) || carried.some((each) => keyOf(each.from) === told.node);
+    const isCertain = carried.some((tag) => tag.field !== null) || carried.some((tag) => keyOf(tag.from) === answer.node);
     const text = isCertain ? "Contains PII: it has columns derived from columns tagged PII" : "May contain PII: its inputs have columns tagged PII, and no column lineage excludes them";
     return { tone: "bad", text, columns: origins(carried) };
   }
   if (pii.length > 0) {
     return { tone: "warn", text: "Inputs have columns tagged PII, but column lineage shows that they are masked or not used", columns: origins(pii) };
   }
-  if (told.tags.length > 0) return { tone: "good", text: "No input column is tagged PII", columns: [] };
+  if (answer.tags.length > 0) return { tone: "good", text: "No input column is tagged PII", columns: [] };
   return { tone: "warn", text: "No input column is tagged PII, but the inputs have no tags at all", columns: [] };
 }
 
-/** Facts that were not reported, as texts. */
-export function unknownsOf(told: ProvenanceAnswer): string[] {
-  const runs = told.runs.filter((each) => each.run !== null);
-  const ids = new Set(runs.map((each) => each.run?.runId));
-  const bare = told.runs.length - runs.length;
-  const noCode = runs.filter((each) => !(each.code).version).length;
-  const inputs = told.runs.flatMap((each) => each.inputs);
-  const outputs = runs.flatMap((each) => each.outputs);
-  const unread = inputs.filter((each) => each.versions.length === 0).length;
-  const unnamed = outputs.filter((each) => each.versions.some((version) => ids.has(version))).length;
-  const open = runs.filter((each) => each.run?.state !== "COMPLETED").length;
+/** List facts that were not reported, as texts. */
+export function unknownsOf(answer: ProvenanceAnswer): string[] {
+  const runs = answer.runs.filter((entry) => entry.run !== null);
+  const ids = new Set(runs.map((entry) => entry.run?.runId));
+  const declaredOnly = answer.runs.length - runs.length;
+  const noCode = runs.filter((entry) => !(entry.code).version).length;
+  const inputs = answer.runs.flatMap((entry) => entry.inputs);
+  const outputs = runs.flatMap((entry) => entry.outputs);
+  const unread = inputs.filter((input) => input.versions.length === 0).length;
+  const unnamed = outputs.filter((output) => output.versions.some((version) => ids.has(version))).length;
+  const open = runs.filter((entry) => entry.run?.state !== "COMPLETED").length;
   return [
-    told.runs.length === 0 && "No known run wrote it; its upstream is unknown",
-    bare > 0 && `${plural(bare, "job")} only declared inputs and outputs; no runs reported`,
+    answer.runs.length === 0 && "No known run wrote it; its upstream is unknown",
+    declaredOnly > 0 && `${plural(declaredOnly, "job")} only declared inputs and outputs; no runs reported`,
     noCode > 0 && `Commit of ${plural(noCode, "run")}: not reported`,
     unread > 0 && `Version of ${plural(unread, "input")}: not reported by the run that read it`,
     unnamed > 0 && `Version of ${plural(unnamed, "output")}: not reported; the run id is used`,
     open > 0 && `End of ${plural(open, "run")}: not completed or not reported`,
-  ].filter((each) => each !== false);
+  ].filter((text) => text !== false);
 }
 
-/** 12 runs of 4 jobs, 2 commits, from 3 sources. */
-export function provenanceLine(told: ProvenanceAnswer): string {
-  const jobs = new Set(told.runs.map((each) => `${each.job.namespace} ${each.job.name}`)).size;
-  const commits = new Set(told.runs.map((each) => (each.code).version).filter(Boolean)).size;
-  return [`${plural(told.runs.length, "run")} of ${plural(jobs, "job")}`, commits > 0 && plural(commits, "commit"), `from ${plural(told.sources.length, "source")}`].filter(Boolean).join(" · ");
+/** Summarize: 12 runs of 4 jobs · 2 commits · from 3 sources. */
+export function provenanceLine(answer: ProvenanceAnswer): string {
+  const jobs = new Set(answer.runs.map((entry) => `${entry.job.namespace} ${entry.job.name}`)).size;
+  const commits = new Set(answer.runs.map((entry) => (entry.code).version).filter(Boolean)).size;
+  return [`${plural(answer.runs.length, "run")} of ${plural(jobs, "job")}`, commits > 0 && plural(commits, "commit"), `from ${plural(answer.sources.length, "source")}`].filter(Boolean).join(" · ");
 }
 
-/** As text, indented like the tree. */
+/** Format the tree as indented text. */
 export function provenanceText(root: Origin): string {
   const lines: string[] = [];
-  const put = (each: Origin, depth: number) => {
+  const put = (origin: Origin, depth: number) => {
     const indent = "  ".repeat(depth);
-    for (const { name, versions } of each.members) lines.push(`${indent}${name}${versions.length > 0 ? ` @ ${versions.join(", ")}` : ""}${each.isAbove ? " (as above)" : ""}`);
-    for (const maker of each.by) {
+    for (const { name, versions } of origin.members) lines.push(`${indent}${name}${versions.length > 0 ? ` @ ${versions.join(", ")}` : ""}${origin.isAbove ? " (as above)" : ""}`);
+    for (const maker of origin.by) {
       const newest = maker.entries[0]?.run;
       const code = maker.commits.map(codeText).join("; ");
       lines.push(`${indent}  by ${maker.name}, ${plural(maker.entries.length, "run")}${newest ? `, newest ${newest.runId}${newest.startedAt ? ` ${moment(newest.startedAt)}` : ""}` : ""}${code ? `, ${code}` : ""}`);

@@ -10,11 +10,11 @@ test.each([
   ["https://ann:secret@gitlab.com/shop/data/etl.git/", "https://gitlab.com/shop/data/etl/-/blob/9f3c2a71d0/jobs/a%20b.py"],
   ["git@gitlab.shop.org:etl.git", "https://gitlab.shop.org/etl/-/blob/9f3c2a71d0/jobs/a%20b.py"],
   ["https://bitbucket.org/shop/etl.git", "https://bitbucket.org/shop/etl/src/9f3c2a71d0/jobs/a%20b.py"],
-])("%s has a page of the commit", (repoUrl, url) => {
+])("%s has a page for the commit", (repoUrl, url) => {
   expect(codeUrl(code(repoUrl))).toBe(url);
 });
 
-test.each(["https://git.example.org/shop/etl", "/home/ann/etl", "javascript:alert(1)//github.com/a", "http://github.com", ""])("%s has none that is known", (repoUrl) => {
+test.each(["https://git.example.org/shop/etl", "/home/ann/etl", "javascript:alert(1)//github.com/a", "http://github.com", ""])("%j has no known page", (repoUrl) => {
   expect(codeUrl(code(repoUrl))).toBeNull();
 });
 

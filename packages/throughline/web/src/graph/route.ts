@@ -2,20 +2,20 @@ import { GRIPS, sizeOf, type Place } from "./layout";
 import type { ColumnEdge, LineageEdge, NodeId } from "./types";
 import { neighboursOf } from "./visible";
 
-/** How far from a corner a line begins to turn. */
+/** Distance from a corner at which a line begins to turn, in pixels. */
 const TURN = 14;
-/** Nodes that the browser measured are not at whole pixels. */
+/** Tolerance for level lines, in pixels: the browser measures fractions of pixels. */
 const LEVEL = 2;
-/** How far beside its ends a line that leads back goes up or down. */
+/** Distance from its ends at which a backward line goes up or down, in pixels. */
 const ASIDE = 24;
 
-/** Where lines go between their ends so that no node lies over them; those that have a clear way are left out. */
+/** Corners of lines that go around nodes; lines with a clear path are omitted. */
 export type Corners = ReadonlyMap<LineageEdge, readonly Place[]>;
 
 /**
- * Where lines between columns go: by the way of the line into the job that makes one of the other, behind
- * that job, each at a height of its own, and by the way of the line out of it. With `heightOf` the graph
- * goes from top to bottom.
+ * Route lines between columns along the edges into and out of the job between them.
+ *
+ * They pass behind the job at different heights. With `heightOf`, the graph goes from top to bottom.
  */
 export function throughJobs(lines: readonly ColumnEdge[], edges: readonly LineageEdge[], corners: Corners, places: ReadonlyMap<NodeId, Place>, heightOf: ((id: string) => number) | null = null): Map<ColumnEdge, Place[]> {
   if (lines.length === 0) return new Map();
@@ -33,15 +33,15 @@ export function throughJobs(lines: readonly ColumnEdge[], edges: readonly Lineag
     const at = places.get(job);
     if (!at) continue;
     through.forEach((line, place) => {
-      const wayOf = (from: string, to: string) => corner.get(`${from} ${to}`) as readonly Place[];
+      const cornersBetween = (from: string, to: string) => corner.get(`${from} ${to}`) as readonly Place[];
       const [start, end] = [places.get(line.from.id as NodeId), places.get(line.to.id as NodeId)];
       if (heightOf && start && end) {
-        found.set(line, downward({ start, job: at, end }, heightOf(line.from.id), [wayOf(line.from.id, job), wayOf(job, line.to.id)], place));
+        found.set(line, downward({ start, job: at, end }, heightOf(line.from.id), [cornersBetween(line.from.id, job), cornersBetween(job, line.to.id)], place));
         return;
       }
       const y = at.y + (sizeOf(null).height * (place + 1)) / (through.length + 1);
       const behind = leadsOn(line, places) ? [{ x: at.x, y }, { x: at.x + GRIPS.right.x, y }] : [];
-      found.set(line, [...wayOf(line.from.id, job), ...behind, ...wayOf(job, line.to.id)]);
+      found.set(line, [...cornersBetween(line.from.id, job), ...behind, ...cornersBetween(job, line.to.id)]);
     });
   }
   return found;
@@ -53,7 +53,7 @@ interface Ends {
   end: Place;
 }
 
-/** The way of a line between columns from top to bottom: below its node, behind the job, and above the other node. */
+/** Route a line between columns from top to bottom: below its node, behind the job, and above the other node. */
 function downward({ start, job, end }: Ends, height: number, [into, out]: [readonly Place[], readonly Place[]], place: number): Place[] {
   const middle = ({ x }: Place) => x + GRIPS.top.x + (place % 8) * 4 - TURN;
   const [below, above] = [start.y + height + 10 + (place % 4) * 2, end.y - 8 - (place % 4) * 2];
@@ -69,7 +69,7 @@ function downward({ start, job, end }: Ends, height: number, [into, out]: [reado
   ];
 }
 
-/** The SVG path of a line that leaves its node at the right and enters the other from the left, wherever that is. */
+/** Return the SVG path of a line that leaves its node at the right and enters the other from the left. */
 export function besidePath(from: Place, corners: readonly Place[], to: Place): string {
   return backPath(from, corners, to, (command, ...points) => command + points.map(({ x, y }) => `${x} ${y}`).join(" "));
 }
@@ -79,7 +79,7 @@ function leadsOn({ from, to }: ColumnEdge, places: ReadonlyMap<NodeId, Place>): 
   return start !== undefined && end !== undefined && start.x < end.x;
 }
 
-/** The SVG path of a line by its corners; `isDown`: from the bottom of one node to the top of another. */
+/** Return the SVG path of a line; with `isDown`, from the bottom of one node to the top of another. */
 export function linePath(from: Place, corners: readonly Place[], to: Place, isDown = false): string {
   const turn = ({ x, y }: Place): Place => (isDown ? { x: y, y: x } : { x, y });
   const write: Write = (command, ...points) => command + points.map(turn).map(({ x, y }) => `${x} ${y}`).join(" ");
@@ -97,20 +97,20 @@ export function linePath(from: Place, corners: readonly Place[], to: Place, isDo
 
 type Write = (command: string, ...points: Place[]) => string;
 
-/** Whether a line goes around rows of nodes: level at first, and straight across between two of its corners. */
+/** Return true if a line goes around rows of nodes: it starts level and has a straight segment across. */
 function isSquare([from, ...rest]: readonly Place[]): boolean {
   const corners = rest.slice(0, -1);
   return from !== undefined && Math.abs((corners[0] ?? from).y - from.y) < LEVEL && corners.some((corner, at) => corners[at + 1]?.x === corner.x);
 }
 
-/** Out of its node, by its corners, and into the other from the left: a line from right to left would lie under these. */
+/** Return the path of a backward line, which leaves at the right and enters from the left to avoid both nodes. */
 function backPath(from: Place, corners: readonly Place[], to: Place, write: Write): string {
   const [out, into] = [from.x + ASIDE, to.x - ASIDE];
   const [first, last] = [corners[0] ?? from, corners.at(-1) ?? from];
   return routed([from, { x: out, y: from.y }, { x: out, y: first.y }, ...corners, { x: into, y: last.y }, { x: into, y: to.y }, to], write);
 }
 
-/** A path through points, round at its corners. */
+/** Return a path through points with rounded corners. */
 function routed(points: readonly Place[], write: Write): string {
   return points
     .map((point, at) => {
@@ -123,7 +123,7 @@ function routed(points: readonly Place[], write: Write): string {
     .join("");
 }
 
-/** A point on the way to another, a turn away from it or half of the way. */
+/** Return the point at `TURN` from one point toward another, at most halfway. */
 function toward(from: Place, to: Place): Place {
   const length = Math.hypot(to.x - from.x, to.y - from.y);
   const part = length === 0 ? 0 : Math.min(TURN / length, 0.5);

@@ -2,10 +2,10 @@ import type { Viewport } from "./layout";
 
 type Follow = (viewport: Viewport) => void;
 
-/** What several graphs show the same part of: the one that moves tells the others. */
+/** A viewport shared by several graphs: the graph that moves notifies the others. */
 export interface SharedViewport {
   join: (follow: Follow) => () => void;
-  tell: (viewport: Viewport, by: Follow) => void;
+  notify: (viewport: Viewport, by: Follow) => void;
 }
 
 export function sharedViewport(): SharedViewport {
@@ -15,13 +15,13 @@ export function sharedViewport(): SharedViewport {
       all.add(follow);
       return () => all.delete(follow);
     },
-    tell: (viewport, by) => {
+    notify: (viewport, by) => {
       for (const follow of all) if (follow !== by) follow(viewport);
     },
   };
 }
 
-/** Whether two viewports show the same, so that graphs do not move each other without end. */
+/** Return true if two viewports are equal to the pixel, so that graphs do not move each other endlessly. */
 export function isSame(a: Viewport, b: Viewport): boolean {
   return Math.abs(a.x - b.x) < 0.5 && Math.abs(a.y - b.y) < 0.5 && Math.abs(a.zoom - b.zoom) < 0.001;
 }

@@ -1,13 +1,13 @@
 import type { FrameBox } from "./arrange";
 import type { LineageNode } from "./types";
 
-/** What is wrong with a node, the worst first. */
+/** Problems of a node, worst first. */
 export const TROUBLES = ["failed", "stale", "late"] as const;
 export type Trouble = (typeof TROUBLES)[number];
 
 export const TROUBLE_TEXT: Record<Trouble, string> = { failed: "Failed", stale: "No end event", late: "Late" };
 
-/** What is wrong with a node: a failed run or check, a run without an end event, a job that did not start in time. */
+/** Return the problem of a node: a failed run or check, a run without an end event, or a late job. */
 export function troubleOf(node: LineageNode, late: ReadonlySet<string>): Trouble | null {
   if (node.type === "dataset") return node.failedChecks ? "failed" : null;
   const { run, group } = node;
@@ -16,7 +16,7 @@ export function troubleOf(node: LineageNode, late: ReadonlySet<string>): Trouble
   return [node.id, ...(group?.members ?? [])].some((id) => late.has(id)) ? "late" : null;
 }
 
-/** The worst of what is wrong inside of a frame. */
+/** Return the worst problem inside a frame. */
 export function troubleOfFrame({ frame }: FrameBox, troubles: ReadonlyMap<string, Trouble | null>, late: ReadonlySet<string>): Trouble | null {
   const found = new Set([...frame.members.map((id) => troubles.get(id) ?? null), late.has(frame.id) ? "late" : null]);
   return TROUBLES.find((trouble) => found.has(trouble)) ?? null;

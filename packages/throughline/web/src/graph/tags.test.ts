@@ -11,7 +11,7 @@ test("dataset shows its own tags and those of columns", () => {
   expect(datasetTags([tag("tier:x"), tag("tier:x", "a"), tag("pii", "mail"), tag("pii", "name"), ...columns])).toEqual(["tier:x", "pii (mail, name)", "gold (4 columns)"]);
 });
 
-test("a column has each tag once", () => {
+test("tags of a column are unique", () => {
   expect(columnTags([tag("pii", "mail"), tag("pii", "mail"), tag("tier:gold")])).toEqual(["pii", "tier:gold"]);
 });
 
@@ -23,7 +23,7 @@ test.each([
   ["pii:false", false],
   ["tier:pii", false],
   ["", false],
-])("%s says PII: %s", (text, is) => {
+])("%s means PII: %s", (text, is) => {
   expect(isPiiText(text)).toBe(is);
 });
 

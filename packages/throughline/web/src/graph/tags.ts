@@ -1,5 +1,5 @@
 /** A tag of a dataset or column, as in the API. */
-export interface TagTold {
+export interface Tag {
   field: string | null;
   key: string;
   value: string;
@@ -8,32 +8,32 @@ export interface TagTold {
 const NO = ["false", "no", "0"];
 const FEW = 3;
 
-/** Whether a tag means personal data, by the server's rule. */
+/** Return true if a tag means personal data, by the server's rule. */
 export function isPii({ key, value }: { key: string; value: string }): boolean {
   return key.toLowerCase() === "pii" && !NO.includes(value.toLowerCase());
 }
 
-/** `pii`, `tier:gold`. */
-function plain({ key, value }: TagTold): string {
+/** Format a tag as `pii` or `tier:gold`. */
+function plain({ key, value }: Tag): string {
   return ["", "true"].includes(value.toLowerCase()) ? key : `${key}:${value}`;
 }
 
-/** The tags of a column without duplicates. */
-export function columnTags(tags: readonly TagTold[]): string[] {
+/** Format the tags of a column without duplicates. */
+export function columnTags(tags: readonly Tag[]): string[] {
   return [...new Set(tags.map(plain))];
 }
 
-/** Those of a dataset: what all of it has, then `pii (mail)` of columns; many of these are counted. */
-export function datasetTags(tags: readonly TagTold[]): string[] {
-  const whole = new Set(tags.filter((each) => each.field === null).map(plain));
+/** Format a dataset's tags: its own first, then those of columns as `pii (mail)` or `pii (4 columns)`. */
+export function datasetTags(tags: readonly Tag[]): string[] {
+  const whole = new Set(tags.filter((tag) => tag.field === null).map(plain));
   const fields = new Map<string, Set<string>>();
-  for (const each of tags) {
-    if (each.field !== null && !whole.has(plain(each))) fields.set(plain(each), (fields.get(plain(each)) ?? new Set()).add(each.field));
+  for (const tag of tags) {
+    if (tag.field !== null && !whole.has(plain(tag))) fields.set(plain(tag), (fields.get(plain(tag)) ?? new Set()).add(tag.field));
   }
   return [...whole, ...[...fields].map(([text, of]) => `${text} (${of.size > FEW ? `${of.size} columns` : [...of].join(", ")})`)];
 }
 
-/** Whether a tag's text is one of personal data. */
+/** Return true if a formatted tag means personal data. */
 export function isPiiText(text: string): boolean {
   const [, key = "", value = ""] = /^([^:( ]+)(?::([^(]*?))?(?: \(.*\))?$/.exec(text) ?? [];
   return isPii({ key, value });

@@ -14,29 +14,29 @@ export const RANGES: Record<Range, { text: string; ms: number | null }> = {
   all: { text: "All", ms: null },
 };
 
-/** When a range begins, to the hour, so that it stays the same question for a while. */
+/** Return the start of a range, to the hour, so that repeated queries are equal. */
 export function beginOf(range: Range, now: number): string | null {
   const { ms } = RANGES[range];
-  return ms === null ? null : told(Math.floor((now - ms) / HOUR) * HOUR);
+  return ms === null ? null : isoTime(Math.floor((now - ms) / HOUR) * HOUR);
 }
 
-/** The beginning of yesterday, in UTC. */
+/** Return the start of yesterday in UTC. */
 export function yesterday(now: number): string {
-  return told((Math.floor(now / DAY) - 1) * DAY);
+  return isoTime((Math.floor(now / DAY) - 1) * DAY);
 }
 
-/** A time as the API writes it. */
-export function told(at: number): string {
+/** Format a time as in the API. */
+export function isoTime(at: number): string {
   return `${new Date(at).toISOString().slice(0, 19)}Z`;
 }
 
-/** The answer over all of the selected range, whose beginning may have no runs. */
+/** Extend a response to the selected range, whose beginning may have no runs. */
 export function onAxis(answer: TimelineAnswer, range: Range, now: number): TimelineAnswer {
   const from = beginOf(range, now);
   return from === null ? answer : { ...answer, from };
 }
 
-/** A line of time from left to right; places on it are shares of 100. */
+/** A time axis from left to right; positions on it are percentages. */
 export interface Line {
   from: number;
   to: number;
@@ -51,18 +51,18 @@ export function placeOf(line: Line, at: string): number {
   return 100 * Math.min(1, Math.max(0, share));
 }
 
-/** The time at a place, to the second. */
+/** Return the time at a position, to the second. */
 export function timeAt(line: Line, place: number): string {
-  return told(line.from + (place / 100) * (line.to - line.from));
+  return isoTime(line.from + (place / 100) * (line.to - line.from));
 }
 
 export interface Bar {
   from: string;
-  /** When its runs had ended. */
+  /** Time at which all of its runs had ended. */
   at: string;
   left: number;
   width: number;
-  /** Of the highest bar, in shares of 100. */
+  /** Percentage of the highest bar. */
   height: number;
   groups: { name: Group; share: number }[];
   text: string;
@@ -71,7 +71,7 @@ export interface Bar {
 const GROUPS = ["failed", "lost", "running", "completed"] as const;
 export type Group = (typeof GROUPS)[number];
 
-/** Runs as bars; the text lists failures first. */
+/** Return runs as bars; the text lists failures first. */
 export function barsOf(answer: TimelineAnswer): Bar[] {
   const line = lineOf(answer);
   const total = (run: TimelineAnswer["runs"][number]) => GROUPS.reduce((sum, group) => sum + run[group], 0);
@@ -91,14 +91,14 @@ export function barsOf(answer: TimelineAnswer): Bar[] {
   });
 }
 
-/** The nodes that a mark is about: of an edge, its two ends. */
+/** Return the nodes of a mark's first change: the two ends of an edge, or the changed node. */
 export function endsOf({ changes }: Pick<Mark, "changes">): string[] {
   return changes.slice(0, 1).flatMap(({ node, other }) => (other === null ? [node] : [node, other]));
 }
 
 export type Tone = "came" | "gone" | "changed" | "failed" | "new";
 
-/** Changes that are too near to each other to be apart, as one. */
+/** Changes too close together to be shown separately. */
 export interface Mark {
   at: string;
   before: string;
@@ -106,10 +106,10 @@ export interface Mark {
   tone: Tone;
   changes: TimeChange[];
   text: string;
-  /** A few words to stand beside it, where there is room; towards its own side of the line. */
+  /** Short text beside the mark if there is room; on the left if `isAtEnd`. */
   label: string | null;
   isAtEnd: boolean;
-  /** The way to the next mark on that side, in shares of 100. */
+  /** Distance to the next mark on that side, as a percentage of the axis. */
   room: number;
 }
 
@@ -126,7 +126,7 @@ export function toneOf(change: TimeChange): Tone {
   return change.kind === "node" ? "new" : "changed";
 }
 
-/** The changes along the line, the oldest first; edges that came or went have a label if there is room. */
+/** Return the marks on the axis, oldest first; added and removed edges have a label if there is room. */
 export function marksOn(answer: TimelineAnswer): Mark[] {
   const line = lineOf(answer);
   const groups: { place: number; changes: TimeChange[] }[] = [];
@@ -144,7 +144,7 @@ export function marksOn(answer: TimelineAnswer): Mark[] {
     const room = isAtEnd ? place - (hasLabelBefore ? place : (groups[nth - 1]?.place ?? 0)) : (groups[nth + 1]?.place ?? 100) - place;
     const hasLabel = (first.kind === "input" || first.kind === "output") && room >= LEAST_ROOM;
     hasLabelBefore = hasLabel && !isAtEnd;
-    const [before, at] = [minimum(changes.map((each) => each.before)), minimum(changes.map((each) => each.at), -1)];
+    const [before, at] = [minimum(changes.map((change) => change.before)), minimum(changes.map((change) => change.at), -1)];
     const text = `${moment(at).slice(0, 16)} UTC: ${summary(ranked, answer)}`;
     return { at, before, place, tone: toneOf(first), changes: ranked, text, label: hasLabel ? edgeLabel(first, answer) : null, isAtEnd, room };
   });
@@ -154,18 +154,18 @@ function minimum(times: readonly string[], sign = 1): string {
   return times.reduce((a, b) => (sign * (Date.parse(a) - Date.parse(b)) <= 0 ? a : b));
 }
 
-/** At most two changes in words, and how many more there are; new nodes are only counted. */
+/** Describe at most two changes and count the rest; several new nodes are only counted. */
 function summary(ranked: readonly TimeChange[], answer: TimelineAnswer): string {
-  const fresh = ranked.filter((each) => each.kind === "node");
-  const others = ranked.filter((each) => each.kind !== "node");
-  const shown = others.slice(0, 2).map((each) => sentence(each, answer.nodes));
+  const fresh = ranked.filter((change) => change.kind === "node");
+  const others = ranked.filter((change) => change.kind !== "node");
+  const shown = others.slice(0, 2).map((change) => sentence(change, answer.nodes));
   if (others.length > 2) shown.push(`${others.length - 2} more`);
   if (fresh.length > 1) shown.push(plural(fresh.length, "new node"));
-  else shown.push(...fresh.map((each) => sentence(each, answer.nodes)));
+  else shown.push(...fresh.map((change) => sentence(change, answer.nodes)));
   return shown.join("; ");
 }
 
-/** The last part of a node's name. */
+/** Return the last part of a node's name. */
 export function titleOf(nodes: TimelineAnswer["nodes"], id: string | null): string {
   const node = (nodes as Record<string, { name: string; type: string } | undefined>)[id ?? ""];
   return node ? parts(node.name, node.type === "job" ? "job" : "dataset").title : (id ?? "");
@@ -176,7 +176,7 @@ function edgeLabel(change: TimeChange, answer: TimelineAnswer): string {
   return change.kind === "input" ? `${dataset} → ${job}` : `${job} → ${dataset}`;
 }
 
-/** A change as a sentence: weather became an input of prepare. */
+/** Describe a change: weather became an input of prepare. */
 export function sentence(change: TimeChange, nodes: TimelineAnswer["nodes"]): string {
   const [name, other] = [titleOf(nodes, change.node), titleOf(nodes, change.other)];
   switch (change.kind) {
@@ -188,7 +188,7 @@ export function sentence(change: TimeChange, nodes: TimelineAnswer["nodes"]): st
     case "schema":
       return `${name}: ${change.detail.join(", ")}`;
     case "code":
-      return `${name}: code ${change.detail.map((each) => each.slice(0, 7)).join(" → ") || "changed, the commit did not"}`;
+      return `${name}: code ${change.detail.map((commit) => commit.slice(0, 7)).join(" → ") || "changed, the commit did not"}`;
     default:
       return `${name} failed${change.detail[0] ? `: ${change.detail[0].replace(/\n[^]*/, "")}` : ""}`;
   }
@@ -198,9 +198,9 @@ const MINUTES = [1, 2, 5, 10, 15, 30].map((minutes) => minutes * 60_000);
 const HOURS = [1, 2, 3, 6, 12, 24, 48, 7 * 24, 14 * 24, 28 * 24, 91 * 24, 365 * 24].map((hours) => hours * HOUR);
 const MOST_TICKS = 8;
 
-/** Times to write below the line, in UTC: few enough to be read. */
+/** Return the tick labels of the axis, in UTC, at most about eight. */
 export function ticksOf(line: Line): { place: number; text: string }[] {
-  const step = [...MINUTES, ...HOURS].find((each) => (line.to - line.from) / each <= MOST_TICKS) ?? 3650 * DAY;
+  const step = [...MINUTES, ...HOURS].find((candidate) => (line.to - line.from) / candidate <= MOST_TICKS) ?? 3650 * DAY;
   const first = Math.ceil(line.from / step) * step;
   const count = Math.max(0, Math.floor((line.to - first) / step) + 1);
   return Array.from({ length: count }, (_, nth) => {

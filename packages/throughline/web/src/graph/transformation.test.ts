@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
-import { isDirect, waysOf } from "./transformation";
+import { isDirect, transformationTexts } from "./transformation";
 
-const way = (type: string, subtype: string | null, isMasking = false) => ({ type, subtype, description: null, isMasking });
+const transformation = (type: string, subtype: string | null, isMasking = false) => ({ type, subtype, description: null, isMasking });
 
 test("transformations are unique, direct ones first", () => {
-  const ways = [way("INDIRECT", "GROUP_BY"), way("DIRECT", "AGGREGATION", true), way("INDIRECT", "GROUP_BY"), way("INDIRECT", null), way("DIRECT", "DIRECT"), way("DIRECT", null)];
-  expect(waysOf(ways)).toEqual(["aggregation, masked", "direct", "decides by group by", "decides which rows there are"]);
+  const transformations = [transformation("INDIRECT", "GROUP_BY"), transformation("DIRECT", "AGGREGATION", true), transformation("INDIRECT", "GROUP_BY"), transformation("INDIRECT", null), transformation("DIRECT", "DIRECT"), transformation("DIRECT", null)];
+  expect(transformationTexts(transformations)).toEqual(["aggregation, masked", "direct", "decides by group by", "decides which rows there are"]);
 });
 
 test("missing transformation is direct", () => {
-  expect([isDirect([]), isDirect([way("INDIRECT", "JOIN")]), isDirect([way("INDIRECT", "JOIN"), way("DIRECT", null)])]).toEqual([true, false, true]);
+  expect([isDirect([]), isDirect([transformation("INDIRECT", "JOIN")]), isDirect([transformation("INDIRECT", "JOIN"), transformation("DIRECT", null)])]).toEqual([true, false, true]);
 });

@@ -8,24 +8,24 @@ export interface Transformation {
 
 const VAGUE = new Set(["DIRECT", "INDIRECT"]);
 
-/** `IDENTITY, GROUP_BY` as people say it: identity, group by. */
-export function said(how: string): string {
+/** Format `IDENTITY, GROUP_BY` as `identity, group by`. */
+export function transformationName(how: string): string {
   return how.toLowerCase().replaceAll("_", " ");
 }
 
-/** Whether a source's value is part of the column; true without a reported transformation. */
+/** Return true if a source's value is part of the column, or if no transformation is reported. */
 export function isDirect(transformations: readonly Transformation[]): boolean {
-  return transformations.length === 0 || transformations.some((each) => each.type !== "INDIRECT");
+  return transformations.length === 0 || transformations.some((transformation) => transformation.type !== "INDIRECT");
 }
 
-/** Transformations as texts, direct ones first: `aggregation, masked`, `decides by filter`. */
-export function waysOf(transformations: readonly Transformation[]): string[] {
-  const direct = transformations.filter((each) => each.type !== "INDIRECT");
-  const decides = transformations.filter((each) => each.type === "INDIRECT");
-  const name = (each: Transformation) => (each.subtype && !VAGUE.has(each.subtype) ? said(each.subtype) : "");
+/** Describe transformations, direct ones first: `aggregation, masked`, `decides by filter`. */
+export function transformationTexts(transformations: readonly Transformation[]): string[] {
+  const direct = transformations.filter((transformation) => transformation.type !== "INDIRECT");
+  const decides = transformations.filter((transformation) => transformation.type === "INDIRECT");
+  const name = (transformation: Transformation) => (transformation.subtype && !VAGUE.has(transformation.subtype) ? transformationName(transformation.subtype) : "");
   const words = [
-    ...direct.map((each) => [name(each) || "direct", each.isMasking && "masked"].filter(Boolean).join(", ")),
-    ...decides.map((each) => (name(each) ? `decides by ${name(each)}` : "decides which rows there are")),
+    ...direct.map((transformation) => [name(transformation) || "direct", transformation.isMasking && "masked"].filter(Boolean).join(", ")),
+    ...decides.map((transformation) => (name(transformation) ? `decides by ${name(transformation)}` : "decides which rows there are")),
   ];
   return [...new Set(words)];
 }

@@ -1,4 +1,4 @@
-/** What the page knows of a lineage: the one door from the API's answers to the page's own types. */
+/** The page's types of a lineage graph, which `merge` builds from API responses. */
 import type { Answer } from "../api/client";
 
 export type NodeId = string & { readonly brand: "node" };
@@ -7,8 +7,9 @@ export type Side = "up" | "down";
 export type Direction = "right" | "down";
 export type DatasetKind = "table" | "file" | "artifact" | "model" | "stream";
 export type GraphAnswer = Answer<"graph">;
-export type Told = GraphAnswer["nodes"][number];
-export type RunLine = NonNullable<Told["run"]>;
+/** A node as in a response of the API. */
+export type ApiNode = GraphAnswer["nodes"][number];
+export type RunLine = NonNullable<ApiNode["run"]>;
 
 /** The name of the row that represents a whole dataset, for edges that filter, join, group or sort its rows. */
 export const ALL_ROWS = "(all rows)";
@@ -26,12 +27,12 @@ export interface ColumnEdge {
   isDirect: boolean;
 }
 
-/** What jobs and datasets have in common. `up` and `down` count their neighbours, shown or not. */
+/** Common fields of jobs and datasets. `up` and `down` count all neighbours, shown or not. */
 interface Base {
   id: NodeId;
   namespace: string;
   name: string;
-  /** The reported integration of a job, or the storage layer of a dataset. */
+  /** Reported integration of a job, or storage layer of a dataset. */
   platform: string | null;
   owners: string[];
   tags: string[];
@@ -43,13 +44,13 @@ export interface JobNode extends Base {
   type: "job";
   kind: Level;
   run: RunLine | null;
-  /** The pipeline that it is part of. */
+  /** Pipeline that contains the job. */
   pipeline: NodeId | null;
-  /** The group that it represents if several nodes are drawn as one. */
+  /** Group that the node represents if several nodes are drawn as one. */
   group?: Group;
 }
 
-/** Several nodes that are drawn as one. */
+/** Several nodes drawn as one. */
 export interface Group {
   kind: "pipeline" | "chain";
   jobs: number;
@@ -82,21 +83,21 @@ export type Sources = Map<NodeId, Set<NodeId>>;
 export interface Graph {
   roots: NodeId[];
   reach: Record<Side, number>;
-  /** Jobs that lines stand for, where only datasets are shown. */
+  /** Number of jobs omitted if only datasets are shown. */
   left: { jobs: number };
   nodes: Map<NodeId, LineageNode>;
   edges: LineageEdge[];
-  /** Of jobs whose outputs come from different inputs; of other jobs, every output comes from every input. */
+  /** Sources of jobs whose outputs come from different inputs; for other jobs, every output comes from every input. */
   sources: Map<NodeId, Sources>;
   columns: ColumnEdge[];
 }
 
-/** Which of a dataset's columns are looked at: a page of those with a text in their name. */
+/** A column search in a dataset: the text in the names and the page of results. */
 export interface Seek {
   id: NodeId;
   text: string;
   page: number;
 }
 
-/** The time that is shown: `now`, a time, or `FROM~TO` for the difference between two. */
+/** The shown time: `now`, a time, or `FROM~TO` for the difference between two. */
 export type Moment = string;

@@ -1,14 +1,14 @@
 import { expect, test } from "vitest";
 import { id } from "../test/graphs";
-import { addressOf, AUTO, DEEPEST, fold, formatView, grip, grow, held, keeping, NEW_VIEW, parseView, picked, seek, toggled, withDepths, type View } from "./view";
+import { addressOf, AUTO, DEEPEST, fold, formatView, formatGrip, grow, parseGrip, reuseLists, NEW_VIEW, parseView, selectTime, seek, toggleGroup, withDepths, type View } from "./view";
 
 const FULL: View = {
   node: "dataset:s3://lake:a b&c",
   up: 3,
   down: 0,
   level: "query",
-  grown: [grip("up", "job:n:x"), grip("down", "dataset:s3://l:y")],
-  folded: [grip("down", "job:n:z")],
+  grown: [formatGrip("up", "job:n:x"), formatGrip("down", "dataset:s3://l:y")],
+  folded: [formatGrip("down", "job:n:z")],
   datasetsOnly: true,
   control: false,
   direction: "down",
@@ -31,11 +31,11 @@ const FULL: View = {
 test.each([
   ["a new view", { ...NEW_VIEW, node: "t" }],
   ["a full view", FULL],
-])("%s is the same after it was an address", (_, view) => {
+])("%s is restored from its address", (_, view) => {
   expect(parseView(new URL(formatView(view), "http://h").search)).toEqual(view);
 });
 
-test("a range of the timeline is kept", () => {
+test("range of the timeline is restored", () => {
   expect(parseView(addressOf("t", { range: "week" }).slice("/lineage".length)).range).toBe("week");
 });
 
@@ -51,9 +51,9 @@ test("invalid parameters fall back to defaults", () => {
 
 test("reopening a folded side restores its nodes", () => {
   const open = grow(NEW_VIEW, "up", id("a"));
-  expect(open.grown).toEqual([grip("up", id("a"))]);
+  expect(open.grown).toEqual([formatGrip("up", id("a"))]);
   const folded = fold(open, "up", id("a"));
-  expect([folded.grown, folded.folded]).toEqual([[grip("up", id("a"))], [grip("up", id("a"))]]);
+  expect([folded.grown, folded.folded]).toEqual([[formatGrip("up", id("a"))], [formatGrip("up", id("a"))]]);
   expect(fold(folded, "up", id("a"))).toBe(folded);
   expect(grow(folded, "up", id("a"))).toEqual(open);
 });
@@ -67,12 +67,12 @@ test("column search is kept per dataset and omits the first page", () => {
 });
 
 test("grip parses ids with colons", () => {
-  expect(held(grip("down", "dataset:s3://l:y"))).toEqual(["down", "dataset:s3://l:y"]);
+  expect(parseGrip(formatGrip("down", "dataset:s3://l:y"))).toEqual(["down", "dataset:s3://l:y"]);
 });
 
 test("view reuses equal lists", () => {
   const before = parseView("?node=t&grown=up:a&folded=up:b&columns=c&seek=of%3Dc%26page%3D1");
-  const view = keeping(before, parseView("?node=t&grown=up:a&folded=down:b&columns=c&columns=d&seek=of%3Dc%26page%3D1"));
+  const view = reuseLists(before, parseView("?node=t&grown=up:a&folded=down:b&columns=c&columns=d&seek=of%3Dc%26page%3D1"));
   expect(view.grown).toBe(before.grown);
   expect(view.seeks).toBe(before.seeks);
   expect([view.folded, view.columns]).toEqual([["down:b"], ["c", "d"]]);
@@ -80,12 +80,12 @@ test("view reuses equal lists", () => {
 
 test("second selected time is compared with the first", () => {
   const [early, late] = ["2026-01-01T00:00:00Z", "2026-01-05T00:00:00Z"];
-  expect(picked({ ...NEW_VIEW, from: early }, late, false)).toEqual({ at: late, from: null });
-  expect(picked(NEW_VIEW, early, true)).toEqual({ from: early, at: null });
-  expect(picked({ ...NEW_VIEW, at: early }, late, true)).toEqual({ from: early, at: late });
-  expect(picked({ ...NEW_VIEW, at: late }, early, true)).toEqual({ from: early, at: late });
-  expect(picked({ ...NEW_VIEW, at: early }, null, true)).toEqual({ from: early, at: null });
-  expect(picked({ ...NEW_VIEW, at: early }, early, true), "the same is no difference").toEqual({ at: early, from: null });
+  expect(selectTime({ ...NEW_VIEW, from: early }, late, false)).toEqual({ at: late, from: null });
+  expect(selectTime(NEW_VIEW, early, true)).toEqual({ from: early, at: null });
+  expect(selectTime({ ...NEW_VIEW, at: early }, late, true)).toEqual({ from: early, at: late });
+  expect(selectTime({ ...NEW_VIEW, at: late }, early, true)).toEqual({ from: early, at: late });
+  expect(selectTime({ ...NEW_VIEW, at: early }, null, true)).toEqual({ from: early, at: null });
+  expect(selectTime({ ...NEW_VIEW, at: early }, early, true), "the same is no difference").toEqual({ at: early, from: null });
 });
 
 test("small graph is shown as a whole without explicit steps", () => {
@@ -104,8 +104,8 @@ test("small graph is shown as a whole without explicit steps", () => {
   expect(parseView("?up=-1&down=x")).toMatchObject({ up: 0, down: AUTO });
 });
 
-test("pipelines and chains are drawn as one node and again as several", () => {
-  const once = { ...NEW_VIEW, ...toggled(NEW_VIEW, "job:n:x"), ...toggled(NEW_VIEW, "chain:a") };
+test("pipelines and chains are collapsed and expanded again", () => {
+  const once = { ...NEW_VIEW, ...toggleGroup(NEW_VIEW, "job:n:x"), ...toggleGroup(NEW_VIEW, "chain:a") };
   expect(once).toMatchObject({ collapsed: ["job:n:x"], expanded: ["chain:a"] });
-  expect({ ...once, ...toggled(once, "job:n:x"), ...toggled(once, "chain:a") }).toEqual(NEW_VIEW);
+  expect({ ...once, ...toggleGroup(once, "job:n:x"), ...toggleGroup(once, "chain:a") }).toEqual(NEW_VIEW);
 });

@@ -1,41 +1,41 @@
 import { RANGES, type Range } from "./timeline";
 import type { Direction, Level, Moment, NodeId, Seek, Side } from "./types";
 
-/** Everything that the graph shows and how: it is the address, so that going back undoes. */
+/** The state of the graph page. It is stored in the address, so the browser's back button undoes changes. */
 export interface View {
   node: string;
-  /** Steps on each side; AUTO: as many as suit the graph. */
+  /** Steps on each side; AUTO chooses by the size of the graph. */
   up: number;
   down: number;
   level: Level;
-  /** Nodes that show one step more on a side, in the order in which they were opened. */
+  /** Nodes that show one more step on a side, in the order in which they were expanded. */
   grown: Grip[];
-  /** Nodes that show nothing on a side. */
+  /** Nodes with a collapsed side. */
   folded: Grip[];
   datasetsOnly: boolean;
   control: boolean;
-  /** Null: the direction that suits the window. */
+  /** Null chooses the direction by the window. */
   direction: Direction | null;
-  /** Pipelines that are drawn as one node. */
+  /** Pipelines drawn as one node. */
   collapsed: string[];
-  /** Whether nodes in a row are drawn as one, and the rows that are not. */
+  /** True to draw chains as one node, except the `expanded` ones. */
   chains: boolean;
   expanded: string[];
-  /** The node whose path is lit. */
+  /** Node whose path is highlighted. */
   lit: NodeId | null;
-  /** What the details show: a node's id, or `run:` and a run's. */
+  /** Shown details: a node's id, `run:RUN` or `column:DATASET|FIELD`. */
   open: string | null;
   tab: string | null;
-  /** Datasets that show their columns, and the column whose path is locked. */
+  /** Datasets that show their columns; `column` is the one with a locked path. */
   columns: NodeId[];
   column: string | null;
-  /** What is looked for in the columns of datasets, where it is not the first of all. */
+  /** Column searches of datasets, except unfiltered first pages. */
   seeks: Seek[];
   at: string | null;
   from: string | null;
-  /** How much of the past the timeline shows; null: it is folded. */
+  /** Range of the timeline; null if it is collapsed. */
   range: Range | null;
-  /** Moments that are open besides the present, and the one that is shown beside the graph. */
+  /** Open moments besides now; `beside` is the one shown next to the graph. */
   moments: Moment[];
   beside: Moment | null;
 }
@@ -73,52 +73,52 @@ export const NEW_VIEW: View = {
 
 const DIRECTIONS: readonly Direction[] = ["right", "down"];
 const LEVELS: readonly string[] = ["pipeline", "task", "query"];
-/** As many steps as the API walks. */
+/** Maximum number of steps in the API. */
 export const DEEPEST = 100;
 
 export function parseView(search: string): View {
-  const told = new URLSearchParams(search);
-  const level = told.get("level") ?? "";
-  const range = told.get("timeline") ?? "";
+  const params = new URLSearchParams(search);
+  const level = params.get("level") ?? "";
+  const range = params.get("timeline") ?? "";
   return {
-    node: told.get("node") ?? "",
-    up: depth(told.get("up")),
-    down: depth(told.get("down")),
+    node: params.get("node") ?? "",
+    up: depth(params.get("up")),
+    down: depth(params.get("down")),
     level: LEVELS.includes(level) ? (level as Level) : "task",
-    grown: told.getAll("grown").filter(isGrip),
-    folded: told.getAll("folded").filter(isGrip),
-    datasetsOnly: told.get("only") === "datasets",
-    control: told.get("control") !== "no",
-    direction: DIRECTIONS.find((each) => each === told.get("direction")) ?? null,
-    collapsed: told.getAll("collapsed"),
-    chains: told.get("chains") === "collapsed",
-    expanded: told.getAll("expanded"),
-    lit: told.get("lit") as NodeId | null,
-    open: told.get("open"),
-    tab: told.get("tab"),
-    columns: told.getAll("columns") as NodeId[],
-    column: told.get("column"),
-    seeks: told.getAll("seek").map(parseSeek),
-    at: told.get("at"),
-    from: told.get("from"),
+    grown: params.getAll("grown").filter(isGrip),
+    folded: params.getAll("folded").filter(isGrip),
+    datasetsOnly: params.get("only") === "datasets",
+    control: params.get("control") !== "no",
+    direction: DIRECTIONS.find((direction) => direction === params.get("direction")) ?? null,
+    collapsed: params.getAll("collapsed"),
+    chains: params.get("chains") === "collapsed",
+    expanded: params.getAll("expanded"),
+    lit: params.get("lit") as NodeId | null,
+    open: params.get("open"),
+    tab: params.get("tab"),
+    columns: params.getAll("columns") as NodeId[],
+    column: params.get("column"),
+    seeks: params.getAll("seek").map(parseSeek),
+    at: params.get("at"),
+    from: params.get("from"),
     range: range === "no" ? null : range in RANGES ? (range as Range) : NEW_VIEW.range,
-    moments: told.getAll("moment"),
-    beside: told.get("beside"),
+    moments: params.getAll("moment"),
+    beside: params.get("beside"),
   };
 }
 
-/** The address of a view: what is as in a new one is left out. */
+/** Return the address of a view; default values are omitted. */
 export function formatView(view: View): string {
-  const told = new URLSearchParams();
+  const params = new URLSearchParams();
   const put = (name: string, value: string | number | null, usual: string | number | null = null) => {
-    if (value !== usual && value !== null) told.append(name, String(value));
+    if (value !== usual && value !== null) params.append(name, String(value));
   };
   put("node", view.node, NEW_VIEW.node);
   put("up", view.up, NEW_VIEW.up);
   put("down", view.down, NEW_VIEW.down);
   put("level", view.level, NEW_VIEW.level);
-  for (const each of view.grown) put("grown", each);
-  for (const each of view.folded) put("folded", each);
+  for (const grip of view.grown) put("grown", grip);
+  for (const grip of view.folded) put("folded", grip);
   put("only", view.datasetsOnly ? "datasets" : null);
   put("control", view.control ? null : "no");
   put("direction", view.direction);
@@ -128,41 +128,41 @@ export function formatView(view: View): string {
   put("lit", view.lit);
   put("open", view.open);
   put("tab", view.tab);
-  for (const each of view.columns) put("columns", each);
+  for (const id of view.columns) put("columns", id);
   put("column", view.column);
-  for (const each of view.seeks) put("seek", formatSeek(each));
+  for (const search of view.seeks) put("seek", formatSeek(search));
   put("at", view.at);
   put("from", view.from);
   put("timeline", view.range ?? "no", NEW_VIEW.range);
-  for (const each of view.moments) put("moment", each);
+  for (const moment of view.moments) put("moment", moment);
   put("beside", view.beside);
-  return `/lineage?${told.toString()}`;
+  return `/lineage?${params.toString()}`;
 }
 
-/** The address of the graph around a node, seen as a new view with a few things else. */
+/** Return the address of the graph around a node; `others` override the default view. */
 export function addressOf(node: string, others: Partial<View> = {}): string {
   return formatView({ ...NEW_VIEW, node, ...others });
 }
 
-/** An address within the address: neither an id nor a text has letters that it could not have. */
+/** Encode a column search as a query string, which can contain any id and text. */
 function formatSeek({ id, text, page }: Seek): string {
   return new URLSearchParams({ of: id, ...(text && { text }), ...(page && { page: String(page) }) }).toString();
 }
 
 function parseSeek(written: string): Seek {
-  const told = new URLSearchParams(written);
-  const page = Number(told.get("page"));
-  return { id: (told.get("of") ?? "") as NodeId, text: told.get("text") ?? "", page: Number.isInteger(page) && page > 0 ? page : 0 };
+  const params = new URLSearchParams(written);
+  const page = Number(params.get("page"));
+  return { id: (params.get("of") ?? "") as NodeId, text: params.get("text") ?? "", page: Number.isInteger(page) && page > 0 ? page : 0 };
 }
 
-/** The view with other columns of a dataset looked at. */
+/** Replace the column search of a dataset; an unfiltered first page removes it. */
 export function seek(view: View, sought: Seek): Seek[] {
-  const others = view.seeks.filter((each) => each.id !== sought.id);
+  const others = view.seeks.filter((other) => other.id !== sought.id);
   return sought.text || sought.page ? [...others, sought] : others;
 }
 
-/** The same view, its lists being those of the one before where they hold the same. */
-export function keeping(before: View, view: View): View {
+/** Reuse the lists of the previous view where they are equal, so that they are not recomputed. */
+export function reuseLists(before: View, view: View): View {
   const isSame = (was: readonly unknown[], now: readonly unknown[]) => JSON.stringify(was) === JSON.stringify(now);
   const kept = <T>(was: T[], now: T[]) => (isSame(was, now) ? was : now);
   return { ...view, grown: kept(before.grown, view.grown), folded: kept(before.folded, view.folded), collapsed: kept(before.collapsed, view.collapsed), expanded: kept(before.expanded, view.expanded), columns: kept(before.columns, view.columns), seeks: kept(before.seeks, view.seeks) };
@@ -173,30 +173,30 @@ function depth(text: string | null): number {
   return Number.isInteger(number) ? Math.min(Math.max(number, text === null ? AUTO : 0), DEEPEST) : AUTO;
 }
 
-/** A graph of no more nodes than this is shown as a whole; of a larger one the nearest are. */
+/** Larger graphs show only the nearest nodes at first. */
 const MOST_AUTO = 60;
 const NEAREST = 2;
 
-/** The view with its steps as numbers, once it is known how many nodes there are on each side; null: that is an error. The path of a column gets the steps that it needs. */
+/** Replace AUTO with a number of steps, by the number of nodes on each side (null if unknown) and the steps of the locked column's path. */
 export function withDepths(view: View, reach: Record<Side, number> | null, path: Record<Side, number> | null = null): View {
   const steps = reach === null ? 1 : isWhole(reach) ? DEEPEST : NEAREST;
   const needed = (side: Side) => Math.min(DEEPEST, Math.max(steps, path ? stepsToColumns(view, path[side]) : 0));
   return { ...view, up: view.up === AUTO ? needed("up") : view.up, down: view.down === AUTO ? needed("down") : view.down };
 }
 
-/** Whether a graph with so many nodes on each side is shown as a whole. */
+/** Return true if a graph with this many nodes on each side is shown as a whole. */
 export function isWhole(reach: Record<Side, number>): boolean {
   return reach.up + reach.down < MOST_AUTO;
 }
 
-/** Steps of the graph for those between columns: two through a job. A column of another node begins at most as far as nodes are shown. */
+/** Convert steps between columns to steps of the graph: two through a job. A column of another node starts at the farthest shown node. */
 function stepsToColumns({ node, column, datasetsOnly, grown }: View, steps: number): number {
   const start = column?.startsWith(`${node}|`) ? 0 : NEAREST + grown.length;
   return steps === 0 ? 0 : start + steps * (datasetsOnly ? 1 : 2);
 }
 
-/** The pipeline as one node, or open again; a chain open, or as one node again. */
-export function toggled(view: View, id: string): Partial<View> {
+/** Collapse or expand a pipeline or a chain. */
+export function toggleGroup(view: View, id: string): Partial<View> {
   const key = id.startsWith("chain:") ? "expanded" : "collapsed";
   return { [key]: view[key].includes(id) ? view[key].filter((other) => other !== id) : [...view[key], id] };
 }
@@ -205,31 +205,31 @@ export function isGrip(text: string): text is Grip {
   return text.startsWith("up:") || text.startsWith("down:");
 }
 
-export function grip(side: Side, id: string): Grip {
+export function formatGrip(side: Side, id: string): Grip {
   return `${side}:${id}`;
 }
 
-/** What of a grip: which side, of which node. */
-export function held(each: Grip): [Side, NodeId] {
-  const at = each.indexOf(":");
-  return [each.slice(0, at) as Side, each.slice(at + 1) as NodeId];
+/** Return the side and the node of a grip. */
+export function parseGrip(grip: Grip): [Side, NodeId] {
+  const at = grip.indexOf(":");
+  return [grip.slice(0, at) as Side, grip.slice(at + 1) as NodeId];
 }
 
-/** The view with one step more shown on a side of a node; where it was folded, with what was there before. */
+/** Show one more step on a side of a node; if it was collapsed, also its previous nodes. */
 export function grow<T extends Pick<View, "grown" | "folded">>(view: T, side: Side, id: NodeId): T {
-  const each = grip(side, id);
-  const folded = view.folded.filter((other) => other !== each);
-  return { ...view, grown: view.grown.includes(each) ? view.grown : [...view.grown, each], folded };
+  const grip = formatGrip(side, id);
+  const folded = view.folded.filter((other) => other !== grip);
+  return { ...view, grown: view.grown.includes(grip) ? view.grown : [...view.grown, grip], folded };
 }
 
-/** The view with nothing more shown on a side of a node. */
+/** Collapse a side of a node. */
 export function fold(view: View, side: Side, id: NodeId): View {
-  const each = grip(side, id);
-  return view.folded.includes(each) ? view : { ...view, folded: [...view.folded, each] };
+  const grip = formatGrip(side, id);
+  return view.folded.includes(grip) ? view : { ...view, folded: [...view.folded, grip] };
 }
 
-/** The view as of a moment (null: now), or with the one that is looked at what is different between the two. */
-export function picked(view: View, at: string | null, isSecond: boolean): Partial<View> {
+/** Select a time (null for now); a second one is compared with the first. */
+export function selectTime(view: View, at: string | null, isSecond: boolean): Partial<View> {
   if (!isSecond || at === view.at) return { at, from: null };
   const [from, to] = at !== null && (view.at === null || Date.parse(at) < Date.parse(view.at)) ? [at, view.at] : [view.at, at];
   return { from, at: to };

@@ -1,36 +1,36 @@
 import { describe, expect, test } from "vitest";
-import { answer, id, told, NEAR } from "../test/graphs";
+import { answer, id, apiNode, NEAR } from "../test/graphs";
 import { merge } from "./merge";
 import type { Graph, GraphAnswer, Side } from "./types";
-import { fold, grip, grow, type View } from "./view";
+import { fold, formatGrip, grow, type View } from "./view";
 import { farthest, visible } from "./visible";
 
 const CHAIN = merge([answer("m", "a>j1", "j1>m", "m>j2", "j2>b", "b>j3", "j3>c")]);
 
-function seen(graph: Graph, view: Partial<View> = {}): string {
+function shownNames(graph: Graph, view: Partial<View> = {}): string {
   return visible(graph, { ...NEAR, ...view }).nodes.map((node) => node.name).sort().join(" ");
 }
 
-describe("what is visible", () => {
-  test("is the root and one step on each side at first", () => {
-    expect(seen(CHAIN)).toBe("j1 j2 m");
+describe("the visible graph", () => {
+  test("is the root with one step on each side", () => {
+    expect(shownNames(CHAIN)).toBe("j1 j2 m");
   });
 
   test("respects the depth of each side", () => {
-    expect(seen(CHAIN, { up: 2, down: 0 })).toBe("a j1 m");
-    expect(seen(CHAIN, { up: 0, down: 99 })).toBe("b c j2 j3 m");
+    expect(shownNames(CHAIN, { up: 2, down: 0 })).toBe("a j1 m");
+    expect(shownNames(CHAIN, { up: 0, down: 99 })).toBe("b c j2 j3 m");
   });
 
-  test("grows by a step beyond an opened node", () => {
-    const grown = [grip("down", id("j2")), grip("down", id("b"))];
-    expect(seen(CHAIN, { grown })).toBe("b j1 j2 j3 m");
-    expect(seen(CHAIN, { grown: [grip("down", id("b"))] }), "b itself is not shown").toBe("j1 j2 m");
-    expect(seen(CHAIN, { grown: [grip("up", id("j1")), grip("up", id("a"))] }), "nothing is before a").toBe("a j1 j2 m");
+  test("includes one step beyond an expanded node", () => {
+    const grown = [formatGrip("down", id("j2")), formatGrip("down", id("b"))];
+    expect(shownNames(CHAIN, { grown })).toBe("b j1 j2 j3 m");
+    expect(shownNames(CHAIN, { grown: [formatGrip("down", id("b"))] }), "b itself is not shown").toBe("j1 j2 m");
+    expect(shownNames(CHAIN, { grown: [formatGrip("up", id("j1")), formatGrip("up", id("a"))] }), "nothing is before a").toBe("a j1 j2 m");
   });
 
-  test("ends at a folded side", () => {
-    expect(seen(CHAIN, { down: 9, folded: [grip("down", id("j2"))] })).toBe("j1 j2 m");
-    expect(seen(CHAIN, { grown: [grip("down", id("j2"))], folded: [grip("down", id("j2"))] }), "also if it was opened").toBe("j1 j2 m");
+  test("ends at a collapsed side", () => {
+    expect(shownNames(CHAIN, { down: 9, folded: [formatGrip("down", id("j2"))] })).toBe("j1 j2 m");
+    expect(shownNames(CHAIN, { grown: [formatGrip("down", id("j2"))], folded: [formatGrip("down", id("j2"))] }), "also if expanded").toBe("j1 j2 m");
   });
 
   test("counts hidden neighbours of each node", () => {
@@ -39,30 +39,30 @@ describe("what is visible", () => {
     expect(hidden.get(id("j2"))).toEqual({ up: 0, down: 1 });
   });
 
-  test("counts the nodes that opening a side shows", () => {
-    const graph = merge([{ ...answer("m", "a>j1", "j1>m", "m>j2", "j2>b", "j2>c", "b>j3", "c>j3", "j3>d"), nodes: ["m", "a", "j1", "j2", "b", "c", "d", "j3"].map((name) => told(name, { m: 1, j1: 4, j2: 3 }[name] ?? 0, { m: 1, a: 1, j1: 1, j2: 2, b: 1, c: 1, j3: 1 }[name] ?? 0)) }]);
+  test("counts the nodes that expanding a side shows", () => {
+    const graph = merge([{ ...answer("m", "a>j1", "j1>m", "m>j2", "j2>b", "j2>c", "b>j3", "c>j3", "j3>d"), nodes: ["m", "a", "j1", "j2", "b", "c", "d", "j3"].map((name) => apiNode(name, { m: 1, j1: 4, j2: 3 }[name] ?? 0, { m: 1, a: 1, j1: 1, j2: 2, b: 1, c: 1, j3: 1 }[name] ?? 0)) }]);
     const opened = (view: View, side: Side, name: string) => {
       const [before, after] = [visible(graph, view), visible(graph, grow(view, side, id(name)))];
       return [before.more.get(id(name))?.[side], after.nodes.length - before.nodes.length];
     };
     expect(opened(NEAR, "down", "j2")).toEqual([2, 2]);
-    expect(opened({ ...NEAR, down: 9 }, "down", "j2"), "all is shown").toEqual([0, 0]);
+    expect(opened({ ...NEAR, down: 9 }, "down", "j2"), "all nodes are shown").toEqual([0, 0]);
     const deep = { ...NEAR, down: 9 };
-    expect(opened(fold(deep, "down", id("j2")), "down", "j2"), "all that was folded comes back").toEqual([4, 4]);
+    expect(opened(fold(deep, "down", id("j2")), "down", "j2"), "all collapsed nodes return").toEqual([4, 4]);
     const grown = grow(grow(NEAR, "down", id("j2")), "down", id("b"));
-    expect(opened(fold(grown, "down", id("j2")), "down", "j2"), "also what was opened there").toEqual([3, 3]);
-    expect(visible(graph, fold(NEAR, "up", id("j1"))).more.get(id("j1"))?.up, "three are in no answer yet").toBe(4);
-    expect(visible(graph, { ...NEAR, folded: [grip("up", id("gone")), grip("up", id("d"))] }).nodes).toHaveLength(3);
+    expect(opened(fold(grown, "down", id("j2")), "down", "j2"), "also nodes expanded there").toEqual([3, 3]);
+    expect(visible(graph, fold(NEAR, "up", id("j1"))).more.get(id("j1"))?.up, "three are not loaded").toBe(4);
+    expect(visible(graph, { ...NEAR, folded: [formatGrip("up", id("gone")), formatGrip("up", id("d"))] }).nodes).toHaveLength(3);
   });
 
   test("omits nodes that are not loaded", () => {
-    const known = merge([answer("m")]);
-    known.edges.push({ from: id("m"), to: id("j9"), kind: "data" });
-    expect(seen(known)).toBe("m");
+    const graph = merge([answer("m")]);
+    graph.edges.push({ from: id("m"), to: id("j9"), kind: "data" });
+    expect(shownNames(graph)).toBe("m");
   });
 
   test("ends at cycles", () => {
-    expect(seen(merge([answer("a", "a>j1", "j1>a")]), { up: 9, down: 9 })).toBe("a j1");
+    expect(shownNames(merge([answer("a", "a>j1", "j1>a")]), { up: 9, down: 9 })).toBe("a j1");
   });
 });
 
@@ -91,7 +91,7 @@ describe("merge", () => {
     first.columns.push({ from: { id: id("a"), field: "x" }, to: { id: id("b"), field: "x" }, how: "IDENTITY", isDirect: true });
     second.columns.push(...first.columns);
     for (const [answer, name] of [[first, "of the first"], [second, "of the second"]] as const) for (const node of answer.nodes) node.name = name;
-    second.nodes.push({ ...told("k"), kind: "never heard of" });
+    second.nodes.push({ ...apiNode("k"), kind: "unknown" });
     const graph = merge([first, second]);
     expect(graph.nodes.get(id("j1"))?.name).toBe("of the first");
     expect(graph.edges).toHaveLength(2);
@@ -107,12 +107,12 @@ describe("merge", () => {
     expect(graph.nodes.get(id("j1"))).toMatchObject({ up: 5, down: 1 });
   });
 
-  test("of nothing is empty", () => {
+  test("without responses is empty", () => {
     expect(merge([])).toMatchObject({ roots: [], reach: { up: 0, down: 0 }, left: { jobs: 0 }, edges: [] });
   });
 });
 
-test("farthest node is found also in cycles", () => {
+test("farthest node is found in cycles", () => {
   expect([farthest(CHAIN, "up"), farthest(CHAIN, "down")]).toEqual([2, 4]);
   expect(farthest(merge([answer("m", "m>j1", "j1>m", "j2~j1")]), "down")).toBe(1);
 });

@@ -1,21 +1,21 @@
 import type { Graph, LineageEdge, LineageNode, NodeId, Side } from "./types";
-import { grow, held, type View } from "./view";
+import { grow, parseGrip, type View } from "./view";
 
-/** What is drawn of a graph, and what is not. */
+/** The shown part of a graph, with counts of the hidden parts. */
 export interface Shown {
   nodes: LineageNode[];
   edges: LineageEdge[];
-  /** Of each node, how many of its neighbours are not shown. */
+  /** Number of hidden neighbours by node. */
   hidden: Map<NodeId, Record<Side, number>>;
-  /** Of each node, how many nodes come when one step more is shown: where a side was folded, all that was there. */
+  /** Number of nodes by node that one more step shows; for a collapsed side, all nodes that it showed before. */
   more: Map<NodeId, Record<Side, number>>;
-  /** What a choice of the reader's leaves out. */
+  /** Number of edges hidden by the view's options. */
   left: { control: number };
 }
 
 type Neighbours = Record<Side, Map<NodeId, NodeId[]>>;
 
-/** Data edges by their ends. */
+/** Return the neighbours of nodes by side. */
 export function neighboursOf(edges: readonly LineageEdge[]): Neighbours {
   const found: Neighbours = { up: new Map(), down: new Map() };
   for (const { from, to } of edges) {
@@ -25,10 +25,10 @@ export function neighboursOf(edges: readonly LineageEdge[]): Neighbours {
   return found;
 }
 
-/** What of a view decides which nodes are shown. */
+/** The part of a view that determines which nodes are shown. */
 export type Extent = Pick<View, "up" | "down" | "grown" | "folded" | "control">;
 
-/** The part of the loaded graph that a view shows. */
+/** Return the part of the loaded graph that a view shows. */
 export function visible(graph: Graph, view: Extent): Shown {
   const data = graph.edges.filter((edge) => edge.kind === "data");
   const near = neighboursOf(data);
@@ -37,10 +37,10 @@ export function visible(graph: Graph, view: Extent): Shown {
   const edges = data.filter(within);
   const shownNear = neighboursOf(edges);
   const nodes = [...ids].map((id) => graph.nodes.get(id)).filter((node) => node !== undefined);
-  const without = (node: LineageNode, side: Side, { [side]: known }: Neighbours) => node[side] - (known.get(node.id)?.length ?? 0);
+  const without = (node: LineageNode, side: Side, { [side]: neighbours }: Neighbours) => node[side] - (neighbours.get(node.id)?.length ?? 0);
   const hidden = new Map(nodes.map((node) => [node.id, { up: without(node, "up", shownNear), down: without(node, "down", shownNear) }]));
   const more = new Map([...hidden].map(([id, counts]) => [id, { ...counts }]));
-  for (const [side, id] of view.folded.map(held)) {
+  for (const [side, id] of view.folded.map(parseGrip)) {
     const [node, counts] = [graph.nodes.get(id), more.get(id)];
     if (node && counts) counts[side] = idsOf(graph, near, grow(view, side, id)).size - ids.size + without(node, side, near);
   }
@@ -51,7 +51,7 @@ export function visible(graph: Graph, view: Extent): Shown {
   return { nodes, edges: [...edges, ...drawn], hidden, more, left: { control: left } };
 }
 
-/** How many steps away the farthest node is on a side. */
+/** Return the number of steps to the farthest node on a side. */
 export function farthest({ roots, edges }: Pick<Graph, "roots" | "edges">, side: Side): number {
   const near = neighboursOf(edges.filter((edge) => edge.kind === "data"))[side];
   const seen = new Set(roots);
@@ -67,7 +67,7 @@ function edgeWithin({ from, to }: LineageEdge, ids: ReadonlySet<NodeId>): boolea
   return ids.has(from) && ids.has(to);
 }
 
-/** The nodes that a view shows, of those that are known. */
+/** Return the loaded nodes that a view shows. */
 function idsOf(graph: Graph, near: Neighbours, view: Extent): Set<NodeId> {
   const ids = new Set<NodeId>(graph.roots);
   const folded = new Set<string>(view.folded);
@@ -82,12 +82,12 @@ function idsOf(graph: Graph, near: Neighbours, view: Extent): Set<NodeId> {
     }
     for (const id of seen) ids.add(id);
   }
-  for (const each of view.grown) {
-    const [side, id] = held(each);
-    if (ids.has(id) && !folded.has(each)) for (const other of near[side].get(id) ?? []) ids.add(other);
+  for (const grip of view.grown) {
+    const [side, id] = parseGrip(grip);
+    if (ids.has(id) && !folded.has(grip)) for (const other of near[side].get(id) ?? []) ids.add(other);
   }
   if (view.control) {
-    // A job that nothing but control leads to is worth a place only beside a root.
+    // Jobs connected only by control edges are shown only next to a root.
     const roots = new Set(graph.roots);
     for (const { from, to } of graph.edges.filter((edge) => edge.kind === "control")) {
       if (roots.has(from)) ids.add(to);

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { piecesOf } from "./code";
-import { ago, called, cardCommand, distinctNames, duration, errorLines, ending, moment, nameOf, parts, plural, quoted, short, uuid, withAges, withMoments, within } from "./words";
+import { ago, commandLine, cardCommand, distinctNames, duration, errorLines, shortVersion, moment, nameOf, parts, plural, shellQuoted, short, uuid, withAges, withMoments, taskName } from "./words";
 
 test.each([
   [0, "0 ms"],
@@ -10,7 +10,7 @@ test.each([
   [68_000, "1 min 8 s"],
   [7_500_000, "2 h 5 min"],
   [86_400_000, "1 d"],
-])("%i ms are %s", (ms, text) => {
+])("%i ms is formatted as %s", (ms, text) => {
   expect(duration(ms)).toBe(text);
 });
 
@@ -51,9 +51,9 @@ test("counts have singular and plural", () => {
   expect(short(1_234_567)).toBe("1.2M");
 });
 
-test("an argument is quoted where a shell needs it", () => {
-  expect(quoted("dataset:s3://a:b")).toBe("dataset:s3://a:b");
-  expect(quoted("it's a b")).toBe(`'it'\\''s a b'`);
+test("argument is quoted if the shell needs it", () => {
+  expect(shellQuoted("dataset:s3://a:b")).toBe("dataset:s3://a:b");
+  expect(shellQuoted("it's a b")).toBe(`'it'\\''s a b'`);
 });
 
 test("code pieces concatenate to the code", () => {
@@ -66,26 +66,26 @@ test("code pieces concatenate to the code", () => {
 });
 
 test("run with a card has a quoted card command", () => {
-  const told = { pathspec: "Flow/17/train/3", program: "./run training-flow", hasCard: true };
-  expect(cardCommand({ metaflow_task: told })).toBe("./run training-flow card view 17/train/3");
-  expect(cardCommand({ metaflow_task: { ...told, program: "a;b $(c)" } })).toBe("'a;b' '$(c)' card view 17/train/3");
-  expect(cardCommand({ metaflow_task: { ...told, hasCard: false } })).toBeNull();
+  const facet = { pathspec: "Flow/17/train/3", program: "./run training-flow", hasCard: true };
+  expect(cardCommand({ metaflow_task: facet })).toBe("./run training-flow card view 17/train/3");
+  expect(cardCommand({ metaflow_task: { ...facet, program: "a;b $(c)" } })).toBe("'a;b' '$(c)' card view 17/train/3");
+  expect(cardCommand({ metaflow_task: { ...facet, hasCard: false } })).toBeNull();
   expect(cardCommand({})).toBeNull();
 });
 
 test("long version is shortened to its end", () => {
-  expect([ending("3.1.0"), ending("5175900257793034091")]).toEqual(["3.1.0", "…034091"]);
+  expect([shortVersion("3.1.0"), shortVersion("5175900257793034091")]).toEqual(["3.1.0", "…034091"]);
 });
 
 test("job name omits its pipeline", () => {
-  expect([within("dag.task.query"), within("dag")]).toEqual(["task.query", "dag"]);
+  expect([taskName("dag.task.query"), taskName("dag")]).toEqual(["task.query", "dag"]);
 });
 
 test("command line uses the configured program and server", () => {
-  expect(called("throughline runs 'job:n:a b'", "./run lineage", "http://localhost:9002")).toBe("./run lineage runs 'job:n:a b'");
-  expect(called("throughline tree x", "throughline", "http://localhost:9002/sample")).toBe("throughline tree --url http://localhost:9002/sample x");
-  expect(called("throughline tree throughline", "./run lineage", "http://localhost:9003")).toBe("./run lineage tree --url http://localhost:9003 throughline");
-  expect(called("python flow.py card view 1", "./run lineage", "http://localhost:9003")).toBe("python flow.py card view 1");
+  expect(commandLine("throughline runs 'job:n:a b'", "./run lineage", "http://localhost:9002")).toBe("./run lineage runs 'job:n:a b'");
+  expect(commandLine("throughline tree x", "throughline", "http://localhost:9002/sample")).toBe("throughline tree --url http://localhost:9002/sample x");
+  expect(commandLine("throughline tree throughline", "./run lineage", "http://localhost:9003")).toBe("./run lineage tree --url http://localhost:9003 throughline");
+  expect(commandLine("python flow.py card view 1", "./run lineage", "http://localhost:9003")).toBe("python flow.py card view 1");
 });
 
 test("equal endings are distinguished by the fewest parts", () => {
@@ -116,6 +116,6 @@ test("times in a message are shown in UTC to the second", () => {
   expect(withMoments("no time")).toBe("no time");
 });
 
-test("the name of an id follows its last colon", () => {
+test("name of an id follows its last colon", () => {
   expect(nameOf("job:s3://lake:dag.task")).toBe("dag.task");
 });

@@ -1,4 +1,4 @@
-/** Texts of the page: durations, times, names. */
+/** Formatting of durations, times and names. */
 
 const UNITS = [
   ["d", 86_400_000, "h", 3_600_000],
@@ -6,7 +6,7 @@ const UNITS = [
   ["min", 60_000, "s", 1_000],
 ] as const;
 
-/** 4.2 s, 1 min 8 s, 2 h 5 min. */
+/** Format a duration: 4.2 s, 1 min 8 s, 2 h 5 min. */
 export function duration(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`;
   if (ms < 10_000) return `${(ms / 1_000).toFixed(1)} s`;
@@ -28,7 +28,7 @@ const LONG = [
   ["week", 7],
 ] as const;
 
-/** just now, 5 min ago, 3 h ago, 12 d ago, 3 weeks ago, 4 months ago, 2 years ago. */
+/** Format an age: just now, 5 min ago, 3 h ago, 12 d ago, 3 weeks ago, 4 months ago, 2 years ago. */
 export function ago(at: string, now: number): string {
   const ms = now - Date.parse(at);
   if (Number.isNaN(ms)) return at;
@@ -53,12 +53,12 @@ export function withAges(text: string, now: number): string {
   return text.replace(/\b(?:at )?(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z)/g, (_, at: string) => ago(at, now));
 }
 
-/** The name in an id such as `job:NAMESPACE:NAME`. */
+/** Return the name in an id such as `job:NAMESPACE:NAME`. */
 export function nameOf(id: string): string {
   return id.slice(id.lastIndexOf(":") + 1);
 }
 
-/** `dag.task` as its last part and what is before it; a path by its last segment. */
+/** Split `dag.task` or a path into its last part and the part before. */
 export function parts(name: string, type: "job" | "dataset"): { title: string; above: string } {
   const marks = type === "job" ? /[.]/g : /[./]/g;
   const bare = name.replace(/\/+$/, "");
@@ -68,7 +68,7 @@ export function parts(name: string, type: "job" | "dataset"): { title: string; a
   return { title: bare.slice(at + 1), above: bare.slice(0, Math.max(at, 0)) };
 }
 
-/** The first meaningful line of an error, and the whole error if it has more lines. */
+/** Return the first meaningful line of an error, and the whole error if it has more lines. */
 export function errorLines(error: string): { first: string; rest: string | null } {
   const lines = error.split("\n").filter((line) => line.trim() !== "");
   // The last line of a Python traceback is the error.
@@ -82,38 +82,38 @@ export function plural(count: number, one: string, many = `${one}s`): string {
 
 const SHORT = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
 
-/** 1.2M */
+/** Format a count compactly: 1.2M. */
 export function short(count: number): string {
   return SHORT.format(count);
 }
 
-/** The command that opens the card of a Metaflow task, if the run reported one. */
+/** Return the command that opens the card of a Metaflow task, if the run reported one. */
 export function cardCommand(facets: Record<string, unknown>): string | null {
-  const told = (facets["metaflow_task"] ?? {}) as { pathspec?: unknown; program?: unknown; hasCard?: unknown };
-  const { pathspec, program, hasCard } = told;
+  const facet = (facets["metaflow_task"] ?? {}) as { pathspec?: unknown; program?: unknown; hasCard?: unknown };
+  const { pathspec, program, hasCard } = facet;
   if (hasCard !== true || typeof pathspec !== "string" || typeof program !== "string") return null;
-  const words = program.split(" ").map(quoted).join(" ");
-  return `${words} card view ${quoted(pathspec.split("/").slice(1).join("/"))}`;
+  const words = program.split(" ").map(shellQuoted).join(" ");
+  return `${words} card view ${shellQuoted(pathspec.split("/").slice(1).join("/"))}`;
 }
 
-/** A throughline command line with the configured program name, and the server's URL unless it is the default. */
-export function called(command: string, program: string, server: string): string {
+/** Complete a throughline command with the configured program name, and the server's URL unless it is the default. */
+export function commandLine(command: string, program: string, server: string): string {
   const url = server === "http://localhost:9002" ? "" : ` --url ${server}`;
   return command.replace(/^throughline (\w+)/, (_, name: string) => `${program} ${name}${url}`);
 }
 
 /** Quote an argument of a shell command if needed. */
-export function quoted(text: string): string {
+export function shellQuoted(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
 /** Shorten a version to its end, where long versions differ. */
-export function ending(version: string): string {
+export function shortVersion(version: string): string {
   return version.length > 10 ? `…${version.slice(-6)}` : version;
 }
 
-/** A job's name without that of its pipeline. */
-export function within(job: string): string {
+/** Return a job's name without its pipeline. */
+export function taskName(job: string): string {
   return job.slice(job.indexOf(".") + 1);
 }
 
@@ -124,7 +124,7 @@ interface Named {
   type: string;
 }
 
-/** Unique display names by id: the last part of the name, with as many parts before it as needed. */
+/** Return unique display names by id: the last part of the name, with as many parts before it as needed. */
 export function distinctNames(nodes: readonly Named[]): Map<string, string> {
   const titleOf = ({ name, type }: Named) => parts(name, type === "job" ? "job" : "dataset").title;
   const alike = new Map<string, Named[]>();
@@ -132,8 +132,8 @@ export function distinctNames(nodes: readonly Named[]): Map<string, string> {
   const found = new Map<string, string>();
   for (const [title, group] of alike) {
     const pieces = group.map(({ id, name, namespace }) => [id, [`${namespace} `, ...name.slice(0, name.lastIndexOf(title)).split(/(?<=[./])/)]] as const);
-    const most = Math.max(...pieces.map(([, each]) => each.length));
-    const named = (count: number) => pieces.map(([id, each]) => [id, each.slice(Math.max(0, each.length - count)).join("") + title] as const);
+    const most = Math.max(...pieces.map(([, nameParts]) => nameParts.length));
+    const named = (count: number) => pieces.map(([id, nameParts]) => [id, nameParts.slice(Math.max(0, nameParts.length - count)).join("") + title] as const);
     let count = 0;
     while (count < most && new Set(named(count).map(([, name]) => name)).size < group.length) count++;
     for (const [id, name] of named(count)) found.set(id, name);
@@ -141,7 +141,7 @@ export function distinctNames(nodes: readonly Named[]): Map<string, string> {
   return found;
 }
 
-/** Sixteen random bytes as the text of a UUID of version 4. */
+/** Format sixteen random bytes as a version 4 UUID. */
 export function uuid(bytes: Uint8Array): string {
   const hex = [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
   return hex.replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12})$/, "$1-$2-4$3-8$4-$5");

@@ -7,7 +7,7 @@ import { fileName, jsonOf, mermaidOf } from "./written";
 const GRAPH = merge([{ ...answer("j1", "a>j1", "j1>b", "j1~j2", "b>j3", "j3>c"), columns: [column("a.x", "b.x"), column("b.x", "c.x")] }]);
 const SHOWN = visible(GRAPH, NEAR);
 
-test("Mermaid has datasets as cylinders and control edges dotted", () => {
+test("Mermaid draws datasets as cylinders and control edges dotted", () => {
   const text = mermaidOf({ ...SHOWN, nodes: SHOWN.nodes.map((node) => (node.id === id("a") ? { ...node, name: 'a<"&' } : node)) });
   expect(text.split("\n")[0]).toBe("flowchart LR");
   expect(text).toContain('[("a#lt;#quot;#amp;")]');
@@ -17,10 +17,10 @@ test("Mermaid has datasets as cylinders and control edges dotted", () => {
 });
 
 test("JSON has the shown nodes and columns", () => {
-  const told = JSON.parse(jsonOf(SHOWN, GRAPH, { ...NEAR, node: "j1", at: "2026-01-01T00:00:00Z" })) as { asOf: string; nodes: unknown[]; columns: { to: { id: string } }[] };
-  expect(told.asOf).toBe("2026-01-01T00:00:00Z");
-  expect(told.nodes).toHaveLength(4);
-  expect(told.columns.map((each) => each.to.id)).toEqual([id("b")]);
+  const exported = JSON.parse(jsonOf(SHOWN, GRAPH, { ...NEAR, node: "j1", at: "2026-01-01T00:00:00Z" })) as { asOf: string; nodes: unknown[]; columns: { to: { id: string } }[] };
+  expect(exported.asOf).toBe("2026-01-01T00:00:00Z");
+  expect(exported.nodes).toHaveLength(4);
+  expect(exported.columns.map((edge) => edge.to.id)).toEqual([id("b")]);
 });
 
 test("file name has the node and the date", () => {

@@ -2,7 +2,7 @@ import type { Graph, NodeId } from "./types";
 import type { View } from "./view";
 import type { Shown } from "./visible";
 
-/** What is shown as a Mermaid flowchart, for Markdown; dotted lines are control. */
+/** Export the shown graph as a Mermaid flowchart; dotted lines are control edges. */
 export function mermaidOf({ nodes, edges }: Shown): string {
   const numbers = new Map(nodes.map((node, place) => [node.id, `n${place}`]));
   const number = (id: NodeId) => String(numbers.get(id));
@@ -14,7 +14,7 @@ export function mermaidOf({ nodes, edges }: Shown): string {
   return ["flowchart LR", ...lines.map((line) => `  ${line}`), ""].join("\n");
 }
 
-/** The shown graph as JSON: nodes and edges as in /api/v2/graph, with expanded columns. */
+/** Export the shown graph as JSON: nodes and edges as in /api/v2/graph, and their column edges. */
 export function jsonOf(shown: Shown, graph: Graph, view: View): string {
   const ids = new Set<string>(shown.nodes.map((node) => node.id));
   const columns = graph.columns.filter(({ from, to }) => ids.has(from.id) && ids.has(to.id));
@@ -22,7 +22,7 @@ export function jsonOf(shown: Shown, graph: Graph, view: View): string {
   return JSON.stringify({ ...about, nodes: shown.nodes, edges: shown.edges, columns }, null, 2);
 }
 
-/** `lineage-trips-2026-01-02` of a node, as a file may be called. */
+/** Return a file name for an export of a node's graph: `lineage-trips-2026-01-02`. */
 export function fileName(node: string, at: string): string {
   const title = node.slice(Math.max(...[":", "/"].map((mark) => node.lastIndexOf(mark))) + 1);
   return `lineage-${title.replace(/[^\w.-]+/g, "_")}-${at.slice(0, 10)}`;

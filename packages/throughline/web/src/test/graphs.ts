@@ -1,14 +1,14 @@
-/** Small graphs for tests: `a>j` is a dataset that a job reads, `j>b` one that it writes. */
-import type { ColumnEdge, GraphAnswer, NodeId, Told } from "../graph/types";
+/** Small graphs for tests: in `a>j` job `j` reads dataset `a`, in `j>b` it writes `b`. */
+import type { ColumnEdge, GraphAnswer, NodeId, ApiNode } from "../graph/types";
 import { NEW_VIEW, type View } from "../graph/view";
 
-/** One step on each side. */
+/** A view with one step on each side. */
 export const NEAR: View = { ...NEW_VIEW, up: 1, down: 1 };
 
 const isJob = (name: string) => name.startsWith("j");
 export const id = (name: string) => `${isJob(name) ? "job" : "dataset"}:n:${name}` as NodeId;
 
-/** An answer around a node: lower-case j… are jobs, `~` is a control edge. */
+/** Build a graph response around a node: names with `j` are jobs, `~` is a control edge. */
 export function answer(root: string, ...edges: string[]): GraphAnswer {
   const pairs = edges.map((edge) => ({ ends: edge.split(/[>~]/) as [string, string], kind: edge.includes("~") ? ("control" as const) : ("data" as const) }));
   const names = [...new Set([root, ...pairs.flatMap((pair) => pair.ends)])];
@@ -20,7 +20,7 @@ export function answer(root: string, ...edges: string[]): GraphAnswer {
     reach: { up: 0, down: 0 },
     left: { jobs: 0 },
     nodes: names.map((name) =>
-      told(name, data.filter((pair) => pair.ends[1] === name).length, data.filter((pair) => pair.ends[0] === name).length),
+      apiNode(name, data.filter((pair) => pair.ends[1] === name).length, data.filter((pair) => pair.ends[0] === name).length),
     ),
     edges: pairs.map(({ ends: [from, to], kind }) => ({ from: id(from), to: id(to), kind })),
     sources: [],
@@ -28,7 +28,7 @@ export function answer(root: string, ...edges: string[]): GraphAnswer {
   };
 }
 
-export function told(name: string, up = 0, down = 0): Told {
+export function apiNode(name: string, up = 0, down = 0): ApiNode {
   return {
     id: id(name), type: isJob(name) ? "job" : "dataset", namespace: "n", name, kind: isJob(name) ? "task" : "table",
     owners: [], tags: [], integration: null, platform: null, run: null, aliases: [], version: null, writtenAt: null, rows: null,

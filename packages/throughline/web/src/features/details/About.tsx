@@ -4,7 +4,7 @@ import { Ago } from "../../components/Ago";
 import { Command } from "../../components/Copy";
 import { Link } from "../../components/Link";
 import { formatView, type View } from "../../graph/view";
-import { duration, within } from "../../graph/words";
+import { duration, taskName } from "../../graph/words";
 import { DETAILS } from "../../strings/details";
 import styles from "./about.module.css";
 import type { NodeAnswer } from "./props";
@@ -26,7 +26,7 @@ export function Owners({ node, view }: { node: NodeAnswer; view: View }): ReactN
       <span className={`muted ${styles["inferred"]}`}>
         {DETAILS.inferred}{" "}
         <Link className="link" href={formatView({ ...view, open: inferred.job.id, tab: null })} title={inferred.job.name}>
-          {within(inferred.job.name)}
+          {taskName(inferred.job.name)}
         </Link>
         {DETAILS.inferredHow[node.type]}
       </span>

@@ -6,7 +6,7 @@ import { Skeleton } from "../../components/Skeleton";
 import { sentence } from "../../graph/timeline";
 import type { Level } from "../../graph/types";
 import { formatView, type View } from "../../graph/view";
-import { moment, quoted } from "../../graph/words";
+import { moment, shellQuoted } from "../../graph/words";
 import type { NodeAnswer } from "./props";
 
 /** The history of a node: changes of edges, schema and code, and failures. */
@@ -41,7 +41,7 @@ export function Became({ node, view }: { node: NodeAnswer; view: View }): ReactN
       </ul>
       {data.isMore && <p className="muted">Older changes are omitted; the command lists all.</p>}
       <h3>On the command line</h3>
-      <Command text={`throughline timeline ${quoted(node.id)} --up ${steps} --down ${steps} --level ${level}${data.isMore ? " --limit 1000" : ""}`} />
+      <Command text={`throughline timeline ${shellQuoted(node.id)} --up ${steps} --down ${steps} --level ${level}${data.isMore ? " --limit 1000" : ""}`} />
     </>
   );
 }

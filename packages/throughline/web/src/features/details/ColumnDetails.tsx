@@ -16,9 +16,9 @@ import { columnOf } from "../../graph/lit";
 import { foundOf, impactOf } from "../../graph/places";
 import { codeText } from "../../graph/repository";
 import { columnTags } from "../../graph/tags";
-import { isDirect, waysOf } from "../../graph/transformation";
+import { isDirect, transformationTexts } from "../../graph/transformation";
 import { DEEPEST, formatView, type View } from "../../graph/view";
-import { parts, plural, quoted } from "../../graph/words";
+import { parts, plural, shellQuoted } from "../../graph/words";
 import { Verdict } from "../impact/Verdict";
 import type { DetailsProps } from "./props";
 import { Tabs, type Tab } from "./Tabs";
@@ -78,7 +78,7 @@ function Made({ told, view }: { told: Told; view: View }): ReactNode {
         <MadeBy key={`${maker.job.namespace} ${maker.job.name}`} maker={maker} field={told.field} view={view} />
       ))}
       <h3>On the command line</h3>
-      <Command text={`throughline columns ${quoted(told.node)} ${quoted(told.field)} --indirect${asOf}`} />
+      <Command text={`throughline columns ${shellQuoted(told.node)} ${shellQuoted(told.field)} --indirect${asOf}`} />
     </>
   );
 }
@@ -129,7 +129,7 @@ function Inputs({ title, inputs, view }: { title: string; inputs: Maker["inputs"
                 {each.field}
               </Link>
               <span className="muted clip">{parts(each.name, "dataset").title}</span>
-              <span className="ways">{waysOf(each.transformations).join("; ")}</span>
+              <span className="ways">{transformationTexts(each.transformations).join("; ")}</span>
             </span>
             {each.transformations.map((way) => way.description && <span key={way.description} className="muted">{way.description}</span>)}
           </li>

@@ -6,7 +6,7 @@ import { Link } from "../../components/Link";
 import { Tags } from "../../components/Tags";
 import { openColumn } from "../../graph/lit";
 import { formatView, type View } from "../../graph/view";
-import { quoted } from "../../graph/words";
+import { shellQuoted } from "../../graph/words";
 import { DETAILS } from "../../strings/details";
 import { Commands, Description, Freshness, Owners } from "./About";
 import styles from "./about.module.css";
@@ -43,7 +43,7 @@ export function DatasetAbout({ node, view }: Props): ReactNode {
       <Lateness id={node.id} view={view} />
       <Columns node={node} view={view} />
       <Checks node={node} view={view} />
-      <Commands texts={[`throughline tree ${quoted(node.id)}${asOf}`, `throughline impact ${quoted(node.id)}${asOf}`]} />
+      <Commands texts={[`throughline tree ${shellQuoted(node.id)}${asOf}`, `throughline impact ${shellQuoted(node.id)}${asOf}`]} />
     </>
   );
 }

@@ -7,7 +7,7 @@ import { Icon } from "../../components/Icon";
 import { Link } from "../../components/Link";
 import { openColumn } from "../../graph/lit";
 import { formatView, type View } from "../../graph/view";
-import { plural, within } from "../../graph/words";
+import { plural, taskName } from "../../graph/words";
 import type { NodeAnswer } from "./props";
 
 type Entry = Answer<"history">["items"][number];
@@ -24,7 +24,7 @@ function useHistory<Done extends Entry["done"]>(node: string, at: string | null,
 function RunOf({ runId, job, view }: { runId: string; job: string; view: View }): ReactNode {
   return (
     <Link className="link clip" href={formatView({ ...view, open: `run:${runId}`, tab: null })} title={`${job}\n${runId}`}>
-      {within(job)}
+      {taskName(job)}
     </Link>
   );
 }

@@ -10,7 +10,7 @@ import { RunState } from "../../components/RunState";
 import { Tags } from "../../components/Tags";
 import { codeText } from "../../graph/repository";
 import { formatView, type View } from "../../graph/view";
-import { duration, quoted } from "../../graph/words";
+import { duration, shellQuoted } from "../../graph/words";
 import { durationsOf } from "../../graph/durations";
 import { JOB } from "../../strings/job";
 import { Commands, Description, Freshness, Owners } from "./About";
@@ -60,7 +60,7 @@ function About({ node, view }: { node: NodeAnswer; view: View }): ReactNode {
           <Code text={node.source} language={node.language?.toLowerCase() === "sql" ? "sql" : "python"} />
         </>
       )}
-      <Commands texts={[`throughline tree ${quoted(node.id)}`, `throughline runs ${quoted(node.id)}`]} />
+      <Commands texts={[`throughline tree ${shellQuoted(node.id)}`, `throughline runs ${shellQuoted(node.id)}`]} />
     </>
   );
 }

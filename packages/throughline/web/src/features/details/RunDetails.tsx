@@ -13,7 +13,7 @@ import { Trouble } from "../../components/Trouble";
 import { codeText } from "../../graph/repository";
 import { formatView, type View } from "../../graph/view";
 import { kindText } from "../../platforms";
-import { cardCommand, duration, errorLines, moment, parts, quoted } from "../../graph/words";
+import { cardCommand, duration, errorLines, moment, parts, shellQuoted } from "../../graph/words";
 import type { DetailsProps } from "./props";
 import { Events } from "./Events";
 import { Facets, Facts } from "./Facts";
@@ -96,7 +96,7 @@ function About({ run, view }: { run: Run; view: View }): ReactNode {
       )}
       <h3>On the command line</h3>
       {card && <Command text={card} label="Copy the command that opens the card" />}
-      <Command text={`throughline runs --tree ${quoted(run.runId)}`} />
+      <Command text={`throughline runs --tree ${shellQuoted(run.runId)}`} />
     </>
   );
 }

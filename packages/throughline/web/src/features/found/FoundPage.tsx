@@ -12,7 +12,7 @@ import { Tags } from "../../components/Tags";
 import { Trouble } from "../../components/Trouble";
 import { addressOfHit, PLACES, type Hit } from "../../graph/found";
 import { impactOf, parseFound } from "../../graph/places";
-import { distinctNames, plural, quoted } from "../../graph/words";
+import { distinctNames, plural, shellQuoted } from "../../graph/words";
 import { BROWSE } from "../../strings/browse";
 import { changed, selectedIn } from "../browse/address";
 import { Filters } from "../browse/Filters";
@@ -60,7 +60,7 @@ export default function FoundPage(): ReactNode {
           )}
           <section className="sheet-part">
             <h2>On the command line</h2>
-            <Command text={`throughline search ${quoted(text)}`} />
+            <Command text={`throughline search ${shellQuoted(text)}`} />
           </section>
         </>
       )}

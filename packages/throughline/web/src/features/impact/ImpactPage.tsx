@@ -7,11 +7,11 @@ import { Icon } from "../../components/Icon";
 import { Link } from "../../components/Link";
 import { AsOf, Sheet } from "../../components/Sheet";
 import { Trouble } from "../../components/Trouble";
-import { countLine, graphOf, impactText, narrowed, reachedOf } from "../../graph/impact";
+import { countLine, graphOf, impactText, filterByText, reachedOf } from "../../graph/impact";
 import { impactOf, parseImpact, provenanceOf, type ImpactView } from "../../graph/places";
 import type { Level, NodeId } from "../../graph/types";
 import { DEEPEST } from "../../graph/view";
-import { parts, quoted } from "../../graph/words";
+import { parts, shellQuoted } from "../../graph/words";
 import { Newest } from "../lost/Begin";
 import { Owners } from "./Owners";
 import { Verdict } from "./Verdict";
@@ -34,7 +34,7 @@ export default function ImpactPage(): ReactNode {
   const { title } = parts(id.slice(id.lastIndexOf(":") + 1), id.startsWith("job:") ? "job" : "dataset");
   const name = field ? `${title} ${field}` : title;
   const change = (others: Partial<ImpactView>, isSmall = false) => go(impactOf(node, { ...view, ...others }), isSmall);
-  const command = ["throughline impact", quoted(id), field && quoted(field), level !== "task" && !field && `--level ${level}`, `--depth ${DEEPEST}`, at && `--as-of ${at}`].filter(Boolean).join(" ");
+  const command = ["throughline impact", shellQuoted(id), field && shellQuoted(field), level !== "task" && !field && `--level ${level}`, `--depth ${DEEPEST}`, at && `--as-of ${at}`].filter(Boolean).join(" ");
   return (
     <Sheet
       icon="impact"
@@ -125,7 +125,7 @@ function Others({ title, text, reached, filter, at, part }: OthersProps): ReactN
     <section className="sheet-part" aria-labelledby={part}>
       <h2 id={part}>{title}</h2>
       <p className="muted">{text}</p>
-      <Owners reached={narrowed(reached, filter)} at={at} part={part} />
+      <Owners reached={filterByText(reached, filter)} at={at} part={part} />
     </section>
   );
 }
@@ -139,7 +139,7 @@ interface ReachedProps {
 }
 
 function Reached({ all, text, isField, clear, at }: ReachedProps): ReactNode {
-  const shown = narrowed(all, text);
+  const shown = filterByText(all, text);
   if (all.length === 0) return <p className="sheet-line">{isField ? "No downstream columns reported" : "No downstream nodes reported"}</p>;
   const hidden = all.length - shown.length;
   return (

@@ -2,7 +2,7 @@ import "./lineage.css";
 import { useCallback, useEffect, useMemo, useState, type ReactNode } from "react";
 import { go as replace, useView } from "../../app/address";
 import { changesOf } from "../../graph/difference";
-import { momentOf, moving, nameOf, pairOf } from "../../graph/moments";
+import { momentOf, keepMomentsOpen, nameOf, pairOf } from "../../graph/moments";
 import { sharedViewport } from "../../graph/shared";
 import type { NodeId } from "../../graph/types";
 import { formatView, type View } from "../../graph/view";
@@ -25,7 +25,7 @@ export default function LineagePage(): ReactNode {
   const show = useCallback(
     (changes: Partial<View>, nodes: readonly string[] | null, isSmall?: boolean) => {
       setEnds(nodes);
-      go(moving(asked, changes), isSmall);
+      go(keepMomentsOpen(asked, changes), isSmall);
     },
     [asked, go],
   );

@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 import { Icon } from "../../components/Icon";
-import { closing, momentOf, nameOf, NOW, tabsOf, timesOf } from "../../graph/moments";
+import { closeMoment, momentOf, nameOf, NOW, tabsOf, timesOf } from "../../graph/moments";
 import type { View } from "../../graph/view";
 import styles from "./moments.module.css";
 
@@ -26,7 +26,7 @@ export function MomentTabs({ view, change }: { view: View; change: (change: Part
               </button>
             )}
             {each !== NOW && (
-              <button type="button" className="button bare square" aria-label={`Close ${name}`} title="Close" onClick={() => change(closing(view, each))}>
+              <button type="button" className="button bare square" aria-label={`Close ${name}`} title="Close" onClick={() => change(closeMoment(view, each))}>
                 <Icon name="close" />
               </button>
             )}

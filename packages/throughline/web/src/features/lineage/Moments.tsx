@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import { Icon } from "../../components/Icon";
 import { present } from "../../components/now";
-import { told } from "../../graph/timeline";
+import { isoTime } from "../../graph/timeline";
 import type { View } from "../../graph/view";
 import { MomentPicker } from "./MomentPicker";
 
@@ -9,7 +9,7 @@ const DAY = 86_400_000;
 
 /** A week before a time; invalid times count as now. */
 function weekBefore(at: string | null): string {
-  return told(((at !== null && Date.parse(at)) || present()) - 7 * DAY);
+  return isoTime(((at !== null && Date.parse(at)) || present()) - 7 * DAY);
 }
 
 /** The graph as of a moment, or what is different between two. */

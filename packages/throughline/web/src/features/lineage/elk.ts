@@ -1,6 +1,6 @@
 import ELK, { type ELK as Elk, type ElkNode } from "elkjs/lib/elk-api";
 import workerUrl from "elkjs/lib/elk-worker.min.js?url";
-import { ToldError } from "../../api/client";
+import { UserFacingError } from "../../api/client";
 import { PartError } from "../../components/part";
 
 /** The worker's error and its waiting callers; elk itself would wait forever. */
@@ -22,7 +22,7 @@ const elk: Elk = new ELK({
 /**
  * Find the places of a graph's nodes.
  *
- * @throws PartError there is no worker. ToldError elk refused the graph.
+ * @throws PartError there is no worker. UserFacingError elk refused the graph.
  */
 export async function layOut(graph: ElkNode): Promise<ElkNode> {
   if (broken) throw broken;
@@ -32,7 +32,7 @@ export async function layOut(graph: ElkNode): Promise<ElkNode> {
     waiting.add(give);
   });
   const laid = elk.layout(graph).catch((error: unknown) => {
-    throw new ToldError(`The graph could not be laid out: ${(error as Error).message}. Show less of it, or reload the page`);
+    throw new UserFacingError(`The graph could not be laid out: ${(error as Error).message}. Show less of it, or reload the page`);
   });
   return Promise.race([laid, lost]).finally(() => waiting.delete(give));
 }

@@ -6,7 +6,7 @@ import type { Mark } from "../../graph/difference";
 import { GRIPS, sizeOf, type Place } from "../../graph/layout";
 import type { ColumnEdge, DatasetNode, JobNode, LineageEdge, LineageNode, NodeId, Side } from "../../graph/types";
 import type { Trouble } from "../../graph/state";
-import { said } from "../../graph/transformation";
+import { transformationName } from "../../graph/transformation";
 import type { Laid } from "./useLayout";
 
 /** How a node or an edge is looked at. */
@@ -117,7 +117,7 @@ export function columnFlowEdge(edge: ColumnEdge, corners: readonly Place[] | und
     className: ["column", !edge.isDirect && "indirect", isLit && "lit", mark].filter(Boolean).join(" "),
     type: "column",
     data: { corners: corners ?? [], isBeside: corners !== undefined && direction === "down" },
-    label: isLit ? said(edge.how) || "direct" : undefined,
+    label: isLit ? transformationName(edge.how) || "direct" : undefined,
     focusable: false,
   };
 }

@@ -12,7 +12,7 @@ import { RunState } from "../../components/RunState";
 import { kindText } from "../../platforms";
 import { TROUBLE_TEXT } from "../../graph/state";
 import { isPiiText } from "../../graph/tags";
-import { duration, ending, parts, plural, short } from "../../graph/words";
+import { duration, shortVersion, parts, plural, short } from "../../graph/words";
 import { useActions } from "./actions";
 import { Columns } from "./Columns";
 import { SIDES, type DatasetFlowNode, type FlowNode, type JobFlowNode } from "./flow";
@@ -57,7 +57,7 @@ function Frame({ data, children, below }: { data: FlowNode["data"]; children: Re
           </span>
           {node.type === "dataset" && node.version && (
             <span className="at-end" title={`Version ${node.version}`}>
-              version {ending(node.version)}
+              version {shortVersion(node.version)}
             </span>
           )}
         </span>

@@ -2,7 +2,7 @@ import { useMemo } from "react";
 import type { Change } from "../../app/address";
 import { columnKey, openColumn } from "../../graph/lit";
 import { ALL_ROWS } from "../../graph/types";
-import { fold, grow, seek, toggled, type View } from "../../graph/view";
+import { fold, grow, seek, toggleGroup, type View } from "../../graph/view";
 import type { Actions } from "./actions";
 import type { Anchor } from "./Canvas";
 
@@ -21,7 +21,7 @@ export function useActionsOf(view: View, change: Change, keep: (anchor: Anchor) 
       },
       toggle: (id) => {
         keep({ id, isOpening: false });
-        change(toggled(view, id));
+        change(toggleGroup(view, id));
       },
       toggleColumns: (id) => {
         keep({ id, isOpening: false });

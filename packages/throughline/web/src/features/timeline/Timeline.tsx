@@ -4,7 +4,7 @@ import { useAnswer } from "../../api/answers";
 import { Icon } from "../../components/Icon";
 import { useNow } from "../../components/now";
 import { barsOf, beginOf, endsOf, HOUR, lineOf, marksOn, onAxis, placeOf, RANGES, ticksOf, timeAt, type Bar, type Line, type Mark, type Range, type Tone } from "../../graph/timeline";
-import { AUTO, DEEPEST, picked, type View } from "../../graph/view";
+import { AUTO, DEEPEST, selectTime, type View } from "../../graph/view";
 import { moment, parts, plural } from "../../graph/words";
 
 const PARTS = 48;
@@ -71,7 +71,7 @@ interface TrackProps extends Props {
 function Track({ line, bars, marks, view, change, show, say }: TrackProps): ReactNode {
   const pick = (at: string, isSecond: boolean) => {
     const isNow = Date.parse(at) >= line.to - 1_000;
-    change(picked(view, isNow ? null : at, isSecond));
+    change(selectTime(view, isNow ? null : at, isSecond));
   };
   const onTrack = (event: MouseEvent<HTMLDivElement>) => {
     if (event.target instanceof HTMLElement && event.target.closest("button")) return;
