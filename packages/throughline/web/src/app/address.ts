@@ -6,12 +6,12 @@ const listeners = new Set<() => void>();
 window.addEventListener("popstate", tell);
 
 function tell(): void {
-  for (const each of listeners) each();
+  for (const listener of listeners) listener();
 }
 
-function subscribe(each: () => void): () => void {
-  listeners.add(each);
-  return () => listeners.delete(each);
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
 }
 
 const here = () => (location.pathname.slice(BASE.length) || "/") + location.search;

@@ -14,6 +14,6 @@ export function takesFocus(): boolean {
 
 /** Focus what the first selector finds that finds anything. */
 export function focusNode(...selectors: string[]): void {
-  const found = selectors.map((each) => document.querySelector<HTMLElement>(each)).find((each) => each !== null);
-  found?.focus({ preventScroll: true });
+  const element = selectors.map((selector) => document.querySelector<HTMLElement>(selector)).find((match) => match !== null);
+  element?.focus({ preventScroll: true });
 }

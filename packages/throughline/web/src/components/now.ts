@@ -10,12 +10,12 @@ let now = present();
 const listeners = new Set<() => void>();
 setInterval(() => {
   now = present();
-  for (const each of listeners) each();
+  for (const listener of listeners) listener();
 }, 5_000);
 
-function subscribe(each: () => void): () => void {
-  listeners.add(each);
-  return () => listeners.delete(each);
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
 }
 
 /** The present in milliseconds, kept up to date; `grain` is how coarse it needs to be. */

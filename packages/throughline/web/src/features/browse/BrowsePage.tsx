@@ -51,7 +51,7 @@ function Runs(): ReactNode {
   const { params, selected, state, page } = usePlace();
   const orders = ["started", "-started", "duration", "-duration"] as const;
   const order = orderIn(params, orders);
-  const condition = STATES.find((each) => each === state);
+  const condition = STATES.find((name) => name === state);
   const answer = useAnswer("runs", { ...selected, ...page, ...sortOf<"started" | "duration">(order), condition, facets: true });
   return <Listing title={BROWSE.runs} icon="run" answer={answer} orders={orders} order={order} isNamed={false} isWide rows={runRows} />;
 }

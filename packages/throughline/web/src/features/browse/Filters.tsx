@@ -48,9 +48,9 @@ function FacetSelect({ facet, counts, value }: { facet: Facet; counts: Facets[Fa
       <span className="muted">{label}</span>
       <select className="select" value={value === null ? ALL : `=${value}`} onChange={(event) => go(changed(address, { [facet]: event.target.value === ALL ? null : event.target.value.slice(1) }))}>
         <option value={ALL}>{BROWSE.all}</option>
-        {counts.map(({ value: each, count }) => (
-          <option key={each} value={`=${each}`}>
-            {labelOf(facet, each)} ({count.toLocaleString("en")})
+        {counts.map(({ value: option, count }) => (
+          <option key={option} value={`=${option}`}>
+            {labelOf(facet, option)} ({count.toLocaleString("en")})
           </option>
         ))}
       </select>
@@ -75,9 +75,9 @@ export function SortSelect<Order extends keyof typeof BROWSE.sorts>({ orders, or
     <label className={styles.field}>
       <span className="muted">{BROWSE.sort}</span>
       <select className="select" value={order} onChange={(event) => go(changed(address, { sort: event.target.value === orders[0] ? null : event.target.value }))}>
-        {orders.map((each) => (
-          <option key={each} value={each}>
-            {BROWSE.sorts[each]}
+        {orders.map((choice) => (
+          <option key={choice} value={choice}>
+            {BROWSE.sorts[choice]}
           </option>
         ))}
       </select>

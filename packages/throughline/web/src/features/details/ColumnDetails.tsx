@@ -86,8 +86,8 @@ function Made({ told, view }: { told: Told; view: View }): ReactNode {
 function MadeBy({ maker, field, view }: { maker: Maker; field: string; view: View }): ReactNode {
   const { job, run, runs, inputs } = maker;
   const code = maker.code;
-  const direct = inputs.filter((each) => isDirect(each.transformations));
-  const deciding = inputs.filter((each) => !isDirect(each.transformations));
+  const direct = inputs.filter((input) => isDirect(input.transformations));
+  const deciding = inputs.filter((input) => !isDirect(input.transformations));
   const { title, above } = parts(maker.task.name, "job");
   return (
     <section className="made-by" aria-label={`By ${job.name}`}>
@@ -122,16 +122,16 @@ function Inputs({ title, inputs, view }: { title: string; inputs: Maker["inputs"
     <>
       <h3>{title}</h3>
       <ul className="entries made-of">
-        {inputs.map((each) => (
-          <li key={`${each.id} ${each.field}`}>
+        {inputs.map((input) => (
+          <li key={`${input.id} ${input.field}`}>
             <span className="entry-line">
-              <Link className="link clip" href={formatView({ ...view, open: `column:${each.id}|${each.field}`, tab: null })} title={`${each.name} ${each.field}`}>
-                {each.field}
+              <Link className="link clip" href={formatView({ ...view, open: `column:${input.id}|${input.field}`, tab: null })} title={`${input.name} ${input.field}`}>
+                {input.field}
               </Link>
-              <span className="muted clip">{parts(each.name, "dataset").title}</span>
-              <span className="ways">{waysOf(each.transformations).join("; ")}</span>
+              <span className="muted clip">{parts(input.name, "dataset").title}</span>
+              <span className="ways">{waysOf(input.transformations).join("; ")}</span>
             </span>
-            {each.transformations.map((way) => way.description && <span key={way.description} className="muted">{way.description}</span>)}
+            {input.transformations.map((way) => way.description && <span key={way.description} className="muted">{way.description}</span>)}
           </li>
         ))}
       </ul>

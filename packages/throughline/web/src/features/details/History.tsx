@@ -59,23 +59,23 @@ export function Schema({ node, view }: { node: NodeAnswer; view: View }): ReactN
       </table>
       {drift && drift.entries.length > 0 && <h3>Changes</h3>}
       <ul className="entries">
-        {drift?.entries.map((each) => (
-          <li key={`${each.at} ${each.runId ?? ""}`}>
+        {drift?.entries.map((entry) => (
+          <li key={`${entry.at} ${entry.runId ?? ""}`}>
             <span className="entry-line muted">
-              <Ago at={each.at} />
-              {each.runId && each.job && <RunOf runId={each.runId} job={each.job.name} view={view} />}
+              <Ago at={entry.at} />
+              {entry.runId && entry.job && <RunOf runId={entry.runId} job={entry.job.name} view={view} />}
             </span>
-            {each.added.map((field) => (
+            {entry.added.map((field) => (
               <code key={`+${field.name}`}>
                 + {field.name}: {field.type}
               </code>
             ))}
-            {each.removed.map((field) => (
+            {entry.removed.map((field) => (
               <code key={`-${field.name}`}>
                 − {field.name}: {field.type}
               </code>
             ))}
-            {each.changed.map((field) => (
+            {entry.changed.map((field) => (
               <code key={`~${field.name}`}>
                 {field.name}: {field.from} → {field.to}
               </code>
@@ -96,17 +96,17 @@ export function Versions({ node, view }: { node: NodeAnswer; view: View }): Reac
   return (
     <>
       <ul className="entries">
-        {written.entries.map((each) => (
-          <li key={`${each.version ?? ""} ${each.run.runId}`}>
+        {written.entries.map((entry) => (
+          <li key={`${entry.version ?? ""} ${entry.run.runId}`}>
             <span className="entry-line">
-              <code className="clip" title={each.version ?? ""}>
-                {each.version}
+              <code className="clip" title={entry.version ?? ""}>
+                {entry.version}
               </code>
-              <Ago at={each.at} />
+              <Ago at={entry.at} />
             </span>
             <span className="entry-line muted">
-              {each.rows !== null && <span className="whole">{plural(each.rows, "row")}</span>}
-              <RunOf runId={each.run.runId} job={each.run.job.name} view={view} />
+              {entry.rows !== null && <span className="whole">{plural(entry.rows, "row")}</span>}
+              <RunOf runId={entry.run.runId} job={entry.run.job.name} view={view} />
             </span>
           </li>
         ))}
@@ -123,13 +123,13 @@ export function Quality({ node, view }: { node: NodeAnswer; view: View }): React
   if (checked.entries.length === 0) return <p className="muted">No checks reported.</p>;
   return (
     <ul className="entries">
-      {checked.entries.map((each) => (
-        <li key={`${each.at} ${each.run?.runId ?? ""}`}>
+      {checked.entries.map((entry) => (
+        <li key={`${entry.at} ${entry.run?.runId ?? ""}`}>
           <span className="entry-line">
-            <Ago at={each.at} />
-            {each.run && <RunOf runId={each.run.runId} job={each.run.job.name} view={view} />}
+            <Ago at={entry.at} />
+            {entry.run && <RunOf runId={entry.run.runId} job={entry.run.job.name} view={view} />}
           </span>
-          {each.assertions.map((assertion, place) => (
+          {entry.assertions.map((assertion, place) => (
             <span key={place} className={`state ${assertion.success ? "good" : "bad"}`}>
               <Icon name={assertion.success ? "done" : "fail"} />
               {[assertion.assertion, assertion.column].filter(Boolean).join(" ")}

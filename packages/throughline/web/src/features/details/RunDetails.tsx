@@ -77,9 +77,9 @@ function About({ run, view }: { run: Run; view: View }): ReactNode {
         <>
           <h3>Part of</h3>
           <ul className="entries">
-            {run.above.map((each, place) => (
-              <li key={each.runId} className="entry-line">
-                <RunLink run={each} view={view} />
+            {run.above.map((parent, place) => (
+              <li key={parent.runId} className="entry-line">
+                <RunLink run={parent} view={view} />
                 <span className="muted">{place === run.above.length - 1 ? "root" : "parent"}</span>
               </li>
             ))}
@@ -135,14 +135,14 @@ function Uses({ title, uses, view }: { title: string; uses: Run["inputs"]; view:
     <>
       <h3>{title}</h3>
       <ul className="entries">
-        {uses.map((each) => (
-          <li key={`${each.namespace} ${each.name}`}>
-            <Link className="link clip" href={formatView({ ...view, open: `dataset:${each.namespace}:${each.name}`, tab: null })} title={`${each.namespace} ${each.name}`}>
-              {parts(each.name, "dataset").title}
+        {uses.map((dataset) => (
+          <li key={`${dataset.namespace} ${dataset.name}`}>
+            <Link className="link clip" href={formatView({ ...view, open: `dataset:${dataset.namespace}:${dataset.name}`, tab: null })} title={`${dataset.namespace} ${dataset.name}`}>
+              {parts(dataset.name, "dataset").title}
             </Link>
-            {each.version !== null && (
-              <code className="muted clip" title={each.version}>
-                {each.version}
+            {dataset.version !== null && (
+              <code className="muted clip" title={dataset.version}>
+                {dataset.version}
               </code>
             )}
           </li>

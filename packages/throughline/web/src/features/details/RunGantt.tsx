@@ -76,7 +76,7 @@ export function RunGantt({ runId, view }: { runId: string; view: View }): ReactN
 function walk(event: KeyboardEvent<HTMLAnchorElement>): void {
   const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
   const all = [...(event.currentTarget.closest("ul")?.querySelectorAll("a") ?? [])];
-  const at = all.findIndex((each) => each === document.activeElement);
+  const at = all.findIndex((link) => link === document.activeElement);
   if (!step || at < 0) return;
   event.preventDefault();
   all[at + step]?.focus();

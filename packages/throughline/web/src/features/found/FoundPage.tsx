@@ -27,7 +27,7 @@ export default function FoundPage(): ReactNode {
   const address = useAddress();
   const { text, kind, isLong } = parseFound(address.searchParams);
   const selected = selectedIn(address.searchParams);
-  const matched = KINDS.find((each) => each === kind);
+  const matched = KINDS.find((choice) => choice === kind);
   const answer = useAnswer("search", text.trim() ? { text, matched, ...selected, limit: isLong ? MOST : PAGE, facets: true } : null);
   const { data, isPlaceholderData } = answer;
   const trouble = troubleOf(answer);

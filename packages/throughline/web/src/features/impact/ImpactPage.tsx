@@ -69,20 +69,20 @@ export default function ImpactPage(): ReactNode {
             {about?.type === "dataset" && about.fields.length > 0 && (
               <select className="select" aria-label="Whole dataset or a column" value={field ?? ""} onChange={(event) => change({ field: event.target.value || null })}>
                 <option value="">Whole dataset</option>
-                {about.fields.map((each) => (
-                  <option key={each.name} value={each.name}>
-                    {each.name}
+                {about.fields.map((column) => (
+                  <option key={column.name} value={column.name}>
+                    {column.name}
                   </option>
                 ))}
-                {field && !about.fields.some((each) => each.name === field) && <option value={field}>{field}</option>}
+                {field && !about.fields.some((column) => column.name === field) && <option value={field}>{field}</option>}
               </select>
             )}
             {!field && (
               <div className="segments" role="group" aria-label="Level">
-                {LEVELS.map((each) => (
-                  <button key={each} type="button" aria-pressed={each === level} onClick={() => change({ level: each })}>
-                    {each[0]?.toUpperCase()}
-                    {each.slice(1)}
+                {LEVELS.map((choice) => (
+                  <button key={choice} type="button" aria-pressed={choice === level} onClick={() => change({ level: choice })}>
+                    {choice[0]?.toUpperCase()}
+                    {choice.slice(1)}
                   </button>
                 ))}
               </div>
@@ -155,7 +155,7 @@ function Reached({ all, text, isField, clear, at }: ReachedProps): ReactNode {
           </span>
         )}
       </p>
-      {all.some((each) => each.distance >= DEEPEST) && <p className="sheet-line muted">Shows at most {DEEPEST} steps; there may be more.</p>}
+      {all.some((node) => node.distance >= DEEPEST) && <p className="sheet-line muted">Shows at most {DEEPEST} steps; there may be more.</p>}
       <Owners reached={shown} at={at} />
     </>
   );

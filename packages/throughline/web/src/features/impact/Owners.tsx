@@ -25,7 +25,7 @@ export function Owners({ reached, at, part }: Props): ReactNode {
 function Owner({ group: { owner, reached }, at, part }: Omit<Props, "reached"> & { group: OwnerGroup }): ReactNode {
   const [isAll, setAll] = useState(false);
   const Heading = part ? "h3" : "h2";
-  const byJob = reached.filter((each) => each.isByJob).length;
+  const byJob = reached.filter((node) => node.isByJob).length;
   return (
     <section className="card owner" aria-label={[owner ?? "No owner", part].filter(Boolean).join(", ")}>
       <Heading>
@@ -43,8 +43,8 @@ function Owner({ group: { owner, reached }, at, part }: Omit<Props, "reached"> &
           </tr>
         </thead>
         <tbody>
-          {(isAll ? reached : reached.slice(0, FIRST)).map((each) => (
-            <Row key={each.key} reached={each} at={at} />
+          {(isAll ? reached : reached.slice(0, FIRST)).map((node) => (
+            <Row key={node.key} reached={node} at={at} />
           ))}
         </tbody>
       </table>

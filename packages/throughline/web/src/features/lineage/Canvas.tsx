@@ -218,7 +218,7 @@ function firstOf(nodes: readonly FlowNode[], edges: readonly Edge[], count: numb
 function step(event: KeyboardEvent<HTMLElement>, flow: ReactFlowInstance<FlowNode | FrameFlowNode>, nodes: readonly FlowNode[]): void {
   const from = event.target instanceof HTMLElement ? event.target.dataset["node"] : undefined;
   const next = from && beside(new Map(nodes.map((node) => [node.id, boxOf(node)])), from, event.key);
-  const node = nodes.find((each) => each.id === next);
+  const node = nodes.find((candidate) => candidate.id === next);
   if (!node) return;
   event.preventDefault();
   const canvas = event.currentTarget;

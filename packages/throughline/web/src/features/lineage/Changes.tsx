@@ -45,8 +45,8 @@ export function Changes({ told, view, show }: { told: DiffAnswer; view: View; sh
 /** All changes of one dataset or job; of many failed runs, the first. */
 function Group({ group: { node, kind, text, changes }, show }: { group: ChangeGroup; show: Show }): ReactNode {
   const [isAll, setAll] = useState(false);
-  const hidden = changes.filter((each) => each.mark === "failed").slice(1);
-  const shown = isAll ? changes : changes.filter((each) => !hidden.includes(each));
+  const hidden = changes.filter((change) => change.mark === "failed").slice(1);
+  const shown = isAll ? changes : changes.filter((change) => !hidden.includes(change));
   return (
     <li className={styles.group}>
       <h4 className={styles.name} title={node}>
@@ -55,12 +55,12 @@ function Group({ group: { node, kind, text, changes }, show }: { group: ChangeGr
         {text}
       </h4>
       <ul aria-label={text}>
-        {shown.map((each) => (
-          <li key={each.key}>
-            <button type="button" className={styles.change} onClick={() => show(placeOf(each), each.ends)}>
+        {shown.map((change) => (
+          <li key={change.key}>
+            <button type="button" className={styles.change} onClick={() => show(placeOf(change), change.ends)}>
               <span className="hidden">{text}: </span>
-              <span className={`mark ${each.mark}`}>{TIME.marks[each.mark]}</span>
-              <span className={styles.detail}>{each.detail}</span>
+              <span className={`mark ${change.mark}`}>{TIME.marks[change.mark]}</span>
+              <span className={styles.detail}>{change.detail}</span>
             </button>
           </li>
         ))}

@@ -124,7 +124,7 @@ function Calendar({ day, today, choose }: { day: Day; today: Day; choose: (day: 
   };
   const step = (by: number) => setMonth(moved(month, by));
   // Only one day is a stop of the Tab key.
-  const stop = day.startsWith(month) ? day : (weeksOf(month).flat().find((each) => each !== null) ?? day);
+  const stop = day.startsWith(month) ? day : (weeksOf(month).flat().find((date) => date !== null) ?? day);
   return (
     <>
       <div className={styles.month}>
@@ -149,11 +149,11 @@ function Calendar({ day, today, choose }: { day: Day; today: Day; choose: (day: 
         <tbody>
           {weeksOf(month).map((week, nth) => (
             <tr key={nth}>
-              {week.map((each, weekday) => (
+              {week.map((date, weekday) => (
                 <td key={weekday}>
-                  {each !== null && (
-                    <button type="button" tabIndex={each === stop ? 0 : -1} aria-pressed={each === day} aria-label={dayName(each)} disabled={each > today} className={each === today ? styles.today : ""} onClick={() => choose(each)} onKeyDown={onKey}>
-                      {Number(each.slice(8))}
+                  {date !== null && (
+                    <button type="button" tabIndex={date === stop ? 0 : -1} aria-pressed={date === day} aria-label={dayName(date)} disabled={date > today} className={date === today ? styles.today : ""} onClick={() => choose(date)} onKeyDown={onKey}>
+                      {Number(date.slice(8))}
                     </button>
                   )}
                 </td>

@@ -27,7 +27,7 @@ const stepsOver = (steps: number) => Math.min(2 * steps, DEEPEST);
 export function Notes({ view, change, graph, shown, left, isAlone, outside }: Props): ReactNode {
   const { jobs } = graph.left;
   const { control } = shown.left;
-  const beyond = [...shown.hidden.values()].reduce((sum, each) => sum + Math.max(0, each.up) + Math.max(0, each.down), 0);
+  const beyond = [...shown.hidden.values()].reduce((sum, count) => sum + Math.max(0, count.up) + Math.max(0, count.down), 0);
   const isElsewhere = graph.roots.length > 0 && !graph.roots.includes(view.node as Graph["roots"][number]) && view.node.startsWith("job:");
   const notes: { key: string; text: string; show?: [string, Partial<View> | (() => void)] }[] = [
     { key: "count", text: plural(shown.nodes.length, "node") },

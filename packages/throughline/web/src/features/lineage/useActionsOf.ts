@@ -26,7 +26,7 @@ export function useActionsOf(view: View, change: Change, keep: (anchor: Anchor) 
       toggleColumns: (id) => {
         keep({ id, isOpening: false });
         const isOpen = view.columns.includes(id);
-        change(isOpen ? { columns: view.columns.filter((each) => each !== id), seeks: view.seeks.filter((each) => each.id !== id) } : { columns: [...view.columns, id] });
+        change(isOpen ? { columns: view.columns.filter((column) => column !== id), seeks: view.seeks.filter((search) => search.id !== id) } : { columns: [...view.columns, id] });
       },
       lockColumn: (id, field, isAlone) => {
         keep({ id, isOpening: false });
@@ -34,7 +34,7 @@ export function useActionsOf(view: View, change: Change, keep: (anchor: Anchor) 
         // As with nodes: the first click locks its path, the next opens it.
         const isOpening = field !== ALL_ROWS && (isAlone || view.column === key || view.open !== null);
         // What is lit comes first: it would not be on a later page.
-        const seeks = view.seeks.flatMap((each) => (each.text ? [{ ...each, page: 0 }] : []));
+        const seeks = view.seeks.flatMap((search) => (search.text ? [{ ...search, page: 0 }] : []));
         change({ column: key, lit: null, seeks, ...(isOpening ? { open: openColumn(id, field), tab: null } : {}) });
       },
       // Letters are no steps to go back to.

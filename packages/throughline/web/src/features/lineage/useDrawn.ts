@@ -71,7 +71,7 @@ export function useDrawn(graph: Graph | null, shown: Shown | null, view: View, d
     const keys = locked?.keys ?? new Set<string>();
     // What waits for its place is not drawn over what has one.
     const placed = [...opened].filter(([id]) => laid.columns.has(id));
-    const pages = new Map(placed.map(([id, { rows, of }]) => [id, { ...pageOf(id, rows, keys, view.seeks.find((each) => of === null && each.id === id)), of }]));
+    const pages = new Map(placed.map(([id, { rows, of }]) => [id, { ...pageOf(id, rows, keys, view.seeks.find((search) => of === null && search.id === id)), of }]));
     const drawn = flowNodes(laid, {
       lookOf: (id) => ({
         isDim: isDim(id),

@@ -60,17 +60,17 @@ export function useGraph(view: View, pair: readonly Times[] | null): Asked {
 
 /** Some answers as one graph; null while the first is not there. */
 function merged(answers: readonly (GraphAnswer | undefined)[]): Graph | null {
-  return answers[0] ? merge(answers.filter((each) => each !== undefined)) : null;
+  return answers[0] ? merge(answers.filter((answer) => answer !== undefined)) : null;
 }
 
 function combine(results: UseQueryResult<GraphAnswer>[]) {
   const away = results.find(({ data, failureReason }) => data && failureReason && !isRefusal(failureReason));
   return {
-    answers: results.map((each) => each.data),
+    answers: results.map((result) => result.data),
     // A node that was not there at the other moment is new: no error.
     error: away ? null : results[0]?.error ?? (results[0]?.data ? null : (results[0]?.failureReason ?? null)),
-    awaySince: away ? Math.max(...results.map((each) => each.dataUpdatedAt)) : null,
-    isFetching: results.some((each) => each.isFetching),
-    isStale: results.some((each) => each.isPlaceholderData || each.isPending),
+    awaySince: away ? Math.max(...results.map((result) => result.dataUpdatedAt)) : null,
+    isFetching: results.some((result) => result.isFetching),
+    isStale: results.some((result) => result.isPlaceholderData || result.isPending),
   };
 }

@@ -59,7 +59,7 @@ const VIEWS: Record<string, Beginning> = {
 /** The empty state of a view without a subject in its address; null otherwise. */
 export function beginningAt({ pathname, searchParams }: URL): ReactNode {
   const view = VIEWS[pathname];
-  if (!view || view.needs.some((each) => searchParams.get(each)?.trim())) return null;
+  if (!view || view.needs.some((parameter) => searchParams.get(parameter)?.trim())) return null;
   return (
     <Sheet icon={view.icon} kind={view.kind} name={view.kind} title={view.asks} about={view.about}>
       <Newest leadsTo={view.leadsTo} />
@@ -82,17 +82,17 @@ export function Newest({ leadsTo }: Pick<Beginning, "leadsTo">): ReactNode {
       {trouble && <Trouble error={trouble} />}
       {data && data.items.length > 0 && (
         <ul className={clsx(styles.newest, "card rows")} aria-label="Recently written">
-          {data.items.map((each) => {
-            const { title, above } = parts(each.name, "dataset");
+          {data.items.map((dataset) => {
+            const { title, above } = parts(dataset.name, "dataset");
             return (
-              <li key={each.id}>
-                <Link href={leadsTo(each.id)} className="row">
-                  <Icon name={each.kind as IconName} />
-                  <span className="row-name clip" title={each.name}>
-                    {title} <span className="muted">{above || each.namespace}</span>
+              <li key={dataset.id}>
+                <Link href={leadsTo(dataset.id)} className="row">
+                  <Icon name={dataset.kind as IconName} />
+                  <span className="row-name clip" title={dataset.name}>
+                    {title} <span className="muted">{above || dataset.namespace}</span>
                   </span>
                   <span className="row-number muted">
-                    <Ago at={each.writtenAt} />
+                    <Ago at={dataset.writtenAt} />
                   </span>
                 </Link>
               </li>

@@ -19,7 +19,7 @@ const run = (runId: string) => ({ runId, state: "COMPLETED" as const, startedAt:
 const maker = (inputs: Origin[], runs: string[] = []): Maker => ({
   job: "job:n:load",
   name: "load",
-  entries: runs.map((each) => ({ job: { namespace: "n", name: "load" }, run: run(each), code: {}, inputs: [], outputs: [] })),
+  entries: runs.map((runId) => ({ job: { namespace: "n", name: "load" }, run: run(runId), code: {}, inputs: [], outputs: [] })),
   commits: [],
   inputs,
 });

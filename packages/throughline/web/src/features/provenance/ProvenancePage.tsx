@@ -28,18 +28,18 @@ export default function ProvenancePage(): ReactNode {
   const trouble = troubleOf(answer);
   const id = data?.node ?? node;
   const { data: history } = useAnswer("history", data ? { node: id, asOf: at, limit: SHOWN } : null);
-  const versions = useMemo(() => (history?.items ?? []).flatMap((each) => (each.done === "wrote" && each.version ? [each] : [])), [history]);
+  const versions = useMemo(() => (history?.items ?? []).flatMap((entry) => (entry.done === "wrote" && entry.version ? [entry] : [])), [history]);
   const tree = useMemo(() => data && originTree(data), [data]);
   const title = parts(id.slice(id.lastIndexOf(":") + 1), "dataset").title;
   const command = ["throughline provenance", quoted(id), version && `--version ${quoted(version)}`, at && `--as-of ${at}`].filter(Boolean).join(" ");
-  const isKnown = !version || versions.some((each) => each.version === version);
+  const isKnown = !version || versions.some((entry) => entry.version === version);
   return (
     <Sheet
       icon="origin"
       kind="Provenance"
       name={`Provenance of ${title}`}
       title={`Provenance of ${title}`}
-      about={data?.datasets.find((each) => each.id === id)?.namespace}
+      about={data?.datasets.find((dataset) => dataset.id === id)?.namespace}
       isBusy={isPlaceholderData}
       actions={
         <>
@@ -69,10 +69,10 @@ export default function ProvenancePage(): ReactNode {
               <select className="select" aria-label="Version" value={version ?? ""} onChange={(event) => go(provenanceOf(node, { at, version: event.target.value || null }))}>
                 <option value="">Contents {at ? "at that time" : "now"}</option>
                 {!isKnown && <option value={version}>{version}</option>}
-                {versions.map((each) => (
-                  <option key={each.version} value={each.version ?? ""}>
-                    {each.version}
-                    {each.at ? `, ${moment(each.at)}` : ""}
+                {versions.map((entry) => (
+                  <option key={entry.version} value={entry.version ?? ""}>
+                    {entry.version}
+                    {entry.at ? `, ${moment(entry.at)}` : ""}
                   </option>
                 ))}
               </select>
@@ -104,10 +104,10 @@ function Pii({ told }: { told: Told }): ReactNode {
       <p>
         {text}
         {columns.length > 0 ? ": " : "."}
-        {columns.map((each, place) => (
-          <span key={each}>
+        {columns.map((column, place) => (
+          <span key={column}>
             {place > 0 && ", "}
-            <code>{each}</code>
+            <code>{column}</code>
           </span>
         ))}
       </p>
@@ -122,8 +122,8 @@ function Unknown({ told }: { told: Told }): ReactNode {
       <h2 id="unknown">Unknown</h2>
       {unknown.length === 0 && <p className="muted">None: every run reported its commit, versions and end.</p>}
       <ul className={styles.unknown}>
-        {unknown.map((each) => (
-          <li key={each}>{each}.</li>
+        {unknown.map((gap) => (
+          <li key={gap}>{gap}.</li>
         ))}
       </ul>
     </section>

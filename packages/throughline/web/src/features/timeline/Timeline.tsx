@@ -42,9 +42,9 @@ export function Timeline({ view, change, show }: Props): ReactNode {
               {text}
             </p>
             <div className="segments" role="group" aria-label="Time range">
-              {ALL.map((each) => (
-                <button key={each} type="button" aria-pressed={range === each} onClick={() => change({ range: each })}>
-                  {RANGES[each].text}
+              {ALL.map((choice) => (
+                <button key={choice} type="button" aria-pressed={range === choice} onClick={() => change({ range: choice })}>
+                  {RANGES[choice].text}
                 </button>
               ))}
             </div>
