@@ -1,6 +1,6 @@
 import { Component, useEffect, useState, type ReactNode } from "react";
-import { PartError } from "./part";
-import styles from "./lost.module.css";
+import { ChunkLoadError } from "./lazyView";
+import styles from "./message.module.css";
 
 interface Props {
   /** The address: what could not be shown at one is tried anew at another. */
@@ -31,7 +31,7 @@ export class Boundary extends Component<Props, State> {
     return (
       <main className={styles.lost}>
         <h1>This view cannot be shown</h1>
-        {error instanceof PartError ? <Missing error={error} /> : <Broken text="The page has an error." error={error} />}
+        {error instanceof ChunkLoadError ? <Missing error={error} /> : <Broken text="The page has an error." error={error} />}
       </main>
     );
   }
@@ -56,7 +56,7 @@ function Broken({ text, error }: { text: string; error: Error }): ReactNode {
 const PAUSE_MS = 2_000;
 
 /** A part of the page did not come: once the server answers the page is loaded anew, which shows the same. */
-function Missing({ error }: { error: PartError }): ReactNode {
+function Missing({ error }: { error: ChunkLoadError }): ReactNode {
   const [isAway, setAway] = useState<boolean | null>(null);
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined;

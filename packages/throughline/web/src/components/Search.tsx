@@ -11,7 +11,7 @@ import { Icon } from "./Icon";
 import { Link } from "./Link";
 import { PlatformIcon } from "./PlatformIcon";
 import { Tags } from "./Tags";
-import { Trouble } from "./Trouble";
+import { ErrorMessage } from "./ErrorMessage";
 import styles from "./search.module.css";
 
 const PAUSE_MS = 120;
@@ -80,7 +80,7 @@ export function Search({ isLarge = false }: { isLarge?: boolean }): ReactNode {
       />
       <kbd aria-hidden="true">/</kbd>
       <div className={styles.hits} hidden={!isShown} ref={setSheet}>
-        {trouble && <Trouble error={trouble} />}
+        {trouble && <ErrorMessage error={trouble} />}
         {hits[0]?.isFuzzy && <p className={styles.note}>No matches for “{asked}”. Similar names:</p>}
         {hits.length === 0 && !isFetching && !trouble && <p className={styles.note}>No matches for “{asked}” in names, columns, tags, owners, descriptions and SQL.</p>}
         <ul {...getFloatingProps({ "aria-label": "Search results" })}>

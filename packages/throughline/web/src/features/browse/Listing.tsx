@@ -6,7 +6,7 @@ import { useAddress } from "../../app/address";
 import { Icon, type IconName } from "../../components/Icon";
 import { Link } from "../../components/Link";
 import { Sheet } from "../../components/Sheet";
-import { Trouble } from "../../components/Trouble";
+import { ErrorMessage } from "../../components/ErrorMessage";
 import { BROWSE } from "../../strings/browse";
 import { atPage, cursorsIn, selectedIn, type Facets } from "./address";
 import { Filters, SortSelect } from "./Filters";
@@ -43,7 +43,7 @@ export function Listing<Item, Order extends keyof typeof BROWSE.sorts>({ title, 
   const isFiltered = Object.keys(selectedIn(params)).length > 0 || params.has("name");
   return (
     <Sheet icon={icon} kind={BROWSE.kind} name={title} title={<>{title} {data?.total != null && <span className={`muted ${styles.total}`}>{data.total.toLocaleString("en")}</span>}</>} isBusy={isPlaceholderData}>
-      {trouble && <Trouble error={trouble} />}
+      {trouble && <ErrorMessage error={trouble} />}
       <Filters facets={data?.facets} isNamed={isNamed}>
         <SortSelect orders={orders} order={order} />
       </Filters>

@@ -9,7 +9,7 @@ import { Icon } from "../../components/Icon";
 import { Link } from "../../components/Link";
 import { RunState } from "../../components/RunState";
 import { Tags } from "../../components/Tags";
-import { Trouble } from "../../components/Trouble";
+import { ErrorMessage } from "../../components/ErrorMessage";
 import { placesOf } from "../../graph/expression";
 import { addressOfHit } from "../../graph/found";
 import { columnOf } from "../../graph/lit";
@@ -31,7 +31,7 @@ export function ColumnDetails({ id, view, change }: DetailsProps & { id: string 
   const [node, field] = columnOf(id);
   const { data, error } = useAnswer("column", { node, field, asOf: view.at });
   const { data: impact, isPlaceholderData } = useAnswer("impact", { node, field, asOf: view.at, level: "task", depth: DEEPEST });
-  if (error) return <div className="details-head"><Trouble error={error} /></div>;
+  if (error) return <div className="details-head"><ErrorMessage error={error} /></div>;
   if (!data) return <p className="waiting">Loading …</p>;
   const { title } = parts(node.slice(node.lastIndexOf(":") + 1), "dataset");
   const tabs: Tab[] = [

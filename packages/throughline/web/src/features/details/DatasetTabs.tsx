@@ -1,5 +1,5 @@
 import type { View } from "../../graph/view";
-import { Became } from "./Became";
+import { ChangeHistory } from "./ChangeHistory";
 import { DatasetAbout } from "./DatasetAbout";
 import { Facets } from "./Facts";
 import { Quality, Schema, Versions } from "./History";
@@ -13,7 +13,7 @@ export function datasetTabs(node: NodeAnswer, view: View): Tab[] {
     { id: "schema", title: "Schema", count: node.fields.length, content: () => <Schema node={node} view={view} /> },
     { id: "versions", title: "Versions", content: () => <Versions node={node} view={view} /> },
     { id: "quality", title: "Quality", content: () => <Quality node={node} view={view} /> },
-    { id: "history", title: "History", content: () => <Became node={node} view={view} /> },
+    { id: "history", title: "History", content: () => <ChangeHistory node={node} view={view} /> },
     { id: "facets", title: "Facets", content: () => <Facets facets={node.facets} /> },
   ];
 }

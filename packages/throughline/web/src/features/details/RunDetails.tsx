@@ -9,7 +9,7 @@ import { OutLink, OutLinks } from "../../components/OutLink";
 import { PlatformIcon } from "../../components/PlatformIcon";
 import { RunState } from "../../components/RunState";
 import { Skeleton } from "../../components/Skeleton";
-import { Trouble } from "../../components/Trouble";
+import { ErrorMessage } from "../../components/ErrorMessage";
 import { codeText } from "../../graph/repository";
 import { formatView, type View } from "../../graph/view";
 import { kindText } from "../../platforms";
@@ -25,7 +25,7 @@ type Run = Answer<"runs/{run_id}">;
 /** Details of a run. */
 export function RunDetails({ id, view, change }: DetailsProps & { id: string }): ReactNode {
   const { data: run, error } = useRun(id);
-  if (error) return <div className="details-head"><Trouble error={error} /></div>;
+  if (error) return <div className="details-head"><ErrorMessage error={error} /></div>;
   if (!run) return <Skeleton />;
   const tabs: Tab[] = [
     { id: "about", title: "About", content: () => <About run={run} view={view} /> },

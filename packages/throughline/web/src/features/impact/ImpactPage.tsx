@@ -6,13 +6,13 @@ import { Command, Copy } from "../../components/Copy";
 import { Icon } from "../../components/Icon";
 import { Link } from "../../components/Link";
 import { AsOf, Sheet } from "../../components/Sheet";
-import { Trouble } from "../../components/Trouble";
+import { ErrorMessage } from "../../components/ErrorMessage";
 import { countLine, graphOf, impactText, narrowed, reachedOf } from "../../graph/impact";
 import { impactOf, parseImpact, provenanceOf, type ImpactView } from "../../graph/places";
 import type { Level, NodeId } from "../../graph/types";
 import { DEEPEST } from "../../graph/view";
 import { parts, quoted } from "../../graph/words";
-import { Newest } from "../lost/Begin";
+import { RecentDatasets } from "../fallback/EmptyView";
 import { Owners } from "./Owners";
 import { Verdict } from "./Verdict";
 
@@ -60,8 +60,8 @@ export default function ImpactPage(): ReactNode {
       <AsOf at={at} now={impactOf(node, { ...view, at: null })} />
       {trouble ? (
         <>
-          <Trouble error={trouble} />
-          {isUnknown(trouble) && at === null && <Newest leadsTo={impactOf} />}
+          <ErrorMessage error={trouble} />
+          {isUnknown(trouble) && at === null && <RecentDatasets leadsTo={impactOf} />}
         </>
       ) : (
         <>

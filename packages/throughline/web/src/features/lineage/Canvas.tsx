@@ -16,7 +16,7 @@ import { Distance } from "./Distance";
 import { EDGE_TYPES } from "./edges";
 import { flowFrames, type FlowNode, type FrameFlowNode } from "./flow";
 import { Legend } from "./Legend";
-import { belowOf, cameBeside, kept, MOVING_MS, outside, startOf, STILL, wantedOf, windowOf, type Start } from "./looks";
+import { belowOf, cameBeside, kept, MOVING_MS, outside, startOf, STILL, wantedOf, windowOf, type Start } from "./viewports";
 import { NODE_TYPES } from "./nodes";
 import { useGradually } from "./useGradually";
 import { boxOf, Overview } from "./Overview";

@@ -5,14 +5,14 @@ import { Ago } from "../../components/Ago";
 import { Icon } from "../../components/Icon";
 import { Arranging, Skeleton } from "../../components/Skeleton";
 import waiting from "../../components/skeleton.module.css";
-import { Trouble } from "../../components/Trouble";
+import { ErrorMessage } from "../../components/ErrorMessage";
 import { columnOf } from "../../graph/lit";
 import { momentOf, nameOf, pairOf, timesOf } from "../../graph/moments";
 import type { SharedViewport } from "../../graph/shared";
 import type { Moment } from "../../graph/types";
 import { addressOf, type View } from "../../graph/view";
 import { WAITING } from "../../strings/waiting";
-import { Newest } from "../lost/Begin";
+import { RecentDatasets } from "../fallback/EmptyView";
 import { Canvas, type Anchor, type Outside } from "./Canvas";
 import { useActionsOf } from "./useActionsOf";
 import { useScene, type Scene } from "./useScene";
@@ -40,14 +40,14 @@ export function Pane({ scene: { drawn, trouble, awaySince }, view, change, ends 
   if (trouble) {
     return (
       <div className="trouble">
-        <Trouble error={trouble}>
+        <ErrorMessage error={trouble}>
           {(view.at ?? view.from) && (
             <button type="button" className="button" onClick={() => change({ at: null, from: null })}>
               Show the current graph
             </button>
           )}
-        </Trouble>
-        {isUnknown(trouble) && !view.at && !view.from && <Newest leadsTo={addressOf} />}
+        </ErrorMessage>
+        {isUnknown(trouble) && !view.at && !view.from && <RecentDatasets leadsTo={addressOf} />}
       </div>
     );
   }

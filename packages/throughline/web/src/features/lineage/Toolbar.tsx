@@ -10,7 +10,7 @@ import { plural } from "../../graph/words";
 import { Export } from "./Export";
 import { Moments } from "./Moments";
 import type { Scene } from "./useScene";
-import { Ways } from "./Ways";
+import { ViewLinks } from "./ViewLinks";
 import styles from "./toolbar.module.css";
 
 const LEVELS: readonly Level[] = ["pipeline", "task", "query"];
@@ -85,7 +85,7 @@ export function Toolbar({ view, change, scene }: Props): ReactNode {
             <Icon name="chain" /> <span className="wide">Collapse chains</span>
           </button>
           <Directions view={view} change={change} shown={scene.drawn.direction} />
-          <Ways view={view} />
+          <ViewLinks view={view} />
           <Export scene={scene} view={view} />
         </div>
         <Moments view={view} change={change} />

@@ -1,10 +1,10 @@
 import ELK, { type ELK as Elk, type ElkNode } from "elkjs/lib/elk-api";
 import workerUrl from "elkjs/lib/elk-worker.min.js?url";
 import { ToldError } from "../../api/client";
-import { PartError } from "../../components/part";
+import { ChunkLoadError } from "../../components/lazyView";
 
 /** The worker's error and its waiting callers; elk itself would wait forever. */
-let broken: PartError | null = null;
+let broken: ChunkLoadError | null = null;
 const waiting = new Set<(why: Error) => void>();
 
 // It loads while the graph is requested.
@@ -12,7 +12,7 @@ const elk: Elk = new ELK({
   workerFactory: () => {
     const worker = new Worker(workerUrl);
     worker.onerror = ({ message }) => {
-      broken = new PartError(message || `Failed to load ${workerUrl}`);
+      broken = new ChunkLoadError(message || `Failed to load ${workerUrl}`);
       for (const give of waiting) give(broken);
     };
     return worker;
@@ -22,7 +22,7 @@ const elk: Elk = new ELK({
 /**
  * Find the places of a graph's nodes.
  *
- * @throws PartError there is no worker. ToldError elk refused the graph.
+ * @throws ChunkLoadError there is no worker. ToldError elk refused the graph.
  */
 export async function layOut(graph: ElkNode): Promise<ElkNode> {
   if (broken) throw broken;

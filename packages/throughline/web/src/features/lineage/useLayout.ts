@@ -1,5 +1,5 @@
 import { startTransition, useEffect, useState } from "react";
-import { PartError } from "../../components/part";
+import { ChunkLoadError } from "../../components/lazyView";
 import { arrange, type Arrangement, type Room } from "../../graph/arrange";
 import { sizeOf, type Box } from "../../graph/layout";
 import { edgeKey } from "../../graph/merge";
@@ -49,7 +49,7 @@ export function useLayout(shown: Shown | null, plan: Shown | null, columns: Read
       isOld = true;
     };
   }, [shown, plan, rows, width, height, direction, about]);
-  if (layout.trouble instanceof PartError) throw layout.trouble;
+  if (layout.trouble instanceof ChunkLoadError) throw layout.trouble;
   const isPending = shown !== null && layout.laid?.shown !== shown && layout.trouble === null;
   return { ...layout, pending: isPending ? shown.nodes.length : null };
 }

@@ -7,12 +7,12 @@ import { Command, Copy } from "../../components/Copy";
 import { Icon } from "../../components/Icon";
 import { Link } from "../../components/Link";
 import { AsOf, Sheet } from "../../components/Sheet";
-import { Trouble } from "../../components/Trouble";
+import { ErrorMessage } from "../../components/ErrorMessage";
 import { impactOf, parseProvenance, provenanceOf } from "../../graph/places";
 import { originTree, piiVerdict, provenanceLine, provenanceText, unknownsOf } from "../../graph/provenance";
 import { addressOf } from "../../graph/view";
 import { moment, parts, quoted } from "../../graph/words";
-import { Newest } from "../lost/Begin";
+import { RecentDatasets } from "../fallback/EmptyView";
 import { OriginTree } from "./OriginTree";
 import { clsx } from "clsx";
 import styles from "./provenance.module.css";
@@ -56,8 +56,8 @@ export default function ProvenancePage(): ReactNode {
       <AsOf at={at} now={provenanceOf(node, { version })} />
       {trouble ? (
         <>
-          <Trouble error={trouble} />
-          {isUnknown(trouble) && at === null && <Newest leadsTo={provenanceOf} />}
+          <ErrorMessage error={trouble} />
+          {isUnknown(trouble) && at === null && <RecentDatasets leadsTo={provenanceOf} />}
         </>
       ) : !data || !tree ? (
         <p className="waiting">Loading …</p>

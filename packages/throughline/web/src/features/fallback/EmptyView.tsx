@@ -5,13 +5,13 @@ import { Ago } from "../../components/Ago";
 import { Icon, type IconName } from "../../components/Icon";
 import { Link } from "../../components/Link";
 import { Sheet } from "../../components/Sheet";
-import { Trouble } from "../../components/Trouble";
+import { ErrorMessage } from "../../components/ErrorMessage";
 import { impactOf, provenanceOf } from "../../graph/places";
 import { addressOf } from "../../graph/view";
 import { parts } from "../../graph/words";
-import styles from "./begin.module.css";
+import styles from "./emptyView.module.css";
 
-interface Beginning {
+interface EmptyViewContent {
   icon: IconName;
   kind: string;
   asks: string;
@@ -21,7 +21,7 @@ interface Beginning {
   leadsTo: (node: string) => string;
 }
 
-const VIEWS: Record<string, Beginning> = {
+const VIEWS: Record<string, EmptyViewContent> = {
   "/lineage": {
     icon: "pipeline",
     kind: "Graph",
@@ -57,18 +57,18 @@ const VIEWS: Record<string, Beginning> = {
 };
 
 /** The empty state of a view without a subject in its address; null otherwise. */
-export function beginningAt({ pathname, searchParams }: URL): ReactNode {
+export function emptyViewAt({ pathname, searchParams }: URL): ReactNode {
   const view = VIEWS[pathname];
   if (!view || view.needs.some((parameter) => searchParams.get(parameter)?.trim())) return null;
   return (
     <Sheet icon={view.icon} kind={view.kind} name={view.kind} title={view.asks} about={view.about}>
-      <Newest leadsTo={view.leadsTo} />
+      <RecentDatasets leadsTo={view.leadsTo} />
     </Sheet>
   );
 }
 
 /** Search hint and recently written datasets. */
-export function Newest({ leadsTo }: Pick<Beginning, "leadsTo">): ReactNode {
+export function RecentDatasets({ leadsTo }: Pick<EmptyViewContent, "leadsTo">): ReactNode {
   const answer = useAnswer("newest", {});
   const { data } = answer;
   const trouble = troubleOf(answer);
@@ -79,7 +79,7 @@ export function Newest({ leadsTo }: Pick<Beginning, "leadsTo">): ReactNode {
           Search above (<kbd>/</kbd>){data && data.items.length > 0 ? ", or select a recently written dataset:" : "."}
         </span>
       </p>
-      {trouble && <Trouble error={trouble} />}
+      {trouble && <ErrorMessage error={trouble} />}
       {data && data.items.length > 0 && (
         <ul className={clsx(styles.newest, "card rows")} aria-label="Recently written">
           {data.items.map((dataset) => {

@@ -1,4 +1,4 @@
-import "./found.css";
+import "./search.css";
 import type { ReactNode } from "react";
 import { PROGRAM } from "../../api/base";
 import { troubleOf, useAnswer } from "../../api/answers";
@@ -9,7 +9,7 @@ import { Command } from "../../components/Copy";
 import { Link } from "../../components/Link";
 import { Sheet } from "../../components/Sheet";
 import { Tags } from "../../components/Tags";
-import { Trouble } from "../../components/Trouble";
+import { ErrorMessage } from "../../components/ErrorMessage";
 import { addressOfHit, PLACES, type Hit } from "../../graph/found";
 import { impactOf, parseFound } from "../../graph/places";
 import { distinctNames, plural, quoted } from "../../graph/words";
@@ -23,7 +23,7 @@ const MOST = 1_000;
 const KINDS = ["name", "column", "tag", "owner", "description", "sql"] as const;
 
 /** Search results with filters, and counts by kind. */
-export default function FoundPage(): ReactNode {
+export default function SearchPage(): ReactNode {
   const address = useAddress();
   const { text, kind, isLong } = parseFound(address.searchParams);
   const selected = selectedIn(address.searchParams);
@@ -34,7 +34,7 @@ export default function FoundPage(): ReactNode {
   const titles = distinctNames(data?.items ?? []);
   return (
     <Sheet icon="search" kind="Search" name={`Search ${text}`} title={<>Search results for <code>{text}</code></>} isBusy={isPlaceholderData}>
-      {trouble && <Trouble error={trouble} />}
+      {trouble && <ErrorMessage error={trouble} />}
       {data && !trouble && (
         <>
           <Counts text={text} answer={data} isFiltered={Object.keys(selected).length > 0} kind={matched ?? null} />

@@ -6,7 +6,7 @@ import { impactOf, provenanceOf } from "../../graph/places";
 import type { View } from "../../graph/view";
 
 /** From the graph to what its node, or the column that is locked, reaches, and where it comes from. */
-export function Ways({ view }: { view: View }): ReactNode {
+export function ViewLinks({ view }: { view: View }): ReactNode {
   const { node, at, level } = view;
   const [dataset, field] = view.column ? columnOf(view.column) : [null, null];
   return (

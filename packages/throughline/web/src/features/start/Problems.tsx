@@ -7,11 +7,11 @@ import { Icon, type IconName } from "../../components/Icon";
 import { Link } from "../../components/Link";
 import { Menu } from "../../components/Menu";
 import { present, useNow } from "../../components/now";
-import { Trouble } from "../../components/Trouble";
+import { ErrorMessage } from "../../components/ErrorMessage";
 import { addressOf } from "../../graph/view";
 import { moment, nameOf, parts, plural, withAges } from "../../graph/words";
 import { START } from "../../strings/start";
-import styles from "./wrong.module.css";
+import styles from "./problems.module.css";
 
 type Finding = Answer<"findings">["items"][number];
 type Decide = (finding: Finding, state: Finding["state"], until?: string | null, note?: string) => void;
@@ -28,7 +28,7 @@ const IN_TITLE = /^(is late|has stopped): /;
 const DAY = 86_400_000;
 
 /** Failed, late and stale runs, and failed checks; each can be muted or acknowledged. */
-export function Wrong({ isHealthy }: { isHealthy: boolean }): ReactNode {
+export function Problems({ isHealthy }: { isHealthy: boolean }): ReactNode {
   const { data } = useAnswer("findings", {});
   const { mutate, error } = useFindingState();
   const decide: Decide = (finding, state, until, note) => mutate({ subject: finding.subject, kind: finding.kind, state, until, note: note?.trim() || null });
@@ -38,7 +38,7 @@ export function Wrong({ isHealthy }: { isHealthy: boolean }): ReactNode {
   const stopped = open.filter((finding) => finding.kind === "stopped");
   return (
     <div className="wrong">
-      {error && <Trouble error={error} />}
+      {error && <ErrorMessage error={error} />}
       {isHealthy && (
         <section className="card">
           <p className="state good all-good">

@@ -4,7 +4,7 @@ import { addressOf } from "../graph/view";
 import { Link } from "./Link";
 
 /** What went wrong with a question, and what to do. */
-export function Trouble({ error, children }: { error: Error; children?: ReactNode }): ReactNode {
+export function ErrorMessage({ error, children }: { error: Error; children?: ReactNode }): ReactNode {
   const isOurs = error instanceof ApiError;
   return (
     <div className="note bad" role="alert">

@@ -1,13 +1,13 @@
 import { lazy, type ComponentType, type LazyExoticComponent } from "react";
 
 /** A part of the page's code did not come: the server is away, or has another build by now. */
-export class PartError extends Error {}
+export class ChunkLoadError extends Error {}
 
 /** A view whose code comes when it is wanted. */
-export function part(load: () => Promise<{ default: ComponentType }>): LazyExoticComponent<ComponentType> {
+export function lazyView(load: () => Promise<{ default: ComponentType }>): LazyExoticComponent<ComponentType> {
   return lazy(() =>
     load().catch((cause: unknown) => {
-      throw new PartError(cause instanceof Error ? cause.message : String(cause), { cause });
+      throw new ChunkLoadError(cause instanceof Error ? cause.message : String(cause), { cause });
     }),
   );
 }

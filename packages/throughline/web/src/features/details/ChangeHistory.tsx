@@ -10,7 +10,7 @@ import { moment, quoted } from "../../graph/words";
 import type { NodeAnswer } from "./props";
 
 /** The history of a node: changes of edges, schema and code, and failures. */
-export function Became({ node, view }: { node: NodeAnswer; view: View }): ReactNode {
+export function ChangeHistory({ node, view }: { node: NodeAnswer; view: View }): ReactNode {
   const isJob = node.type === "job";
   const steps = isJob ? 0 : 1;
   const level = isJob ? (node.kind as Level) : view.level;
