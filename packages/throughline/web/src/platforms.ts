@@ -1,15 +1,15 @@
-/** Platforms and types: names, icons and colours. Add a row to have the page know another. */
+/** Platforms and types: names, icons and colours. Add a row to support another platform. */
 import { BrainCircuit, CodeXml, Cylinder, Database, DatabaseZap, File, Layers, MountainSnow, Network, Package, Play, Radio, Table2, Warehouse, Workflow, type IconNode } from "lucide";
 import { siApacheairflow, siApachekafka, siApachespark, siMlflow, siPostgresql } from "simple-icons";
 
 export interface Platform {
   name: string;
-  /** Shapes of 24 by 24: lines, or filled as brands are. */
+  /** Shapes on a grid of 24 by 24: lines, or filled for brands. */
   icon: IconNode;
   isFilled: boolean;
   /** A CSS colour with a contrast of 3 to 1 on light and on dark. */
   colour: string;
-  /** What all of these match is of the platform: the reported platform, the namespace, the kind. */
+  /** Patterns that a node of the platform must all match. */
   match: { platform?: RegExp; namespace?: RegExp; kind?: RegExp };
 }
 
@@ -24,7 +24,7 @@ const brand = ({ path }: { path: string }): Pick<Platform, "icon" | "isFilled"> 
 const lines = (icon: IconNode): Pick<Platform, "icon" | "isFilled"> => ({ icon, isFilled: false });
 const both = (light: string, dark: string) => `light-dark(${light}, ${dark})`;
 
-/** The first that matches counts. Brands are from simple-icons (CC0), all others from lucide (ISC). */
+/** Platforms in order of precedence. Brand icons are from simple-icons (CC0), all others from lucide (ISC). */
 export const PLATFORMS: readonly Platform[] = [
   { name: "Model", ...lines(BrainCircuit), colour: both("#8a3ffc", "#c4a1ff"), match: { kind: /^model$/ } },
   { name: "Artifact", ...lines(Package), colour: both("#a14a00", "#f2a65e"), match: { kind: /^artifact$/ } },
@@ -49,19 +49,19 @@ export const PLATFORMS: readonly Platform[] = [
 
 const OTHER: Platform = { name: "Table", ...lines(Table2), colour: both("#5d616d", "#a0a4b0"), match: {} };
 
-/** The platform of a node; of one whose platform is unknown, its type. */
+/** Return the platform of a node, or its type if the platform is unknown. */
 export function platformOf(node: Described): Platform {
   return PLATFORMS.find(({ match }) => (["platform", "namespace", "kind"] as const).every((key) => match[key]?.test(node[key] ?? "") ?? true)) ?? OTHER;
 }
 
-/** The platform and the type in words: Airflow task, Iceberg table, Model. */
+/** Return the platform and the type as text: Airflow task, Iceberg table, Model. */
 export function kindText(node: Described): string {
   const { name } = platformOf(node);
   const type = node.kind || "table";
   return name.toLowerCase() === type ? name : `${name} ${type}`;
 }
 
-/** The platform's icon as SVG elements. */
+/** Return the platform's icon as SVG elements. */
 export function markupOf({ icon }: Platform): string {
   return icon.map(([tag, attributes]) => `<${tag} ${Object.entries(attributes).map(([name, value]) => `${name}="${value}"`).join(" ")}/>`).join("");
 }

@@ -15,7 +15,7 @@ import { useAddress } from "./address";
 import { Header } from "./Header";
 import { SampleBanner } from "./SampleBanner";
 
-// The start page paints without the graph's code.
+// The start page does not load the code of these views.
 const BrowsePage = lazyView(() => import("../features/browse/BrowsePage"));
 const CompletenessPage = lazyView(() => import("../features/completeness/CompletenessPage"));
 const SearchPage = lazyView(() => import("../features/search/SearchPage"));

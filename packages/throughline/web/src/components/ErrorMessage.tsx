@@ -3,15 +3,15 @@ import { ApiError, ToldError } from "../api/client";
 import { addressOf } from "../graph/view";
 import { Link } from "./Link";
 
-/** What went wrong with a question, and what to do. */
+/** The error of a request, and what to do about it. */
 export function ErrorMessage({ error, children }: { error: Error; children?: ReactNode }): ReactNode {
-  const isOurs = error instanceof ApiError;
+  const isApiError = error instanceof ApiError;
   return (
     <div className="note bad" role="alert">
       <p>
         {error instanceof ToldError ? error.message : "The server does not respond. This page retries automatically."}
-        {isOurs && error.nearest.length > 0 && ". Did you mean "}
-        {isOurs &&
+        {isApiError && error.nearest.length > 0 && ". Did you mean "}
+        {isApiError &&
           error.nearest.map((name, place) => (
             <span key={name}>
               {place > 0 && " or "}
@@ -20,8 +20,8 @@ export function ErrorMessage({ error, children }: { error: Error; children?: Rea
               </Link>
             </span>
           ))}
-        {isOurs && error.nearest.length > 0 && "?"}
-        {isOurs && error.status === 401 && " Reload the page to enter an API key as the password."}
+        {isApiError && error.nearest.length > 0 && "?"}
+        {isApiError && error.status === 401 && " Reload the page to enter an API key as the password."}
       </p>
       {children}
     </div>

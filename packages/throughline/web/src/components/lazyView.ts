@@ -1,9 +1,9 @@
 import { lazy, type ComponentType, type LazyExoticComponent } from "react";
 
-/** A part of the page's code did not come: the server is away, or has another build by now. */
+/** A failed load of the page's code: the server is unavailable or has a new build. */
 export class ChunkLoadError extends Error {}
 
-/** A view whose code comes when it is wanted. */
+/** Return a view whose code is loaded on first use. */
 export function lazyView(load: () => Promise<{ default: ComponentType }>): LazyExoticComponent<ComponentType> {
   return lazy(() =>
     load().catch((cause: unknown) => {

@@ -1,7 +1,7 @@
 import { useSyncExternalStore } from "react";
 import { PRESENT } from "../api/base";
 
-/** The present in milliseconds: in the sample always the same. */
+/** Return the present in milliseconds; fixed in the sample. */
 export function present(): number {
   return PRESENT ? Date.parse(PRESENT) : Date.now();
 }
@@ -18,7 +18,7 @@ function subscribe(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
-/** The present in milliseconds, kept up to date; `grain` is how coarse it needs to be. */
+/** The present in milliseconds, kept up to date and rounded down to a multiple of `grain`. */
 export function useNow(grain = 1): number {
   return useSyncExternalStore(subscribe, () => Math.floor(now / grain) * grain);
 }
