@@ -13,7 +13,7 @@ import styles from "./completeness.module.css";
 type Pipeline = Answer<"completeness/pipelines">["items"][number];
 type Finding = Pipeline["missing"][number];
 
-/** What each pipeline does not report, and what to do. */
+/** Missing lineage by pipeline, with remedies. */
 export default function CompletenessPage(): ReactNode {
   const answer = useAnswer("completeness/pipelines", {});
   const { data } = answer;

@@ -6,7 +6,7 @@ import { Quality, Schema, Versions } from "./History";
 import type { NodeAnswer } from "./props";
 import type { Tab } from "./Tabs";
 
-/** What can be seen of a dataset. */
+/** Return the tabs of a dataset's details. */
 export function datasetTabs(node: NodeAnswer, view: View): Tab[] {
   return [
     { id: "about", title: "About", content: () => <DatasetAbout node={node} view={view} /> },

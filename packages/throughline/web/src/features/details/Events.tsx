@@ -5,7 +5,7 @@ import { Skeleton } from "../../components/Skeleton";
 import { ErrorMessage } from "../../components/ErrorMessage";
 import { moment } from "../../graph/words";
 
-/** What a producer sent of a run, as the log keeps it. */
+/** The received events of a run. */
 export function Events({ runId }: { runId: string }): ReactNode {
   const { data, error, hasNextPage, isFetching, fetchNextPage } = useEvents(runId);
   if (error) return <ErrorMessage error={error} />;

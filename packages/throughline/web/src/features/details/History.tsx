@@ -13,15 +13,15 @@ import type { NodeAnswer } from "./props";
 type Entry = Answer<"history">["items"][number];
 const SHOWN = 200;
 
-/** Entries of one kind from a node's history, once they are there. */
+/** Return the entries of one kind from a node's history; null while loading. */
 function useHistory<Done extends Entry["done"]>(node: string, at: string | null, done: Done): { entries: Extract<Entry, { done: Done }>[]; isMore: boolean } | null {
   const { data } = useAnswer("history", { node, asOf: at, limit: SHOWN });
   const isOfKind = (entry: Entry): entry is Extract<Entry, { done: Done }> => entry.done === done;
   return data ? { entries: data.items.filter(isOfKind), isMore: data.next !== null } : null;
 }
 
-/** A link to the run that an entry comes from. */
-function RunOf({ runId, job, view }: { runId: string; job: string; view: View }): ReactNode {
+/** A link to the run of an entry. */
+function EntryRun({ runId, job, view }: { runId: string; job: string; view: View }): ReactNode {
   return (
     <Link className="link clip" href={formatView({ ...view, open: `run:${runId}`, tab: null })} title={`${job}\n${runId}`}>
       {within(job)}
@@ -33,7 +33,7 @@ function Older(): ReactNode {
   return <p className="muted">Shown is what the newest {SHOWN} entries of its history say; `{PROGRAM} history` has all.</p>;
 }
 
-/** The columns, and how they became what they are. */
+/** The columns and their changes. */
 export function Schema({ node, view }: { node: NodeAnswer; view: View }): ReactNode {
   const drift = useHistory(node.id, view.at, "schema");
   return (
@@ -63,7 +63,7 @@ export function Schema({ node, view }: { node: NodeAnswer; view: View }): ReactN
           <li key={`${entry.at} ${entry.runId ?? ""}`}>
             <span className="entry-line muted">
               <Ago at={entry.at} />
-              {entry.runId && entry.job && <RunOf runId={entry.runId} job={entry.job.name} view={view} />}
+              {entry.runId && entry.job && <EntryRun runId={entry.runId} job={entry.job.name} view={view} />}
             </span>
             {entry.added.map((field) => (
               <code key={`+${field.name}`}>
@@ -88,7 +88,7 @@ export function Schema({ node, view }: { node: NodeAnswer; view: View }): ReactN
   );
 }
 
-/** Every version, and the run that wrote it. */
+/** All versions with the runs that wrote them. */
 export function Versions({ node, view }: { node: NodeAnswer; view: View }): ReactNode {
   const written = useHistory(node.id, view.at, "wrote");
   if (!written) return <p className="waiting">Loading …</p>;
@@ -106,7 +106,7 @@ export function Versions({ node, view }: { node: NodeAnswer; view: View }): Reac
             </span>
             <span className="entry-line muted">
               {entry.rows !== null && <span className="whole">{plural(entry.rows, "row")}</span>}
-              <RunOf runId={entry.run.runId} job={entry.run.job.name} view={view} />
+              <EntryRun runId={entry.run.runId} job={entry.run.job.name} view={view} />
             </span>
           </li>
         ))}
@@ -116,7 +116,7 @@ export function Versions({ node, view }: { node: NodeAnswer; view: View }): Reac
   );
 }
 
-/** Checks over time. */
+/** The results of checks over time. */
 export function Quality({ node, view }: { node: NodeAnswer; view: View }): ReactNode {
   const checked = useHistory(node.id, view.at, "checked");
   if (!checked) return <p className="waiting">Loading …</p>;
@@ -127,7 +127,7 @@ export function Quality({ node, view }: { node: NodeAnswer; view: View }): React
         <li key={`${entry.at} ${entry.run?.runId ?? ""}`}>
           <span className="entry-line">
             <Ago at={entry.at} />
-            {entry.run && <RunOf runId={entry.run.runId} job={entry.run.job.name} view={view} />}
+            {entry.run && <EntryRun runId={entry.run.runId} job={entry.run.job.name} view={view} />}
           </span>
           {entry.assertions.map((assertion, place) => (
             <span key={place} className={`state ${assertion.success ? "good" : "bad"}`}>

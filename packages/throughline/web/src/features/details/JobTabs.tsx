@@ -21,7 +21,7 @@ import { Lateness } from "./Lateness";
 import type { NodeAnswer } from "./props";
 import type { Tab } from "./Tabs";
 
-/** What can be seen of a job. */
+/** Return the tabs of a job's details. */
 export function jobTabs(node: NodeAnswer, view: View): Tab[] {
   return [
     { id: "about", title: "About", content: () => <About node={node} view={view} /> },

@@ -54,7 +54,7 @@ export function NodeDetails({ id, view, change }: DetailsProps & { id: string })
         </div>
         <OutLinks links={node.links} />
       </div>
-      <Tabs tabs={tabs} chosen={view.tab} choose={(tab) => change({ tab })} />
+      <Tabs tabs={tabs} selected={view.tab} select={(tab) => change({ tab })} />
     </>
   );
 }

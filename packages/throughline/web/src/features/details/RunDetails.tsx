@@ -52,7 +52,7 @@ export function RunDetails({ id, view, change }: DetailsProps & { id: string }):
         </Link>
         <OutLinks links={run.links} />
       </div>
-      <Tabs tabs={tabs} chosen={view.tab} choose={(tab) => change({ tab })} />
+      <Tabs tabs={tabs} selected={view.tab} select={(tab) => change({ tab })} />
     </>
   );
 }
@@ -86,8 +86,8 @@ function About({ run, view }: { run: Run; view: View }): ReactNode {
           </ul>
         </>
       )}
-      <Uses title="Read" uses={run.inputs} view={view} />
-      <Uses title="Wrote" uses={run.outputs} view={view} />
+      <DatasetList title="Read" datasets={run.inputs} view={view} />
+      <DatasetList title="Wrote" datasets={run.outputs} view={view} />
       {parameters.length > 0 && (
         <>
           <h3>Parameters</h3>
@@ -101,7 +101,7 @@ function About({ run, view }: { run: Run; view: View }): ReactNode {
   );
 }
 
-/** The first line of an error, the rest of it to unfold, and where the log is. */
+/** The first line of an error, the rest in a collapsed section, and a link to the log. */
 function Failure({ error, links }: { error: string; links: Run["links"] }): ReactNode {
   const { first, rest } = errorLines(error);
   return (
@@ -129,13 +129,13 @@ function RunLink({ run, view }: { run: { runId: string; state: string; job: { na
   );
 }
 
-function Uses({ title, uses, view }: { title: string; uses: Run["inputs"]; view: View }): ReactNode {
-  if (uses.length === 0) return null;
+function DatasetList({ title, datasets, view }: { title: string; datasets: Run["inputs"]; view: View }): ReactNode {
+  if (datasets.length === 0) return null;
   return (
     <>
       <h3>{title}</h3>
       <ul className="entries">
-        {uses.map((dataset) => (
+        {datasets.map((dataset) => (
           <li key={`${dataset.namespace} ${dataset.name}`}>
             <Link className="link clip" href={formatView({ ...view, open: `dataset:${dataset.namespace}:${dataset.name}`, tab: null })} title={`${dataset.namespace} ${dataset.name}`}>
               {parts(dataset.name, "dataset").title}

@@ -14,61 +14,61 @@ import styles from "./emptyView.module.css";
 interface EmptyViewContent {
   icon: IconName;
   kind: string;
-  asks: string;
+  title: string;
   about: string;
-  /** The parameters that select the subject of the view. */
-  needs: readonly string[];
-  leadsTo: (node: string) => string;
+  /** Parameters that select the subject of the view. */
+  parameters: readonly string[];
+  linkTo: (node: string) => string;
 }
 
 const VIEWS: Record<string, EmptyViewContent> = {
   "/lineage": {
     icon: "pipeline",
     kind: "Graph",
-    asks: "Upstream and downstream lineage",
+    title: "Upstream and downstream lineage",
     about: "The graph shows the jobs and data around a table, a model or a job, now or at any time.",
-    needs: ["node", "from"],
-    leadsTo: addressOf,
+    parameters: ["node", "from"],
+    linkTo: addressOf,
   },
   "/provenance": {
     icon: "origin",
     kind: "Provenance",
-    asks: "Upstream versions",
+    title: "Upstream versions",
     about: "Provenance lists every upstream version, run and commit of a table or model, down to the files.",
-    needs: ["node"],
-    leadsTo: provenanceOf,
+    parameters: ["node"],
+    linkTo: provenanceOf,
   },
   "/impact": {
     icon: "impact",
     kind: "Impact",
-    asks: "Downstream impact",
+    title: "Downstream impact",
     about: "Impact lists everything downstream of a table, a column or a job, by owner.",
-    needs: ["node"],
-    leadsTo: impactOf,
+    parameters: ["node"],
+    linkTo: impactOf,
   },
   "/search": {
     icon: "search",
     kind: "Search",
-    asks: "Search the lineage",
+    title: "Search the lineage",
     about: "Search lists every match in names, columns, tags, owners, descriptions and SQL.",
-    needs: ["text"],
-    leadsTo: addressOf,
+    parameters: ["text"],
+    linkTo: addressOf,
   },
 };
 
-/** The empty state of a view without a subject in its address; null otherwise. */
+/** Return the empty state of a view whose address has no subject, or null. */
 export function emptyViewAt({ pathname, searchParams }: URL): ReactNode {
   const view = VIEWS[pathname];
-  if (!view || view.needs.some((parameter) => searchParams.get(parameter)?.trim())) return null;
+  if (!view || view.parameters.some((parameter) => searchParams.get(parameter)?.trim())) return null;
   return (
-    <Sheet icon={view.icon} kind={view.kind} name={view.kind} title={view.asks} about={view.about}>
-      <RecentDatasets leadsTo={view.leadsTo} />
+    <Sheet icon={view.icon} kind={view.kind} name={view.kind} title={view.title} about={view.about}>
+      <RecentDatasets linkTo={view.linkTo} />
     </Sheet>
   );
 }
 
-/** Search hint and recently written datasets. */
-export function RecentDatasets({ leadsTo }: Pick<EmptyViewContent, "leadsTo">): ReactNode {
+/** A search hint and the recently written datasets. */
+export function RecentDatasets({ linkTo }: Pick<EmptyViewContent, "linkTo">): ReactNode {
   const answer = useAnswer("newest", {});
   const { data } = answer;
   const trouble = troubleOf(answer);
@@ -86,7 +86,7 @@ export function RecentDatasets({ leadsTo }: Pick<EmptyViewContent, "leadsTo">): 
             const { title, above } = parts(dataset.name, "dataset");
             return (
               <li key={dataset.id}>
-                <Link href={leadsTo(dataset.id)} className="row">
+                <Link href={linkTo(dataset.id)} className="row">
                   <Icon name={dataset.kind as IconName} />
                   <span className="row-name clip" title={dataset.name}>
                     {title} <span className="muted">{above || dataset.namespace}</span>

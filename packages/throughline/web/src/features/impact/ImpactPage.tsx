@@ -29,7 +29,7 @@ export default function ImpactPage(): ReactNode {
   const { data: about } = useAnswer("node", { node, asOf: at });
   const all = useMemo(() => reachedOf(data?.affected ?? []), [data]);
   const indirect = useMemo(() => reachedOf(data?.indirect ?? []), [data]);
-  const untold = useMemo(() => reachedOf(data?.untold ?? []), [data]);
+  const possible = useMemo(() => reachedOf(data?.untold ?? []), [data]);
   const id = data?.node ?? node;
   const { title } = parts(id.slice(id.lastIndexOf(":") + 1), id.startsWith("job:") ? "job" : "dataset");
   const name = field ? `${title} ${field}` : title;
@@ -61,7 +61,7 @@ export default function ImpactPage(): ReactNode {
       {trouble ? (
         <>
           <ErrorMessage error={trouble} />
-          {isUnknown(trouble) && at === null && <RecentDatasets leadsTo={impactOf} />}
+          {isUnknown(trouble) && at === null && <RecentDatasets linkTo={impactOf} />}
         </>
       ) : (
         <>
@@ -92,9 +92,9 @@ export default function ImpactPage(): ReactNode {
           {data ? (
             <>
               {data.drop && <Verdict drop={data.drop} />}
-              <Reached all={all} text={text} isField={field !== null} clear={() => change({ text: "" })} at={at} />
-              <Others title="Filtered or grouped by it" text="The column filters, joins, groups or sorts the rows of these nodes or of their upstream." reached={indirect} filter={text} at={at} part="indirect" />
-              <Others title="Possibly affected" text="These nodes are downstream of the column's dataset and reported no column lineage." reached={untold} filter={text} at={at} part="perhaps" />
+              <Downstream all={all} text={text} isField={field !== null} clear={() => change({ text: "" })} at={at} />
+              <Dependents title="Filtered or grouped by it" text="The column filters, joins, groups or sorts the rows of these nodes or of their upstream." reached={indirect} filter={text} at={at} part="indirect" />
+              <Dependents title="Possibly affected" text="These nodes are downstream of the column's dataset and reported no column lineage." reached={possible} filter={text} at={at} part="perhaps" />
             </>
           ) : (
             <p className="waiting">Loading …</p>
@@ -109,7 +109,7 @@ export default function ImpactPage(): ReactNode {
   );
 }
 
-interface OthersProps {
+interface DependentsProps {
   title: string;
   text: string;
   reached: ReturnType<typeof reachedOf>;
@@ -118,8 +118,8 @@ interface OthersProps {
   part: string;
 }
 
-/** A section of dependents that do not take the column's values; empty sections are hidden. */
-function Others({ title, text, reached, filter, at, part }: OthersProps): ReactNode {
+/** A section of indirect or possible dependents; hidden if empty. */
+function Dependents({ title, text, reached, filter, at, part }: DependentsProps): ReactNode {
   if (reached.length === 0) return null;
   return (
     <section className="sheet-part" aria-labelledby={part}>
@@ -130,7 +130,7 @@ function Others({ title, text, reached, filter, at, part }: OthersProps): ReactN
   );
 }
 
-interface ReachedProps {
+interface DownstreamProps {
   all: ReturnType<typeof reachedOf>;
   text: string;
   isField: boolean;
@@ -138,7 +138,7 @@ interface ReachedProps {
   at: string | null;
 }
 
-function Reached({ all, text, isField, clear, at }: ReachedProps): ReactNode {
+function Downstream({ all, text, isField, clear, at }: DownstreamProps): ReactNode {
   const shown = narrowed(all, text);
   if (all.length === 0) return <p className="sheet-line">{isField ? "No downstream columns reported" : "No downstream nodes reported"}</p>;
   const hidden = all.length - shown.length;

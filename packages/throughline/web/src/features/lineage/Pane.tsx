@@ -47,7 +47,7 @@ export function Pane({ scene: { drawn, trouble, awaySince }, view, change, ends 
             </button>
           )}
         </ErrorMessage>
-        {isUnknown(trouble) && !view.at && !view.from && <RecentDatasets leadsTo={addressOf} />}
+        {isUnknown(trouble) && !view.at && !view.from && <RecentDatasets linkTo={addressOf} />}
       </div>
     );
   }

@@ -130,7 +130,7 @@ function MakerItem({ maker, at }: { maker: Maker; at: string | null }): ReactNod
 }
 
 function Run({ run, entry: { job, code, inputs, outputs }, at }: { run: NonNullable<Upstream["run"]>; entry: Omit<Upstream, "run">; at: string | null }): ReactNode {
-  const said = (uses: Upstream["inputs"]) => uses.map((use) => `${parts(use.name, "dataset").title} @ ${use.versions.join(", ") || "no version reported"}`).join("\n");
+  const versionsText = (uses: Upstream["inputs"]) => uses.map((use) => `${parts(use.name, "dataset").title} @ ${use.versions.join(", ") || "no version reported"}`).join("\n");
   return (
     <span className={styles.member}>
       <Link className={styles.run} href={addressOf(`job:${job.namespace}:${job.name}`, { open: `run:${run.runId}`, at })} title={run.runId}>
@@ -140,8 +140,8 @@ function Run({ run, entry: { job, code, inputs, outputs }, at }: { run: NonNulla
         </span>
       </Link>
       {codeText(code) && <CodeLink code={code} />}
-      <span className="muted clip" title={`read\n${said(inputs)}\nwrote\n${said(outputs)}`}>
-        {said(inputs).split("\n")[0]} → {said(outputs).split("\n")[0]}
+      <span className="muted clip" title={`read\n${versionsText(inputs)}\nwrote\n${versionsText(outputs)}`}>
+        {versionsText(inputs).split("\n")[0]} → {versionsText(outputs).split("\n")[0]}
       </span>
     </span>
   );
@@ -149,7 +149,7 @@ function Run({ run, entry: { job, code, inputs, outputs }, at }: { run: NonNulla
 
 const FIRST = 50;
 
-/** A collapsed list that shows long contents on request. */
+/** A collapsed list; long lists show the first items until expanded. */
 function More({ text, items }: { text: string; items: readonly ReactNode[] }): ReactNode {
   const [isOpen, setOpen] = useState(false);
   const [isAll, setAll] = useState(false);

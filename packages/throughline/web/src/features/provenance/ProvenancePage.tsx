@@ -19,7 +19,7 @@ import styles from "./provenance.module.css";
 
 const SHOWN = 200;
 
-/** Everything that a dataset, or one version of it, comes from, back to the files. */
+/** The upstream versions, runs and commits of a dataset or one of its versions. */
 export default function ProvenancePage(): ReactNode {
   const view = parseProvenance(useAddress().searchParams);
   const { node, version, at } = view;
@@ -57,7 +57,7 @@ export default function ProvenancePage(): ReactNode {
       {trouble ? (
         <>
           <ErrorMessage error={trouble} />
-          {isUnknown(trouble) && at === null && <RecentDatasets leadsTo={provenanceOf} />}
+          {isUnknown(trouble) && at === null && <RecentDatasets linkTo={provenanceOf} />}
         </>
       ) : !data || !tree ? (
         <p className="waiting">Loading …</p>
@@ -80,9 +80,9 @@ export default function ProvenancePage(): ReactNode {
             <span className="muted">{provenanceLine(data)}</span>
             {history?.next && <span className="muted">The newest {versions.length} versions; `{PROGRAM} history` lists all.</span>}
           </div>
-          <Pii told={data} />
+          <PersonalData provenance={data} />
           <OriginTree root={tree} at={at} />
-          <Unknown told={data} />
+          <Unknowns provenance={data} />
           <section className="sheet-part">
             <h2>On the command line</h2>
             <Command text={command} />
@@ -93,11 +93,11 @@ export default function ProvenancePage(): ReactNode {
   );
 }
 
-type Told = Parameters<typeof piiVerdict>[0];
+type ProvenanceAnswer = Parameters<typeof piiVerdict>[0];
 
-/** Whether there is personal data in it. */
-function Pii({ told }: { told: Told }): ReactNode {
-  const { tone, text, columns } = piiVerdict(told);
+/** A note on personal data in the dataset. */
+function PersonalData({ provenance }: { provenance: ProvenanceAnswer }): ReactNode {
+  const { tone, text, columns } = piiVerdict(provenance);
   return (
     <div className={clsx(styles.verdict, styles[tone])} role="note" aria-label="Personal data">
       <Icon name={tone === "good" ? "done" : "alert"} />
@@ -115,8 +115,8 @@ function Pii({ told }: { told: Told }): ReactNode {
   );
 }
 
-function Unknown({ told }: { told: Told }): ReactNode {
-  const unknown = unknownsOf(told);
+function Unknowns({ provenance }: { provenance: ProvenanceAnswer }): ReactNode {
+  const unknown = unknownsOf(provenance);
   return (
     <section className="sheet-part" aria-labelledby="unknown">
       <h2 id="unknown">Unknown</h2>

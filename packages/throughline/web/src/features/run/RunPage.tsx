@@ -9,8 +9,8 @@ import styles from "../../components/message.module.css";
 
 /** Redirect to the run with an orchestrator's run id. */
 export function RunPage(): ReactNode {
-  const told = useAddress().searchParams;
-  const [job, ownId] = [told.get("job"), told.get("id")];
+  const params = useAddress().searchParams;
+  const [job, ownId] = [params.get("job"), params.get("id")];
   const answer = useAnswer("runs", job && ownId ? { job, ownId, limit: 1 } : null);
   const { data } = answer;
   const trouble = troubleOf(answer);

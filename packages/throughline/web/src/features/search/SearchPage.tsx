@@ -42,7 +42,7 @@ export default function SearchPage(): ReactNode {
           {data.items.length > 0 && (
             <ul className="card found" aria-label="Search results">
               {data.items.map((hit) => (
-                <Found key={hit.id} hit={hit} title={titles.get(hit.id) ?? hit.name} />
+                <Result key={hit.id} hit={hit} title={titles.get(hit.id) ?? hit.name} />
               ))}
             </ul>
           )}
@@ -75,7 +75,7 @@ interface CountsProps {
   kind: string | null;
 }
 
-/** The number of results by what matched; each number selects these results. */
+/** The number of results by kind of match, as filters. */
 function Counts({ text, answer, isFiltered, kind }: CountsProps): ReactNode {
   const address = useAddress();
   const counts = Object.entries(answer.counts).filter(([, count]) => count > 0);
@@ -84,7 +84,7 @@ function Counts({ text, answer, isFiltered, kind }: CountsProps): ReactNode {
   return (
     <>
       <p className="sheet-line" role="status">
-        {all === 0 ? nothing(text, isFiltered) : answer.items[0]?.isFuzzy ? `No matches for “${text}”. Similar names:` : `${plural(all, "place")}: ${counts.map(([where, count]) => counted(where, count)).join(", ")}`}
+        {all === 0 ? noMatches(text, isFiltered) : answer.items[0]?.isFuzzy ? `No matches for “${text}”. Similar names:` : `${plural(all, "place")}: ${counts.map(([where, count]) => countText(where, count)).join(", ")}`}
       </p>
       {(counts.length > 1 || kind !== null) && (
         <div className="segments found-kinds" role="group" aria-label="Kind of match">
@@ -102,18 +102,18 @@ function Counts({ text, answer, isFiltered, kind }: CountsProps): ReactNode {
   );
 }
 
-function nothing(text: string, isFiltered: boolean): string {
+function noMatches(text: string, isFiltered: boolean): string {
   const matches = `No matches for “${text}”`;
   return isFiltered ? `${matches} with these filters.` : `${matches} in names, columns, tags, owners, descriptions and SQL.`;
 }
 
-function counted(where: string, count: number): string {
+function countText(where: string, count: number): string {
   if (where === "column") return `${plural(count, "dataset")} with such a column`;
   if (where === "sql") return plural(count, "query", "queries");
   return plural(count, PLACES[where]?.toLowerCase() ?? where);
 }
 
-function Found({ hit, title }: { hit: Hit; title: string }): ReactNode {
+function Result({ hit, title }: { hit: Hit; title: string }): ReactNode {
   const isColumn = hit.matched === "column";
   return (
     <li>

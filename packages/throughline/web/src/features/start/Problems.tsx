@@ -23,7 +23,7 @@ const GROUPS: readonly (readonly ["failed" | "late" | "quality" | "lost", string
   ["lost", "warn", "lost"],
 ];
 const FIRST = 5;
-/** What the title of the group says already. */
+/** Start of a message that repeats the group's title. */
 const IN_TITLE = /^(is late|has stopped): /;
 const DAY = 86_400_000;
 
@@ -49,14 +49,14 @@ export function Problems({ isHealthy }: { isHealthy: boolean }): ReactNode {
       {GROUPS.map(([kind, tone, icon]) => (
         <Group key={kind} title={START.groups[kind]} tone={tone} icon={icon} findings={open.filter((finding) => finding.kind === kind)} decide={decide} />
       ))}
-      <Folded text={START.stopped(plural(stopped.length, "job"))} title={START.groups.stopped} findings={stopped} decide={decide} />
-      <Folded text={START.decided(decided.length)} title={START.groups.decided} findings={decided} decide={decide} />
+      <CollapsedGroup text={START.stopped(plural(stopped.length, "job"))} title={START.groups.stopped} findings={stopped} decide={decide} />
+      <CollapsedGroup text={START.decided(decided.length)} title={START.groups.decided} findings={decided} decide={decide} />
     </div>
   );
 }
 
-/** A group whose size is shown, and the group itself on request. */
-function Folded({ text, title, findings, decide }: { text: string; title: string; findings: Finding[]; decide: Decide }): ReactNode {
+/** A collapsed group that shows its size. */
+function CollapsedGroup({ text, title, findings, decide }: { text: string; title: string; findings: Finding[]; decide: Decide }): ReactNode {
   const [isOpen, setOpen] = useState(false);
   if (findings.length === 0) return null;
   if (isOpen) return <Group title={title} tone="" icon="clock" findings={findings} decide={decide} />;
