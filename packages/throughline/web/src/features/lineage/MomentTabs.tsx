@@ -4,7 +4,7 @@ import { closing, momentOf, nameOf, NOW, tabsOf, timesOf } from "../../graph/mom
 import type { View } from "../../graph/view";
 import styles from "./moments.module.css";
 
-/** The moments that are open: one is looked at, another can be shown beside it. */
+/** Tabs of the open times; a second time can be shown beside the current one. */
 export function MomentTabs({ view, change }: { view: View; change: (change: Partial<View>) => void }): ReactNode {
   const tabs = tabsOf(view);
   const shown = momentOf(view);

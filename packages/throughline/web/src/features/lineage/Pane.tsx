@@ -27,8 +27,8 @@ interface Props {
   onOutside?: (outside: Outside | null) => void;
 }
 
-/** The node that is opened, by itself or by a column, or the one whose path is lit. */
-function lookedOf({ open, lit }: View): string | null {
+/** Return the node whose details are open, directly or by a column, or else the node whose path is highlighted. */
+function focusedNode({ open, lit }: View): string | null {
   if (open?.startsWith("column:")) return columnOf(open)[0];
   return open === null || open.startsWith("run:") ? lit : open;
 }
@@ -79,10 +79,10 @@ export function Pane({ scene: { drawn, trouble, awaySince }, view, change, ends 
         anchor={anchor}
         path={drawn.path}
         ends={ends}
-        looked={lookedOf(view)}
+        focused={focusedNode(view)}
         about={drawn.about}
         onOutside={onOutside}
-        onNowhere={() => (view.lit || view.column) && change({ lit: null, column: null })}
+        onPaneClick={() => (view.lit || view.column) && change({ lit: null, column: null })}
       />
     </div>
   );
@@ -90,9 +90,9 @@ export function Pane({ scene: { drawn, trouble, awaySince }, view, change, ends 
 
 /** The same graph at another time; both share highlighting and expanded nodes. */
 export function Beside({ moment, view, change, shared }: { moment: Moment; view: View; change: Change; shared: SharedViewport }): ReactNode {
-  const own = { ...view, ...timesOf(moment) };
-  const scene = useScene(own, pairOf(view));
-  // It keeps its time; other changes apply to both graphs.
+  const ownView = { ...view, ...timesOf(moment) };
+  const scene = useScene(ownView, pairOf(view));
+  // This pane keeps its time; other changes apply to both graphs.
   const changeBoth: Change = (changes, isSmall) => change("node" in changes ? { ...changes, at: view.at, from: view.from } : "at" in changes ? { beside: null } : changes, isSmall);
   return (
     <section className="pane" aria-label={`Beside: ${nameOf(moment)}`}>
@@ -102,7 +102,7 @@ export function Beside({ moment, view, change, shared }: { moment: Moment; view:
           <Icon name="close" />
         </button>
       </h2>
-      <Pane scene={scene} view={own} change={changeBoth} shared={shared} />
+      <Pane scene={scene} view={ownView} change={changeBoth} shared={shared} />
     </section>
   );
 }
