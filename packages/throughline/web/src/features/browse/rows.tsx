@@ -42,7 +42,7 @@ export function NodeName({ node, title, href = addressOf(node.id) }: { node: Nam
   );
 }
 
-/** Return the namespace and name of a node as a path. */
+/** Return the namespace and name of a node as a path. The namespaces `file` and `https` have no path of their own. */
 function pathOf({ namespace, name, kind }: Named): string {
   if (kind === "file" && !namespace.includes(":")) return `${namespace}:${name.startsWith("/") ? "" : "//"}${name}`;
   return `${namespace}${namespace.endsWith("/") || name.startsWith("/") ? "" : "/"}${name}`;

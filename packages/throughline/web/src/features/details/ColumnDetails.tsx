@@ -139,7 +139,7 @@ function Inputs({ title, inputs, view }: { title: string; inputs: Producer["inpu
   );
 }
 
-/** The query that computes the column, or else the code, with the column's expression highlighted if found. */
+/** The query or code that computes the column, with the column's expression highlighted if found. */
 function ProducerCode({ producer: { sql, source, language: reported }, field }: { producer: Producer; field: string }): ReactNode {
   const text = sql ?? source;
   const language = sql !== null || reported?.toLowerCase() === "sql" ? "sql" : "python";

@@ -26,7 +26,7 @@ function shown(...findings: Finding[]) {
 
 const group = (name: string) => within(screen.getByRole("region", { name }));
 
-test("nothing wrong is stated", () => {
+test("no findings show the all-clear message", () => {
   shown();
   expect(screen.getByText("No failures, late jobs or failed checks.")).toBeTruthy();
   expect(screen.queryByRole("region")).toBeNull();
