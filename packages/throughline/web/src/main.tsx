@@ -8,12 +8,12 @@ import { createRoot } from "react-dom/client";
 import { queries } from "./api/answers";
 import { App } from "./app/App";
 import { Boundary } from "./components/Boundary";
-import { PartError } from "./components/part";
+import { ChunkLoadError } from "./components/lazyView";
 
 const root = document.getElementById("root");
 if (root) {
   // The page shows failed chunk loads; other errors are also logged to the console.
-  const onCaughtError = (error: unknown) => error instanceof PartError || console.error(error);
+  const onCaughtError = (error: unknown) => error instanceof ChunkLoadError || console.error(error);
   createRoot(root, { onCaughtError }).render(
     <StrictMode>
       <QueryClientProvider client={queries}>

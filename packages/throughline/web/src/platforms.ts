@@ -1,15 +1,15 @@
-/** Platforms and types: names, icons and colours. To support another platform, add a row to `PLATFORMS`. */
+/** Platforms and types: names, icons and colours. Add a row to support another platform. */
 import { BrainCircuit, CodeXml, Cylinder, Database, DatabaseZap, File, Layers, MountainSnow, Network, Package, Play, Radio, Table2, Warehouse, Workflow, type IconNode } from "lucide";
 import { siApacheairflow, siApachekafka, siApachespark, siMlflow, siPostgresql } from "simple-icons";
 
 export interface Platform {
   name: string;
-  /** SVG shapes of 24 by 24, drawn as lines or, for brands, filled. */
+  /** Shapes on a grid of 24 by 24: lines, or filled for brands. */
   icon: IconNode;
   isFilled: boolean;
   /** CSS colour with a contrast of at least 3:1 in the light and the dark theme. */
   colour: string;
-  /** Patterns of a node's reported platform, namespace and kind; all of them must match. */
+  /** Patterns that a node of the platform must all match. */
   match: { platform?: RegExp; namespace?: RegExp; kind?: RegExp };
 }
 
@@ -24,7 +24,7 @@ const brand = ({ path }: { path: string }): Pick<Platform, "icon" | "isFilled"> 
 const lines = (icon: IconNode): Pick<Platform, "icon" | "isFilled"> => ({ icon, isFilled: false });
 const both = (light: string, dark: string) => `light-dark(${light}, ${dark})`;
 
-/** All platforms; the first match applies. Brands are from simple-icons (CC0), all others from lucide (ISC). */
+/** Platforms in order of precedence. Brand icons are from simple-icons (CC0), all others from lucide (ISC). */
 export const PLATFORMS: readonly Platform[] = [
   { name: "Model", ...lines(BrainCircuit), colour: both("#8a3ffc", "#c4a1ff"), match: { kind: /^model$/ } },
   { name: "Artifact", ...lines(Package), colour: both("#a14a00", "#f2a65e"), match: { kind: /^artifact$/ } },
@@ -49,12 +49,12 @@ export const PLATFORMS: readonly Platform[] = [
 
 const OTHER: Platform = { name: "Table", ...lines(Table2), colour: both("#5d616d", "#a0a4b0"), match: {} };
 
-/** Return the platform of a node; if unknown, the row of its type. */
+/** Return the platform of a node, or its type if the platform is unknown. */
 export function platformOf(node: Described): Platform {
   return PLATFORMS.find(({ match }) => (["platform", "namespace", "kind"] as const).every((key) => match[key]?.test(node[key] ?? "") ?? true)) ?? OTHER;
 }
 
-/** Format the platform and the type: Airflow task, Iceberg table, Model. */
+/** Return the platform and the type as text: Airflow task, Iceberg table, Model. */
 export function kindText(node: Described): string {
   const { name } = platformOf(node);
   const type = node.kind || "table";

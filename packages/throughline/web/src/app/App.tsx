@@ -2,12 +2,12 @@ import { Suspense, useEffect, type ReactNode } from "react";
 import { BASE, IS_EMBEDDED } from "../api/base";
 import { useLive } from "../api/live";
 import { Boundary } from "../components/Boundary";
-import { part } from "../components/part";
+import { lazyView } from "../components/lazyView";
 import skip from "../components/skip.module.css";
 import { SkipLink } from "../components/SkipLink";
 import { Tip } from "../components/Tip";
-import { beginningAt } from "../features/lost/Begin";
-import { NotFound } from "../features/lost/NotFound";
+import { emptyViewAt } from "../features/fallback/EmptyView";
+import { NotFound } from "../features/fallback/NotFound";
 import { RunPage } from "../features/run/RunPage";
 import { StartPage } from "../features/start/StartPage";
 import { FRAME } from "../strings/frame";
@@ -15,13 +15,13 @@ import { useAddress } from "./address";
 import { Header } from "./Header";
 import { SampleBanner } from "./SampleBanner";
 
-// The start page paints without the graph's code.
-const BrowsePage = part(() => import("../features/browse/BrowsePage"));
-const CompletenessPage = part(() => import("../features/completeness/CompletenessPage"));
-const FoundPage = part(() => import("../features/found/FoundPage"));
-const ImpactPage = part(() => import("../features/impact/ImpactPage"));
-const LineagePage = part(() => import("../features/lineage/LineagePage"));
-const ProvenancePage = part(() => import("../features/provenance/ProvenancePage"));
+// The start page does not load the code of these views.
+const BrowsePage = lazyView(() => import("../features/browse/BrowsePage"));
+const CompletenessPage = lazyView(() => import("../features/completeness/CompletenessPage"));
+const SearchPage = lazyView(() => import("../features/search/SearchPage"));
+const ImpactPage = lazyView(() => import("../features/impact/ImpactPage"));
+const LineagePage = lazyView(() => import("../features/lineage/LineagePage"));
+const ProvenancePage = lazyView(() => import("../features/provenance/ProvenancePage"));
 
 export function App(): ReactNode {
   const isLive = useLive();
@@ -43,7 +43,7 @@ export function App(): ReactNode {
       <Tip />
       <div id="content" className={skip["content"]}>
         <Boundary about={address.href}>
-          <Suspense fallback={<p className="waiting">Loading …</p>}>{beginningAt(address) ?? viewAt(pathname)}</Suspense>
+          <Suspense fallback={<p className="waiting">Loading …</p>}>{emptyViewAt(address) ?? viewAt(pathname)}</Suspense>
         </Boundary>
       </div>
     </>
@@ -67,7 +67,7 @@ function viewAt(pathname: string): ReactNode {
     case "/tags":
       return <BrowsePage />;
     case "/search":
-      return <FoundPage />;
+      return <SearchPage />;
     case "/completeness":
       return <CompletenessPage />;
     case "/run":

@@ -20,11 +20,11 @@ const THEMES: Record<Theme, { icon: "auto" | "sun" | "moon"; text: string }> = {
 
 const LISTS = ["datasets", "jobs", "runs", "owners", "tags"] as const;
 
-/** What every view has above it. */
+/** The header of every view. */
 export function Header({ isLive, pathname }: { isLive: boolean; pathname: string }): ReactNode {
   const [theme, switchTheme] = useTheme();
   const { data: health } = useAnswer("health", {});
-  const wrong = health?.counts.errors ?? 0;
+  const problems = health?.counts.errors ?? 0;
   return (
     <header className="header">
       <Link href="/" className="brand" aria-label="throughline, start page">
@@ -43,9 +43,9 @@ export function Header({ isLive, pathname }: { isLive: boolean; pathname: string
       </nav>
       <div className="header-search">{pathname !== "/" && <Search />}</div>
       {isLive && health && health.counts.runs > 0 && (
-        <Link href="/" className={`state ${wrong ? "warn" : "good"}`}>
-          <Icon name={wrong ? "alert" : "done"} />
-          {wrong ? plural(wrong, "problem") : "Healthy"}
+        <Link href="/" className={`state ${problems ? "warn" : "good"}`}>
+          <Icon name={problems ? "alert" : "done"} />
+          {problems ? plural(problems, "problem") : "Healthy"}
         </Link>
       )}
       {!BASE && (

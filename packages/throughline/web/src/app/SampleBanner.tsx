@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import { PRESENT } from "../api/base";
 
-/** Above every view of the sample: that it is one, and the way out of it. */
+/** The banner of the sample, with a link to leave it. */
 export function SampleBanner(): ReactNode {
   return (
     <aside className="sample-banner" aria-label="Sample">

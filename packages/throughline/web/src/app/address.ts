@@ -3,45 +3,45 @@ import { BASE } from "../api/base";
 import { formatView, reuseLists, NEW_VIEW, parseView, type View } from "../graph/view";
 
 const listeners = new Set<() => void>();
-window.addEventListener("popstate", tell);
+window.addEventListener("popstate", notify);
 
-function tell(): void {
-  for (const each of listeners) each();
+function notify(): void {
+  for (const listener of listeners) listener();
 }
 
-function subscribe(each: () => void): () => void {
-  listeners.add(each);
-  return () => listeners.delete(each);
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
 }
 
-const here = () => (location.pathname.slice(BASE.length) || "/") + location.search;
+const currentAddress = () => (location.pathname.slice(BASE.length) || "/") + location.search;
 
-/** Go to an address of the page; `isSmall` changes leave no step to go back to. */
+/** Go to an address of the page; `isSmall` changes replace the entry in the browser's history. */
 export function go(address: string, isSmall = false): void {
-  if (address === here()) return;
+  if (address === currentAddress()) return;
   if (isSmall) history.replaceState(null, "", BASE + address);
   else history.pushState(null, "", BASE + address);
-  tell();
+  notify();
 }
 
 /** The page's address, kept up to date. */
 export function useAddress(): URL {
-  const address = useSyncExternalStore(subscribe, here);
+  const address = useSyncExternalStore(subscribe, currentAddress);
   return useMemo(() => new URL(address, location.origin), [address]);
 }
 
-let seen = { search: "", view: NEW_VIEW };
+let cached = { search: "", view: NEW_VIEW };
 
-function viewHere(): View {
-  if (seen.search !== location.search) seen = { search: location.search, view: reuseLists(seen.view, parseView(location.search)) };
-  return seen.view;
+function currentView(): View {
+  if (cached.search !== location.search) cached = { search: location.search, view: keeping(cached.view, parseView(location.search)) };
+  return cached.view;
 }
 
-/** Change a view; `isSmall` changes leave no step to go back to. */
+/** Change a view; `isSmall` changes replace the entry in the browser's history. */
 export type Change = (change: Partial<View>, isSmall?: boolean) => void;
 
 /** The view in the address, and a function to change it. */
 export function useView(): [View, Change] {
-  const view = useSyncExternalStore(subscribe, viewHere);
+  const view = useSyncExternalStore(subscribe, currentView);
   return useMemo(() => [view, (change, isSmall) => go(formatView({ ...view, ...change }), isSmall)], [view]);
 }

@@ -4,12 +4,12 @@ export type Theme = "auto" | "light" | "dark";
 const KEY = "throughline-theme";
 const NEXT: Record<Theme, Theme> = { auto: "light", light: "dark", dark: "auto" };
 
-/** Light, dark, or as the machine has it; remembered by the browser. */
+/** The theme (light, dark or the system's) and a function to switch it; stored in the browser. */
 export function useTheme(): [Theme, () => void] {
   const [theme, setTheme] = useState<Theme>(() => (localStorage.getItem(KEY) ?? "auto") as Theme);
   useEffect(() => {
     document.documentElement.dataset["theme"] = theme;
     localStorage.setItem(KEY, theme);
   }, [theme]);
-  return [theme, () => setTheme((now) => NEXT[now])];
+  return [theme, () => setTheme((current) => NEXT[current])];
 }

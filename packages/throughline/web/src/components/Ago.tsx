@@ -2,13 +2,13 @@ import type { ReactNode } from "react";
 import { ago, moment } from "../graph/words";
 import { useNow } from "./now";
 
-/** How long ago something was, kept up to date; the exact moment on hovering. */
+/** The age of a time, kept up to date, with the exact time as a tooltip. */
 export function Ago({ at }: { at: string | null }): ReactNode {
-  const seen = useNow();
+  const now = useNow();
   if (at === null) return <span className="muted">unknown</span>;
   return (
     <time dateTime={at} title={moment(at)}>
-      {ago(at, seen)}
+      {ago(at, now)}
     </time>
   );
 }

@@ -1,9 +1,9 @@
 import { Component, useEffect, useState, type ReactNode } from "react";
-import { PartError } from "./part";
-import styles from "./lost.module.css";
+import { ChunkLoadError } from "./lazyView";
+import styles from "./message.module.css";
 
 interface Props {
-  /** The address: what could not be shown at one is tried anew at another. */
+  /** The address; a new address clears the error. */
   about: string;
   children: ReactNode;
 }
@@ -13,7 +13,7 @@ interface State {
   error: Error | null;
 }
 
-/** What happened and what to do, in place of what could not be shown. */
+/** An error boundary that shows the error and what to do. */
 export class Boundary extends Component<Props, State> {
   override state: State = { about: this.props.about, error: null };
 
@@ -31,13 +31,13 @@ export class Boundary extends Component<Props, State> {
     return (
       <main className={styles.lost}>
         <h1>This view cannot be shown</h1>
-        {error instanceof PartError ? <Missing error={error} /> : <Broken text="The page has an error." error={error} />}
+        {error instanceof ChunkLoadError ? <LoadFailure error={error} /> : <PageError text="The page has an error." error={error} />}
       </main>
     );
   }
 }
 
-function Broken({ text, error }: { text: string; error: Error }): ReactNode {
+function PageError({ text, error }: { text: string; error: Error }): ReactNode {
   return (
     <>
       <div className="note bad" role="alert">
@@ -55,33 +55,33 @@ function Broken({ text, error }: { text: string; error: Error }): ReactNode {
 
 const PAUSE_MS = 2_000;
 
-/** A part of the page did not come: once the server answers the page is loaded anew, which shows the same. */
-function Missing({ error }: { error: PartError }): ReactNode {
+/** A failed load of the page's code; reloads the page once the server responds. */
+function LoadFailure({ error }: { error: ChunkLoadError }): ReactNode {
   const [isAway, setAway] = useState<boolean | null>(null);
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined;
-    let isGone = false;
-    const ask = async (wasAway: boolean) => {
-      const isThere = await fetch("/healthz").then(
-        (answer) => answer.ok,
+    let isUnmounted = false;
+    const check = async (wasAway: boolean) => {
+      const isAvailable = await fetch("/healthz").then(
+        (response) => response.ok,
         () => false,
       );
-      if (isGone) return;
-      if (isThere && (wasAway || !isAnew())) {
-        loadAnew();
+      if (isUnmounted) return;
+      if (isAvailable && (wasAway || !isReloaded())) {
+        reloadOnce();
         return;
       }
-      setAway(!isThere);
-      if (!isThere) timer = setTimeout(() => void ask(true), PAUSE_MS);
+      setAway(!isAvailable);
+      if (!isAvailable) timer = setTimeout(() => void check(true), PAUSE_MS);
     };
-    void ask(false);
+    void check(false);
     return () => {
-      isGone = true;
+      isUnmounted = true;
       clearTimeout(timer);
     };
   }, []);
   if (isAway === null) return <p className="muted">Loading …</p>;
-  if (!isAway) return <Broken text="A part of the page could not be loaded." error={error} />;
+  if (!isAway) return <PageError text="A part of the page could not be loaded." error={error} />;
   return (
     <div className="note bad" role="alert">
       <p>The server does not respond. This view opens automatically when it does.</p>
@@ -89,12 +89,12 @@ function Missing({ error }: { error: PartError }): ReactNode {
   );
 }
 
-/** Whether the page was loaded anew here already: once may help, twice would be for ever. */
-function isAnew(): boolean {
-  return (history.state as { isAnew?: boolean } | null)?.isAnew === true;
+/** Return true if this page was already reloaded; prevents an endless loop. */
+function isReloaded(): boolean {
+  return (history.state as { isReloaded?: boolean } | null)?.isReloaded === true;
 }
 
-function loadAnew(): void {
-  history.replaceState({ isAnew: true }, "");
+function reloadOnce(): void {
+  history.replaceState({ isReloaded: true }, "");
   location.reload();
 }

@@ -2,7 +2,7 @@ import type { ReactNode } from "react";
 import { codeText, codeUrl, type CodePlace } from "../graph/repository";
 import { OutLink } from "./OutLink";
 
-/** A file at its commit: a link where its host is known, else text. */
+/** A file at its commit, as a link if the host is known. */
 export function CodeLink({ code }: { code: CodePlace }): ReactNode {
   const text = codeText(code);
   const href = codeUrl(code);

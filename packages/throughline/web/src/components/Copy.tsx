@@ -5,30 +5,30 @@ import { Icon } from "./Icon";
 
 /** A button that copies a text and confirms it; a wide one shows its label. */
 export function Copy({ text, label, isWide = false }: { text: string; label: string; isWide?: boolean }): ReactNode {
-  const [told, setTold] = useState<"" | "Copied" | "Not copied: the browser does not allow it">("");
+  const [message, setMessage] = useState<"" | "Copied" | "Not copied: the browser does not allow it">("");
   useEffect(() => {
-    if (!told) return;
-    const timer = setTimeout(() => setTold(""), 1_500);
+    if (!message) return;
+    const timer = setTimeout(() => setMessage(""), 1_500);
     return () => clearTimeout(timer);
-  }, [told]);
+  }, [message]);
   const copy = () =>
-    put(text).then(
-      () => setTold("Copied"),
-      () => setTold("Not copied: the browser does not allow it"),
+    writeToClipboard(text).then(
+      () => setMessage("Copied"),
+      () => setMessage("Not copied: the browser does not allow it"),
     );
   return (
-    <button type="button" className={isWide ? "button" : "button bare square"} onClick={() => void copy()} aria-label={label} title={told || label}>
-      <Icon name={told === "Copied" ? "done" : "copy"} />
+    <button type="button" className={isWide ? "button" : "button bare square"} onClick={() => void copy()} aria-label={label} title={message || label}>
+      <Icon name={message === "Copied" ? "done" : "copy"} />
       {isWide && label}
       <span className="hidden" role="status">
-        {told}
+        {message}
       </span>
     </button>
   );
 }
 
-/** Into the clipboard; the old way where a page in a frame of another site may not use the new one. */
-async function put(text: string): Promise<void> {
+/** Write a text to the clipboard. Falls back to execCommand in cross-origin frames, where the Clipboard API may be blocked. */
+async function writeToClipboard(text: string): Promise<void> {
   try {
     await navigator.clipboard.writeText(text);
   } catch {
@@ -37,7 +37,7 @@ async function put(text: string): Promise<void> {
     field.className = "hidden";
     document.body.append(field);
     field.select();
-    // eslint-disable-next-line @typescript-eslint/no-deprecated -- there is nothing else in such a frame
+    // eslint-disable-next-line @typescript-eslint/no-deprecated -- the only way in such a frame
     const isDone = document.execCommand("copy");
     field.remove();
     if (!isDone) throw new Error("refused");

@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 
-/** Drawings of 24 by 24. */
+/** SVG paths on a grid of 24 by 24. */
 export const ICONS = {
   table: "M3 5h18v14H3zM3 10h18M9 10v9",
   file: "M6 3h8l4 4v14H6zM14 3v4h4",

@@ -2,7 +2,7 @@ import type { ComponentProps, ReactNode } from "react";
 import { BASE } from "../api/base";
 import { go } from "../app/address";
 
-/** A link within the page; with a modifier key it is the browser's. */
+/** A link within the page. The browser handles clicks with a modifier key. */
 export function Link({ href, children, ...others }: ComponentProps<"a"> & { href: string }): ReactNode {
   return (
     <a

@@ -15,9 +15,9 @@ interface Props {
   title: string;
   choices: readonly Choice[];
   isDisabled?: boolean;
-  /** Whether the button is only its icon. */
+  /** Show only the icon of the button. */
   isBare?: boolean;
-  /** Below the choices. */
+  /** Content below the choices. */
   children?: ReactNode;
 }
 

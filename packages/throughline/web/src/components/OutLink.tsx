@@ -3,7 +3,7 @@ import { Copy } from "./Copy";
 
 const isFramed = window.self !== window.top;
 
-/** A link to another site, in a tab of its own; a frame, such as Airflow's, opens none: there its address is copied. */
+/** A link to another site in a new tab. Inside a frame, such as Airflow's, a button copies the address instead. */
 export function OutLink({ href, children }: { href: string; children: ReactNode }): ReactNode {
   if (isFramed)
     return (
@@ -19,7 +19,7 @@ export function OutLink({ href, children }: { href: string; children: ReactNode 
   );
 }
 
-/** Links to the pages of an orchestrator, in a line. */
+/** Links to the pages of an orchestrator. */
 export function OutLinks({ links }: { links: readonly { name: string; url: string }[] }): ReactNode {
   return links.map((link) => (
     <OutLink key={link.url} href={link.url}>

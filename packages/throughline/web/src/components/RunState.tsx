@@ -10,7 +10,7 @@ const LOOKS: Record<string, readonly [string, IconName, string]> = {
   LOST: ["warn", "lost", "No end event"],
 };
 
-/** The text of a run's state. */
+/** Return the label of a run's state. */
 export function labelOfState(state: string): string {
   return LOOKS[state]?.[2] ?? state;
 }

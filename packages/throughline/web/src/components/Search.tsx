@@ -11,22 +11,22 @@ import { Icon } from "./Icon";
 import { Link } from "./Link";
 import { PlatformIcon } from "./PlatformIcon";
 import { Tags } from "./Tags";
-import { Trouble } from "./Trouble";
+import { ErrorMessage } from "./ErrorMessage";
 import styles from "./search.module.css";
 
 const PAUSE_MS = 120;
 
-/** Search names, columns, tags, owners, descriptions and SQL; `/` comes here from anywhere. */
+/** Search names, columns, tags, owners, descriptions and SQL; the `/` key focuses the field. */
 export function Search({ isLarge = false }: { isLarge?: boolean }): ReactNode {
   const [text, setText] = useState("");
-  const [asked, setAsked] = useState("");
+  const [query, setQuery] = useState("");
   const [isOpen, setOpen] = useState(false);
   const [at, setAt] = useState(0);
   const [input, setInput] = useState<HTMLInputElement | null>(null);
   const [sheet, setSheet] = useState<HTMLDivElement | null>(null);
   const items = useRef<(HTMLElement | null)[]>([]);
   useEffect(() => {
-    const timer = setTimeout(() => setAsked(text.trim()), PAUSE_MS);
+    const timer = setTimeout(() => setQuery(text.trim()), PAUSE_MS);
     return () => clearTimeout(timer);
   }, [text]);
   useEffect(() => {
@@ -39,12 +39,12 @@ export function Search({ isLarge = false }: { isLarge?: boolean }): ReactNode {
     window.addEventListener("keydown", focus);
     return () => window.removeEventListener("keydown", focus);
   }, [input]);
-  const found = useAnswer("search", asked ? { text: asked, limit: 12 } : null);
-  const { data, isFetching } = found;
-  const trouble = troubleOf(found);
-  const isAsked = asked !== "" && text.trim() !== "";
-  const hits = isAsked && !trouble ? (data?.items ?? []) : [];
-  const isShown = isOpen && isAsked && (data !== undefined || trouble !== null);
+  const answer = useAnswer("search", query ? { text: query, limit: 12 } : null);
+  const { data, isFetching } = answer;
+  const trouble = troubleOf(answer);
+  const hasQuery = query !== "" && text.trim() !== "";
+  const hits = hasQuery && !trouble ? (data?.items ?? []) : [];
+  const isShown = isOpen && hasQuery && (data !== undefined || trouble !== null);
   const choose = (hit: Hit | undefined) => {
     if (!hit) return;
     setOpen(false);
@@ -80,9 +80,9 @@ export function Search({ isLarge = false }: { isLarge?: boolean }): ReactNode {
       />
       <kbd aria-hidden="true">/</kbd>
       <div className={styles.hits} hidden={!isShown} ref={setSheet}>
-        {trouble && <Trouble error={trouble} />}
-        {hits[0]?.isFuzzy && <p className={styles.note}>No matches for “{asked}”. Similar names:</p>}
-        {hits.length === 0 && !isFetching && !trouble && <p className={styles.note}>No matches for “{asked}” in names, columns, tags, owners, descriptions and SQL.</p>}
+        {trouble && <ErrorMessage error={trouble} />}
+        {hits[0]?.isFuzzy && <p className={styles.note}>No matches for “{query}”. Similar names:</p>}
+        {hits.length === 0 && !isFetching && !trouble && <p className={styles.note}>No matches for “{query}” in names, columns, tags, owners, descriptions and SQL.</p>}
         <ul {...getFloatingProps({ "aria-label": "Search results" })}>
           {hits.map((hit, place) => {
             const { title } = parts(hit.name, hit.type === "job" ? "job" : "dataset");
@@ -108,8 +108,8 @@ export function Search({ isLarge = false }: { isLarge?: boolean }): ReactNode {
         </ul>
         {data && hits.length > 0 && (
           <p className={styles.note}>
-            <Link className="link" href={foundOf(asked)} onClickCapture={() => setOpen(false)}>
-              {allOf(Object.values(data.counts).reduce((sum, count) => sum + count, 0))} of “{asked}”
+            <Link className="link" href={foundOf(query)} onClickCapture={() => setOpen(false)}>
+              {allOf(Object.values(data.counts).reduce((sum, count) => sum + count, 0))} of “{query}”
             </Link>
           </p>
         )}

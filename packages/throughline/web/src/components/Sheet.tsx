@@ -18,7 +18,7 @@ interface Props {
   children: ReactNode;
 }
 
-/** A view to read: its heading, what can be done, and a list below. */
+/** A page with a heading, actions and content. */
 export function Sheet({ icon, kind, title, name, about, actions, isBusy = false, children }: Props): ReactNode {
   useEffect(() => {
     document.title = `${name} · throughline`;
@@ -41,7 +41,7 @@ export function Sheet({ icon, kind, title, name, about, actions, isBusy = false,
   );
 }
 
-/** Which moment is looked at, when it is not the present. */
+/** The selected past time with a link to now; hidden for the present. */
 export function AsOf({ at, now }: { at: ImpactView["at"]; now: string }): ReactNode {
   if (at === null) return null;
   return (

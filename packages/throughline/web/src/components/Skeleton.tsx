@@ -4,7 +4,7 @@ import styles from "./skeleton.module.css";
 
 const DELAY_MS = 300;
 
-/** Whether this is shown for so long that a person notices. */
+/** Return true once the component has been shown for 300 ms. */
 function useIsLong(): boolean {
   const [isLong, setLong] = useState(false);
   useEffect(() => {
@@ -14,7 +14,7 @@ function useIsLong(): boolean {
   return isLong;
 }
 
-/** Outlines of what is about to come; nothing for the first 300 ms. */
+/** Placeholder shapes while content loads; hidden for the first 300 ms. */
 export function Skeleton({ of = "lines" }: { of?: "lines" | "cards" | "graph" }): ReactNode {
   const isLong = useIsLong();
   return (
@@ -36,7 +36,7 @@ export function Skeleton({ of = "lines" }: { of?: "lines" | "cards" | "graph" })
   );
 }
 
-/** How much is being arranged; nothing for the first 300 ms. */
+/** The number of nodes in layout; hidden for the first 300 ms. */
 export function Arranging({ count }: { count: number }): ReactNode {
   const isLong = useIsLong();
   if (!isLong) return null;

@@ -3,7 +3,7 @@ import { FRAME } from "../strings/frame";
 import { focusNode } from "./focus";
 import styles from "./skip.module.css";
 
-/** A link that only the keyboard reaches: it moves the focus to the graph, or else to the view. */
+/** A link for keyboard users that moves the focus to the graph, or else to the view. */
 export function SkipLink(): ReactNode {
   return (
     <a

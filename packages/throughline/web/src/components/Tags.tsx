@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import { isPiiText } from "../graph/tags";
 
-/** Tags as small labels; personal data is seen at once. */
+/** Tags as small labels; tags of personal data are highlighted. */
 export function Tags({ tags }: { tags: readonly string[] }): ReactNode {
   if (tags.length === 0) return null;
   return (

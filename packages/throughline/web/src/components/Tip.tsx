@@ -4,34 +4,34 @@ import styles from "./tip.module.css";
 
 const MARGIN = 8;
 
-/** What the control that has the focus does, in words: browsers show its title to a mouse only. */
+/** A tooltip with the title of the focused control. Browsers show titles only on hover. */
 export function Tip(): ReactNode {
-  const [of, setOf] = useState<Element | null>(null);
+  const [control, setControl] = useState<Element | null>(null);
   const bubble = useRef<HTMLDivElement>(null);
   useEffect(() => {
-    const hide = () => setOf(null);
-    const show = ({ target }: Event) => setOf(target instanceof Element && target.matches("[title]:focus-visible") ? target : null);
-    const all = { focusin: show, focusout: hide, pointerdown: hide };
-    for (const [name, act] of Object.entries(all)) window.addEventListener(name, act, true);
+    const hide = () => setControl(null);
+    const show = ({ target }: Event) => setControl(target instanceof Element && target.matches("[title]:focus-visible") ? target : null);
+    const handlers = { focusin: show, focusout: hide, pointerdown: hide };
+    for (const [name, act] of Object.entries(handlers)) window.addEventListener(name, act, true);
     return () => {
-      for (const [name, act] of Object.entries(all)) window.removeEventListener(name, act, true);
+      for (const [name, act] of Object.entries(handlers)) window.removeEventListener(name, act, true);
     };
   }, []);
-  const elements = useMemo(() => ({ reference: of, floating: null }), [of]);
-  const context = useFloatingRootContext({ open: of !== null, onOpenChange: () => setOf(null), elements });
+  const elements = useMemo(() => ({ reference: control, floating: null }), [control]);
+  const context = useFloatingRootContext({ open: control !== null, onOpenChange: () => setControl(null), elements });
   useDismiss(context, { ancestorScroll: true, bubbles: true });
   useLayoutEffect(() => {
-    if (!of || !bubble.current) return;
-    const { left, width, top, bottom } = of.getBoundingClientRect();
+    if (!control || !bubble.current) return;
+    const { left, width, top, bottom } = control.getBoundingClientRect();
     const { offsetWidth, offsetHeight, style } = bubble.current;
     const isBelow = bottom + MARGIN + offsetHeight < innerHeight;
     style.left = `${Math.max(MARGIN, Math.min(left + width / 2 - offsetWidth / 2, innerWidth - offsetWidth - MARGIN))}px`;
     style.top = `${isBelow ? bottom + MARGIN : top - MARGIN - offsetHeight}px`;
-  }, [of]);
-  if (!of) return null;
+  }, [control]);
+  if (!control) return null;
   return (
     <div className={styles.tip} ref={bubble} role="tooltip">
-      {of.getAttribute("title")}
+      {control.getAttribute("title")}
     </div>
   );
 }

@@ -1,19 +1,19 @@
 let isWanted = false;
 
-/** Let the next drawn graph take the focus, because it was requested by keyboard. */
+/** Let the next drawn graph take the focus. */
 export function wantFocus(): void {
   isWanted = true;
 }
 
-/** Return once whether the drawn graph takes the focus. */
+/** Return true once if the drawn graph is to take the focus. */
 export function takesFocus(): boolean {
-  const was = isWanted;
+  const result = isWanted;
   isWanted = false;
-  return was;
+  return result;
 }
 
-/** Focus what the first selector finds that finds anything. */
+/** Focus the first element that matches one of the selectors, in their order. */
 export function focusNode(...selectors: string[]): void {
-  const found = selectors.map((each) => document.querySelector<HTMLElement>(each)).find((each) => each !== null);
-  found?.focus({ preventScroll: true });
+  const element = selectors.map((selector) => document.querySelector<HTMLElement>(selector)).find((match) => match !== null);
+  element?.focus({ preventScroll: true });
 }

@@ -1,7 +1,7 @@
 import { useSyncExternalStore } from "react";
 import { PRESENT } from "../api/base";
 
-/** The present in milliseconds: in the sample always the same. */
+/** Return the present in milliseconds; fixed in the sample. */
 export function present(): number {
   return PRESENT ? Date.parse(PRESENT) : Date.now();
 }
@@ -10,15 +10,15 @@ let now = present();
 const listeners = new Set<() => void>();
 setInterval(() => {
   now = present();
-  for (const each of listeners) each();
+  for (const listener of listeners) listener();
 }, 5_000);
 
-function subscribe(each: () => void): () => void {
-  listeners.add(each);
-  return () => listeners.delete(each);
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
 }
 
-/** The present in milliseconds, kept up to date; `grain` is how coarse it needs to be. */
+/** The present in milliseconds, kept up to date and rounded down to a multiple of `grain`. */
 export function useNow(grain = 1): number {
   return useSyncExternalStore(subscribe, () => Math.floor(now / grain) * grain);
 }

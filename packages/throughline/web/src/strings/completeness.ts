@@ -1,4 +1,4 @@
-/** The view of missing lineage per pipeline. */
+/** Texts of the view of missing lineage per pipeline. */
 export const COMPLETENESS = {
   kind: "Completeness",
   title: "Incomplete pipelines",
@@ -13,7 +13,7 @@ export const COMPLETENESS = {
   more: (count: number) => `Only the first ${count} pipelines are listed.`,
 } as const;
 
-/** What is missing, by the kind of a finding. */
+/** Labels of missing lineage, by the kind of a finding. */
 export const MISSING: Readonly<Record<string, string>> = {
   "incomplete inputs": "Inputs",
   "incomplete outputs": "Outputs",

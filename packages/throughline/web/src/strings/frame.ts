@@ -1,4 +1,4 @@
-/** Texts around every view. */
+/** Texts of the frame around every view. */
 export const FRAME = {
   skip: "Skip to content",
   reconnecting: "The server is unavailable. The page reconnects automatically.",

@@ -1,4 +1,4 @@
-/** The guided tour over the sample. Each step says where it is, what to look at, and what it is for. */
+/** Texts of the guided tour of the sample. */
 export const TOUR = {
   next: "Next",
   back: "Back",

@@ -1,4 +1,4 @@
-/** Texts while something is loading, and while the server is away. */
+/** Texts for loading and for an unavailable server. */
 export const WAITING = {
   loading: "Loading …",
   arranging: (count: number) => `Arranging ${count.toLocaleString("en")} ${count === 1 ? "node" : "nodes"} …`,

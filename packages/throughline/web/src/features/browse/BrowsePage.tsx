@@ -22,15 +22,15 @@ export default function BrowsePage(): ReactNode {
   }
 }
 
-/** The parameters that all lists share. */
-function usePlace() {
+/** Return the parameters that all lists share. */
+function useListParameters() {
   const params = useAddress().searchParams;
   const { state, ...selected } = selectedIn(params);
   return { params, state, selected, page: { limit: PAGE, cursor: cursorsIn(params).at(-1) ?? null }, text: params.get("name") };
 }
 
 function Datasets(): ReactNode {
-  const { params, selected, page, text } = usePlace();
+  const { params, selected, page, text } = useListParameters();
   const orders = ["name", "-name", "written", "-written"] as const;
   const order = orderIn(params, orders);
   const answer = useAnswer("datasets", { ...selected, ...page, ...sortOf<"name" | "written">(order), text });
@@ -38,7 +38,7 @@ function Datasets(): ReactNode {
 }
 
 function Jobs(): ReactNode {
-  const { params, selected, state, page, text } = usePlace();
+  const { params, selected, state, page, text } = useListParameters();
   const orders = ["name", "-name", "started", "-started"] as const;
   const order = orderIn(params, orders);
   const answer = useAnswer("jobs", { ...selected, ...page, ...sortOf<"name" | "started">(order), text, condition: state });
@@ -48,16 +48,16 @@ function Jobs(): ReactNode {
 const STATES = ["NEW", "RUNNING", "COMPLETED", "FAILED", "ABORTED", "LOST"] as const;
 
 function Runs(): ReactNode {
-  const { params, selected, state, page } = usePlace();
+  const { params, selected, state, page } = useListParameters();
   const orders = ["started", "-started", "duration", "-duration"] as const;
   const order = orderIn(params, orders);
-  const condition = STATES.find((each) => each === state);
+  const condition = STATES.find((name) => name === state);
   const answer = useAnswer("runs", { ...selected, ...page, ...sortOf<"started" | "duration">(order), condition, facets: true });
   return <Listing title={BROWSE.runs} icon="run" answer={answer} orders={orders} order={order} isNamed={false} isWide rows={runRows} />;
 }
 
 function Groups({ by }: { by: "owner" | "tag" }): ReactNode {
-  const { params, page, text } = usePlace();
+  const { params, page, text } = useListParameters();
   const orders = ["name", "-name", "datasets", "jobs"] as const;
   const order = orderIn(params, orders);
   const answer = useAnswer("groups", { by, ...page, ...sortOf<"name" | "datasets" | "jobs">(order), text });

@@ -12,13 +12,13 @@ const PAUSE_MS = 200;
 
 interface FiltersProps {
   facets: Facets | null | undefined;
-  /** Whether the list can be filtered by name. */
+  /** Show the filter by name. */
   isNamed?: boolean;
-  /** What follows the filters. */
+  /** Content after the filters. */
   children?: ReactNode;
 }
 
-/** One select per facet with more than one value; the address holds what is selected. */
+/** A select for every facet with more than one value. The address stores the selection. */
 export function Filters({ facets, isNamed = false, children }: FiltersProps): ReactNode {
   const address = useAddress();
   const selected = selectedIn(address.searchParams);
@@ -48,9 +48,9 @@ function FacetSelect({ facet, counts, value }: { facet: Facet; counts: Facets[Fa
       <span className="muted">{label}</span>
       <select className="select" value={value === null ? ALL : `=${value}`} onChange={(event) => go(changed(address, { [facet]: event.target.value === ALL ? null : event.target.value.slice(1) }))}>
         <option value={ALL}>{BROWSE.all}</option>
-        {counts.map(({ value: each, count }) => (
-          <option key={each} value={`=${each}`}>
-            {labelOf(facet, each)} ({count.toLocaleString("en")})
+        {counts.map(({ value: option, count }) => (
+          <option key={option} value={`=${option}`}>
+            {labelOf(facet, option)} ({count.toLocaleString("en")})
           </option>
         ))}
       </select>
@@ -58,7 +58,7 @@ function FacetSelect({ facet, counts, value }: { facet: Facet; counts: Facets[Fa
   );
 }
 
-/** The text of a value: platforms and states have names, and a missing value too. */
+/** Return the label of a facet's value. */
 function labelOf(facet: Facet, value: string): string {
   if (value === "") return BROWSE.noValue[facet];
   if (facet === "state") return labelOfState(value);
@@ -68,16 +68,16 @@ function labelOf(facet: Facet, value: string): string {
   return name === "Table" ? value : name;
 }
 
-/** The order of the list. */
+/** A select for the order of the list. */
 export function SortSelect<Order extends keyof typeof BROWSE.sorts>({ orders, order }: { orders: readonly Order[]; order: Order }): ReactNode {
   const address = useAddress();
   return (
     <label className={styles.field}>
       <span className="muted">{BROWSE.sort}</span>
       <select className="select" value={order} onChange={(event) => go(changed(address, { sort: event.target.value === orders[0] ? null : event.target.value }))}>
-        {orders.map((each) => (
-          <option key={each} value={each}>
-            {BROWSE.sorts[each]}
+        {orders.map((choice) => (
+          <option key={choice} value={choice}>
+            {BROWSE.sorts[choice]}
           </option>
         ))}
       </select>
@@ -85,7 +85,7 @@ export function SortSelect<Order extends keyof typeof BROWSE.sorts>({ orders, or
   );
 }
 
-/** Filter a list by a part of the name; the address follows after a pause. */
+/** A filter by part of the name; the address is updated after a pause. */
 function NameField(): ReactNode {
   const address = useAddress();
   const name = address.searchParams.get("name") ?? "";

@@ -6,7 +6,7 @@ import { useAddress } from "../../app/address";
 import { Icon, type IconName } from "../../components/Icon";
 import { Link } from "../../components/Link";
 import { Sheet } from "../../components/Sheet";
-import { Trouble } from "../../components/Trouble";
+import { ErrorMessage } from "../../components/ErrorMessage";
 import { BROWSE } from "../../strings/browse";
 import { atPage, cursorsIn, selectedIn, type Facets } from "./address";
 import { Filters, SortSelect } from "./Filters";
@@ -14,7 +14,7 @@ import { Filters, SortSelect } from "./Filters";
 /** Items on a page of a list. */
 export const PAGE = 50;
 
-interface Listed<Item> {
+interface ListAnswer<Item> {
   items: Item[];
   next: string | null;
   total?: number | null;
@@ -24,17 +24,17 @@ interface Listed<Item> {
 interface Props<Item, Order extends keyof typeof BROWSE.sorts> {
   title: string;
   icon: IconName;
-  answer: UseQueryResult<Listed<Item>>;
+  answer: UseQueryResult<ListAnswer<Item>>;
   orders: readonly Order[];
   order: Order;
   isNamed?: boolean;
-  /** Whether the last column has a state and a time. */
+  /** The last column has a state and a time. */
   isWide?: boolean;
-  /** The rows of a page. */
+  /** Return the rows of a page. */
   rows: (items: Item[]) => ReactNode;
 }
 
-/** A list with its filters, its order and links to the other pages. */
+/** A list with filters, order and pagination. */
 export function Listing<Item, Order extends keyof typeof BROWSE.sorts>({ title, icon, answer, orders, order, isNamed = true, isWide = false, rows }: Props<Item, Order>): ReactNode {
   const params = useAddress().searchParams;
   const { data, isPlaceholderData } = answer;
@@ -43,7 +43,7 @@ export function Listing<Item, Order extends keyof typeof BROWSE.sorts>({ title, 
   const isFiltered = Object.keys(selectedIn(params)).length > 0 || params.has("name");
   return (
     <Sheet icon={icon} kind={BROWSE.kind} name={title} title={<>{title} {data?.total != null && <span className={`muted ${styles.total}`}>{data.total.toLocaleString("en")}</span>}</>} isBusy={isPlaceholderData}>
-      {trouble && <Trouble error={trouble} />}
+      {trouble && <ErrorMessage error={trouble} />}
       <Filters facets={data?.facets} isNamed={isNamed}>
         <SortSelect orders={orders} order={order} />
       </Filters>
@@ -63,8 +63,8 @@ export function Listing<Item, Order extends keyof typeof BROWSE.sorts>({ title, 
   );
 }
 
-/** Where in the list the page is, and links to the others. */
-function Pages({ answer }: { answer: Listed<unknown> }): ReactNode {
+/** The position of the page in the list, with links to other pages. */
+function Pages({ answer }: { answer: ListAnswer<unknown> }): ReactNode {
   const address = useAddress();
   const cursors = cursorsIn(address.searchParams);
   const first = cursors.length * PAGE + 1;

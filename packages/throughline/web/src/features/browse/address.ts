@@ -4,10 +4,10 @@ import type { Answer } from "../../api/client";
 export type Facets = NonNullable<Answer<"datasets">["facets"]>;
 export type Facet = keyof Facets;
 
-/** The facets in the order in which they are shown. */
+/** Facets in display order. */
 export const FACETS: readonly Facet[] = ["state", "type", "platform", "owner", "tag", "namespace"];
 
-/** The selected value of each facet; "" selects what has no value. */
+/** Return the selected value of each facet; "" selects items without a value. */
 export function selectedIn(params: URLSearchParams): Partial<Record<Facet, string>> {
   const selected: Partial<Record<Facet, string>> = {};
   for (const facet of FACETS) {
@@ -17,7 +17,7 @@ export function selectedIn(params: URLSearchParams): Partial<Record<Facet, strin
   return selected;
 }
 
-/** The same address with other parameters, from the first page; null removes a parameter. */
+/** Return the address of the first page with changed parameters; null removes a parameter. */
 export function changed(address: URL, changes: Record<string, string | null>): string {
   const params = new URLSearchParams(address.search);
   params.delete("after");
@@ -28,17 +28,17 @@ export function changed(address: URL, changes: Record<string, string | null>): s
   return addressWith(address.pathname, params);
 }
 
-/** The same list without filters. */
+/** Return the address of the list without filters. */
 export function withoutFilters(address: URL): string {
   return changed(address, { ...Object.fromEntries(FACETS.map((facet) => [facet, null])), name: null });
 }
 
-/** The cursors of the pages before and at the shown one; none on the first page. */
+/** Return the cursors of the pages up to the current one; none on the first page. */
 export function cursorsIn(params: URLSearchParams): string[] {
   return params.getAll("after");
 }
 
-/** The same list at the page after the last of some cursors. */
+/** Return the address of the page after the last cursor. */
 export function atPage(address: URL, cursors: readonly string[]): string {
   const params = new URLSearchParams(address.search);
   params.delete("after");
@@ -46,7 +46,7 @@ export function atPage(address: URL, cursors: readonly string[]): string {
   return addressWith(address.pathname, params);
 }
 
-/** The address of a list with filters. */
+/** Return the address of a list with filters. */
 export function listOf(path: string, filters: Partial<Record<Facet, string>> = {}): string {
   return addressWith(path, new URLSearchParams(filters));
 }
@@ -56,12 +56,12 @@ function addressWith(path: string, params: URLSearchParams): string {
   return text ? `${path}?${text}` : path;
 }
 
-/** The order in the address if a list has it, or else the list's first. */
+/** Return the order in the address if it is valid, else the first order. */
 export function orderIn<Order extends string>(params: URLSearchParams, orders: readonly [Order, ...Order[]]): Order {
   return orders.find((order) => order === params.get("sort")) ?? orders[0];
 }
 
-/** The parameters of the API for an order; a minus reverses it. */
+/** Return the API's parameters for an order; a minus reverses it. */
 export function sortOf<Sort extends string>(order: Sort | `-${Sort}`): { sort: Sort; reverse: boolean } {
   const reverse = order.startsWith("-");
   return { sort: (reverse ? order.slice(1) : order) as Sort, reverse };

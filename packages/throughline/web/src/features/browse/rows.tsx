@@ -35,21 +35,21 @@ export function NodeName({ node, title, href = addressOf(node.id) }: { node: Nam
       <Link className={styles.node} href={href} title={path}>
         <span className="clip">{title}</span>
         <span className={styles.path}>
-          {kindText(node)} · <Breakable path={path} />
+          {kindText(node)} · <BreakablePath path={path} />
         </span>
       </Link>
     </>
   );
 }
 
-/** The namespace and the name of a node; `file` and `https` are namespaces without a path. */
+/** Return the namespace and name of a node as a path. The namespaces `file` and `https` have no path of their own. */
 function pathOf({ namespace, name, kind }: Named): string {
   if (kind === "file" && !namespace.includes(":")) return `${namespace}:${name.startsWith("/") ? "" : "//"}${name}`;
   return `${namespace}${namespace.endsWith("/") || name.startsWith("/") ? "" : "/"}${name}`;
 }
 
-/** A path that breaks after its separators only, unless a part is too long. */
-function Breakable({ path }: { path: string }): ReactNode {
+/** A path with line breaks after its separators. */
+function BreakablePath({ path }: { path: string }): ReactNode {
   return path.split(/(?<=[/.:])/).map((piece, place) => (
     <Fragment key={place}>
       {place > 0 && <wbr />}
@@ -124,7 +124,7 @@ export function runRows(runs: readonly Run[]): ReactNode {
   });
 }
 
-/** Owners or tags; their numbers lead to the lists of their datasets and jobs. */
+/** Return rows of owners or tags, with links to their datasets and jobs. */
 export function groupRows(groups: readonly Group[], facet: Facet & ("owner" | "tag"), icon: IconName): ReactNode {
   return groups.map(({ value, datasets, jobs }) => {
     const [ofDatasets, ofJobs] = [listOf("/datasets", { [facet]: value }), listOf("/jobs", { [facet]: value })];

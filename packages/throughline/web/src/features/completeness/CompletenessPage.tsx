@@ -4,7 +4,7 @@ import type { Answer } from "../../api/client";
 import { Icon } from "../../components/Icon";
 import { Link } from "../../components/Link";
 import { Sheet } from "../../components/Sheet";
-import { Trouble } from "../../components/Trouble";
+import { ErrorMessage } from "../../components/ErrorMessage";
 import { addressOf } from "../../graph/view";
 import { nameOf, parts } from "../../graph/words";
 import { COMPLETENESS, MISSING } from "../../strings/completeness";
@@ -13,7 +13,7 @@ import styles from "./completeness.module.css";
 type Pipeline = Answer<"completeness/pipelines">["items"][number];
 type Finding = Pipeline["missing"][number];
 
-/** What each pipeline does not report, and what to do. */
+/** Missing lineage by pipeline, with remedies. */
 export default function CompletenessPage(): ReactNode {
   const answer = useAnswer("completeness/pipelines", {});
   const { data } = answer;
@@ -23,7 +23,7 @@ export default function CompletenessPage(): ReactNode {
   const complete = all.filter(({ missing }) => missing.length === 0);
   return (
     <Sheet icon="alert" kind={COMPLETENESS.kind} name={COMPLETENESS.kind} title={COMPLETENESS.title} about={COMPLETENESS.about}>
-      {trouble && <Trouble error={trouble} />}
+      {trouble && <ErrorMessage error={trouble} />}
       {data && <p role="status">{summaryOf(incomplete.length, all.length)}</p>}
       {incomplete.map((pipeline) => (
         <Incomplete key={pipeline.id} pipeline={pipeline} />

@@ -9,12 +9,12 @@ import { DETAILS } from "../../strings/details";
 import styles from "./about.module.css";
 import type { NodeAnswer } from "./props";
 
-/** What a node is for, in the words of its producer. */
+/** The reported description of a node. */
 export function Description({ text }: { text: string | null }): ReactNode {
   return text ? <p className="wrap">{text}</p> : <p className="muted">{DETAILS.noDescription}</p>;
 }
 
-/** The reported owners, or those of the job that writes a dataset or is above a job. */
+/** The reported owners, or else those of the writing job or the parent job. */
 export function Owners({ node, view }: { node: NodeAnswer; view: View }): ReactNode {
   const { owners, inferredOwners: inferred } = node;
   if (owners.length > 0) return owners.join(", ");
@@ -34,7 +34,7 @@ export function Owners({ node, view }: { node: NodeAnswer; view: View }): ReactN
   );
 }
 
-/** Whether a node is late by its own schedule. */
+/** The freshness of a node by its own schedule. */
 export function Freshness({ id, view }: { id: string; view: View }): ReactNode {
   const { data } = useAnswer("lateness", { node: id, asOf: view.at });
   if (data?.node !== id) return null;
@@ -49,7 +49,7 @@ export function Freshness({ id, view }: { id: string; view: View }): ReactNode {
   return everySeconds === null ? <span className="muted">{DETAILS.fresh.unknown}</span> : DETAILS.fresh.onTime(duration(everySeconds * 1_000));
 }
 
-/** Commands that show the same, folded away. */
+/** Commands with the same content, in a collapsed section. */
 export function Commands({ texts }: { texts: readonly string[] }): ReactNode {
   return (
     <details className="facet">

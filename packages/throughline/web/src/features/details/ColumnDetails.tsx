@@ -9,7 +9,7 @@ import { Icon } from "../../components/Icon";
 import { Link } from "../../components/Link";
 import { RunState } from "../../components/RunState";
 import { Tags } from "../../components/Tags";
-import { Trouble } from "../../components/Trouble";
+import { ErrorMessage } from "../../components/ErrorMessage";
 import { placesOf } from "../../graph/expression";
 import { addressOfHit } from "../../graph/found";
 import { columnOf } from "../../graph/lit";
@@ -23,19 +23,19 @@ import { Verdict } from "../impact/Verdict";
 import type { DetailsProps } from "./props";
 import { Tabs, type Tab } from "./Tabs";
 
-type Told = Answer<"column">;
-type Maker = Told["producers"][number];
+type ColumnAnswer = Answer<"column">;
+type Producer = ColumnAnswer["producers"][number];
 
-/** What is known of a column: how it is made, and where else there is one of its name. */
+/** Details of a column: its lineage, and other datasets with a column of its name. */
 export function ColumnDetails({ id, view, change }: DetailsProps & { id: string }): ReactNode {
   const [node, field] = columnOf(id);
   const { data, error } = useAnswer("column", { node, field, asOf: view.at });
   const { data: impact, isPlaceholderData } = useAnswer("impact", { node, field, asOf: view.at, level: "task", depth: DEEPEST });
-  if (error) return <div className="details-head"><Trouble error={error} /></div>;
+  if (error) return <div className="details-head"><ErrorMessage error={error} /></div>;
   if (!data) return <p className="waiting">Loading …</p>;
   const { title } = parts(node.slice(node.lastIndexOf(":") + 1), "dataset");
   const tabs: Tab[] = [
-    { id: "made", title: "Lineage", content: () => <Made told={data} view={view} /> },
+    { id: "made", title: "Lineage", content: () => <Producers column={data} view={view} /> },
     { id: "elsewhere", title: "Elsewhere", content: () => <Elsewhere node={data.node} field={field} /> },
   ];
   return (
@@ -64,31 +64,31 @@ export function ColumnDetails({ id, view, change }: DetailsProps & { id: string 
           </Link>
         </div>
       </div>
-      <Tabs tabs={tabs} chosen={view.tab} choose={(tab) => change({ tab })} />
+      <Tabs tabs={tabs} selected={view.tab} select={(tab) => change({ tab })} />
     </>
   );
 }
 
-function Made({ told, view }: { told: Told; view: View }): ReactNode {
+function Producers({ column, view }: { column: ColumnAnswer; view: View }): ReactNode {
   const asOf = view.at ? ` --as-of ${view.at}` : "";
   return (
     <>
-      {told.producers.length === 0 && <p className="muted">No reported run wrote this dataset; it is a source.</p>}
-      {told.producers.map((maker) => (
-        <MadeBy key={`${maker.job.namespace} ${maker.job.name}`} maker={maker} field={told.field} view={view} />
+      {column.producers.length === 0 && <p className="muted">No reported run wrote this dataset; it is a source.</p>}
+      {column.producers.map((producer) => (
+        <ProducerItem key={`${producer.job.namespace} ${producer.job.name}`} producer={producer} field={column.field} view={view} />
       ))}
       <h3>On the command line</h3>
-      <Command text={`throughline columns ${shellQuoted(told.node)} ${shellQuoted(told.field)} --indirect${asOf}`} />
+      <Command text={`throughline columns ${quoted(column.node)} ${quoted(column.field)} --indirect${asOf}`} />
     </>
   );
 }
 
-function MadeBy({ maker, field, view }: { maker: Maker; field: string; view: View }): ReactNode {
-  const { job, run, runs, inputs } = maker;
-  const code = maker.code;
-  const direct = inputs.filter((each) => isDirect(each.transformations));
-  const deciding = inputs.filter((each) => !isDirect(each.transformations));
-  const { title, above } = parts(maker.task.name, "job");
+function ProducerItem({ producer, field, view }: { producer: Producer; field: string; view: View }): ReactNode {
+  const { job, run, runs, inputs } = producer;
+  const code = producer.code;
+  const direct = inputs.filter((input) => isDirect(input.transformations));
+  const indirect = inputs.filter((input) => !isDirect(input.transformations));
+  const { title, above } = parts(producer.task.name, "job");
   return (
     <section className="made-by" aria-label={`By ${job.name}`}>
       <p className="entry-line">
@@ -104,8 +104,8 @@ function MadeBy({ maker, field, view }: { maker: Maker; field: string; view: Vie
       </p>
       {inputs.length === 0 && <p className="muted">This run wrote the dataset but reported no lineage for this column.</p>}
       <Inputs title="Source columns" inputs={direct} view={view} />
-      <Inputs title="Rows determined by" inputs={deciding} view={view} />
-      <MakingCode maker={maker} field={field} />
+      <Inputs title="Rows determined by" inputs={indirect} view={view} />
+      <ProducerCode producer={producer} field={field} />
       {codeText(code) && (
         <p>
           <span className="muted">Code </span>
@@ -116,22 +116,22 @@ function MadeBy({ maker, field, view }: { maker: Maker; field: string; view: Vie
   );
 }
 
-function Inputs({ title, inputs, view }: { title: string; inputs: Maker["inputs"]; view: View }): ReactNode {
+function Inputs({ title, inputs, view }: { title: string; inputs: Producer["inputs"]; view: View }): ReactNode {
   if (inputs.length === 0) return null;
   return (
     <>
       <h3>{title}</h3>
       <ul className="entries made-of">
-        {inputs.map((each) => (
-          <li key={`${each.id} ${each.field}`}>
+        {inputs.map((input) => (
+          <li key={`${input.id} ${input.field}`}>
             <span className="entry-line">
-              <Link className="link clip" href={formatView({ ...view, open: `column:${each.id}|${each.field}`, tab: null })} title={`${each.name} ${each.field}`}>
-                {each.field}
+              <Link className="link clip" href={formatView({ ...view, open: `column:${input.id}|${input.field}`, tab: null })} title={`${input.name} ${input.field}`}>
+                {input.field}
               </Link>
-              <span className="muted clip">{parts(each.name, "dataset").title}</span>
-              <span className="ways">{transformationTexts(each.transformations).join("; ")}</span>
+              <span className="muted clip">{parts(input.name, "dataset").title}</span>
+              <span className="ways">{waysOf(input.transformations).join("; ")}</span>
             </span>
-            {each.transformations.map((way) => way.description && <span key={way.description} className="muted">{way.description}</span>)}
+            {input.transformations.map(({ description }) => description && <span key={description} className="muted">{description}</span>)}
           </li>
         ))}
       </ul>
@@ -139,17 +139,17 @@ function Inputs({ title, inputs, view }: { title: string; inputs: Maker["inputs"
   );
 }
 
-/** The query that computes the column, or else the code, with the column's expression highlighted if found. */
-function MakingCode({ maker: { sql, source, language }, field }: { maker: Maker; field: string }): ReactNode {
+/** The query or code that computes the column, with the column's expression highlighted if found. */
+function ProducerCode({ producer: { sql, source, language: reported }, field }: { producer: Producer; field: string }): ReactNode {
   const text = sql ?? source;
-  const spoken = sql !== null || language?.toLowerCase() === "sql" ? "sql" : "python";
-  const marks = useMemo(() => (text === null ? [] : placesOf(text, spoken, field)), [text, spoken, field]);
+  const language = sql !== null || reported?.toLowerCase() === "sql" ? "sql" : "python";
+  const marks = useMemo(() => (text === null ? [] : placesOf(text, language, field)), [text, language, field]);
   if (text === null) return <p className="muted">No query or code reported.</p>;
   return (
     <>
-      <h3>{spoken === "sql" ? "SQL" : "Code of the job"}</h3>
-      <Code text={text} language={spoken} marks={marks} />
-      {marks.length === 0 && <p className="muted">Its name does not stand in it as a column of its own{spoken === "sql" ? ", as with SELECT *" : ""}.</p>}
+      <h3>{language === "sql" ? "SQL" : "Code of the job"}</h3>
+      <Code text={text} language={language} marks={marks} />
+      {marks.length === 0 && <p className="muted">Its name does not stand in it as a column of its own{language === "sql" ? ", as with SELECT *" : ""}.</p>}
     </>
   );
 }

@@ -12,13 +12,13 @@ import { RunDetails } from "./RunDetails";
 
 const WIDTHS = { initial: window.innerWidth >= 2400 ? 560 : 440, least: 320, most: 960 };
 
-/** What is known of a dataset, a job or a run, beside the graph. */
+/** Details of a dataset, a column, a job or a run, beside the graph. */
 export function Details({ view, change }: DetailsProps): ReactNode {
   const panel = useRef<HTMLElement>(null);
   const [width, setWidth] = useWidth("details-width", WIDTHS);
   const open = view.open ?? "";
   useEffect(() => panel.current?.focus({ preventScroll: true }), []);
-  // Once they are closed, the focus is at what they were about.
+  // Closing the details returns the focus to their node.
   useEffect(
     () => () => {
       if (document.activeElement !== document.body) return;
@@ -35,12 +35,12 @@ export function Details({ view, change }: DetailsProps): ReactNode {
       <button type="button" className="button bare square details-close" onClick={() => change({ open: null, tab: null })} aria-label="Close details" title="Close (Esc)">
         <Icon name="close" />
       </button>
-      <Opened id={open} view={view} change={change} />
+      <Content id={open} view={view} change={change} />
     </aside>
   );
 }
 
-function Opened({ id, ...others }: DetailsProps & { id: string }): ReactNode {
+function Content({ id, ...others }: DetailsProps & { id: string }): ReactNode {
   if (id.startsWith("run:")) return <RunDetails id={id.slice(4)} {...others} />;
   if (id.startsWith("column:")) return <ColumnDetails id={id} {...others} />;
   return <NodeDetails id={id} {...others} />;

@@ -6,7 +6,7 @@ import { duration, moment } from "../../graph/words";
 import { JOB } from "../../strings/job";
 import styles from "./durations.module.css";
 
-/** The durations of a job's runs as bars, with their median; the list of runs below has the same as text. */
+/** A bar chart of a job's run durations with their median; the list of runs below has the same values as text. */
 export function DurationChart({ durations: { bars, median, medianHeight, outliers }, view }: { durations: Durations; view: View }): ReactNode {
   return (
     <figure className={styles.chart} aria-label={JOB.durations}>

@@ -2,13 +2,13 @@ import type { ReactNode } from "react";
 import { useEvents } from "../../api/answers";
 import { Copy } from "../../components/Copy";
 import { Skeleton } from "../../components/Skeleton";
-import { Trouble } from "../../components/Trouble";
+import { ErrorMessage } from "../../components/ErrorMessage";
 import { moment } from "../../graph/words";
 
-/** What a producer sent of a run, as the log keeps it. */
+/** The received events of a run. */
 export function Events({ runId }: { runId: string }): ReactNode {
   const { data, error, hasNextPage, isFetching, fetchNextPage } = useEvents(runId);
-  if (error) return <Trouble error={error} />;
+  if (error) return <ErrorMessage error={error} />;
   if (!data) return <Skeleton />;
   const events = data.pages.flatMap((page) => page.items) as { eventType?: string; eventTime?: string }[];
   return (

@@ -1,11 +1,11 @@
 import type { ReactNode } from "react";
 
-/** Names and what they are; what is empty is left out. */
+/** A list of names with values, without empty values. */
 export function Facts({ facts }: { facts: readonly (readonly [string, ReactNode])[] }): ReactNode {
-  const known = facts.filter(([, value]) => value !== null && value !== undefined && value !== "" && value !== false);
+  const reported = facts.filter(([, value]) => value !== null && value !== undefined && value !== "" && value !== false);
   return (
     <dl className="facts">
-      {known.map(([name, value]) => (
+      {reported.map(([name, value]) => (
         <div key={name}>
           <dt>{name}</dt>
           <dd>{value}</dd>

@@ -13,15 +13,15 @@ import type { NodeAnswer } from "./props";
 type Entry = Answer<"history">["items"][number];
 const SHOWN = 200;
 
-/** Entries of one kind from a node's history, once they are there. */
+/** Return the entries of one kind from a node's history; null while loading. */
 function useHistory<Done extends Entry["done"]>(node: string, at: string | null, done: Done): { entries: Extract<Entry, { done: Done }>[]; isMore: boolean } | null {
   const { data } = useAnswer("history", { node, asOf: at, limit: SHOWN });
   const isOfKind = (entry: Entry): entry is Extract<Entry, { done: Done }> => entry.done === done;
   return data ? { entries: data.items.filter(isOfKind), isMore: data.next !== null } : null;
 }
 
-/** A link to the run that an entry comes from. */
-function RunOf({ runId, job, view }: { runId: string; job: string; view: View }): ReactNode {
+/** A link to the run of an entry. */
+function EntryRun({ runId, job, view }: { runId: string; job: string; view: View }): ReactNode {
   return (
     <Link className="link clip" href={formatView({ ...view, open: `run:${runId}`, tab: null })} title={`${job}\n${runId}`}>
       {taskName(job)}
@@ -33,7 +33,7 @@ function Older(): ReactNode {
   return <p className="muted">Shown is what the newest {SHOWN} entries of its history say; `{PROGRAM} history` has all.</p>;
 }
 
-/** The columns, and how they became what they are. */
+/** The columns and their changes. */
 export function Schema({ node, view }: { node: NodeAnswer; view: View }): ReactNode {
   const drift = useHistory(node.id, view.at, "schema");
   return (
@@ -59,23 +59,23 @@ export function Schema({ node, view }: { node: NodeAnswer; view: View }): ReactN
       </table>
       {drift && drift.entries.length > 0 && <h3>Changes</h3>}
       <ul className="entries">
-        {drift?.entries.map((each) => (
-          <li key={`${each.at} ${each.runId ?? ""}`}>
+        {drift?.entries.map((entry) => (
+          <li key={`${entry.at} ${entry.runId ?? ""}`}>
             <span className="entry-line muted">
-              <Ago at={each.at} />
-              {each.runId && each.job && <RunOf runId={each.runId} job={each.job.name} view={view} />}
+              <Ago at={entry.at} />
+              {entry.runId && entry.job && <EntryRun runId={entry.runId} job={entry.job.name} view={view} />}
             </span>
-            {each.added.map((field) => (
+            {entry.added.map((field) => (
               <code key={`+${field.name}`}>
                 + {field.name}: {field.type}
               </code>
             ))}
-            {each.removed.map((field) => (
+            {entry.removed.map((field) => (
               <code key={`-${field.name}`}>
                 − {field.name}: {field.type}
               </code>
             ))}
-            {each.changed.map((field) => (
+            {entry.changed.map((field) => (
               <code key={`~${field.name}`}>
                 {field.name}: {field.from} → {field.to}
               </code>
@@ -88,7 +88,7 @@ export function Schema({ node, view }: { node: NodeAnswer; view: View }): ReactN
   );
 }
 
-/** Every version, and the run that wrote it. */
+/** All versions with the runs that wrote them. */
 export function Versions({ node, view }: { node: NodeAnswer; view: View }): ReactNode {
   const written = useHistory(node.id, view.at, "wrote");
   if (!written) return <p className="waiting">Loading …</p>;
@@ -96,17 +96,17 @@ export function Versions({ node, view }: { node: NodeAnswer; view: View }): Reac
   return (
     <>
       <ul className="entries">
-        {written.entries.map((each) => (
-          <li key={`${each.version ?? ""} ${each.run.runId}`}>
+        {written.entries.map((entry) => (
+          <li key={`${entry.version ?? ""} ${entry.run.runId}`}>
             <span className="entry-line">
-              <code className="clip" title={each.version ?? ""}>
-                {each.version}
+              <code className="clip" title={entry.version ?? ""}>
+                {entry.version}
               </code>
-              <Ago at={each.at} />
+              <Ago at={entry.at} />
             </span>
             <span className="entry-line muted">
-              {each.rows !== null && <span className="whole">{plural(each.rows, "row")}</span>}
-              <RunOf runId={each.run.runId} job={each.run.job.name} view={view} />
+              {entry.rows !== null && <span className="whole">{plural(entry.rows, "row")}</span>}
+              <EntryRun runId={entry.run.runId} job={entry.run.job.name} view={view} />
             </span>
           </li>
         ))}
@@ -116,20 +116,20 @@ export function Versions({ node, view }: { node: NodeAnswer; view: View }): Reac
   );
 }
 
-/** Checks over time. */
+/** The results of checks over time. */
 export function Quality({ node, view }: { node: NodeAnswer; view: View }): ReactNode {
   const checked = useHistory(node.id, view.at, "checked");
   if (!checked) return <p className="waiting">Loading …</p>;
   if (checked.entries.length === 0) return <p className="muted">No checks reported.</p>;
   return (
     <ul className="entries">
-      {checked.entries.map((each) => (
-        <li key={`${each.at} ${each.run?.runId ?? ""}`}>
+      {checked.entries.map((entry) => (
+        <li key={`${entry.at} ${entry.run?.runId ?? ""}`}>
           <span className="entry-line">
-            <Ago at={each.at} />
-            {each.run && <RunOf runId={each.run.runId} job={each.run.job.name} view={view} />}
+            <Ago at={entry.at} />
+            {entry.run && <EntryRun runId={entry.run.runId} job={entry.run.job.name} view={view} />}
           </span>
-          {each.assertions.map((assertion, place) => (
+          {entry.assertions.map((assertion, place) => (
             <span key={place} className={`state ${assertion.success ? "good" : "bad"}`}>
               <Icon name={assertion.success ? "done" : "fail"} />
               {[assertion.assertion, assertion.column].filter(Boolean).join(" ")}

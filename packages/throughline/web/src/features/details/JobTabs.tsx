@@ -14,19 +14,19 @@ import { duration, shellQuoted } from "../../graph/words";
 import { durationsOf } from "../../graph/durations";
 import { JOB } from "../../strings/job";
 import { Commands, Description, Freshness, Owners } from "./About";
-import { Became } from "./Became";
+import { ChangeHistory } from "./ChangeHistory";
 import { DurationChart } from "./Durations";
 import { Facets, Facts } from "./Facts";
 import { Lateness } from "./Lateness";
 import type { NodeAnswer } from "./props";
 import type { Tab } from "./Tabs";
 
-/** What can be seen of a job. */
+/** Return the tabs of a job's details. */
 export function jobTabs(node: NodeAnswer, view: View): Tab[] {
   return [
     { id: "about", title: "About", content: () => <About node={node} view={view} /> },
     { id: "runs", title: "Runs", content: () => <Runs node={node} view={view} /> },
-    { id: "history", title: "History", content: () => <Became node={node} view={view} /> },
+    { id: "history", title: "History", content: () => <ChangeHistory node={node} view={view} /> },
     { id: "facets", title: "Facets", content: () => <Facets facets={node.facets} /> },
   ];
 }

@@ -6,7 +6,7 @@ import { Link } from "../../components/Link";
 import { OutLinks } from "../../components/OutLink";
 import { PlatformIcon } from "../../components/PlatformIcon";
 import { Skeleton } from "../../components/Skeleton";
-import { Trouble } from "../../components/Trouble";
+import { ErrorMessage } from "../../components/ErrorMessage";
 import { impactOf, provenanceOf } from "../../graph/places";
 import { addressOf } from "../../graph/view";
 import { kindText } from "../../platforms";
@@ -19,7 +19,7 @@ import { Tabs } from "./Tabs";
 /** Details of a dataset or a job. */
 export function NodeDetails({ id, view, change }: DetailsProps & { id: string }): ReactNode {
   const { data: node, error } = useAnswer("node", { node: id, asOf: view.at });
-  if (error) return <div className="details-head"><Trouble error={error} /></div>;
+  if (error) return <div className="details-head"><ErrorMessage error={error} /></div>;
   if (!node) return <Skeleton />;
   const isJob = node.type === "job";
   const { title, above } = parts(node.name, isJob ? "job" : "dataset");
@@ -54,7 +54,7 @@ export function NodeDetails({ id, view, change }: DetailsProps & { id: string })
         </div>
         <OutLinks links={node.links} />
       </div>
-      <Tabs tabs={tabs} chosen={view.tab} choose={(tab) => change({ tab })} />
+      <Tabs tabs={tabs} selected={view.tab} select={(tab) => change({ tab })} />
     </>
   );
 }

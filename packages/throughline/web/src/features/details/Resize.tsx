@@ -11,43 +11,43 @@ interface Props extends Limits {
   label: string;
   width: number;
   change: (width: number) => void;
-  /** Whether the part is at the right of the handle: dragging to the left makes it wider. */
+  /** The resized element is at the right of the handle, so dragging to the left widens it. */
   isRight?: boolean;
 }
 
 const STEP = 24;
 
-/** A width in pixels that the browser remembers. */
+/** A width in pixels, stored in the browser. */
 export function useWidth(name: string, { initial, least, most }: Limits): [number, (width: number) => void] {
   const key = `throughline-${name}`;
-  const within = (width: number) => Math.round(Math.min(most, Math.max(least, width)));
-  const [width, setWidth] = useState(() => within(Number(localStorage.getItem(key)) || initial));
-  const change = (wanted: number) => {
-    localStorage.setItem(key, String(within(wanted)));
-    setWidth(within(wanted));
+  const clamped = (width: number) => Math.round(Math.min(most, Math.max(least, width)));
+  const [width, setWidth] = useState(() => clamped(Number(localStorage.getItem(key)) || initial));
+  const change = (next: number) => {
+    localStorage.setItem(key, String(clamped(next)));
+    setWidth(clamped(next));
   };
   return [width, change];
 }
 
-/** A handle to resize a part by mouse, touch or arrow keys; a double click resets it. */
+/** A handle to resize an element by mouse, touch or arrow keys; a double click resets it. */
 export function Resize({ label, width, change, initial, least, most, isRight = false }: Props): ReactNode {
   const sign = isRight ? -1 : 1;
   const onKey = (event: KeyboardEvent) => {
-    const wanted = { ArrowRight: width + sign * STEP, ArrowLeft: width - sign * STEP, Home: least, End: most }[event.key];
-    if (wanted === undefined) return;
+    const next = { ArrowRight: width + sign * STEP, ArrowLeft: width - sign * STEP, Home: least, End: most }[event.key];
+    if (next === undefined) return;
     event.preventDefault();
     event.stopPropagation();
-    change(wanted);
+    change(next);
   };
-  const begin = (event: PointerEvent<HTMLElement>) => {
+  const startDrag = (event: PointerEvent<HTMLElement>) => {
     const handle = event.currentTarget;
     const from = event.clientX;
     handle.setPointerCapture(event.pointerId);
-    handle.onpointermove = (moved) => change(width + sign * (moved.clientX - from));
+    handle.onpointermove = (move) => change(width + sign * (move.clientX - from));
     handle.onlostpointercapture = () => (handle.onpointermove = null);
     event.preventDefault();
   };
-  // A separator that has the focus is a control (WAI-ARIA, window splitter), which the rules do not know.
+  // A focusable separator is a control (WAI-ARIA, window splitter); the lint rules do not support it.
   /* eslint-disable jsx-a11y/no-noninteractive-element-interactions, jsx-a11y/no-noninteractive-tabindex */
   return (
      
@@ -63,7 +63,7 @@ export function Resize({ label, width, change, initial, least, most, isRight = f
        
       tabIndex={0}
       onKeyDown={onKey}
-      onPointerDown={begin}
+      onPointerDown={startDrag}
       onDoubleClick={() => change(initial)}
     />
   );

@@ -9,7 +9,7 @@ import { OutLink, OutLinks } from "../../components/OutLink";
 import { PlatformIcon } from "../../components/PlatformIcon";
 import { RunState } from "../../components/RunState";
 import { Skeleton } from "../../components/Skeleton";
-import { Trouble } from "../../components/Trouble";
+import { ErrorMessage } from "../../components/ErrorMessage";
 import { codeText } from "../../graph/repository";
 import { formatView, type View } from "../../graph/view";
 import { kindText } from "../../platforms";
@@ -25,7 +25,7 @@ type Run = Answer<"runs/{run_id}">;
 /** Details of a run. */
 export function RunDetails({ id, view, change }: DetailsProps & { id: string }): ReactNode {
   const { data: run, error } = useRun(id);
-  if (error) return <div className="details-head"><Trouble error={error} /></div>;
+  if (error) return <div className="details-head"><ErrorMessage error={error} /></div>;
   if (!run) return <Skeleton />;
   const tabs: Tab[] = [
     { id: "about", title: "About", content: () => <About run={run} view={view} /> },
@@ -52,7 +52,7 @@ export function RunDetails({ id, view, change }: DetailsProps & { id: string }):
         </Link>
         <OutLinks links={run.links} />
       </div>
-      <Tabs tabs={tabs} chosen={view.tab} choose={(tab) => change({ tab })} />
+      <Tabs tabs={tabs} selected={view.tab} select={(tab) => change({ tab })} />
     </>
   );
 }
@@ -77,17 +77,17 @@ function About({ run, view }: { run: Run; view: View }): ReactNode {
         <>
           <h3>Part of</h3>
           <ul className="entries">
-            {run.above.map((each, place) => (
-              <li key={each.runId} className="entry-line">
-                <RunLink run={each} view={view} />
+            {run.above.map((parent, place) => (
+              <li key={parent.runId} className="entry-line">
+                <RunLink run={parent} view={view} />
                 <span className="muted">{place === run.above.length - 1 ? "root" : "parent"}</span>
               </li>
             ))}
           </ul>
         </>
       )}
-      <Uses title="Read" uses={run.inputs} view={view} />
-      <Uses title="Wrote" uses={run.outputs} view={view} />
+      <DatasetList title="Read" datasets={run.inputs} view={view} />
+      <DatasetList title="Wrote" datasets={run.outputs} view={view} />
       {parameters.length > 0 && (
         <>
           <h3>Parameters</h3>
@@ -101,7 +101,7 @@ function About({ run, view }: { run: Run; view: View }): ReactNode {
   );
 }
 
-/** The first line of an error, the rest of it to unfold, and where the log is. */
+/** The first line of an error, the rest in a collapsed section, and a link to the log. */
 function Failure({ error, links }: { error: string; links: Run["links"] }): ReactNode {
   const { first, rest } = errorLines(error);
   return (
@@ -129,20 +129,20 @@ function RunLink({ run, view }: { run: { runId: string; state: string; job: { na
   );
 }
 
-function Uses({ title, uses, view }: { title: string; uses: Run["inputs"]; view: View }): ReactNode {
-  if (uses.length === 0) return null;
+function DatasetList({ title, datasets, view }: { title: string; datasets: Run["inputs"]; view: View }): ReactNode {
+  if (datasets.length === 0) return null;
   return (
     <>
       <h3>{title}</h3>
       <ul className="entries">
-        {uses.map((each) => (
-          <li key={`${each.namespace} ${each.name}`}>
-            <Link className="link clip" href={formatView({ ...view, open: `dataset:${each.namespace}:${each.name}`, tab: null })} title={`${each.namespace} ${each.name}`}>
-              {parts(each.name, "dataset").title}
+        {datasets.map((dataset) => (
+          <li key={`${dataset.namespace} ${dataset.name}`}>
+            <Link className="link clip" href={formatView({ ...view, open: `dataset:${dataset.namespace}:${dataset.name}`, tab: null })} title={`${dataset.namespace} ${dataset.name}`}>
+              {parts(dataset.name, "dataset").title}
             </Link>
-            {each.version !== null && (
-              <code className="muted clip" title={each.version}>
-                {each.version}
+            {dataset.version !== null && (
+              <code className="muted clip" title={dataset.version}>
+                {dataset.version}
               </code>
             )}
           </li>

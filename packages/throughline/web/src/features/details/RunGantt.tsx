@@ -13,10 +13,10 @@ import { Resize, useWidth } from "./Resize";
 
 const FIRST = 200;
 const NAMES = { initial: 200, least: 90, most: 560 };
-/** Where bars begin whose durations would not fit at their right. */
+/** Bars that start after this percentage have their duration aligned to their right end. */
 const HALF = 60;
 
-/** A run and all that it started, as a tree with bars on one axis of time. */
+/** A run and its child runs, as a tree with bars on a time axis. */
 export function RunGantt({ runId, view }: { runId: string; view: View }): ReactNode {
   const [names, setNames] = useWidth("gantt-names", NAMES);
   const [isAll, setAll] = useState(false);
@@ -37,7 +37,7 @@ export function RunGantt({ runId, view }: { runId: string; view: View }): ReactN
       <ul className="gantt">
         {shown.map(({ run, depth, left, width, text, took }, nth) => (
           <li key={`${run.runId} ${run.job.name} ${nth}`}>
-            <Link className={styles["row"]} onKeyDown={walk} href={formatView({ ...view, open: `run:${run.runId}`, tab: null })} title={`${run.job.name}: ${text}`}>
+            <Link className={styles["row"]} onKeyDown={moveFocus} href={formatView({ ...view, open: `run:${run.runId}`, tab: null })} title={`${run.job.name}: ${text}`}>
               <span className={styles["name"]} style={{ paddingLeft: Math.min(depth, 8) * 12 }}>
                 <RunState state={run.state} />
                 <span>
@@ -72,12 +72,12 @@ export function RunGantt({ runId, view }: { runId: string; view: View }): ReactN
   );
 }
 
-/** The arrow keys go from run to run. */
-function walk(event: KeyboardEvent<HTMLAnchorElement>): void {
+/** Move the focus between runs with the arrow keys. */
+function moveFocus(event: KeyboardEvent<HTMLAnchorElement>): void {
   const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-  const all = [...(event.currentTarget.closest("ul")?.querySelectorAll("a") ?? [])];
-  const at = all.findIndex((each) => each === document.activeElement);
+  const links = [...(event.currentTarget.closest("ul")?.querySelectorAll("a") ?? [])];
+  const at = links.findIndex((link) => link === document.activeElement);
   if (!step || at < 0) return;
   event.preventDefault();
-  all[at + step]?.focus();
+  links[at + step]?.focus();
 }

@@ -7,22 +7,22 @@ export interface Tab {
   content: () => ReactNode;
 }
 
-/** Tabs as WAI-ARIA has them: the arrow keys go from one to the next. */
-export function Tabs({ tabs, chosen, choose }: { tabs: readonly Tab[]; chosen: string | null; choose: (id: string) => void }): ReactNode {
+/** Tabs by the WAI-ARIA pattern, with arrow keys to switch. */
+export function Tabs({ tabs, selected, select }: { tabs: readonly Tab[]; selected: string | null; select: (id: string) => void }): ReactNode {
   const own = useId();
-  const at = Math.max(0, tabs.findIndex((tab) => tab.id === chosen));
+  const at = Math.max(0, tabs.findIndex((tab) => tab.id === selected));
   const onKey = (event: KeyboardEvent<HTMLButtonElement>) => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     const next = step && tabs[(at + step + tabs.length) % tabs.length];
     if (!next) return;
-    choose(next.id);
+    select(next.id);
     event.currentTarget.parentElement?.querySelector<HTMLElement>(`[data-tab="${next.id}"]`)?.focus();
   };
   return (
     <>
       <div className="tabs" role="tablist" aria-label="Details">
         {tabs.map((tab, place) => (
-          <button key={tab.id} type="button" role="tab" id={`${own}-${tab.id}`} data-tab={tab.id} aria-selected={place === at} aria-controls={`${own}-panel`} tabIndex={place === at ? 0 : -1} onClick={() => choose(tab.id)} onKeyDown={onKey}>
+          <button key={tab.id} type="button" role="tab" id={`${own}-${tab.id}`} data-tab={tab.id} aria-selected={place === at} aria-controls={`${own}-panel`} tabIndex={place === at ? 0 : -1} onClick={() => select(tab.id)} onKeyDown={onKey}>
             {tab.title}
             {tab.count !== undefined && <span className="muted"> {tab.count}</span>}
           </button>

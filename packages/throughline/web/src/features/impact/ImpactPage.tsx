@@ -6,13 +6,13 @@ import { Command, Copy } from "../../components/Copy";
 import { Icon } from "../../components/Icon";
 import { Link } from "../../components/Link";
 import { AsOf, Sheet } from "../../components/Sheet";
-import { Trouble } from "../../components/Trouble";
-import { countLine, graphOf, impactText, filterByText, reachedOf } from "../../graph/impact";
+import { ErrorMessage } from "../../components/ErrorMessage";
+import { countLine, graphOf, impactText, narrowed, reachedOf } from "../../graph/impact";
 import { impactOf, parseImpact, provenanceOf, type ImpactView } from "../../graph/places";
 import type { Level, NodeId } from "../../graph/types";
 import { DEEPEST } from "../../graph/view";
-import { parts, shellQuoted } from "../../graph/words";
-import { Newest } from "../lost/Begin";
+import { parts, quoted } from "../../graph/words";
+import { RecentDatasets } from "../fallback/EmptyView";
 import { Owners } from "./Owners";
 import { Verdict } from "./Verdict";
 
@@ -29,7 +29,7 @@ export default function ImpactPage(): ReactNode {
   const { data: about } = useAnswer("node", { node, asOf: at });
   const all = useMemo(() => reachedOf(data?.affected ?? []), [data]);
   const indirect = useMemo(() => reachedOf(data?.indirect ?? []), [data]);
-  const untold = useMemo(() => reachedOf(data?.untold ?? []), [data]);
+  const possible = useMemo(() => reachedOf(data?.untold ?? []), [data]);
   const id = data?.node ?? node;
   const { title } = parts(id.slice(id.lastIndexOf(":") + 1), id.startsWith("job:") ? "job" : "dataset");
   const name = field ? `${title} ${field}` : title;
@@ -60,8 +60,8 @@ export default function ImpactPage(): ReactNode {
       <AsOf at={at} now={impactOf(node, { ...view, at: null })} />
       {trouble ? (
         <>
-          <Trouble error={trouble} />
-          {isUnknown(trouble) && at === null && <Newest leadsTo={impactOf} />}
+          <ErrorMessage error={trouble} />
+          {isUnknown(trouble) && at === null && <RecentDatasets linkTo={impactOf} />}
         </>
       ) : (
         <>
@@ -69,20 +69,20 @@ export default function ImpactPage(): ReactNode {
             {about?.type === "dataset" && about.fields.length > 0 && (
               <select className="select" aria-label="Whole dataset or a column" value={field ?? ""} onChange={(event) => change({ field: event.target.value || null })}>
                 <option value="">Whole dataset</option>
-                {about.fields.map((each) => (
-                  <option key={each.name} value={each.name}>
-                    {each.name}
+                {about.fields.map((column) => (
+                  <option key={column.name} value={column.name}>
+                    {column.name}
                   </option>
                 ))}
-                {field && !about.fields.some((each) => each.name === field) && <option value={field}>{field}</option>}
+                {field && !about.fields.some((column) => column.name === field) && <option value={field}>{field}</option>}
               </select>
             )}
             {!field && (
               <div className="segments" role="group" aria-label="Level">
-                {LEVELS.map((each) => (
-                  <button key={each} type="button" aria-pressed={each === level} onClick={() => change({ level: each })}>
-                    {each[0]?.toUpperCase()}
-                    {each.slice(1)}
+                {LEVELS.map((choice) => (
+                  <button key={choice} type="button" aria-pressed={choice === level} onClick={() => change({ level: choice })}>
+                    {choice[0]?.toUpperCase()}
+                    {choice.slice(1)}
                   </button>
                 ))}
               </div>
@@ -92,9 +92,9 @@ export default function ImpactPage(): ReactNode {
           {data ? (
             <>
               {data.drop && <Verdict drop={data.drop} />}
-              <Reached all={all} text={text} isField={field !== null} clear={() => change({ text: "" })} at={at} />
-              <Others title="Filtered or grouped by it" text="The column filters, joins, groups or sorts the rows of these nodes or of their upstream." reached={indirect} filter={text} at={at} part="indirect" />
-              <Others title="Possibly affected" text="These nodes are downstream of the column's dataset and reported no column lineage." reached={untold} filter={text} at={at} part="perhaps" />
+              <Downstream all={all} text={text} isField={field !== null} clear={() => change({ text: "" })} at={at} />
+              <Dependents title="Filtered or grouped by it" text="The column filters, joins, groups or sorts the rows of these nodes or of their upstream." reached={indirect} filter={text} at={at} part="indirect" />
+              <Dependents title="Possibly affected" text="These nodes are downstream of the column's dataset and reported no column lineage." reached={possible} filter={text} at={at} part="perhaps" />
             </>
           ) : (
             <p className="waiting">Loading …</p>
@@ -109,7 +109,7 @@ export default function ImpactPage(): ReactNode {
   );
 }
 
-interface OthersProps {
+interface DependentsProps {
   title: string;
   text: string;
   reached: ReturnType<typeof reachedOf>;
@@ -118,8 +118,8 @@ interface OthersProps {
   part: string;
 }
 
-/** A section of dependents that do not take the column's values; empty sections are hidden. */
-function Others({ title, text, reached, filter, at, part }: OthersProps): ReactNode {
+/** A section of indirect or possible dependents; hidden if empty. */
+function Dependents({ title, text, reached, filter, at, part }: DependentsProps): ReactNode {
   if (reached.length === 0) return null;
   return (
     <section className="sheet-part" aria-labelledby={part}>
@@ -130,7 +130,7 @@ function Others({ title, text, reached, filter, at, part }: OthersProps): ReactN
   );
 }
 
-interface ReachedProps {
+interface DownstreamProps {
   all: ReturnType<typeof reachedOf>;
   text: string;
   isField: boolean;
@@ -138,8 +138,8 @@ interface ReachedProps {
   at: string | null;
 }
 
-function Reached({ all, text, isField, clear, at }: ReachedProps): ReactNode {
-  const shown = filterByText(all, text);
+function Downstream({ all, text, isField, clear, at }: DownstreamProps): ReactNode {
+  const shown = narrowed(all, text);
   if (all.length === 0) return <p className="sheet-line">{isField ? "No downstream columns reported" : "No downstream nodes reported"}</p>;
   const hidden = all.length - shown.length;
   return (
@@ -155,7 +155,7 @@ function Reached({ all, text, isField, clear, at }: ReachedProps): ReactNode {
           </span>
         )}
       </p>
-      {all.some((each) => each.distance >= DEEPEST) && <p className="sheet-line muted">Shows at most {DEEPEST} steps; there may be more.</p>}
+      {all.some((node) => node.distance >= DEEPEST) && <p className="sheet-line muted">Shows at most {DEEPEST} steps; there may be more.</p>}
       <Owners reached={shown} at={at} />
     </>
   );

@@ -13,7 +13,7 @@ const FIRST = 50;
 interface Props {
   reached: readonly Reached[];
   at: string | null;
-  /** The section with its own heading, if any. */
+  /** The id of the section with its own heading, if any. */
   part?: string;
 }
 
@@ -25,12 +25,12 @@ export function Owners({ reached, at, part }: Props): ReactNode {
 function Owner({ group: { owner, reached }, at, part }: Omit<Props, "reached"> & { group: OwnerGroup }): ReactNode {
   const [isAll, setAll] = useState(false);
   const Heading = part ? "h3" : "h2";
-  const byJob = reached.filter((each) => each.isByJob).length;
+  const inferredCount = reached.filter((node) => node.isByJob).length;
   return (
     <section className="card owner" aria-label={[owner ?? "No owner", part].filter(Boolean).join(", ")}>
       <Heading>
         {owner ?? "No owner"} <span className="muted">{reached.length.toLocaleString("en")}</span>
-        {byJob > 0 && <span className="muted owner-note"> {byJob === reached.length ? "" : `${byJob} of them `}by the owner of the writing job</span>}
+        {inferredCount > 0 && <span className="muted owner-note"> {inferredCount === reached.length ? "" : `${inferredCount} of them `}by the owner of the writing job</span>}
       </Heading>
       <table className="reached">
         <thead>
@@ -43,8 +43,8 @@ function Owner({ group: { owner, reached }, at, part }: Omit<Props, "reached"> &
           </tr>
         </thead>
         <tbody>
-          {(isAll ? reached : reached.slice(0, FIRST)).map((each) => (
-            <Row key={each.key} reached={each} at={at} />
+          {(isAll ? reached : reached.slice(0, FIRST)).map((node) => (
+            <Row key={node.key} reached={node} at={at} />
           ))}
         </tbody>
       </table>

@@ -16,7 +16,7 @@ import { Distance } from "./Distance";
 import { EDGE_TYPES } from "./edges";
 import { flowFrames, type FlowNode, type FrameFlowNode } from "./flow";
 import { Legend } from "./Legend";
-import { belowOf, cameBeside, kept, MOVING_MS, outside, startOf, STILL, wantedOf, windowOf, type Start } from "./looks";
+import { spaceBelow, addedBeside, keepInWindow, MOVING_MS, countOutside, startOf, REDUCED_MOTION, boxesToShow, windowOf, type Start } from "./viewports";
 import { NODE_TYPES } from "./nodes";
 import { useGradually } from "./useGradually";
 import { boxOf, Overview } from "./Overview";
@@ -26,27 +26,27 @@ interface Props {
   nodes: FlowNode[];
   edges: Edge[];
   frames: readonly { box: FrameBox; trouble: Trouble | null }[];
-  /** Where there may be more than is drawn. */
+  /** Boxes of all nodes in the layout, drawn or not. */
   extent: readonly Box[];
-  /** Of graphs that show the same part. */
+  /** The viewport shared with the graph of another time. */
   shared: SharedViewport | null;
   actions: Actions;
-  /** The node that keeps its place on the screen when others come and go. */
+  /** The node that keeps its position on the screen when other nodes are added or removed. */
   anchor: Anchor | null;
-  /** The nodes of a path that is locked: they are brought into the window. */
+  /** The nodes of the locked path, to bring into the window. */
   path: ReadonlySet<string> | null;
-  /** Nodes that are brought into the window together, as the two ends of an edge. */
+  /** Nodes to bring into the window together, such as both ends of an edge. */
   ends: readonly string[] | null;
-  /** The node that is looked at: it stays in the window when that becomes narrower. Null: those that are other than they were. */
-  looked: string | null;
-  /** Another text, another graph: it is fitted into the window anew. Null: it is about to be. */
+  /** The node to keep in the window when the window narrows; null: the changed nodes. */
+  focused: string | null;
+  /** The identity of the graph; a new one is fitted into the window. Null while the graph is loading. */
   about: string | null;
-  onNowhere: () => void;
-  /** How many nodes are out of the window since not all could be readable in it, and how to see them; null: none. */
+  onPaneClick: () => void;
+  /** Report the nodes outside the window because not all would be readable; null: none. */
   onOutside?: (outside: Outside | null) => void;
 }
 
-/** The node that was clicked on last, and whether that is to show more beside it. */
+/** The last clicked node; `isOpening` if the click shows more nodes beside it. */
 export interface Anchor {
   id: NodeId;
   isOpening: boolean;
@@ -61,27 +61,27 @@ export function Canvas(props: Props): ReactNode {
   return (
     <ActionsContext value={props.actions}>
       <ReactFlowProvider>
-        <Stage {...props} />
+        <FlowCanvas {...props} />
       </ReactFlowProvider>
     </ActionsContext>
   );
 }
 
-function Stage({ label, nodes, edges, frames, extent, shared, anchor, path, ends, looked, about, onNowhere, onOutside }: Props): ReactNode {
+function FlowCanvas({ label, nodes, edges, frames, extent, shared, anchor, path, ends, focused, about, onPaneClick, onOutside }: Props): ReactNode {
   const flow = useReactFlow<FlowNode | FrameFlowNode>();
   const frame = useRef<HTMLDivElement>(null);
   const id = useId();
-  const awaiting = useRef<Anchor | null>(null);
+  const opening = useRef<Anchor | null>(null);
   useLayoutEffect(() => {
-    awaiting.current = anchor?.isOpening ? anchor : null;
+    opening.current = anchor?.isOpening ? anchor : null;
   }, [anchor]);
   const before = useRef<{ about: string | null; path: string; ends: readonly string[] | null; boxes: Map<string, Box> } | null>(null);
   const [start, setStart] = useState<Start | null>(null);
-  const seen = useRef<readonly FlowNode[]>([]);
+  const focusedNodes = useRef<readonly FlowNode[]>([]);
   useLayoutEffect(() => {
-    const own = nodes.filter((node) => (ends ? ends.includes(node.id) : node.id === looked));
-    seen.current = own.length > 0 ? own : nodes.filter((node) => node.data.mark !== null);
-  }, [nodes, looked, ends]);
+    const matches = nodes.filter((node) => (ends ? ends.includes(node.id) : node.id === focused));
+    focusedNodes.current = matches.length > 0 ? matches : nodes.filter((node) => node.data.mark !== null);
+  }, [nodes, focused, ends]);
   const isPart = useRef(false);
   const wantsFocus = useRef(false);
   const count = useGradually(nodes.length);
@@ -93,58 +93,58 @@ function Stage({ label, nodes, edges, frames, extent, shared, anchor, path, ends
   const outlines = useMemo(() => flowFrames(frames), [frames]);
   const all: (FlowNode | FrameFlowNode)[] = useMemo(() => [...outlines, ...drawn.nodes], [outlines, drawn.nodes]);
   const fitAll = useCallback(() => void flow.setViewport(startOf(nodes, frameBoxes, frame.current, null).viewport), [flow, nodes, frameBoxes]);
-  const tell = useCallback(
+  const reportOutside = useCallback(
     (viewport: Viewport) => {
       const { clientWidth: width = 0, clientHeight: height = 0 } = frame.current ?? {};
-      const count = isPart.current ? outside(nodes, viewport, { width, height }) : 0;
+      const count = isPart.current ? countOutside(nodes, viewport, { width, height }) : 0;
       onOutside?.(count > 0 ? { count, fitAll } : null);
     },
     [nodes, fitAll, onOutside],
   );
-  // Where to look is known before nodes are drawn: otherwise those where it looked before are drawn as well.
+  // Set the viewport before nodes are drawn; otherwise the nodes of the previous viewport are drawn too.
   useLayoutEffect(() => {
     if (nodes.length === 0) {
       const { clientWidth: width = 1, clientHeight: height = 1 } = frame.current ?? {};
-      // It is there before the nodes are, of which it has enough to do.
+      // Mount React Flow before the nodes arrive, because drawing them takes long.
       setStart((first) => first ?? { viewport: { x: 0, y: 0, zoom: 1 }, width, height });
       return;
     }
     const boxes = new Map(nodes.map((node) => [node.id, boxOf(node)]));
-    const was = before.current;
-    before.current = { about: about ?? was?.about ?? null, path: [...(path ?? [])].join("\n"), ends, boxes };
-    const ended = (ends ?? []).flatMap((id) => boxes.get(id) ?? []);
-    const [old, now] = [was?.boxes.get(anchor?.id ?? ""), boxes.get(anchor?.id ?? "")];
-    if (!was || (about !== null && was.about !== about)) {
+    const previous = before.current;
+    before.current = { about: about ?? previous?.about ?? null, path: [...(path ?? [])].join("\n"), ends, boxes };
+    const endBoxes = (ends ?? []).flatMap((id) => boxes.get(id) ?? []);
+    const [old, now] = [previous?.boxes.get(anchor?.id ?? ""), boxes.get(anchor?.id ?? "")];
+    if (!previous || (about !== null && previous.about !== about)) {
       const root = nodes.find((node) => node.data.isRoot) ?? null;
       const fit = startOf(nodes, frameBoxes, frame.current, root);
-      const unframed = frame.current ? kept(fit.viewport, seen.current, frame.current) : fit.viewport;
-      const viewport = ended.length > 0 ? framing(fit.viewport, ended, fit, belowOf(fit.width)) : unframed;
+      const focusedViewport = frame.current ? keepInWindow(fit.viewport, focusedNodes.current, frame.current) : fit.viewport;
+      const viewport = endBoxes.length > 0 ? framing(fit.viewport, endBoxes, fit, spaceBelow(fit.width)) : focusedViewport;
       setStart((first) => first ?? { ...fit, viewport });
       void flow.setViewport(viewport);
-      isPart.current = outside(nodes, viewport, fit) > 0;
-      tell(viewport);
+      isPart.current = countOutside(nodes, viewport, fit) > 0;
+      reportOutside(viewport);
       wantsFocus.current = takesFocus();
       return;
     }
     const { x, y, zoom } = flow.getViewport();
-    const there = old && now ? { x: x + (old.x - now.x) * zoom, y: y + (old.y - now.y) * zoom, zoom } : { x, y, zoom };
-    if (there.x !== x || there.y !== y) void flow.setViewport(there);
+    const anchored = old && now ? { x: x + (old.x - now.x) * zoom, y: y + (old.y - now.y) * zoom, zoom } : { x, y, zoom };
+    if (anchored.x !== x || anchored.y !== y) void flow.setViewport(anchored);
     const { clientWidth: width = 1, clientHeight: height = 1 } = frame.current ?? {};
     const size = { width, height };
-    const isSeen = (box: Box) => meet(box, windowOf({ x, y, zoom }, size));
-    const came = awaiting.current ? cameBeside(awaiting.current.id, boxes, was.boxes) : [];
-    if (came.length > 0) awaiting.current = null;
-    const wanted = came.length > 0 ? came : wantedOf(boxes, was.boxes, anchor?.id ?? null, before.current.path === was.path ? null : path, isSeen);
-    const isNew = ended.length > 0 && was.ends !== ends;
-    const here = isNew ? framing(there, ended, size, belowOf(width)) : (came.length > 0 ? moved : showing)(there, wanted, [...boxes.values()], size, belowOf(width));
-    if (here !== there) void flow.setViewport(here, { duration: STILL.matches ? 0 : MOVING_MS });
-    if (isNew || wanted.length > 0) isPart.current ||= outside(nodes, here, size) > 0;
-    if (here !== there || boxes.size !== was.boxes.size || wanted.length > 0) tell(here);
-  }, [nodes, frameBoxes, about, anchor, path, ends, flow, tell]);
+    const isVisible = (box: Box) => meet(box, windowOf({ x, y, zoom }, size));
+    const added = opening.current ? addedBeside(opening.current.id, boxes, previous.boxes) : [];
+    if (added.length > 0) opening.current = null;
+    const shownBoxes = added.length > 0 ? added : boxesToShow(boxes, previous.boxes, anchor?.id ?? null, before.current.path === previous.path ? null : path, isVisible);
+    const isNew = endBoxes.length > 0 && previous.ends !== ends;
+    const target = isNew ? framing(anchored, endBoxes, size, spaceBelow(width)) : (added.length > 0 ? moved : showing)(anchored, shownBoxes, [...boxes.values()], size, spaceBelow(width));
+    if (target !== anchored) void flow.setViewport(target, { duration: REDUCED_MOTION.matches ? 0 : MOVING_MS });
+    if (isNew || shownBoxes.length > 0) isPart.current ||= countOutside(nodes, target, size) > 0;
+    if (target !== anchored || boxes.size !== previous.boxes.size || shownBoxes.length > 0) reportOutside(target);
+  }, [nodes, frameBoxes, about, anchor, path, ends, flow, reportOutside]);
   useEffect(() => {
     if (!isAll || !wantsFocus.current) return;
     wantsFocus.current = false;
-    // Nodes are there once the window has moved to them; details that opened have the focus already.
+    // Nodes are mounted after the viewport has moved to them. Open details keep the focus.
     requestAnimationFrame(() => requestAnimationFrame(() => document.activeElement === document.body && focusNode(".node.root .node-face")));
   }, [isAll, nodes]);
   useEffect(() => {
@@ -157,18 +157,18 @@ function Stage({ label, nodes, edges, frames, extent, shared, anchor, path, ends
       if (size.width === width) return;
       const at = flow.getViewport();
       const all = [...(before.current?.boxes.values() ?? [])];
-      // A graph that was in sight as a whole stays so, as long as it can be read.
+      // A graph that was entirely in the window stays so while it is readable.
       const whole = !isWider && all.length > 0 && isWithin(at, around(all), size) ? showing(at, all, all, { width, height }) : at;
-      const isFramed = seen.current.length > 0 && before.current?.ends != null && !isWider;
-      const after = isFramed ? framing(whole, seen.current.map(boxOf), { width, height }, belowOf(width)) : kept(whole, seen.current, element);
+      const isFramed = focusedNodes.current.length > 0 && before.current?.ends != null && !isWider;
+      const after = isFramed ? framing(whole, focusedNodes.current.map(boxOf), { width, height }, spaceBelow(width)) : keepInWindow(whole, focusedNodes.current, element);
       if (after.x !== at.x || after.y !== at.y || after.zoom !== at.zoom) void flow.setViewport(after);
     });
     watch.observe(element);
     return () => watch.disconnect();
   }, [flow]);
   return (
-    // eslint-disable-next-line jsx-a11y/no-noninteractive-element-interactions -- the nodes in it have the focus
-    <div className="canvas" style={SIZE_VARIABLES} role="region" ref={frame} aria-busy={!isAll} onFocus={(event) => reveal(event, flow)} onKeyDown={(event) => step(event, flow, nodes)} aria-label={label}>
+    // eslint-disable-next-line jsx-a11y/no-noninteractive-element-interactions -- its nodes take the focus
+    <div className="canvas" style={SIZE_VARIABLES} role="region" ref={frame} aria-busy={!isAll} onFocus={(event) => reveal(event, flow)} onKeyDown={(event) => moveFocus(event, flow, nodes)} aria-label={label}>
       {start && <ReactFlow
         id={id}
         defaultViewport={start.viewport}
@@ -186,9 +186,9 @@ function Stage({ label, nodes, edges, frames, extent, shared, anchor, path, ends
         onlyRenderVisibleElements={nodes.length > 200}
         minZoom={0.05}
         maxZoom={2}
-        onMove={(_event, viewport) => shared?.notify(viewport, follow)}
-        onMoveEnd={(_event, viewport) => tell(viewport)}
-        onPaneClick={onNowhere}
+        onMove={(_event, viewport) => shared?.tell(viewport, follow)}
+        onMoveEnd={(_event, viewport) => reportOutside(viewport)}
+        onPaneClick={onPaneClick}
         onError={ignore}
       >
         <Distance frame={frame} />
@@ -197,9 +197,9 @@ function Stage({ label, nodes, edges, frames, extent, shared, anchor, path, ends
           {nodes.length > 0 && <Overview nodes={nodes} />}
         </Panel>
         <Panel position="bottom-left" className="zoom">
-          <Tool icon="plus" text="Zoom in" onClick={() => void flow.zoomIn()} />
-          <Tool icon="minus" text="Zoom out" onClick={() => void flow.zoomOut()} />
-          <Tool icon="fit" text="Fit everything into the window" onClick={fitAll} />
+          <ToolButton icon="plus" text="Zoom in" onClick={() => void flow.zoomIn()} />
+          <ToolButton icon="minus" text="Zoom out" onClick={() => void flow.zoomOut()} />
+          <ToolButton icon="fit" text="Fit everything into the window" onClick={fitAll} />
           <Legend />
         </Panel>
       </ReactFlow>}
@@ -214,34 +214,34 @@ function firstOf(nodes: readonly FlowNode[], edges: readonly Edge[], count: numb
   return { nodes: first, edges: edges.filter((edge) => ids.has(edge.source) && ids.has(edge.target)) };
 }
 
-/** Arrow keys go from node to node, and the graph moves along. */
-function step(event: KeyboardEvent<HTMLElement>, flow: ReactFlowInstance<FlowNode | FrameFlowNode>, nodes: readonly FlowNode[]): void {
+/** Move the focus between nodes with the arrow keys, and the viewport with it. */
+function moveFocus(event: KeyboardEvent<HTMLElement>, flow: ReactFlowInstance<FlowNode | FrameFlowNode>, nodes: readonly FlowNode[]): void {
   const from = event.target instanceof HTMLElement ? event.target.dataset["node"] : undefined;
   const next = from && beside(new Map(nodes.map((node) => [node.id, boxOf(node)])), from, event.key);
-  const node = nodes.find((each) => each.id === next);
+  const node = nodes.find((candidate) => candidate.id === next);
   if (!node) return;
   event.preventDefault();
   const canvas = event.currentTarget;
   const { x, y, width, height } = boxOf(node);
   void flow.setCenter(x + width / 2, y + height / 2, { zoom: flow.getZoom() });
-  // Nodes outside the window are not there to be focused before it has moved.
+  // Nodes outside the window are mounted after the viewport has moved.
   requestAnimationFrame(() => requestAnimationFrame(() => canvas.querySelector<HTMLElement>(`[data-node="${CSS.escape(node.id)}"]`)?.focus({ preventScroll: true })));
 }
 
-/** What gets the focus by a key is moved into the window. */
+/** Bring an element with keyboard focus into the window. */
 function reveal({ target, currentTarget }: FocusEvent<HTMLElement>, flow: ReactFlowInstance<FlowNode | FrameFlowNode>): void {
   if (!target.matches(".react-flow__node :focus-visible")) return;
   const [canvas, { left, top, width, height }] = [currentTarget.getBoundingClientRect(), target.getBoundingClientRect()];
   const { x, y, zoom } = flow.getViewport();
-  // Within the window, of which the canvas is the whole.
+  // In screen coordinates relative to the canvas.
   const at = into({ x: 0, y: 0, zoom: 1 }, { x: left - canvas.left, y: top - canvas.top, width, height }, canvas);
   if (at.x !== 0 || at.y !== 0) void flow.setViewport({ x: x + at.x, y: y + at.y, zoom });
 }
 
-/** React Flow complains of edges to columns whose places it does not know yet: it draws them once it does. */
+/** Ignore React Flow's errors about edges to columns that it has not measured yet; it draws them later. */
 function ignore(): void {}
 
-function Tool({ icon, text, onClick }: { icon: IconName; text: string; onClick: () => void }): ReactNode {
+function ToolButton({ icon, text, onClick }: { icon: IconName; text: string; onClick: () => void }): ReactNode {
   return (
     <button type="button" className="button bare square" aria-label={text} title={text} onClick={onClick}>
       <Icon name={icon} />

@@ -10,15 +10,15 @@ import styles from "./changes.module.css";
 /** A change of the view that brings some nodes into the window. */
 export type Show = (change: Partial<View>, ends: readonly string[]) => void;
 
-/** Where a change is seen: of a schema, in the columns. */
-function placeOf({ node, run, isSchema }: Change): Partial<View> {
+/** Return the view that shows a change; schema changes open the columns. */
+function viewOf({ node, run, isSchema }: Change): Partial<View> {
   const id = node as NodeId;
   return { node, lit: isSchema ? null : id, grown: [], folded: [], open: run ? `run:${run}` : null, ...(isSchema ? { columns: [id], column: null } : {}) };
 }
 
-/** What is different between the two moments in the whole lineage, by dataset and job; a click goes there. */
-export function Changes({ told, view, show }: { told: DiffAnswer; view: View; show: Show }): ReactNode {
-  const sections = useMemo(() => changeGroups(changesOf(told)), [told]);
+/** The differences between two times in the whole lineage, by dataset and job. A click shows one in the graph. */
+export function Changes({ diff, view, show }: { diff: DiffAnswer; view: View; show: Show }): ReactNode {
+  const sections = useMemo(() => changeGroups(changesOf(diff)), [diff]);
   return (
     <aside className="changes" aria-label={TIME.differences}>
       <div className="changes-head">
@@ -42,11 +42,11 @@ export function Changes({ told, view, show }: { told: DiffAnswer; view: View; sh
   );
 }
 
-/** All changes of one dataset or job; of many failed runs, the first. */
+/** All changes of a dataset or job. Failed runs after the first are collapsed. */
 function Group({ group: { node, kind, text, changes }, show }: { group: ChangeGroup; show: Show }): ReactNode {
   const [isAll, setAll] = useState(false);
-  const hidden = changes.filter((each) => each.mark === "failed").slice(1);
-  const shown = isAll ? changes : changes.filter((each) => !hidden.includes(each));
+  const hidden = changes.filter((change) => change.mark === "failed").slice(1);
+  const shown = isAll ? changes : changes.filter((change) => !hidden.includes(change));
   return (
     <li className={styles.group}>
       <h4 className={styles.name} title={node}>
@@ -55,12 +55,12 @@ function Group({ group: { node, kind, text, changes }, show }: { group: ChangeGr
         {text}
       </h4>
       <ul aria-label={text}>
-        {shown.map((each) => (
-          <li key={each.key}>
-            <button type="button" className={styles.change} onClick={() => show(placeOf(each), each.ends)}>
+        {shown.map((change) => (
+          <li key={change.key}>
+            <button type="button" className={styles.change} onClick={() => show(viewOf(change), change.ends)}>
               <span className="hidden">{text}: </span>
-              <span className={`mark ${each.mark}`}>{TIME.marks[each.mark]}</span>
-              <span className={styles.detail}>{each.detail}</span>
+              <span className={`mark ${change.mark}`}>{TIME.marks[change.mark]}</span>
+              <span className={styles.detail}>{change.detail}</span>
             </button>
           </li>
         ))}

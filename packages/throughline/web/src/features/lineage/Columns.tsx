@@ -8,17 +8,17 @@ import { useActions } from "./actions";
 import type { DatasetFlowNode } from "./flow";
 import { MARKS } from "./marks";
 
-/** The columns of a dataset in its node, those with lineage first; a click locks one's path. */
+/** The columns of a dataset in its node, those with lineage first. A click locks the column's path. */
 export function Columns({ data, columns }: { data: DatasetFlowNode["data"]; columns: RowPage }): ReactNode {
   const { node, litColumns } = data;
   const { rows, all, found, page, pages, text, of } = columns;
   const { lockColumn, seek } = useActions();
   const input = useRef<HTMLInputElement>(null);
   useEffect(() => {
-    // The address follows what is typed; going back has the field follow the address.
+    // Typing updates the address; going back updates the field.
     if (input.current && input.current !== document.activeElement) input.current.value = text;
   }, [text]);
-  const turn = (to: number) => seek({ id: node.id, text, page: to });
+  const goToPage = (to: number) => seek({ id: node.id, text, page: to });
   const names = rows.map((row) => row.name).join("\n");
   const update = useUpdateNodeInternals();
   useEffect(() => update(node.id), [update, node.id, names]);
@@ -52,11 +52,11 @@ export function Columns({ data, columns }: { data: DatasetFlowNode["data"]; colu
       {found === 0 && all > 0 && <p className="columns-pages muted">No matching column.</p>}
       {pages > 1 && (
         <p className="columns-pages muted">
-          <button type="button" className="link" disabled={page === 0} onClick={() => turn(page - 1)}>
+          <button type="button" className="link" disabled={page === 0} onClick={() => goToPage(page - 1)}>
             Back
           </button>
           {page * COLUMNS_SHOWN + 1}–{page * COLUMNS_SHOWN + rows.length} of {found}
-          <button type="button" className="link" disabled={page === pages - 1} onClick={() => turn(page + 1)}>
+          <button type="button" className="link" disabled={page === pages - 1} onClick={() => goToPage(page + 1)}>
             More
           </button>
         </p>

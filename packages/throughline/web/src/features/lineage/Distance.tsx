@@ -1,11 +1,11 @@
 import { useStore, type ReactFlowState } from "@xyflow/react";
 import { useLayoutEffect, type RefObject } from "react";
 
-/** Below this zoom no text of a node can be read: nodes are drawn as blocks. */
+/** Below this zoom, the text of nodes is unreadable and nodes are drawn as blocks. */
 const FAR = 0.3;
 const LABEL = 13;
 
-/** Mark a graph that is seen from far away, with how large its labels have to be. */
+/** Mark the canvas as zoomed far out, and set the size of its labels. */
 export function Distance({ frame }: { frame: RefObject<HTMLElement | null> }): null {
   const step = useStore(stepOf);
   useLayoutEffect(() => {
@@ -15,7 +15,7 @@ export function Distance({ frame }: { frame: RefObject<HTMLElement | null> }): n
   return null;
 }
 
-/** In steps, so that labels do not change with each movement; null: near. */
+/** Return the zoom in steps, so that labels do not change with every movement; null if not far out. */
 function stepOf({ transform: [, , zoom] }: ReactFlowState): number | null {
   return zoom < FAR ? Math.round(2 * Math.log2(zoom)) : null;
 }

@@ -8,7 +8,7 @@ import { markupOf, platformOf } from "../../platforms";
 import { fileName, jsonOf, mermaidOf } from "../../graph/written";
 import type { Scene } from "./useScene";
 
-/** What is shown, to save as a picture or as data. */
+/** A menu to save the shown graph as a picture or as data. */
 export function Export({ scene: { graph, shown, drawn }, view }: { scene: Scene; view: View }): ReactNode {
   const [trouble, setTrouble] = useState("");
   const now = new Date().toISOString();
@@ -21,7 +21,7 @@ export function Export({ scene: { graph, shown, drawn }, view }: { scene: Scene;
   };
   const png = () => {
     setTrouble("");
-    dots(picture()).then(
+    pngOf(picture()).then(
       (blob) => save(`${name}.png`, blob),
       () => setTrouble("This browser cannot create a PNG of this size. Save as SVG, or show fewer nodes."),
     );
@@ -49,7 +49,7 @@ export function Export({ scene: { graph, shown, drawn }, view }: { scene: Scene;
   );
 }
 
-/** The colours that are seen, and the page's own letters. */
+/** Return the current colours, icons and text measurements of the page. */
 function pens(): Pens {
   const probe = document.createElement("i");
   document.body.append(probe);
@@ -77,7 +77,7 @@ function pens(): Pens {
   return { colours, iconOf, measure };
 }
 
-async function dots(picture: Picture): Promise<Blob> {
+async function pngOf(picture: Picture): Promise<Blob> {
   const { svg, width, height } = picture;
   const scale = scaleOf(picture);
   const image = new Image();
@@ -97,6 +97,6 @@ function save(name: string, blob: Blob): void {
   link.href = URL.createObjectURL(blob);
   link.download = name;
   link.click();
-  // The browser reads it after this turn; the address may go then.
+  // The browser reads the file after this function returns.
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }

@@ -6,7 +6,7 @@ import { TROUBLE_TEXT } from "../../graph/state";
 import { useActions } from "./actions";
 import type { FrameFlowNode } from "./flow";
 
-/** A pipeline around its tasks; its button draws it as one node. */
+/** A frame around the tasks of a pipeline, with a button to collapse it into one node. */
 export function Frame({ data }: NodeProps<FrameFlowNode>): ReactNode {
   const { box: { frame }, trouble } = data;
   const { toggle, select } = useActions();

@@ -18,10 +18,10 @@ export function Legend(): ReactNode {
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       const isTyping = event.target instanceof HTMLElement && event.target.matches("input, textarea, select");
-      if (event.key === "?" && !isTyping) setOpen((before) => !before);
+      if (event.key === "?" && !isTyping) setOpen((isShown) => !isShown);
       if (event.key !== "Escape" || !isOpen) return;
       setOpen(false);
-      event.stopPropagation(); // It closes the details the next time.
+      event.stopPropagation(); // The next Escape closes the details.
     };
     window.addEventListener("keydown", onKey, true);
     return () => window.removeEventListener("keydown", onKey, true);

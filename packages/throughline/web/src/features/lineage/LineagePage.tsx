@@ -19,15 +19,15 @@ import { useScene } from "./useScene";
 
 /** The graph around a node, its details beside it, and the differences between two moments. */
 export default function LineagePage(): ReactNode {
-  const [asked, go] = useView();
-  const view = useDepths(asked);
+  const [addressView, go] = useView();
+  const view = useDepths(addressView);
   const [ends, setEnds] = useState<readonly string[] | null>(null);
   const show = useCallback(
     (changes: Partial<View>, nodes: readonly string[] | null, isSmall?: boolean) => {
       setEnds(nodes);
-      go(keepMomentsOpen(asked, changes), isSmall);
+      go(moving(addressView, changes), isSmall);
     },
-    [asked, go],
+    [addressView, go],
   );
   const change = useCallback((changes: Partial<View>, isSmall?: boolean) => show(changes, null, isSmall), [show]);
   const pair = useMemo(() => pairOf(view), [view]);
@@ -43,17 +43,17 @@ export default function LineagePage(): ReactNode {
     document.title = view.node ? `${view.node.slice(view.node.lastIndexOf(":") + 1)} · throughline` : "throughline";
   }, [view.node]);
   useEffect(() => {
-    const leave = (event: KeyboardEvent) => {
+    const onKey = (event: KeyboardEvent) => {
       const isTyping = event.target instanceof HTMLElement && event.target.matches("input, select");
       if (event.key === "Escape" && !isTyping) change(view.open ? { open: null, tab: null } : { lit: null, column: null });
     };
-    window.addEventListener("keydown", leave);
-    return () => window.removeEventListener("keydown", leave);
+    window.addEventListener("keydown", onKey);
+    return () => window.removeEventListener("keydown", onKey);
   }, [view.open, change]);
   return (
     <main className="lineage">
       <h1 className="hidden">Lineage of {view.node}</h1>
-      {diff && <Changes told={diff} view={view} show={show} />}
+      {diff && <Changes diff={diff} view={view} show={show} />}
       <div className="stage">
         <Toolbar view={view} change={change} scene={scene} />
         <MomentTabs view={view} change={change} />

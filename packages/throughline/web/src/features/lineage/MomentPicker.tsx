@@ -27,7 +27,7 @@ export function MomentPicker({ label, at, node, choose }: Props): ReactNode {
   const onKey = (event: KeyboardEvent) => {
     if (event.key !== "Escape" || !isOpen) return;
     close();
-    event.stopPropagation(); // It closes the details the next time.
+    event.stopPropagation(); // The next Escape closes the details.
   };
   return (
     <span role="presentation" className={styles.picker} data-moment={at ?? undefined} onKeyDown={onKey} onBlur={(event) => event.relatedTarget && !event.currentTarget.contains(event.relatedTarget) && setOpen(false)}>
@@ -44,13 +44,13 @@ export function MomentPicker({ label, at, node, choose }: Props): ReactNode {
       {isOpen && (
         <>
           <button type="button" className={styles.behind} tabIndex={-1} aria-hidden="true" onClick={close} />
-          <Sheet
+          <PickerDialog
             label={label}
             at={at}
             node={node}
-            choose={(chosen) => {
+            choose={(picked) => {
               close();
-              choose(chosen);
+              choose(picked);
             }}
           />
         </>
@@ -60,12 +60,12 @@ export function MomentPicker({ label, at, node, choose }: Props): ReactNode {
 }
 
 /** Presets, and a calendar with a time. */
-function Sheet({ label, at, node, choose }: Props): ReactNode {
+function PickerDialog({ label, at, node, choose }: Props): ReactNode {
   const [now] = useState(present);
   const start = at !== null && !Number.isNaN(Date.parse(at)) ? Date.parse(at) : now;
   const [day, setDay] = useState(dayOf(start));
   const [time, setTime] = useState(at === null ? timeOf(new Date(Math.floor(start / 60_000) * 60_000).toISOString()) : timeOf(new Date(start).toISOString()));
-  const chosen = momentAt(day, time);
+  const picked = momentAt(day, time);
   const sheet = useRef<HTMLDivElement>(null);
   useEffect(() => sheet.current?.querySelector("button")?.focus(), []);
   const success = useLastSuccess(node);
@@ -84,18 +84,18 @@ function Sheet({ label, at, node, choose }: Props): ReactNode {
         className={styles.form}
         onSubmit={(event) => {
           event.preventDefault();
-          if (chosen) choose(chosen);
+          if (picked) choose(picked);
         }}
       >
         <Calendar day={day} today={dayOf(now)} choose={setDay} />
         <label className={styles.time}>
           <span className="muted">{TIME.time}</span>
-          <input className="field" value={time} aria-invalid={chosen === null} onChange={(event) => setTime(event.target.value)} />
-          <button type="submit" className="button" disabled={chosen === null}>
+          <input className="field" value={time} aria-invalid={picked === null} onChange={(event) => setTime(event.target.value)} />
+          <button type="submit" className="button" disabled={picked === null}>
             {TIME.apply}
           </button>
         </label>
-        {chosen === null && (
+        {picked === null && (
           <p className={styles.invalid} role="alert">
             {TIME.invalidTime}
           </p>
@@ -105,7 +105,7 @@ function Sheet({ label, at, node, choose }: Props): ReactNode {
   );
 }
 
-/** A month of days; arrow keys go from one to the next. */
+/** The days of a month, with arrow keys to move between them. */
 function Calendar({ day, today, choose }: { day: Day; today: Day; choose: (day: Day) => void }): ReactNode {
   const [month, setMonth] = useState(day.slice(0, 7));
   const table = useRef<HTMLTableElement>(null);
@@ -123,8 +123,8 @@ function Calendar({ day, today, choose }: { day: Day; today: Day; choose: (day: 
     choose(next);
   };
   const step = (by: number) => setMonth(moved(month, by));
-  // Only one day is a stop of the Tab key.
-  const stop = day.startsWith(month) ? day : (weeksOf(month).flat().find((each) => each !== null) ?? day);
+  // Only one day is in the tab order.
+  const tabStop = day.startsWith(month) ? day : (weeksOf(month).flat().find((date) => date !== null) ?? day);
   return (
     <>
       <div className={styles.month}>
@@ -149,11 +149,11 @@ function Calendar({ day, today, choose }: { day: Day; today: Day; choose: (day: 
         <tbody>
           {weeksOf(month).map((week, nth) => (
             <tr key={nth}>
-              {week.map((each, weekday) => (
+              {week.map((date, weekday) => (
                 <td key={weekday}>
-                  {each !== null && (
-                    <button type="button" tabIndex={each === stop ? 0 : -1} aria-pressed={each === day} aria-label={dayName(each)} disabled={each > today} className={each === today ? styles.today : ""} onClick={() => choose(each)} onKeyDown={onKey}>
-                      {Number(each.slice(8))}
+                  {date !== null && (
+                    <button type="button" tabIndex={date === tabStop ? 0 : -1} aria-pressed={date === day} aria-label={dayName(date)} disabled={date > today} className={date === today ? styles.today : ""} onClick={() => choose(date)} onKeyDown={onKey}>
+                      {Number(date.slice(8))}
                     </button>
                   )}
                 </td>

@@ -4,29 +4,29 @@ import { closeMoment, momentOf, nameOf, NOW, tabsOf, timesOf } from "../../graph
 import type { View } from "../../graph/view";
 import styles from "./moments.module.css";
 
-/** The moments that are open: one is looked at, another can be shown beside it. */
+/** Tabs of the open times; a second time can be shown beside the current one. */
 export function MomentTabs({ view, change }: { view: View; change: (change: Partial<View>) => void }): ReactNode {
   const tabs = tabsOf(view);
   const shown = momentOf(view);
   if (tabs.length < 2) return null;
   return (
     <ul className={styles.moments} aria-label="Moments">
-      {tabs.map((each) => {
-        const name = nameOf(each);
-        const isShown = each === shown;
-        const isBeside = each === view.beside;
+      {tabs.map((moment) => {
+        const name = nameOf(moment);
+        const isShown = moment === shown;
+        const isBeside = moment === view.beside;
         return (
-          <li key={each} className={isShown || isBeside ? styles.chosen : undefined}>
-            <button type="button" className={styles.name} aria-current={isShown} onClick={() => change(timesOf(each))}>
+          <li key={moment} className={isShown || isBeside ? styles.chosen : undefined}>
+            <button type="button" className={styles.name} aria-current={isShown} onClick={() => change(timesOf(moment))}>
               {name}
             </button>
             {!isShown && (
-              <button type="button" className="button bare square" aria-pressed={isBeside} aria-label={`Show ${name} beside`} title="Show it beside the graph" onClick={() => change({ beside: isBeside ? null : each })}>
+              <button type="button" className="button bare square" aria-pressed={isBeside} aria-label={`Show ${name} beside`} title="Show it beside the graph" onClick={() => change({ beside: isBeside ? null : moment })}>
                 <Icon name="beside" />
               </button>
             )}
-            {each !== NOW && (
-              <button type="button" className="button bare square" aria-label={`Close ${name}`} title="Close" onClick={() => change(closeMoment(view, each))}>
+            {moment !== NOW && (
+              <button type="button" className="button bare square" aria-label={`Close ${name}`} title="Close" onClick={() => change(closing(view, moment))}>
                 <Icon name="close" />
               </button>
             )}

@@ -7,12 +7,12 @@ import { MomentPicker } from "./MomentPicker";
 
 const DAY = 86_400_000;
 
-/** A week before a time; invalid times count as now. */
+/** Return the time a week before a time; invalid times count as now. */
 function weekBefore(at: string | null): string {
   return isoTime(((at !== null && Date.parse(at)) || present()) - 7 * DAY);
 }
 
-/** The graph as of a moment, or what is different between two. */
+/** Controls to select a time, or two times to compare. */
 export function Moments({ view, change }: { view: View; change: (change: Partial<View>) => void }): ReactNode {
   return (
     <span className="group push" role="group" aria-label="Time, in UTC">

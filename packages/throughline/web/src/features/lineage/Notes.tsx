@@ -11,29 +11,29 @@ interface Props {
   change: (change: Partial<View>) => void;
   graph: Graph;
   shown: Shown;
-  /** Lines between columns that are not shown. */
+  /** The number of lines between columns that are not shown. */
   left: number;
-  /** Whether nothing is shown of the path of the column that is locked. */
+  /** The locked column's dataset is the only one shown on its path. */
   isAlone: boolean;
   outside: Outside | null;
 }
 
-const STANDS: Record<View["level"], string> = { pipeline: "its pipeline is shown", task: "its tasks are shown", query: "its queries are shown" };
+const SHOWN_LEVEL: Record<View["level"], string> = { pipeline: "its pipeline is shown", task: "its tasks are shown", query: "its queries are shown" };
 
-/** Steps over jobs and datasets for those between datasets alone. */
+/** Convert steps between datasets to steps between jobs and datasets. */
 const stepsOver = (steps: number) => Math.min(2 * steps, DEEPEST);
 
 /** Notes about hidden parts of the graph, with buttons to show them. */
 export function Notes({ view, change, graph, shown, left, isAlone, outside }: Props): ReactNode {
   const { jobs } = graph.left;
   const { control } = shown.left;
-  const beyond = [...shown.hidden.values()].reduce((sum, each) => sum + Math.max(0, each.up) + Math.max(0, each.down), 0);
+  const beyond = [...shown.hidden.values()].reduce((sum, count) => sum + Math.max(0, count.up) + Math.max(0, count.down), 0);
   const isElsewhere = graph.roots.length > 0 && !graph.roots.includes(view.node as Graph["roots"][number]) && view.node.startsWith("job:");
   const notes: { key: string; text: string; show?: [string, Partial<View> | (() => void)] }[] = [
     { key: "count", text: plural(shown.nodes.length, "node") },
   ];
   if (outside) notes.push({ key: "outside", text: `${plural(outside.count, "node is", "nodes are")} outside the window`, show: ["Fit all", outside.fitAll] });
-  if (isElsewhere) notes.push({ key: "level", text: `${view.node.slice(view.node.lastIndexOf(":") + 1)}: ${STANDS[view.level]}` });
+  if (isElsewhere) notes.push({ key: "level", text: `${view.node.slice(view.node.lastIndexOf(":") + 1)}: ${SHOWN_LEVEL[view.level]}` });
   if (beyond > 0) notes.push({ key: "beyond", text: `${plural(beyond, "line")} to hidden nodes; + on a node shows them` });
   if (view.datasetsOnly && jobs === 0 && beyond === 0) notes.push({ key: "alone", text: "No jobs connect it to other datasets", show: ["Show jobs", { datasetsOnly: false }] });
   else if (view.datasetsOnly) notes.push({ key: "jobs", text: `${plural(jobs, "job")} drawn as lines`, show: ["Show", { datasetsOnly: false, up: stepsOver(view.up), down: stepsOver(view.down) }] });

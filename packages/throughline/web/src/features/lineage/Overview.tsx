@@ -6,38 +6,38 @@ import { TROUBLES } from "../../graph/state";
 import type { FlowNode } from "./flow";
 import styles from "./overview.module.css";
 
-/** Where there is less room for the graph than this, it has all of it. */
+/** The overview is hidden on canvases narrower than this. */
 export const WIDE = 900;
 
-/** While not all of it is in the window: the whole graph, small, and the part of it that is seen; a click or a drag goes there. */
+/** A small overview of the graph with the visible part; a click or drag moves the viewport. Hidden if the whole graph is visible. */
 export function Overview({ nodes }: { nodes: readonly FlowNode[] }): ReactNode {
   const flow = useReactFlow();
   const drawing = useRef<SVGSVGElement>(null);
   const [x, y, zoom] = useStore(transformOf);
   const [width, height] = [useStore(widthOf), useStore(heightOf)];
-  // One path for all of a type: 1,000 elements would be drawn anew at each movement.
+  // One path per type: redrawing 1,000 elements at every movement is slow.
   const { jobs, datasets, troubles, all } = useMemo(() => {
     const boxes = (type: FlowNode["type"]) => nodes.filter((node) => node.type === type).map(boxOf);
     const troubles = TROUBLES.map((trouble) => ({ trouble, path: outline(nodes.filter((node) => node.data.trouble === trouble).map(boxOf)) }));
     return { jobs: outline(boxes("job")), datasets: outline(boxes("dataset")), troubles, all: around(nodes.map(boxOf)) };
   }, [nodes]);
-  const seen = { x: -x / zoom, y: -y / zoom, width: width / zoom, height: height / zoom };
-  const frame = around([all, seen]);
-  const isAllSeen = frame.width <= seen.width + 1 && frame.height <= seen.height + 1;
-  const go = (event: PointerEvent) => {
-    const here = drawing.current?.getScreenCTM()?.inverse();
-    if (!here || event.buttons !== 1) return;
+  const visible = { x: -x / zoom, y: -y / zoom, width: width / zoom, height: height / zoom };
+  const frame = around([all, visible]);
+  const isAllVisible = frame.width <= visible.width + 1 && frame.height <= visible.height + 1;
+  const moveTo = (event: PointerEvent) => {
+    const toGraph = drawing.current?.getScreenCTM()?.inverse();
+    if (!toGraph || event.buttons !== 1) return;
     event.currentTarget.setPointerCapture(event.pointerId);
-    const point = new DOMPoint(event.clientX, event.clientY).matrixTransform(here);
+    const point = new DOMPoint(event.clientX, event.clientY).matrixTransform(toGraph);
     void flow.setCenter(point.x, point.y, { zoom });
   };
-  if (isAllSeen || width < WIDE) return null;
+  if (isAllVisible || width < WIDE) return null;
   return (
-    <svg ref={drawing} className={styles.overview} role="img" aria-label="Overview of the graph" viewBox={`${frame.x} ${frame.y} ${frame.width} ${frame.height}`} onPointerDown={go} onPointerMove={go}>
+    <svg ref={drawing} className={styles.overview} role="img" aria-label="Overview of the graph" viewBox={`${frame.x} ${frame.y} ${frame.width} ${frame.height}`} onPointerDown={moveTo} onPointerMove={moveTo}>
       <path d={datasets} />
       <path className={styles.job} d={jobs} />
       {troubles.map(({ trouble, path }) => path && <path key={trouble} className={clsx(styles.alarm, styles[trouble])} data-trouble={trouble} d={path} />)}
-      <path className={styles.unseen} d={outline([frame, seen])} />
+      <path className={styles.unseen} d={outline([frame, visible])} />
     </svg>
   );
 }

@@ -5,14 +5,14 @@ import { Ago } from "../../components/Ago";
 import { Icon } from "../../components/Icon";
 import { Arranging, Skeleton } from "../../components/Skeleton";
 import waiting from "../../components/skeleton.module.css";
-import { Trouble } from "../../components/Trouble";
+import { ErrorMessage } from "../../components/ErrorMessage";
 import { columnOf } from "../../graph/lit";
 import { momentOf, nameOf, pairOf, timesOf } from "../../graph/moments";
 import type { SharedViewport } from "../../graph/shared";
 import type { Moment } from "../../graph/types";
 import { addressOf, type View } from "../../graph/view";
 import { WAITING } from "../../strings/waiting";
-import { Newest } from "../lost/Begin";
+import { RecentDatasets } from "../fallback/EmptyView";
 import { Canvas, type Anchor, type Outside } from "./Canvas";
 import { useActionsOf } from "./useActionsOf";
 import { useScene, type Scene } from "./useScene";
@@ -27,8 +27,8 @@ interface Props {
   onOutside?: (outside: Outside | null) => void;
 }
 
-/** The node that is opened, by itself or by a column, or the one whose path is lit. */
-function lookedOf({ open, lit }: View): string | null {
+/** Return the node whose details are open, directly or by a column, or else the node whose path is highlighted. */
+function focusedNode({ open, lit }: View): string | null {
   if (open?.startsWith("column:")) return columnOf(open)[0];
   return open === null || open.startsWith("run:") ? lit : open;
 }
@@ -40,14 +40,14 @@ export function Pane({ scene: { drawn, trouble, awaySince }, view, change, ends 
   if (trouble) {
     return (
       <div className="trouble">
-        <Trouble error={trouble}>
+        <ErrorMessage error={trouble}>
           {(view.at ?? view.from) && (
             <button type="button" className="button" onClick={() => change({ at: null, from: null })}>
               Show the current graph
             </button>
           )}
-        </Trouble>
-        {isUnknown(trouble) && !view.at && !view.from && <Newest leadsTo={addressOf} />}
+        </ErrorMessage>
+        {isUnknown(trouble) && !view.at && !view.from && <RecentDatasets linkTo={addressOf} />}
       </div>
     );
   }
@@ -79,10 +79,10 @@ export function Pane({ scene: { drawn, trouble, awaySince }, view, change, ends 
         anchor={anchor}
         path={drawn.path}
         ends={ends}
-        looked={lookedOf(view)}
+        focused={focusedNode(view)}
         about={drawn.about}
         onOutside={onOutside}
-        onNowhere={() => (view.lit || view.column) && change({ lit: null, column: null })}
+        onPaneClick={() => (view.lit || view.column) && change({ lit: null, column: null })}
       />
     </div>
   );
@@ -90,9 +90,9 @@ export function Pane({ scene: { drawn, trouble, awaySince }, view, change, ends 
 
 /** The same graph at another time; both share highlighting and expanded nodes. */
 export function Beside({ moment, view, change, shared }: { moment: Moment; view: View; change: Change; shared: SharedViewport }): ReactNode {
-  const own = { ...view, ...timesOf(moment) };
-  const scene = useScene(own, pairOf(view));
-  // It keeps its time; other changes apply to both graphs.
+  const ownView = { ...view, ...timesOf(moment) };
+  const scene = useScene(ownView, pairOf(view));
+  // This pane keeps its time; other changes apply to both graphs.
   const changeBoth: Change = (changes, isSmall) => change("node" in changes ? { ...changes, at: view.at, from: view.from } : "at" in changes ? { beside: null } : changes, isSmall);
   return (
     <section className="pane" aria-label={`Beside: ${nameOf(moment)}`}>
@@ -102,7 +102,7 @@ export function Beside({ moment, view, change, shared }: { moment: Moment; view:
           <Icon name="close" />
         </button>
       </h2>
-      <Pane scene={scene} view={own} change={changeBoth} shared={shared} />
+      <Pane scene={scene} view={ownView} change={changeBoth} shared={shared} />
     </section>
   );
 }

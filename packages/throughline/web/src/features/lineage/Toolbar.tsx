@@ -10,7 +10,7 @@ import { plural } from "../../graph/words";
 import { Export } from "./Export";
 import { Moments } from "./Moments";
 import type { Scene } from "./useScene";
-import { Ways } from "./Ways";
+import { ViewLinks } from "./ViewLinks";
 import styles from "./toolbar.module.css";
 
 const LEVELS: readonly Level[] = ["pipeline", "task", "query"];
@@ -22,10 +22,10 @@ interface Props {
   scene: Scene;
 }
 
-/** How much of the lineage is shown, and how; where there is little room, all but level and time is in a menu. */
+/** Options of the graph; on narrow screens, a menu holds all except level and time. */
 export function Toolbar({ view, change, scene }: Props): ReactNode {
   const { graph, isFetching } = scene;
-  const [isAsking, setAsking] = useState(false);
+  const [isConfirming, setConfirming] = useState(false);
   const [isOpen, setOpen] = useState(false);
   const [button, setButton] = useState<HTMLButtonElement | null>(null);
   const [sheet, setSheet] = useState<HTMLDivElement | null>(null);
@@ -40,7 +40,7 @@ export function Toolbar({ view, change, scene }: Props): ReactNode {
   const all = graph ? graph.reach.up + graph.reach.down : 0;
   const isAll = view.up === DEEPEST && view.down === DEEPEST;
   const showAll = () => {
-    setAsking(false);
+    setConfirming(false);
     change(isAll ? { up: 1, down: 1, grown: [], folded: [] } : { up: DEEPEST, down: DEEPEST, grown: [], folded: [] });
   };
   return (
@@ -60,18 +60,18 @@ export function Toolbar({ view, change, scene }: Props): ReactNode {
         <div id={menu} className={clsx(styles.rest, isOpen && styles.open)} ref={setSheet} {...getFloatingProps()}>
           <Depth side="up" text="Upstream" view={view} change={change} scene={scene} />
           <Depth side="down" text="Downstream" view={view} change={change} scene={scene} />
-          {isAsking ? (
+          {isConfirming ? (
             <span className="group" role="alert">
               {plural(all + 1, "node")} take a while to draw.
               <button type="button" className="button" onClick={showAll}>
                 Show all
               </button>
-              <button type="button" className="button bare" onClick={() => setAsking(false)}>
+              <button type="button" className="button bare" onClick={() => setConfirming(false)}>
                 Cancel
               </button>
             </span>
           ) : (
-            <button type="button" className="button" aria-pressed={isAll} onClick={() => (all > MANY && !isAll ? setAsking(true) : showAll())}>
+            <button type="button" className="button" aria-pressed={isAll} onClick={() => (all > MANY && !isAll ? setConfirming(true) : showAll())}>
               Everything{all > 0 && <span className="muted">{(all + 1).toLocaleString("en")}</span>}
             </button>
           )}
@@ -85,7 +85,7 @@ export function Toolbar({ view, change, scene }: Props): ReactNode {
             <Icon name="chain" /> <span className="wide">Collapse chains</span>
           </button>
           <Directions view={view} change={change} shown={scene.drawn.direction} />
-          <Ways view={view} />
+          <ViewLinks view={view} />
           <Export scene={scene} view={view} />
         </div>
         <Moments view={view} change={change} />
@@ -99,7 +99,7 @@ const DIRECTIONS: readonly { direction: Direction; icon: IconName; text: string 
   { direction: "down", icon: "downward", text: "Top to bottom" },
 ];
 
-/** The direction of the data on the screen; the one that is pressed a second time is again the window's. */
+/** The direction of the data on the screen; a second click on a direction restores the automatic one. */
 function Directions({ view, change, shown }: { view: View; change: Props["change"]; shown: Direction | null }): ReactNode {
   return (
     <div className="segments directions" role="group" aria-label="Direction">

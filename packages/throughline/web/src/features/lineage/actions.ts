@@ -4,16 +4,16 @@ import type { NodeId, Side } from "../../graph/types";
 
 /** Actions of nodes. */
 export interface Actions {
-  /** Light a node's path, or open its details: at once, or if its path is lit. */
+  /** Highlight a node's path; open its details if the path is highlighted or `isOpening`. */
   select: (id: NodeId, isOpening?: boolean) => void;
-  /** Draw a pipeline or a chain as one node, or its nodes again. */
+  /** Collapse a pipeline or a chain into one node, or expand it. */
   toggle: (id: NodeId) => void;
   step: (side: Side, id: NodeId, isMore: boolean) => void;
   toggleColumns: (id: NodeId) => void;
-  /** Lock the path of a column; one without any, among what is shown, opens its details too. */
+  /** Lock the path of a column; open its details if no related column is shown (`isAlone`). */
   lockColumn: (id: NodeId, field: string, isAlone: boolean) => void;
-  /** Look for a text in the columns of a dataset, or at another page of them. */
-  seek: (sought: Seek, isTyped?: boolean) => void;
+  /** Search the columns of a dataset, or show another page of them. */
+  seek: (search: Seek, isTyped?: boolean) => void;
   openColumn: (id: NodeId, field: string) => void;
 }
 
@@ -21,6 +21,6 @@ export const ActionsContext = createContext<Actions | null>(null);
 
 export function useActions(): Actions {
   const actions = useContext(ActionsContext);
-  if (!actions) throw new Error("nodes are drawn inside of a Canvas");
+  if (!actions) throw new Error("useActions must be used inside a Canvas");
   return actions;
 }

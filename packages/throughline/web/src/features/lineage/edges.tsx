@@ -7,7 +7,7 @@ import { useActions } from "./actions";
 
 type LineProps = EdgeProps<Edge<{ corners: readonly Place[]; isDown?: boolean; isBeside?: boolean }>>;
 
-/** A line by its corners. */
+/** An edge drawn through its corners. */
 function Line({ data, sourceX, sourceY, targetX, targetY }: LineProps): ReactNode {
   const [from, to, corners] = [{ x: sourceX, y: sourceY }, { x: targetX, y: targetY }, data?.corners ?? []];
   return <BaseEdge path={data?.isBeside ? besidePath(from, corners, to) : linePath(from, corners, to, data?.isDown)} />;

@@ -1,38 +1,38 @@
 import ELK, { type ELK as Elk, type ElkNode } from "elkjs/lib/elk-api";
 import workerUrl from "elkjs/lib/elk-worker.min.js?url";
-import { UserFacingError } from "../../api/client";
-import { PartError } from "../../components/part";
+import { ToldError } from "../../api/client";
+import { ChunkLoadError } from "../../components/lazyView";
 
-/** The worker's error and its waiting callers; elk itself would wait forever. */
-let broken: PartError | null = null;
-const waiting = new Set<(why: Error) => void>();
+/** The worker's error, and the pending calls to reject; elk itself would wait forever. */
+let workerError: ChunkLoadError | null = null;
+const pending = new Set<(error: Error) => void>();
 
-// It loads while the graph is requested.
+// The worker loads while the graph is requested.
 const elk: Elk = new ELK({
   workerFactory: () => {
     const worker = new Worker(workerUrl);
     worker.onerror = ({ message }) => {
-      broken = new PartError(message || `Failed to load ${workerUrl}`);
-      for (const give of waiting) give(broken);
+      workerError = new ChunkLoadError(message || `Failed to load ${workerUrl}`);
+      for (const reject of pending) reject(workerError);
     };
     return worker;
   },
 });
 
 /**
- * Find the places of a graph's nodes.
+ * Compute the positions of a graph's nodes.
  *
- * @throws PartError there is no worker. UserFacingError elk refused the graph.
+ * @throws ChunkLoadError if the worker failed to load. ToldError if elk rejected the graph.
  */
 export async function layOut(graph: ElkNode): Promise<ElkNode> {
-  if (broken) throw broken;
-  let give: (why: Error) => void = () => undefined;
-  const lost = new Promise<never>((_done, refuse) => {
-    give = refuse;
-    waiting.add(give);
+  if (workerError) throw workerError;
+  let reject: (error: Error) => void = () => undefined;
+  const failure = new Promise<never>((_resolve, rejectPromise) => {
+    reject = rejectPromise;
+    pending.add(reject);
   });
-  const laid = elk.layout(graph).catch((error: unknown) => {
-    throw new UserFacingError(`The graph could not be laid out: ${(error as Error).message}. Show less of it, or reload the page`);
+  const layout = elk.layout(graph).catch((error: unknown) => {
+    throw new ToldError(`The graph could not be laid out: ${(error as Error).message}. Show less of it, or reload the page`);
   });
-  return Promise.race([laid, lost]).finally(() => waiting.delete(give));
+  return Promise.race([layout, failure]).finally(() => pending.delete(reject));
 }

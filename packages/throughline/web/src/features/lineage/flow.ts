@@ -9,8 +9,8 @@ import type { Trouble } from "../../graph/state";
 import { transformationName } from "../../graph/transformation";
 import type { Laid } from "./useLayout";
 
-/** How a node or an edge is looked at. */
-export interface Look {
+/** The appearance of a node or an edge. */
+export interface Appearance {
   isDim: boolean;
   isLit: boolean;
   isRoot: boolean;
@@ -18,14 +18,14 @@ export interface Look {
   trouble: Trouble | null;
 }
 
-interface Data<T extends LineageNode> extends Record<string, unknown>, Look {
+interface Data<T extends LineageNode> extends Record<string, unknown>, Appearance {
   node: T;
   more: Record<Side, number>;
   shownSides: Record<Side, boolean>;
   columns: RowPage | null;
   litColumns: ReadonlySet<string>;
   direction: Direction;
-  /** Whether its pipeline is named by the frame around it. */
+  /** The frame around the node shows its pipeline's name. */
   isFramed: boolean;
 }
 
@@ -49,7 +49,7 @@ function handlesOf(direction: Direction, height: number): NodeHandle[] {
   ];
 }
 
-/** Frames as React Flow takes them: below edges and nodes. */
+/** Return frames as React Flow nodes, below edges and nodes. */
 export function flowFrames(frames: readonly { box: FrameBox; trouble: Trouble | null }[]): FrameFlowNode[] {
   return frames.map((data) => {
     const { box } = data;
@@ -58,14 +58,14 @@ export function flowFrames(frames: readonly { box: FrameBox; trouble: Trouble | 
   });
 }
 
-interface Looks {
-  lookOf: (id: NodeId) => Look;
+interface FlowOptions {
+  appearanceOf: (id: NodeId) => Appearance;
   columnsOf: (id: NodeId) => RowPage | null;
   litColumns: ReadonlySet<string>;
 }
 
-/** Nodes as React Flow takes them. */
-export function flowNodes(laid: Laid, { lookOf, columnsOf, litColumns }: Looks): FlowNode[] {
+/** Return nodes as React Flow nodes. */
+export function flowNodes(laid: Laid, { appearanceOf, columnsOf, litColumns }: FlowOptions): FlowNode[] {
   const sides = new Set(laid.shown.edges.flatMap((edge) => (edge.kind === "data" ? [`down ${edge.from}`, `up ${edge.to}`] : [])));
   const framed = new Set(laid.frames.flatMap(({ frame }) => frame.members));
   return laid.shown.nodes.flatMap((node): FlowNode[] => {
@@ -73,7 +73,7 @@ export function flowNodes(laid: Laid, { lookOf, columnsOf, litColumns }: Looks):
     if (!position) return [];
     const columns = columnsOf(node.id);
     const shared = {
-      ...lookOf(node.id),
+      ...appearanceOf(node.id),
       more: laid.shown.more.get(node.id) ?? { up: 0, down: 0 },
       shownSides: { up: sides.has(`up ${node.id}`), down: sides.has(`down ${node.id}`) },
       columns,
@@ -82,7 +82,7 @@ export function flowNodes(laid: Laid, { lookOf, columnsOf, litColumns }: Looks):
       isFramed: node.type === "job" && framed.has(node.id),
     };
     const size = sizeOf(laid.columns.get(node.id) ?? null);
-    // React Flow draws every node of unknown size or handles once, to measure it: all 1,000 of them.
+    // Sizes and handles are given, because React Flow draws every node without them once to measure it.
     const base = { id: node.id, position, ...size, measured: size, ...(columns ? {} : { handles: handlesOf(laid.direction, size.height) }) };
     return node.type === "job"
       ? [{ ...base, type: "job" as const, data: { ...shared, node } }]
@@ -90,9 +90,9 @@ export function flowNodes(laid: Laid, { lookOf, columnsOf, litColumns }: Looks):
   });
 }
 
-/** An edge between nodes as React Flow takes it. */
-export function flowEdge(edge: LineageEdge, corners: readonly Place[] | undefined, direction: Direction, look: Look): Edge {
-  const tone = [edge.kind, look.isDim && "dim", look.isLit && "lit", look.mark].filter(Boolean).join(" ");
+/** Return an edge between nodes as a React Flow edge. */
+export function flowEdge(edge: LineageEdge, corners: readonly Place[] | undefined, direction: Direction, appearance: Appearance): Edge {
+  const tone = [edge.kind, appearance.isDim && "dim", appearance.isLit && "lit", appearance.mark].filter(Boolean).join(" ");
   return {
     id: `${edge.kind} ${edge.from} ${edge.to}`,
     source: edge.from,
@@ -106,7 +106,7 @@ export function flowEdge(edge: LineageEdge, corners: readonly Place[] | undefine
   };
 }
 
-/** An edge between columns; a highlighted edge shows the transformation. */
+/** Return an edge between columns as a React Flow edge; a highlighted edge shows the transformation. */
 export function columnFlowEdge(edge: ColumnEdge, corners: readonly Place[] | undefined, direction: Direction, isLit: boolean, mark: Mark | null): Edge {
   return {
     id: `column ${edge.from.id}|${edge.from.field} ${edge.to.id}|${edge.to.field}`,

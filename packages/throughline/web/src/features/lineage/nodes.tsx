@@ -20,8 +20,8 @@ import { Frame as PipelineFrame } from "./Frame";
 import { MARKS } from "./marks";
 import { Steps } from "./Steps";
 
-/** What every node has: its name, its kind, and a button on each side. */
-function Frame({ data, children, below }: { data: FlowNode["data"]; children: ReactNode; below?: ReactNode }): ReactNode {
+/** The frame of every node: name, kind, and a button on each side. */
+function NodeFrame({ data, children, below }: { data: FlowNode["data"]; children: ReactNode; below?: ReactNode }): ReactNode {
   const { node, isDim, isLit, isRoot, mark, direction, trouble, isFramed } = data;
   const { select, toggle } = useActions();
   const { title, above } = parts(node.name, node.type);
@@ -79,7 +79,7 @@ function Job({ data }: NodeProps<JobFlowNode>): ReactNode {
     </button>
   );
   return (
-    <Frame data={data} below={expand}>
+    <NodeFrame data={data} below={expand}>
       {run ? (
         <>
           <RunState state={run.state} />
@@ -91,28 +91,28 @@ function Job({ data }: NodeProps<JobFlowNode>): ReactNode {
       ) : (
         <span className="muted">Never ran</span>
       )}
-    </Frame>
+    </NodeFrame>
   );
 }
 
 function Dataset({ data }: NodeProps<DatasetFlowNode>): ReactNode {
   const { node, columns } = data;
   const { toggleColumns } = useActions();
-  const isUnfolded = columns !== null && columns.of === null;
+  const isExpanded = columns !== null && columns.of === null;
   return (
-    <Frame
+    <NodeFrame
       data={data}
       below={
         <>
           <button
             type="button"
             className="node-columns"
-            aria-expanded={isUnfolded}
+            aria-expanded={isExpanded}
             aria-label={`Columns of ${node.name}`}
-            title={isUnfolded ? "Hide the columns" : "Show the columns"}
+            title={isExpanded ? "Hide the columns" : "Show the columns"}
             onClick={() => toggleColumns(node.id)}
           >
-            <Icon name={isUnfolded ? "up" : "down"} />
+            <Icon name={isExpanded ? "up" : "down"} />
           </button>
           {columns && <Columns data={data} columns={columns} />}
         </>
@@ -137,7 +137,7 @@ function Dataset({ data }: NodeProps<DatasetFlowNode>): ReactNode {
         </span>
       )}
       <span className="muted at-end">{node.writtenAt ? <Ago at={node.writtenAt} /> : node.up === 0 && <span title="No known run wrote it">Source</span>}</span>
-    </Frame>
+    </NodeFrame>
   );
 }
 

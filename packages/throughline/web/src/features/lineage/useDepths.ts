@@ -5,14 +5,14 @@ import { columnOf } from "../../graph/lit";
 import { ALL_ROWS } from "../../graph/types";
 import { AUTO, DEEPEST, isWhole, withDepths, type View } from "../../graph/view";
 
-/** The view with its steps as numbers, as soon as it is known how large the graph and the path of the locked column are. */
+/** Replace automatic steps with numbers once the size of the graph and of the locked column's path is known. */
 export function useDepths(view: View): View {
   const isAuto = view.up === AUTO || view.down === AUTO;
   const { node, level, datasetsOnly, at } = view;
   const query = { node, level, up: 1, down: 1, datasets: datasetsOnly ? true : undefined, asOf: at ?? undefined };
   const { data, isPlaceholderData, error, failureReason } = useAnswer("graph", isAuto && node ? query : null);
-  const known = data && !isPlaceholderData ? data.reach : null;
-  const [up, down] = [known?.up, known?.down];
+  const reach = data && !isPlaceholderData ? data.reach : null;
+  const [up, down] = [reach?.up, reach?.down];
   // The graph's own query reports the error.
   const isUnknown = !node || (up === undefined && (error !== null || failureReason !== null));
   const isCut = isAuto && up !== undefined && down !== undefined && !isWhole({ up, down });
@@ -25,7 +25,7 @@ export function useDepths(view: View): View {
   }, [view, isAuto, isUnknown, up, down, pathUp, pathDown]);
 }
 
-/** How many steps the columns of the locked path are away on each side; null if no column is locked. */
+/** Return the steps to the farthest column of the locked path on each side; null if no column is locked. */
 function usePathSteps(view: View | null): Record<"up" | "down", number> | null {
   const [node, field] = columnOf(view?.column ?? "|");
   const query = view?.column && field !== ALL_ROWS ? { node, field, indirect: true, depth: DEEPEST, asOf: view.at ?? undefined } : null;
@@ -35,7 +35,7 @@ function usePathSteps(view: View | null): Record<"up" | "down", number> | null {
   return query && { up, down };
 }
 
-/** The steps to the farthest column below the dataset and the column itself. */
+/** Return the steps to the farthest column of a tree, without the column itself. */
 function farthest(tree: ColumnTree | null | undefined): number {
   return tree ? Math.max(0, stepsOf(tree) - 1) : 0;
 }

@@ -23,39 +23,39 @@ interface Drawn {
   /** Pipelines around their tasks. */
   frames: readonly { box: FrameBox; trouble: Trouble | null }[];
   direction: Direction | null;
-  /** What the drawn graph is about; null while it is partly of the view before. */
+  /** The identity of the drawn graph; null while part of it belongs to the previous view. */
   about: string | null;
-  /** The places of all nodes that are laid out, drawn or not. */
+  /** Boxes of all nodes in the layout, drawn or not. */
   extent: readonly Box[];
-  /** The datasets on the locked column's path, once they have their places; null: none is locked. */
+  /** The datasets on the locked column's path, once they are laid out; null if no column is locked. */
   path: ReadonlySet<string> | null;
-  /** Lines between columns that are not drawn because one of their columns is not shown. */
+  /** The number of lines not drawn because one of their columns is hidden. */
   left: number;
   trouble: Error | null;
-  /** The number of nodes whose places are being found; null if all have theirs. */
+  /** The number of nodes in a running layout; null if none is running. */
   pending: number | null;
 }
 
-/** Nodes and edges to draw, once they have their places. */
+/** Return the nodes and edges to draw, once they are laid out. */
 export function useDrawn(graph: Graph | null, shown: Shown | null, view: View, difference: Difference | null, about: string | null, plan: Shown | null): Drawn {
   const locked = useMemo(() => (graph && view.column ? litColumns(graph.columns, view.column) : null), [graph, view.column]);
   const opened = useMemo(() => {
     const open = new Set(view.columns);
-    const found = new Map<NodeId, { rows: ColumnRow[]; of: number | null }>();
+    const pages = new Map<NodeId, { rows: ColumnRow[]; of: number | null }>();
     for (const node of shown?.nodes ?? []) {
       if (node.type !== "dataset") continue;
       const onPath = locked && !open.has(node.id) && pathRows(node, graph?.columns ?? [], locked.keys);
-      if (open.has(node.id)) found.set(node.id, { rows: rowsOf(node, graph?.columns ?? [], difference?.columns), of: null });
-      else if (onPath) found.set(node.id, onPath);
+      if (open.has(node.id)) pages.set(node.id, { rows: rowsOf(node, graph?.columns ?? [], difference?.columns), of: null });
+      else if (onPath) pages.set(node.id, onPath);
     }
-    return found;
+    return pages;
   }, [graph, shown, locked, view.columns, difference]);
   const counts = useMemo(() => {
-    // Nodes of the other moment take as much room as there.
+    // Nodes at the other time reserve the same space.
     const others = (plan?.nodes ?? []).flatMap((node): [NodeId, number][] => (node.type === "dataset" && view.columns.includes(node.id) ? [[node.id, rowsOf(node, []).length]] : []));
-    const found = new Map(others);
-    for (const [id, { rows }] of opened) found.set(id, Math.max(rows.length, found.get(id) ?? 0));
-    return found;
+    const rowCounts = new Map(others);
+    for (const [id, { rows }] of opened) rowCounts.set(id, Math.max(rows.length, rowCounts.get(id) ?? 0));
+    return rowCounts;
   }, [opened, plan, view.columns]);
   const late = useLate(view.at);
   const room = useRoom(view.beside !== null);
@@ -69,11 +69,11 @@ export function useDrawn(graph: Graph | null, shown: Shown | null, view: View, d
     const troubles = new Map(nodes.map((node) => [node.id as string, troubleOf(node, late)]));
     const isDim = (id: string) => (lit ? !lit.nodes.has(id as NodeId) : path ? !path.has(id) && id.startsWith("dataset:") : false);
     const keys = locked?.keys ?? new Set<string>();
-    // What waits for its place is not drawn over what has one.
+    // Columns not yet in the layout would overlap other nodes.
     const placed = [...opened].filter(([id]) => laid.columns.has(id));
-    const pages = new Map(placed.map(([id, { rows, of }]) => [id, { ...pageOf(id, rows, keys, view.seeks.find((each) => of === null && each.id === id)), of }]));
+    const pages = new Map(placed.map(([id, { rows, of }]) => [id, { ...pageOf(id, rows, keys, view.seeks.find((search) => of === null && search.id === id)), of }]));
     const drawn = flowNodes(laid, {
-      lookOf: (id) => ({
+      appearanceOf: (id) => ({
         isDim: isDim(id),
         isLit: view.lit === id,
         isRoot: graph.roots.includes(id),
@@ -92,9 +92,9 @@ export function useDrawn(graph: Graph | null, shown: Shown | null, view: View, d
         trouble: null,
       }),
     );
-    const { lines: between, left } = linesOf(locked?.edges ?? graph.columns, pages);
-    const ways = throughJobs(between, edges, laid.corners, laid.places, laid.direction === "down" ? (id) => sizeOf(laid.columns.get(id as NodeId) ?? null).height : null);
-    const columns = between.map((edge) => columnFlowEdge(edge, ways.get(edge), laid.direction, locked !== null, difference?.columnEdges.get(columnEdgeKey(edge)) ?? null));
+    const { lines: columnEdges, left } = linesOf(locked?.edges ?? graph.columns, pages);
+    const corners = throughJobs(columnEdges, edges, laid.corners, laid.places, laid.direction === "down" ? (id) => sizeOf(laid.columns.get(id as NodeId) ?? null).height : null);
+    const columns = columnEdges.map((edge) => columnFlowEdge(edge, corners.get(edge), laid.direction, locked !== null, difference?.columnEdges.get(columnEdgeKey(edge)) ?? null));
     return { nodes: drawn, edges: [...lines, ...columns], frames: laid.frames.map((box) => ({ box, trouble: troubleOfFrame(box, troubles, late) })), extent: laid.extent, direction: laid.direction, about: laid.about, path: placed.length === opened.size ? path : null, left, trouble };
   }, [laid, trouble, graph, late, locked, view.lit, view.seeks, difference, opened]);
   return { ...drawn, pending };

@@ -1,9 +1,9 @@
 import { useEffect, useState } from "react";
 
-/** As many nodes as a frame has room for; of a large graph, most of which is out of the window, a fifteenth. */
+/** The minimum number of nodes to add per frame; large graphs add a fifteenth. */
 const LEAST = 24;
 
-/** How many of so many nodes are drawn: more in each frame, so that none keeps clicks and keys waiting. */
+/** Return the number of nodes to draw, increased every frame so that the page stays responsive. */
 export function useGradually(all: number): number {
   const [count, setCount] = useState(0);
   useEffect(() => {

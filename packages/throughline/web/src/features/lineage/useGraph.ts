@@ -8,69 +8,69 @@ import { merge } from "../../graph/merge";
 import type { Graph, GraphAnswer } from "../../graph/types";
 import { AUTO, type View } from "../../graph/view";
 
-/** The questions whose answers together are what a view shows: one for each moment, the newer first. */
-function questionsOf(view: View): Query<"graph">[] {
+/** Return the queries for a view: one per time, the newer first. */
+function queriesOf(view: View): Query<"graph">[] {
   const { level } = view;
-  if (view.up === AUTO || view.down === AUTO) return []; // How many steps are shown is about to be known.
-  if (!view.node && view.from) return []; // The difference of the whole lineage, around no node.
+  if (view.up === AUTO || view.down === AUTO) return []; // The steps are not known yet.
+  if (!view.node && view.from) return []; // Differences of the whole lineage have no graph.
   const asOf = view.at ?? undefined;
   const columns = view.columns.length > 0 || view.column ? true : undefined;
   const datasets = view.datasetsOnly ? true : undefined;
   const around = { node: view.node, up: view.up, down: view.down, grown: view.grown, level, datasets, columns };
-  // What is gone since the other moment is drawn too.
+  // Nodes removed since the other time are drawn too.
   return [{ ...around, asOf }, ...(view.from ? [{ ...around, asOf: view.from }] : [])];
 }
 
-interface Asked {
+interface GraphResult {
   graph: Graph | null;
-  /** The graph at all of the moments that are side by side, for the places of nodes; null: there is one moment. */
+  /** The merged graph of all times shown side by side, for the layout; null with one time. */
   aligned: Graph | null;
-  /** Where two moments are compared: the graph around the node at both. */
+  /** The graph around the node at both compared times; null without a comparison. */
   both: Both | null;
   error: Error | null;
-  /** Since when the server does not answer, in milliseconds, while a graph is there; null: it does. */
+  /** The time in milliseconds since which the server has not responded while a graph is shown, or null. */
   awaySince: number | null;
   isFetching: boolean;
-  /** Whether some of it is of the view before, because answers are still to come. */
+  /** Part of the graph belongs to the previous view, because responses are pending. */
   isStale: boolean;
 }
 
 /** The graph of a view; null until the first response. */
-export function useGraph(view: View, pair: readonly Times[] | null): Asked {
-  const own = questionsOf(view);
-  const paired = pair?.flatMap((times) => questionsOf({ ...view, ...times })) ?? [];
+export function useGraph(view: View, pair: readonly Times[] | null): GraphResult {
+  const own = queriesOf(view);
+  const paired = pair?.flatMap((times) => queriesOf({ ...view, ...times })) ?? [];
   const all = [...own, ...paired].map((query) => JSON.stringify(query));
-  const asked = [...new Set(all)];
-  const places = all.map((query) => asked.indexOf(query)).join();
+  const distinct = [...new Set(all)];
+  const places = all.map((query) => distinct.indexOf(query)).join();
   const count = own.length;
-  const found = useQueries({
-    queries: asked.map((query) => ({
+  const combined = useQueries({
+    queries: distinct.map((query) => ({
       ...asking("graph", JSON.parse(query) as Query<"graph">),
       placeholderData: (before: GraphAnswer | undefined) => before,
     })),
     combine,
   });
-  const answers = useMemo(() => (places ? places.split(",").map((place) => found.answers[Number(place)]) : []), [found.answers, places]);
+  const answers = useMemo(() => (places ? places.split(",").map((place) => combined.answers[Number(place)]) : []), [combined.answers, places]);
   const graph = useMemo(() => merged(answers.slice(0, count)), [answers, count]);
   const aligned = useMemo(() => (answers.length > count ? merged(answers.slice(count)) : null), [answers, count]);
   const [now, then] = [answers[0], answers[count - 1]];
   const both = useMemo(() => (view.from && now && then ? { now, then } : null), [view.from, now, then]);
-  return { graph, aligned, both, error: found.error, awaySince: found.awaySince, isFetching: found.isFetching, isStale: found.isStale };
+  return { graph, aligned, both, error: combined.error, awaySince: combined.awaySince, isFetching: combined.isFetching, isStale: combined.isStale };
 }
 
-/** Some answers as one graph; null while the first is not there. */
+/** Merge answers into one graph; null without the first answer. */
 function merged(answers: readonly (GraphAnswer | undefined)[]): Graph | null {
-  return answers[0] ? merge(answers.filter((each) => each !== undefined)) : null;
+  return answers[0] ? merge(answers.filter((answer) => answer !== undefined)) : null;
 }
 
 function combine(results: UseQueryResult<GraphAnswer>[]) {
   const away = results.find(({ data, failureReason }) => data && failureReason && !isRefusal(failureReason));
   return {
-    answers: results.map((each) => each.data),
-    // A node that was not there at the other moment is new: no error.
+    answers: results.map((result) => result.data),
+    // A node that is missing at the other time is new, so that error is ignored.
     error: away ? null : results[0]?.error ?? (results[0]?.data ? null : (results[0]?.failureReason ?? null)),
-    awaySince: away ? Math.max(...results.map((each) => each.dataUpdatedAt)) : null,
-    isFetching: results.some((each) => each.isFetching),
-    isStale: results.some((each) => each.isPlaceholderData || each.isPending),
+    awaySince: away ? Math.max(...results.map((result) => result.dataUpdatedAt)) : null,
+    isFetching: results.some((result) => result.isFetching),
+    isStale: results.some((result) => result.isPlaceholderData || result.isPending),
   };
 }

@@ -1,6 +1,6 @@
 import { useAnswer } from "../../api/answers";
 
-/** When the last successful run of a job, or of those that wrote a dataset, ended; null if it is unknown. */
+/** Return the end time of the last successful run of a job or of a dataset's writers; null if unknown. */
 export function useLastSuccess(node: string): string | null {
   const isJob = node.startsWith("job:");
   const { data: runs } = useAnswer("runs", isJob ? { job: node, condition: "COMPLETED", limit: 1 } : null);

@@ -1,7 +1,7 @@
 import { useMemo } from "react";
 import { useAnswer } from "../../api/answers";
 
-/** The ids of jobs that are late at present. */
+/** Return the ids of jobs that are late now; empty for past times. */
 export function useLate(at: string | null): ReadonlySet<string> {
   const { data } = useAnswer("findings", at === null ? { kind: "late" } : null);
   const findings = at === null ? (data?.items ?? []) : [];

@@ -1,5 +1,5 @@
 import { startTransition, useEffect, useState } from "react";
-import { PartError } from "../../components/part";
+import { ChunkLoadError } from "../../components/lazyView";
 import { arrange, type Arrangement, type Room } from "../../graph/arrange";
 import { sizeOf, type Box } from "../../graph/layout";
 import { edgeKey } from "../../graph/merge";
@@ -12,7 +12,7 @@ export interface Laid extends Arrangement {
   shown: Shown;
   columns: ReadonlyMap<NodeId, number>;
   about: string | null;
-  /** The boxes of the plan that it is a part of. */
+  /** The boxes of all nodes of the plan. */
   extent: readonly Box[];
 }
 
@@ -22,45 +22,45 @@ interface Layout {
 }
 
 /**
- * The shown nodes with their places, those of a plan of more nodes if there is one.
+ * Return the shown nodes with their positions, taken from the layout of a larger plan if there is one.
  *
- * Until the worker has found them, the previous ones are returned.
+ * The previous layout is returned until the worker has finished.
  */
 export function useLayout(shown: Shown | null, plan: Shown | null, columns: ReadonlyMap<NodeId, number>, { width, height }: Room, direction: Direction, about: string | null): Layout & { pending: number | null } {
   const [layout, setLayout] = useState<Layout>({ laid: null, trouble: null });
   const rows = JSON.stringify([...columns]);
   useEffect(() => {
     if (!shown) return;
-    let isOld = false;
-    const asked = new Map(JSON.parse(rows) as [NodeId, number][]);
+    let isOutdated = false;
+    const rowCounts = new Map(JSON.parse(rows) as [NodeId, number][]);
     const start = performance.now();
     const { nodes, edges } = plan ?? shown;
-    arrange(nodes, edges, (id) => asked.get(id) ?? null, { direction, room: { width, height } }, layOut).then(
-      (found) => {
-        performance.measure("layout", { start }); // benchmarks/lineage_page.py reads it
-        // Drawing 1,000 nodes gives way to clicks and keys.
-        if (!isOld) startTransition(() => setLayout({ laid: { ...(plan ? within(found, shown) : found), extent: plan ? boxesOf(found, asked) : [], shown, columns: asked, about }, trouble: null }));
+    arrange(nodes, edges, (id) => rowCounts.get(id) ?? null, { direction, room: { width, height } }, layOut).then(
+      (arrangement) => {
+        performance.measure("layout", { start }); // read by benchmarks/lineage_page.py
+        // Clicks and keys interrupt the drawing of 1,000 nodes.
+        if (!isOutdated) startTransition(() => setLayout({ laid: { ...(plan ? partOf(arrangement, shown) : arrangement), extent: plan ? boxesOf(arrangement, rowCounts) : [], shown, columns: rowCounts, about }, trouble: null }));
       },
       (trouble: unknown) => {
-        if (!isOld) setLayout(({ laid }) => ({ laid, trouble: trouble as Error }));
+        if (!isOutdated) setLayout(({ laid }) => ({ laid, trouble: trouble as Error }));
       },
     );
     return () => {
-      isOld = true;
+      isOutdated = true;
     };
   }, [shown, plan, rows, width, height, direction, about]);
-  if (layout.trouble instanceof PartError) throw layout.trouble;
+  if (layout.trouble instanceof ChunkLoadError) throw layout.trouble;
   const isPending = shown !== null && layout.laid?.shown !== shown && layout.trouble === null;
   return { ...layout, pending: isPending ? shown.nodes.length : null };
 }
 
-/** The part of an arrangement that has what is shown. */
-function within(all: Arrangement, { nodes, edges }: Shown): Arrangement {
+/** Return the part of an arrangement with the shown nodes and edges. */
+function partOf(all: Arrangement, { nodes, edges }: Shown): Arrangement {
   const ids = new Set<string>(nodes.map((node) => node.id));
-  const ways = new Map([...all.corners].map(([edge, way]) => [edgeKey(edge), way]));
+  const cornersByKey = new Map([...all.corners].map(([edge, corners]) => [edgeKey(edge), corners]));
   const corners = new Map(edges.flatMap((edge) => {
-    const way = ways.get(edgeKey(edge));
-    return way ? [[edge, way] as const] : [];
+    const points = cornersByKey.get(edgeKey(edge));
+    return points ? [[edge, points] as const] : [];
   }));
   return { ...all, corners, frames: all.frames.filter(({ frame }) => frame.members.some((id) => ids.has(id))) };
 }

@@ -1,11 +1,11 @@
 import { useEffect, useState } from "react";
 import type { Room } from "../../graph/arrange";
 
-/** What of the window is not the graph's: header, toolbar, timeline and notes. */
-const AROUND = 268;
+/** The height in pixels of header, toolbar, timeline and notes. */
+const CHROME_HEIGHT = 268;
 const STEP = 60;
 
-/** The window's room for a graph; small changes of its size do not lay the graph out anew. */
+/** Return the space for a graph in the window; small changes of the window's size are ignored to avoid a new layout. */
 export function useRoom(isHalf: boolean): Room {
   const [room, setRoom] = useState(roomOf);
   useEffect(() => {
@@ -21,5 +21,5 @@ export function useRoom(isHalf: boolean): Room {
 }
 
 function roomOf(): Room {
-  return { width: window.innerWidth, height: Math.max(240, window.innerHeight - AROUND) };
+  return { width: window.innerWidth, height: Math.max(240, window.innerHeight - CHROME_HEIGHT) };
 }

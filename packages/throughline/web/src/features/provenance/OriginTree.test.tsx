@@ -19,7 +19,7 @@ const run = (runId: string) => ({ runId, state: "COMPLETED" as const, startedAt:
 const maker = (inputs: Origin[], runs: string[] = []): Maker => ({
   job: "job:n:load",
   name: "load",
-  entries: runs.map((each) => ({ job: { namespace: "n", name: "load" }, run: run(each), code: {}, inputs: [], outputs: [] })),
+  entries: runs.map((runId) => ({ job: { namespace: "n", name: "load" }, run: run(runId), code: {}, inputs: [], outputs: [] })),
   commits: [],
   inputs,
 });
@@ -39,7 +39,7 @@ test("a dataset, its writer and its input are nested and link to the graph at th
   expect(within(tree).getByText("v7")).toBeTruthy();
 });
 
-test("what was not reported is named", () => {
+test("missing versions, runs and commits are labelled", () => {
   const { tree } = shown(origin([member("orders")], [maker([origin([member("raw")]), origin([member("seen", "v1")], [], true)])]));
   expect(within(tree).getAllByText("no version reported")).toHaveLength(2);
   expect(within(tree).getByText("declared; no runs reported")).toBeTruthy();

@@ -43,15 +43,15 @@ function OriginItem({ origin, at }: { origin: Origin; at: string | null }): Reac
         )}
         <span className="muted clip">{origin.where}</span>
         {!isMany && first && <Versions member={first} />}
-        <Tags tags={[...new Set(members.flatMap((each) => each.tags))]} />
+        <Tags tags={[...new Set(members.flatMap((member) => member.tags))]} />
         {isAbove && <span className="muted">as above</span>}
         {by.length === 0 && !isAbove && <span className="chip">source: no known run wrote {isMany ? "them" : "it"}</span>}
       </div>
       {isMany && <Members members={members} at={at} />}
       {by.length > 0 && (
         <ul className={styles.makers}>
-          {by.map((each) => (
-            <MakerItem key={each.job} maker={each} at={at} />
+          {by.map((maker) => (
+            <MakerItem key={maker.job} maker={maker} at={at} />
           ))}
         </ul>
       )}
@@ -62,7 +62,7 @@ function OriginItem({ origin, at }: { origin: Origin; at: string | null }): Reac
 function Versions({ member: { versions } }: { member: Member }): ReactNode {
   const [newest] = versions;
   if (newest === undefined) return <span className="muted">no version reported</span>;
-  if (versions.length > 1) return <More text={plural(versions.length, "version")} items={versions.map((each) => <code key={each} className="wrap">{each}</code>)} />;
+  if (versions.length > 1) return <More text={plural(versions.length, "version")} items={versions.map((version) => <code key={version} className="wrap">{version}</code>)} />;
   return (
     <span className={styles.version}>
       <code className="clip" title={newest}>
@@ -74,14 +74,14 @@ function Versions({ member: { versions } }: { member: Member }): ReactNode {
 }
 
 function Members({ members, at }: { members: readonly Member[]; at: string | null }): ReactNode {
-  const items = members.map((each) => (
-    <span key={each.id} className={styles.member}>
-      <Link className="link wrap" href={addressOf(each.id, { at })}>
-        {parts(each.name, "dataset").title}
+  const items = members.map((member) => (
+    <span key={member.id} className={styles.member}>
+      <Link className="link wrap" href={addressOf(member.id, { at })}>
+        {parts(member.name, "dataset").title}
       </Link>
-      {each.versions.length > 0 && (
-        <code className="muted clip" title={each.versions.join("\n")}>
-          {each.versions.join(", ")}
+      {member.versions.length > 0 && (
+        <code className="muted clip" title={member.versions.join("\n")}>
+          {member.versions.join(", ")}
         </code>
       )}
     </span>
@@ -120,8 +120,8 @@ function MakerItem({ maker, at }: { maker: Maker; at: string | null }): ReactNod
       {runs.length > 1 && <More text={`All ${plural(runs.length, "run")}`} items={runs} />}
       {inputs.length > 0 && (
         <ul className={styles.read}>
-          {inputs.map((each) => (
-            <OriginItem key={each.key} origin={each} at={at} />
+          {inputs.map((input) => (
+            <OriginItem key={input.key} origin={input} at={at} />
           ))}
         </ul>
       )}
@@ -130,7 +130,7 @@ function MakerItem({ maker, at }: { maker: Maker; at: string | null }): ReactNod
 }
 
 function Run({ run, entry: { job, code, inputs, outputs }, at }: { run: NonNullable<Upstream["run"]>; entry: Omit<Upstream, "run">; at: string | null }): ReactNode {
-  const said = (uses: Upstream["inputs"]) => uses.map((each) => `${parts(each.name, "dataset").title} @ ${each.versions.join(", ") || "no version reported"}`).join("\n");
+  const versionsText = (uses: Upstream["inputs"]) => uses.map((use) => `${parts(use.name, "dataset").title} @ ${use.versions.join(", ") || "no version reported"}`).join("\n");
   return (
     <span className={styles.member}>
       <Link className={styles.run} href={addressOf(`job:${job.namespace}:${job.name}`, { open: `run:${run.runId}`, at })} title={run.runId}>
@@ -140,8 +140,8 @@ function Run({ run, entry: { job, code, inputs, outputs }, at }: { run: NonNulla
         </span>
       </Link>
       {codeText(code) && <CodeLink code={code} />}
-      <span className="muted clip" title={`read\n${said(inputs)}\nwrote\n${said(outputs)}`}>
-        {said(inputs).split("\n")[0]} → {said(outputs).split("\n")[0]}
+      <span className="muted clip" title={`read\n${versionsText(inputs)}\nwrote\n${versionsText(outputs)}`}>
+        {versionsText(inputs).split("\n")[0]} → {versionsText(outputs).split("\n")[0]}
       </span>
     </span>
   );
@@ -149,7 +149,7 @@ function Run({ run, entry: { job, code, inputs, outputs }, at }: { run: NonNulla
 
 const FIRST = 50;
 
-/** A collapsed list that shows long contents on request. */
+/** A collapsed list; long lists show the first items until expanded. */
 function More({ text, items }: { text: string; items: readonly ReactNode[] }): ReactNode {
   const [isOpen, setOpen] = useState(false);
   const [isAll, setAll] = useState(false);

@@ -7,19 +7,19 @@ import { Command, Copy } from "../../components/Copy";
 import { Icon } from "../../components/Icon";
 import { Link } from "../../components/Link";
 import { AsOf, Sheet } from "../../components/Sheet";
-import { Trouble } from "../../components/Trouble";
+import { ErrorMessage } from "../../components/ErrorMessage";
 import { impactOf, parseProvenance, provenanceOf } from "../../graph/places";
 import { originTree, piiVerdict, provenanceLine, provenanceText, unknownsOf } from "../../graph/provenance";
 import { addressOf } from "../../graph/view";
-import { moment, parts, shellQuoted } from "../../graph/words";
-import { Newest } from "../lost/Begin";
+import { moment, parts, quoted } from "../../graph/words";
+import { RecentDatasets } from "../fallback/EmptyView";
 import { OriginTree } from "./OriginTree";
 import { clsx } from "clsx";
 import styles from "./provenance.module.css";
 
 const SHOWN = 200;
 
-/** Everything that a dataset, or one version of it, comes from, back to the files. */
+/** The upstream versions, runs and commits of a dataset or one of its versions. */
 export default function ProvenancePage(): ReactNode {
   const view = parseProvenance(useAddress().searchParams);
   const { node, version, at } = view;
@@ -28,18 +28,18 @@ export default function ProvenancePage(): ReactNode {
   const trouble = troubleOf(answer);
   const id = data?.node ?? node;
   const { data: history } = useAnswer("history", data ? { node: id, asOf: at, limit: SHOWN } : null);
-  const versions = useMemo(() => (history?.items ?? []).flatMap((each) => (each.done === "wrote" && each.version ? [each] : [])), [history]);
+  const versions = useMemo(() => (history?.items ?? []).flatMap((entry) => (entry.done === "wrote" && entry.version ? [entry] : [])), [history]);
   const tree = useMemo(() => data && originTree(data), [data]);
   const title = parts(id.slice(id.lastIndexOf(":") + 1), "dataset").title;
-  const command = ["throughline provenance", shellQuoted(id), version && `--version ${shellQuoted(version)}`, at && `--as-of ${at}`].filter(Boolean).join(" ");
-  const isKnown = !version || versions.some((each) => each.version === version);
+  const command = ["throughline provenance", quoted(id), version && `--version ${quoted(version)}`, at && `--as-of ${at}`].filter(Boolean).join(" ");
+  const isKnown = !version || versions.some((entry) => entry.version === version);
   return (
     <Sheet
       icon="origin"
       kind="Provenance"
       name={`Provenance of ${title}`}
       title={`Provenance of ${title}`}
-      about={data?.datasets.find((each) => each.id === id)?.namespace}
+      about={data?.datasets.find((dataset) => dataset.id === id)?.namespace}
       isBusy={isPlaceholderData}
       actions={
         <>
@@ -56,8 +56,8 @@ export default function ProvenancePage(): ReactNode {
       <AsOf at={at} now={provenanceOf(node, { version })} />
       {trouble ? (
         <>
-          <Trouble error={trouble} />
-          {isUnknown(trouble) && at === null && <Newest leadsTo={provenanceOf} />}
+          <ErrorMessage error={trouble} />
+          {isUnknown(trouble) && at === null && <RecentDatasets linkTo={provenanceOf} />}
         </>
       ) : !data || !tree ? (
         <p className="waiting">Loading …</p>
@@ -69,10 +69,10 @@ export default function ProvenancePage(): ReactNode {
               <select className="select" aria-label="Version" value={version ?? ""} onChange={(event) => go(provenanceOf(node, { at, version: event.target.value || null }))}>
                 <option value="">Contents {at ? "at that time" : "now"}</option>
                 {!isKnown && <option value={version}>{version}</option>}
-                {versions.map((each) => (
-                  <option key={each.version} value={each.version ?? ""}>
-                    {each.version}
-                    {each.at ? `, ${moment(each.at)}` : ""}
+                {versions.map((entry) => (
+                  <option key={entry.version} value={entry.version ?? ""}>
+                    {entry.version}
+                    {entry.at ? `, ${moment(entry.at)}` : ""}
                   </option>
                 ))}
               </select>
@@ -80,9 +80,9 @@ export default function ProvenancePage(): ReactNode {
             <span className="muted">{provenanceLine(data)}</span>
             {history?.next && <span className="muted">The newest {versions.length} versions; `{PROGRAM} history` lists all.</span>}
           </div>
-          <Pii told={data} />
+          <PersonalData provenance={data} />
           <OriginTree root={tree} at={at} />
-          <Unknown told={data} />
+          <Unknowns provenance={data} />
           <section className="sheet-part">
             <h2>On the command line</h2>
             <Command text={command} />
@@ -93,21 +93,21 @@ export default function ProvenancePage(): ReactNode {
   );
 }
 
-type Told = Parameters<typeof piiVerdict>[0];
+type ProvenanceAnswer = Parameters<typeof piiVerdict>[0];
 
-/** Whether there is personal data in it. */
-function Pii({ told }: { told: Told }): ReactNode {
-  const { tone, text, columns } = piiVerdict(told);
+/** A note on personal data in the dataset. */
+function PersonalData({ provenance }: { provenance: ProvenanceAnswer }): ReactNode {
+  const { tone, text, columns } = piiVerdict(provenance);
   return (
     <div className={clsx(styles.verdict, styles[tone])} role="note" aria-label="Personal data">
       <Icon name={tone === "good" ? "done" : "alert"} />
       <p>
         {text}
         {columns.length > 0 ? ": " : "."}
-        {columns.map((each, place) => (
-          <span key={each}>
+        {columns.map((column, place) => (
+          <span key={column}>
             {place > 0 && ", "}
-            <code>{each}</code>
+            <code>{column}</code>
           </span>
         ))}
       </p>
@@ -115,15 +115,15 @@ function Pii({ told }: { told: Told }): ReactNode {
   );
 }
 
-function Unknown({ told }: { told: Told }): ReactNode {
-  const unknown = unknownsOf(told);
+function Unknowns({ provenance }: { provenance: ProvenanceAnswer }): ReactNode {
+  const unknown = unknownsOf(provenance);
   return (
     <section className="sheet-part" aria-labelledby="unknown">
       <h2 id="unknown">Unknown</h2>
       {unknown.length === 0 && <p className="muted">None: every run reported its commit, versions and end.</p>}
       <ul className={styles.unknown}>
-        {unknown.map((each) => (
-          <li key={each}>{each}.</li>
+        {unknown.map((gap) => (
+          <li key={gap}>{gap}.</li>
         ))}
       </ul>
     </section>

@@ -2,15 +2,15 @@ import { useEffect, type ReactNode } from "react";
 import { troubleOf, useAnswer } from "../../api/answers";
 import { go, useAddress } from "../../app/address";
 import { Link } from "../../components/Link";
-import { Trouble } from "../../components/Trouble";
+import { ErrorMessage } from "../../components/ErrorMessage";
 import { addressOf } from "../../graph/view";
-import { NotFound } from "../lost/NotFound";
-import styles from "../../components/lost.module.css";
+import { NotFound } from "../fallback/NotFound";
+import styles from "../../components/message.module.css";
 
 /** Redirect to the run with an orchestrator's run id. */
 export function RunPage(): ReactNode {
-  const told = useAddress().searchParams;
-  const [job, ownId] = [told.get("job"), told.get("id")];
+  const params = useAddress().searchParams;
+  const [job, ownId] = [params.get("job"), params.get("id")];
   const answer = useAnswer("runs", job && ownId ? { job, ownId, limit: 1 } : null);
   const { data } = answer;
   const trouble = troubleOf(answer);
@@ -23,7 +23,7 @@ export function RunPage(): ReactNode {
   return (
     <main className={styles.lost} data-testid="lost">
       {trouble ? (
-        <Trouble error={trouble} />
+        <ErrorMessage error={trouble} />
       ) : (
         <>
           <h1>No events for this run yet</h1>

@@ -4,14 +4,14 @@ import { Command } from "../../components/Copy";
 import { uuid } from "../../graph/words";
 import { START } from "../../strings/start";
 
-/** A command that sends one event of a job with one input and one output. */
+/** Return a command that sends one event of a job with one input and one output. */
 function firstEvent(): string {
   const event = {
     eventType: "COMPLETE",
     eventTime: new Date().toISOString(),
     producer: "https://example.org/by-hand",
     schemaURL: "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent",
-    // crypto.randomUUID is there on https and on localhost only.
+    // crypto.randomUUID exists on https and localhost only.
     run: { runId: uuid(crypto.getRandomValues(new Uint8Array(16))) },
     job: { namespace: "demo", name: "first_job" },
     inputs: [{ namespace: "demo", name: "source_table" }],

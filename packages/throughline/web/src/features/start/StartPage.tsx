@@ -6,14 +6,14 @@ import { Link } from "../../components/Link";
 import { useNow } from "../../components/now";
 import { Search } from "../../components/Search";
 import { Skeleton } from "../../components/Skeleton";
-import { Trouble } from "../../components/Trouble";
+import { ErrorMessage } from "../../components/ErrorMessage";
 import { beginOf, HOUR, yesterday } from "../../graph/timeline";
 import { addressOf } from "../../graph/view";
 import { plural } from "../../graph/words";
 import { START } from "../../strings/start";
 import { Empty } from "./Empty";
 import { NewestRuns } from "./NewestRuns";
-import { Wrong } from "./Wrong";
+import { Problems } from "./Problems";
 
 /** Search, newest runs, and problems. */
 export function StartPage(): ReactNode {
@@ -57,13 +57,13 @@ export function StartPage(): ReactNode {
           </p>
         )}
       </div>
-      {trouble && <Trouble error={trouble} />}
+      {trouble && <ErrorMessage error={trouble} />}
       {!health && !trouble && <Skeleton of="cards" />}
       {isEmpty && <Empty />}
       {health && !isEmpty && (
         <div className="start-columns">
           <NewestRuns />
-          <Wrong isHealthy={health.isHealthy} />
+          <Problems isHealthy={health.isHealthy} />
         </div>
       )}
       {health && !isEmpty && !BASE && (

@@ -9,27 +9,27 @@ import { moment, parts, plural } from "../../graph/words";
 
 const PARTS = 48;
 const SIGNS: Record<Tone, string> = { came: "+", gone: "−", changed: "~", failed: "!", new: "•" };
-const ALL: readonly Range[] = ["day", "week", "month", "all"];
+const CHOICES: readonly Range[] = ["day", "week", "month", "all"];
 
 interface Props {
   view: View;
   change: (change: Partial<View>) => void;
-  /** Change the view and bring some nodes into the window. */
+  /** Change the view and bring nodes into the window. */
   show: (change: Partial<View>, ends: readonly string[]) => void;
 }
 
 /** The runs and changes of the shown graph on a time axis. */
 export function Timeline({ view, change, show }: Props): ReactNode {
-  const [said, say] = useState("");
+  const [hint, setHint] = useState("");
   const { node, level, range } = view;
-  // Between two datasets there is a job.
+  // Without jobs, a step between datasets counts as two.
   const [up, down] = [view.up, view.down].map((count) => Math.min(DEEPEST, view.datasetsOnly ? 2 * count : count));
   const now = useNow(HOUR);
   const { data, error } = useAnswer("timeline", range === null || view.up === AUTO || view.down === AUTO ? null : { node, up, down, level, parts: PARTS, from: beginOf(range, now) });
   const axis = data && range !== null ? onAxis(data, range, now) : null;
   const runs = data?.runs.reduce((sum, run) => sum + run.completed + run.failed + run.lost + run.running, 0) ?? 0;
   const about = data && `${plural(runs, "run")}, ${plural(data.changes.length, "change")}${data.isMore ? " and more" : ""}, ${steps(view)}`;
-  const text = said || (error ? `The timeline is unavailable: ${error.message}` : about);
+  const text = hint || (error ? `The timeline is unavailable: ${error.message}` : about);
   return (
     <section className="timeline" aria-label="Timeline">
       <div className="timeline-head">
@@ -42,16 +42,16 @@ export function Timeline({ view, change, show }: Props): ReactNode {
               {text}
             </p>
             <div className="segments" role="group" aria-label="Time range">
-              {ALL.map((each) => (
-                <button key={each} type="button" aria-pressed={range === each} onClick={() => change({ range: each })}>
-                  {RANGES[each].text}
+              {CHOICES.map((choice) => (
+                <button key={choice} type="button" aria-pressed={range === choice} onClick={() => change({ range: choice })}>
+                  {RANGES[choice].text}
                 </button>
               ))}
             </div>
           </>
         )}
       </div>
-      {range !== null && axis && <Track line={lineOf(axis)} bars={barsOf(axis)} marks={marksOn(axis)} view={view} change={change} show={show} say={say} />}
+      {range !== null && axis && <Track line={lineOf(axis)} bars={barsOf(axis)} marks={marksOn(axis)} view={view} change={change} show={show} setHint={setHint} />}
     </section>
   );
 }
@@ -65,10 +65,10 @@ interface TrackProps extends Props {
   line: Line;
   bars: Bar[];
   marks: Mark[];
-  say: (text: string) => void;
+  setHint: (text: string) => void;
 }
 
-function Track({ line, bars, marks, view, change, show, say }: TrackProps): ReactNode {
+function Track({ line, bars, marks, view, change, show, setHint }: TrackProps): ReactNode {
   const pick = (at: string, isSecond: boolean) => {
     const isNow = Date.parse(at) >= line.to - 1_000;
     change(selectTime(view, isNow ? null : at, isSecond));
@@ -79,20 +79,20 @@ function Track({ line, bars, marks, view, change, show, say }: TrackProps): Reac
     pick(timeAt(line, (100 * (event.clientX - left)) / width), event.shiftKey);
   };
   return (
-    // eslint-disable-next-line jsx-a11y/no-static-element-interactions -- its buttons have the same actions
-    <div className="timeline-track" onClick={onTrack} onKeyDown={walk} onMouseLeave={() => say("")}>
+    // eslint-disable-next-line jsx-a11y/no-static-element-interactions -- its buttons provide the same actions
+    <div className="timeline-track" onClick={onTrack} onKeyDown={moveFocus} onMouseLeave={() => setHint("")}>
       <div className="timeline-marks" role="group" aria-label="Changes">
-        {marks.map((mark, nth) => (
+        {marks.map((mark, index) => (
           <button
             key={mark.at}
             type="button"
             className={`timeline-mark ${mark.tone}${mark.isAtEnd ? " at-end" : ""}`}
             style={{ left: `${mark.place}%` }}
-            tabIndex={nth === marks.length - 1 ? 0 : -1}
+            tabIndex={index === marks.length - 1 ? 0 : -1}
             aria-label={`${mark.label ? `${mark.label}. ` : ""}${mark.text}. Compare before and after`}
             title={`${mark.text}\nClick to compare before and after`}
-            onMouseEnter={() => say(mark.text)}
-            onFocus={() => say(mark.text)}
+            onMouseEnter={() => setHint(mark.text)}
+            onFocus={() => setHint(mark.text)}
             onClick={() => show({ from: mark.before, at: mark.at }, endsOf(mark))}
           >
             <i aria-hidden="true">{SIGNS[mark.tone]}</i>
@@ -105,17 +105,17 @@ function Track({ line, bars, marks, view, change, show, say }: TrackProps): Reac
         ))}
       </div>
       <div className="timeline-bars" role="group" aria-label="Runs">
-        {bars.map((bar, nth) => (
+        {bars.map((bar, index) => (
           <button
             key={bar.from}
             type="button"
             className="timeline-bar"
             style={{ left: `${bar.left}%`, width: `${bar.width}%` }}
-            tabIndex={nth === bars.length - 1 ? 0 : -1}
+            tabIndex={index === bars.length - 1 ? 0 : -1}
             aria-label={`${bar.text}. View the graph at that time`}
             title={`${bar.text}\nClick to view the graph at that time; Shift-click to compare`}
-            onMouseEnter={() => say(bar.text)}
-            onFocus={() => say(bar.text)}
+            onMouseEnter={() => setHint(bar.text)}
+            onFocus={() => setHint(bar.text)}
             onClick={(event) => pick(bar.at, event.shiftKey)}
           >
             <span style={{ height: `${bar.height}%` }}>
@@ -145,13 +145,13 @@ function Cursor({ line, at, text }: { line: Line; at: string | null; text: strin
   return <span className="timeline-cursor" style={{ left: `${at === null ? 100 : placeOf(line, at)}%` }} title={at === null ? "Now" : `${text} ${moment(at)}`} />;
 }
 
-/** The arrow keys go from one bar or mark to the next of its kind. */
-function walk(event: KeyboardEvent<HTMLDivElement>): void {
-  const own = event.target instanceof HTMLElement ? event.target.closest("button") : null;
-  const all = [...(own?.parentElement?.querySelectorAll("button") ?? [])];
-  const at = own ? all.indexOf(own) : -1;
-  const next = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: all.length - 1 }[event.key];
+/** Move the focus between bars, or between markers, with the arrow keys. */
+function moveFocus(event: KeyboardEvent<HTMLDivElement>): void {
+  const button = event.target instanceof HTMLElement ? event.target.closest("button") : null;
+  const buttons = [...(button?.parentElement?.querySelectorAll("button") ?? [])];
+  const at = button ? buttons.indexOf(button) : -1;
+  const next = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: buttons.length - 1 }[event.key];
   if (next === undefined || at < 0) return;
   event.preventDefault();
-  all[next]?.focus();
+  buttons[next]?.focus();
 }

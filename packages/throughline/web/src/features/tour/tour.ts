@@ -8,27 +8,27 @@ import { TOUR } from "../../strings/tour";
 
 const FORECAST = "dataset:hive://lake:9083:nyc_taxi.yellow_rides_hourly_forecast";
 
-interface Stop {
+interface TourStep {
   address: string;
   element: string;
   words: { title: string; text: string };
 }
 
-const STOPS: readonly Stop[] = [
+const STEPS: readonly TourStep[] = [
   { address: "/", element: ".start .search", words: TOUR.search },
   { address: "/", element: ".wrong", words: TOUR.problems },
   { address: addressOf(FORECAST), element: ".canvas[aria-busy=false]", words: TOUR.graph },
   { address: addressOf(FORECAST), element: ".timeline", words: TOUR.timeline },
   { address: provenanceOf(FORECAST), element: ".sheet-head", words: TOUR.provenance },
 ];
-/** Time for a view to load before a step is shown without its element. */
+/** The time limit for a step's element to appear. */
 const WAIT_MS = 10_000;
 
 /** Start the guided tour. It is a dialog with the arrow keys, Tab and Escape. */
 export function startTour(): void {
   const size = new ResizeObserver(() => tour.refresh());
   const tour = driver({
-    steps: STOPS.map(stepOf),
+    steps: STEPS.map(stepOf),
     animate: !matchMedia("(prefers-reduced-motion: reduce)").matches,
     waitForElement: WAIT_MS,
     showProgress: true,
@@ -36,9 +36,9 @@ export function startTour(): void {
     nextBtnText: TOUR.next,
     prevBtnText: TOUR.back,
     doneBtnText: TOUR.done,
-    overlayClickBehavior: () => undefined, // a click beside the dialog would end the tour
+    overlayClickBehavior: () => undefined, // a click outside the dialog would end the tour
     onPopoverRender: ({ closeButton, title, footer }) => {
-      // Driver's <header> and <footer> would be landmarks of the page.
+      // Driver's <header> and <footer> would become landmarks of the page.
       title.setAttribute("role", "presentation");
       footer.setAttribute("role", "presentation");
       closeButton.textContent = TOUR.skip;
@@ -56,15 +56,15 @@ export function startTour(): void {
   });
   const move = (by: number) => {
     const next = (tour.getActiveIndex() ?? 0) + by;
-    const stop = STOPS[next];
-    if (!stop) return;
-    go(stop.address);
+    const step = STEPS[next];
+    if (!step) return;
+    go(step.address);
     tour.moveTo(next);
   };
   go("/", true);
   tour.drive();
 }
 
-function stepOf({ element, words }: Stop): DriveStep {
+function stepOf({ element, words }: TourStep): DriveStep {
   return { element, popover: { title: words.title, description: words.text } };
 }

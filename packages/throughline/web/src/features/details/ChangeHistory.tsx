@@ -10,28 +10,28 @@ import { moment, shellQuoted } from "../../graph/words";
 import type { NodeAnswer } from "./props";
 
 /** The history of a node: changes of edges, schema and code, and failures. */
-export function Became({ node, view }: { node: NodeAnswer; view: View }): ReactNode {
+export function ChangeHistory({ node, view }: { node: NodeAnswer; view: View }): ReactNode {
   const isJob = node.type === "job";
   const steps = isJob ? 0 : 1;
   const level = isJob ? (node.kind as Level) : view.level;
   const { data } = useAnswer("timeline", { node: node.id, up: steps, down: steps, level, to: view.at, parts: 1 });
   if (!data) return <Skeleton />;
-  const changes = data.changes.filter((each) => each.node === node.id || each.other === node.id);
+  const changes = data.changes.filter((change) => change.node === node.id || change.other === node.id);
   return (
     <>
       {view.at && <p className="muted">Up to {moment(view.at)}.</p>}
       {changes.length === 0 && <p className="muted">No changes since its first event.</p>}
       <ul className="entries">
-        {changes.map((each) => (
-          <li key={JSON.stringify([each.at, each.kind, each.node, each.other, each.detail])}>
-            <span className="muted">{moment(each.at)}</span>
-            <span className="wrap">{sentence(each, data.nodes)}</span>
+        {changes.map((change) => (
+          <li key={JSON.stringify([change.at, change.kind, change.node, change.other, change.detail])}>
+            <span className="muted">{moment(change.at)}</span>
+            <span className="wrap">{sentence(change, data.nodes)}</span>
             <span className="entry-links">
-              <Link className="link" href={formatView({ ...view, from: each.before, at: each.at })}>
+              <Link className="link" href={formatView({ ...view, from: change.before, at: change.at })}>
                 Before and after
               </Link>
-              {each.runId && (
-                <Link className="link" href={formatView({ ...view, open: `run:${each.runId}`, tab: null })}>
+              {change.runId && (
+                <Link className="link" href={formatView({ ...view, open: `run:${change.runId}`, tab: null })}>
                   Run
                 </Link>
               )}

@@ -5,8 +5,8 @@ import { columnOf } from "../../graph/lit";
 import { impactOf, provenanceOf } from "../../graph/places";
 import type { View } from "../../graph/view";
 
-/** From the graph to what its node, or the column that is locked, reaches, and where it comes from. */
-export function Ways({ view }: { view: View }): ReactNode {
+/** Links to the impact and the provenance of the node or the locked column. */
+export function ViewLinks({ view }: { view: View }): ReactNode {
   const { node, at, level } = view;
   const [dataset, field] = view.column ? columnOf(view.column) : [null, null];
   return (

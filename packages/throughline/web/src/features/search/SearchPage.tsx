@@ -1,4 +1,4 @@
-import "./found.css";
+import "./search.css";
 import type { ReactNode } from "react";
 import { PROGRAM } from "../../api/base";
 import { troubleOf, useAnswer } from "../../api/answers";
@@ -9,7 +9,7 @@ import { Command } from "../../components/Copy";
 import { Link } from "../../components/Link";
 import { Sheet } from "../../components/Sheet";
 import { Tags } from "../../components/Tags";
-import { Trouble } from "../../components/Trouble";
+import { ErrorMessage } from "../../components/ErrorMessage";
 import { addressOfHit, PLACES, type Hit } from "../../graph/found";
 import { impactOf, parseFound } from "../../graph/places";
 import { distinctNames, plural, shellQuoted } from "../../graph/words";
@@ -23,18 +23,18 @@ const MOST = 1_000;
 const KINDS = ["name", "column", "tag", "owner", "description", "sql"] as const;
 
 /** Search results with filters, and counts by kind. */
-export default function FoundPage(): ReactNode {
+export default function SearchPage(): ReactNode {
   const address = useAddress();
   const { text, kind, isLong } = parseFound(address.searchParams);
   const selected = selectedIn(address.searchParams);
-  const matched = KINDS.find((each) => each === kind);
+  const matched = KINDS.find((choice) => choice === kind);
   const answer = useAnswer("search", text.trim() ? { text, matched, ...selected, limit: isLong ? MOST : PAGE, facets: true } : null);
   const { data, isPlaceholderData } = answer;
   const trouble = troubleOf(answer);
   const titles = distinctNames(data?.items ?? []);
   return (
     <Sheet icon="search" kind="Search" name={`Search ${text}`} title={<>Search results for <code>{text}</code></>} isBusy={isPlaceholderData}>
-      {trouble && <Trouble error={trouble} />}
+      {trouble && <ErrorMessage error={trouble} />}
       {data && !trouble && (
         <>
           <Counts text={text} answer={data} isFiltered={Object.keys(selected).length > 0} kind={matched ?? null} />
@@ -42,7 +42,7 @@ export default function FoundPage(): ReactNode {
           {data.items.length > 0 && (
             <ul className="card found" aria-label="Search results">
               {data.items.map((hit) => (
-                <Found key={hit.id} hit={hit} title={titles.get(hit.id) ?? hit.name} />
+                <Result key={hit.id} hit={hit} title={titles.get(hit.id) ?? hit.name} />
               ))}
             </ul>
           )}
@@ -75,7 +75,7 @@ interface CountsProps {
   kind: string | null;
 }
 
-/** The number of results by what matched; each number selects these results. */
+/** The number of results by kind of match, as filters. */
 function Counts({ text, answer, isFiltered, kind }: CountsProps): ReactNode {
   const address = useAddress();
   const counts = Object.entries(answer.counts).filter(([, count]) => count > 0);
@@ -84,7 +84,7 @@ function Counts({ text, answer, isFiltered, kind }: CountsProps): ReactNode {
   return (
     <>
       <p className="sheet-line" role="status">
-        {all === 0 ? nothing(text, isFiltered) : answer.items[0]?.isFuzzy ? `No matches for “${text}”. Similar names:` : `${plural(all, "place")}: ${counts.map(([where, count]) => counted(where, count)).join(", ")}`}
+        {all === 0 ? noMatches(text, isFiltered) : answer.items[0]?.isFuzzy ? `No matches for “${text}”. Similar names:` : `${plural(all, "place")}: ${counts.map(([where, count]) => countText(where, count)).join(", ")}`}
       </p>
       {(counts.length > 1 || kind !== null) && (
         <div className="segments found-kinds" role="group" aria-label="Kind of match">
@@ -102,18 +102,18 @@ function Counts({ text, answer, isFiltered, kind }: CountsProps): ReactNode {
   );
 }
 
-function nothing(text: string, isFiltered: boolean): string {
+function noMatches(text: string, isFiltered: boolean): string {
   const matches = `No matches for “${text}”`;
   return isFiltered ? `${matches} with these filters.` : `${matches} in names, columns, tags, owners, descriptions and SQL.`;
 }
 
-function counted(where: string, count: number): string {
+function countText(where: string, count: number): string {
   if (where === "column") return `${plural(count, "dataset")} with such a column`;
   if (where === "sql") return plural(count, "query", "queries");
   return plural(count, PLACES[where]?.toLowerCase() ?? where);
 }
 
-function Found({ hit, title }: { hit: Hit; title: string }): ReactNode {
+function Result({ hit, title }: { hit: Hit; title: string }): ReactNode {
   const isColumn = hit.matched === "column";
   return (
     <li>

@@ -7,11 +7,11 @@ import { Icon, type IconName } from "../../components/Icon";
 import { Link } from "../../components/Link";
 import { Menu } from "../../components/Menu";
 import { present, useNow } from "../../components/now";
-import { Trouble } from "../../components/Trouble";
+import { ErrorMessage } from "../../components/ErrorMessage";
 import { addressOf } from "../../graph/view";
 import { moment, nameOf, parts, plural, withAges } from "../../graph/words";
 import { START } from "../../strings/start";
-import styles from "./wrong.module.css";
+import styles from "./problems.module.css";
 
 type Finding = Answer<"findings">["items"][number];
 type Decide = (finding: Finding, state: Finding["state"], until?: string | null, note?: string) => void;
@@ -23,12 +23,12 @@ const GROUPS: readonly (readonly ["failed" | "late" | "quality" | "lost", string
   ["lost", "warn", "lost"],
 ];
 const FIRST = 5;
-/** What the title of the group says already. */
+/** Start of a message that repeats the group's title. */
 const IN_TITLE = /^(is late|has stopped): /;
 const DAY = 86_400_000;
 
 /** Failed, late and stale runs, and failed checks; each can be muted or acknowledged. */
-export function Wrong({ isHealthy }: { isHealthy: boolean }): ReactNode {
+export function Problems({ isHealthy }: { isHealthy: boolean }): ReactNode {
   const { data } = useAnswer("findings", {});
   const { mutate, error } = useFindingState();
   const decide: Decide = (finding, state, until, note) => mutate({ subject: finding.subject, kind: finding.kind, state, until, note: note?.trim() || null });
@@ -38,7 +38,7 @@ export function Wrong({ isHealthy }: { isHealthy: boolean }): ReactNode {
   const stopped = open.filter((finding) => finding.kind === "stopped");
   return (
     <div className="wrong">
-      {error && <Trouble error={error} />}
+      {error && <ErrorMessage error={error} />}
       {isHealthy && (
         <section className="card">
           <p className="state good all-good">
@@ -49,14 +49,14 @@ export function Wrong({ isHealthy }: { isHealthy: boolean }): ReactNode {
       {GROUPS.map(([kind, tone, icon]) => (
         <Group key={kind} title={START.groups[kind]} tone={tone} icon={icon} findings={open.filter((finding) => finding.kind === kind)} decide={decide} />
       ))}
-      <Folded text={START.stopped(plural(stopped.length, "job"))} title={START.groups.stopped} findings={stopped} decide={decide} />
-      <Folded text={START.decided(decided.length)} title={START.groups.decided} findings={decided} decide={decide} />
+      <CollapsedGroup text={START.stopped(plural(stopped.length, "job"))} title={START.groups.stopped} findings={stopped} decide={decide} />
+      <CollapsedGroup text={START.decided(decided.length)} title={START.groups.decided} findings={decided} decide={decide} />
     </div>
   );
 }
 
-/** A group whose size is shown, and the group itself on request. */
-function Folded({ text, title, findings, decide }: { text: string; title: string; findings: Finding[]; decide: Decide }): ReactNode {
+/** A collapsed group that shows its size. */
+function CollapsedGroup({ text, title, findings, decide }: { text: string; title: string; findings: Finding[]; decide: Decide }): ReactNode {
   const [isOpen, setOpen] = useState(false);
   if (findings.length === 0) return null;
   if (isOpen) return <Group title={title} tone="" icon="clock" findings={findings} decide={decide} />;

@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import { useAddress } from "../../app/address";
 import { Link } from "../../components/Link";
-import styles from "../../components/lost.module.css";
+import styles from "../../components/message.module.css";
 
 /** The page for unknown addresses. */
 export function NotFound(): ReactNode {

@@ -5,70 +5,70 @@ import { Ago } from "../../components/Ago";
 import { Icon, type IconName } from "../../components/Icon";
 import { Link } from "../../components/Link";
 import { Sheet } from "../../components/Sheet";
-import { Trouble } from "../../components/Trouble";
+import { ErrorMessage } from "../../components/ErrorMessage";
 import { impactOf, provenanceOf } from "../../graph/places";
 import { addressOf } from "../../graph/view";
 import { parts } from "../../graph/words";
-import styles from "./begin.module.css";
+import styles from "./emptyView.module.css";
 
-interface Beginning {
+interface EmptyViewContent {
   icon: IconName;
   kind: string;
-  asks: string;
+  title: string;
   about: string;
-  /** The parameters that select the subject of the view. */
-  needs: readonly string[];
-  leadsTo: (node: string) => string;
+  /** Parameters that select the subject of the view. */
+  parameters: readonly string[];
+  linkTo: (node: string) => string;
 }
 
-const VIEWS: Record<string, Beginning> = {
+const VIEWS: Record<string, EmptyViewContent> = {
   "/lineage": {
     icon: "pipeline",
     kind: "Graph",
-    asks: "Upstream and downstream lineage",
+    title: "Upstream and downstream lineage",
     about: "The graph shows the jobs and data around a table, a model or a job, now or at any time.",
-    needs: ["node", "from"],
-    leadsTo: addressOf,
+    parameters: ["node", "from"],
+    linkTo: addressOf,
   },
   "/provenance": {
     icon: "origin",
     kind: "Provenance",
-    asks: "Upstream versions",
+    title: "Upstream versions",
     about: "Provenance lists every upstream version, run and commit of a table or model, down to the files.",
-    needs: ["node"],
-    leadsTo: provenanceOf,
+    parameters: ["node"],
+    linkTo: provenanceOf,
   },
   "/impact": {
     icon: "impact",
     kind: "Impact",
-    asks: "Downstream impact",
+    title: "Downstream impact",
     about: "Impact lists everything downstream of a table, a column or a job, by owner.",
-    needs: ["node"],
-    leadsTo: impactOf,
+    parameters: ["node"],
+    linkTo: impactOf,
   },
   "/search": {
     icon: "search",
     kind: "Search",
-    asks: "Search the lineage",
+    title: "Search the lineage",
     about: "Search lists every match in names, columns, tags, owners, descriptions and SQL.",
-    needs: ["text"],
-    leadsTo: addressOf,
+    parameters: ["text"],
+    linkTo: addressOf,
   },
 };
 
-/** The empty state of a view without a subject in its address; null otherwise. */
-export function beginningAt({ pathname, searchParams }: URL): ReactNode {
+/** Return the empty state of a view whose address has no subject, or null. */
+export function emptyViewAt({ pathname, searchParams }: URL): ReactNode {
   const view = VIEWS[pathname];
-  if (!view || view.needs.some((each) => searchParams.get(each)?.trim())) return null;
+  if (!view || view.parameters.some((parameter) => searchParams.get(parameter)?.trim())) return null;
   return (
-    <Sheet icon={view.icon} kind={view.kind} name={view.kind} title={view.asks} about={view.about}>
-      <Newest leadsTo={view.leadsTo} />
+    <Sheet icon={view.icon} kind={view.kind} name={view.kind} title={view.title} about={view.about}>
+      <RecentDatasets linkTo={view.linkTo} />
     </Sheet>
   );
 }
 
-/** Search hint and recently written datasets. */
-export function Newest({ leadsTo }: Pick<Beginning, "leadsTo">): ReactNode {
+/** A search hint and the recently written datasets. */
+export function RecentDatasets({ linkTo }: Pick<EmptyViewContent, "linkTo">): ReactNode {
   const answer = useAnswer("newest", {});
   const { data } = answer;
   const trouble = troubleOf(answer);
@@ -79,20 +79,20 @@ export function Newest({ leadsTo }: Pick<Beginning, "leadsTo">): ReactNode {
           Search above (<kbd>/</kbd>){data && data.items.length > 0 ? ", or select a recently written dataset:" : "."}
         </span>
       </p>
-      {trouble && <Trouble error={trouble} />}
+      {trouble && <ErrorMessage error={trouble} />}
       {data && data.items.length > 0 && (
         <ul className={clsx(styles.newest, "card rows")} aria-label="Recently written">
-          {data.items.map((each) => {
-            const { title, above } = parts(each.name, "dataset");
+          {data.items.map((dataset) => {
+            const { title, above } = parts(dataset.name, "dataset");
             return (
-              <li key={each.id}>
-                <Link href={leadsTo(each.id)} className="row">
-                  <Icon name={each.kind as IconName} />
-                  <span className="row-name clip" title={each.name}>
-                    {title} <span className="muted">{above || each.namespace}</span>
+              <li key={dataset.id}>
+                <Link href={linkTo(dataset.id)} className="row">
+                  <Icon name={dataset.kind as IconName} />
+                  <span className="row-name clip" title={dataset.name}>
+                    {title} <span className="muted">{above || dataset.namespace}</span>
                   </span>
                   <span className="row-number muted">
-                    <Ago at={each.writtenAt} />
+                    <Ago at={dataset.writtenAt} />
                   </span>
                 </Link>
               </li>

@@ -4,7 +4,7 @@ import { render, screen, within } from "@testing-library/react";
 import { userEvent } from "@testing-library/user-event";
 import { expect, test } from "vitest";
 import type { Answer } from "../../api/client";
-import { Wrong } from "./Wrong";
+import { Problems } from "./Problems";
 
 type Finding = Answer<"findings">["items"][number];
 
@@ -18,7 +18,7 @@ function shown(...findings: Finding[]) {
   client.setQueryData(["findings", {}], { items: findings, next: null } satisfies Answer<"findings">);
   render(
     <QueryClientProvider client={client}>
-      <Wrong isHealthy={findings.length === 0} />
+      <Problems isHealthy={findings.length === 0} />
     </QueryClientProvider>,
   );
   return userEvent.setup();
@@ -26,7 +26,7 @@ function shown(...findings: Finding[]) {
 
 const group = (name: string) => within(screen.getByRole("region", { name }));
 
-test("nothing wrong is stated", () => {
+test("no findings show the all-clear message", () => {
   shown();
   expect(screen.getByText("No failures, late jobs or failed checks.")).toBeTruthy();
   expect(screen.queryByRole("region")).toBeNull();
