@@ -33,7 +33,7 @@ export function useAddress(): URL {
 let cached = { search: "", view: NEW_VIEW };
 
 function currentView(): View {
-  if (cached.search !== location.search) cached = { search: location.search, view: keeping(cached.view, parseView(location.search)) };
+  if (cached.search !== location.search) cached = { search: location.search, view: reuseLists(cached.view, parseView(location.search)) };
   return cached.view;
 }
 

@@ -9,7 +9,7 @@ export function ErrorMessage({ error, children }: { error: Error; children?: Rea
   return (
     <div className="note bad" role="alert">
       <p>
-        {error instanceof ToldError ? error.message : "The server does not respond. This page retries automatically."}
+        {error instanceof UserFacingError ? error.message : "The server does not respond. This page retries automatically."}
         {isApiError && error.nearest.length > 0 && ". Did you mean "}
         {isApiError &&
           error.nearest.map((name, place) => (

@@ -78,7 +78,7 @@ function Producers({ column, view }: { column: ColumnAnswer; view: View }): Reac
         <ProducerItem key={`${producer.job.namespace} ${producer.job.name}`} producer={producer} field={column.field} view={view} />
       ))}
       <h3>On the command line</h3>
-      <Command text={`throughline columns ${quoted(column.node)} ${quoted(column.field)} --indirect${asOf}`} />
+      <Command text={`throughline columns ${shellQuoted(column.node)} ${shellQuoted(column.field)} --indirect${asOf}`} />
     </>
   );
 }
@@ -129,7 +129,7 @@ function Inputs({ title, inputs, view }: { title: string; inputs: Producer["inpu
                 {input.field}
               </Link>
               <span className="muted clip">{parts(input.name, "dataset").title}</span>
-              <span className="ways">{waysOf(input.transformations).join("; ")}</span>
+              <span className="ways">{transformationTexts(input.transformations).join("; ")}</span>
             </span>
             {input.transformations.map(({ description }) => description && <span key={description} className="muted">{description}</span>)}
           </li>

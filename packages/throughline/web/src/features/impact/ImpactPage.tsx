@@ -7,11 +7,11 @@ import { Icon } from "../../components/Icon";
 import { Link } from "../../components/Link";
 import { AsOf, Sheet } from "../../components/Sheet";
 import { ErrorMessage } from "../../components/ErrorMessage";
-import { countLine, graphOf, impactText, narrowed, reachedOf } from "../../graph/impact";
+import { countLine, graphOf, impactText, filterByText, reachedOf } from "../../graph/impact";
 import { impactOf, parseImpact, provenanceOf, type ImpactView } from "../../graph/places";
 import type { Level, NodeId } from "../../graph/types";
 import { DEEPEST } from "../../graph/view";
-import { parts, quoted } from "../../graph/words";
+import { parts, shellQuoted } from "../../graph/words";
 import { RecentDatasets } from "../fallback/EmptyView";
 import { Owners } from "./Owners";
 import { Verdict } from "./Verdict";
@@ -139,7 +139,7 @@ interface DownstreamProps {
 }
 
 function Downstream({ all, text, isField, clear, at }: DownstreamProps): ReactNode {
-  const shown = narrowed(all, text);
+  const shown = filterByText(all, text);
   if (all.length === 0) return <p className="sheet-line">{isField ? "No downstream columns reported" : "No downstream nodes reported"}</p>;
   const hidden = all.length - shown.length;
   return (

@@ -186,7 +186,7 @@ function FlowCanvas({ label, nodes, edges, frames, extent, shared, anchor, path,
         onlyRenderVisibleElements={nodes.length > 200}
         minZoom={0.05}
         maxZoom={2}
-        onMove={(_event, viewport) => shared?.tell(viewport, follow)}
+        onMove={(_event, viewport) => shared?.notify(viewport, follow)}
         onMoveEnd={(_event, viewport) => reportOutside(viewport)}
         onPaneClick={onPaneClick}
         onError={ignore}

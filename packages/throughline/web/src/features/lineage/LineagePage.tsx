@@ -25,7 +25,7 @@ export default function LineagePage(): ReactNode {
   const show = useCallback(
     (changes: Partial<View>, nodes: readonly string[] | null, isSmall?: boolean) => {
       setEnds(nodes);
-      go(moving(addressView, changes), isSmall);
+      go(keepMomentsOpen(addressView, changes), isSmall);
     },
     [addressView, go],
   );

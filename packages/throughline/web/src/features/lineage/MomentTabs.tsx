@@ -26,7 +26,7 @@ export function MomentTabs({ view, change }: { view: View; change: (change: Part
               </button>
             )}
             {moment !== NOW && (
-              <button type="button" className="button bare square" aria-label={`Close ${name}`} title="Close" onClick={() => change(closing(view, moment))}>
+              <button type="button" className="button bare square" aria-label={`Close ${name}`} title="Close" onClick={() => change(closeMoment(view, moment))}>
                 <Icon name="close" />
               </button>
             )}

@@ -1,6 +1,6 @@
 import ELK, { type ELK as Elk, type ElkNode } from "elkjs/lib/elk-api";
 import workerUrl from "elkjs/lib/elk-worker.min.js?url";
-import { ToldError } from "../../api/client";
+import { UserFacingError } from "../../api/client";
 import { ChunkLoadError } from "../../components/lazyView";
 
 /** The worker's error, and the pending calls to reject; elk itself would wait forever. */
@@ -22,7 +22,7 @@ const elk: Elk = new ELK({
 /**
  * Compute the positions of a graph's nodes.
  *
- * @throws ChunkLoadError if the worker failed to load. ToldError if elk rejected the graph.
+ * @throws ChunkLoadError if the worker failed to load. UserFacingError if elk rejected the graph.
  */
 export async function layOut(graph: ElkNode): Promise<ElkNode> {
   if (workerError) throw workerError;
@@ -32,7 +32,7 @@ export async function layOut(graph: ElkNode): Promise<ElkNode> {
     pending.add(reject);
   });
   const layout = elk.layout(graph).catch((error: unknown) => {
-    throw new ToldError(`The graph could not be laid out: ${(error as Error).message}. Show less of it, or reload the page`);
+    throw new UserFacingError(`The graph could not be laid out: ${(error as Error).message}. Show less of it, or reload the page`);
   });
   return Promise.race([layout, failure]).finally(() => pending.delete(reject));
 }

@@ -21,7 +21,7 @@ export function useActionsOf(view: View, change: Change, setAnchor: (anchor: Anc
       },
       toggle: (id) => {
         setAnchor({ id, isOpening: false });
-        change(toggled(view, id));
+        change(toggleGroup(view, id));
       },
       toggleColumns: (id) => {
         setAnchor({ id, isOpening: false });

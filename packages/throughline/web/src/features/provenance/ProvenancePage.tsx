@@ -11,7 +11,7 @@ import { ErrorMessage } from "../../components/ErrorMessage";
 import { impactOf, parseProvenance, provenanceOf } from "../../graph/places";
 import { originTree, piiVerdict, provenanceLine, provenanceText, unknownsOf } from "../../graph/provenance";
 import { addressOf } from "../../graph/view";
-import { moment, parts, quoted } from "../../graph/words";
+import { moment, parts, shellQuoted } from "../../graph/words";
 import { RecentDatasets } from "../fallback/EmptyView";
 import { OriginTree } from "./OriginTree";
 import { clsx } from "clsx";
@@ -31,7 +31,7 @@ export default function ProvenancePage(): ReactNode {
   const versions = useMemo(() => (history?.items ?? []).flatMap((entry) => (entry.done === "wrote" && entry.version ? [entry] : [])), [history]);
   const tree = useMemo(() => data && originTree(data), [data]);
   const title = parts(id.slice(id.lastIndexOf(":") + 1), "dataset").title;
-  const command = ["throughline provenance", quoted(id), version && `--version ${quoted(version)}`, at && `--as-of ${at}`].filter(Boolean).join(" ");
+  const command = ["throughline provenance", shellQuoted(id), version && `--version ${shellQuoted(version)}`, at && `--as-of ${at}`].filter(Boolean).join(" ");
   const isKnown = !version || versions.some((entry) => entry.version === version);
   return (
     <Sheet
