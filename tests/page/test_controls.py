@@ -87,6 +87,7 @@ def test_copy_writes_to_the_clipboard(browser: Browser, lineage: Lineage) -> Non
     allowed = ["clipboard-read", "clipboard-write"]
     with looking(browser, lineage.url, permissions=allowed) as look:
         page = look(_at(ACTUALS, open=ACTUALS))
+        page.get_by_text("On the command line").first.click()
         page.get_by_role("button", name="Copy the command").first.click()
         copied = page.evaluate("navigator.clipboard.readText()")
         assert copied.startswith("./run lineage ")

@@ -26,6 +26,8 @@ def _step(page: Page, number: int) -> Locator:
     dialog = page.get_by_role("dialog", name=title)
     expect(dialog.get_by_text(f"Step {number} of 5")).to_be_visible()
     expect(page).to_have_url(re.compile(f"{path}(\\?|$)"))
+    expect(page.locator(".driver-active-element")).to_be_visible()
+    expect(page.locator("#driver-dummy-element")).to_have_count(0)  # shown if there is no element
     return dialog
 
 

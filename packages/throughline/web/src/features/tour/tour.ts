@@ -15,11 +15,11 @@ interface TourStep {
 }
 
 const STEPS: readonly TourStep[] = [
-  { address: "/", element: ".start .search", words: TOUR.search },
+  { address: "/", element: ".start search", words: TOUR.search },
   { address: "/", element: ".wrong", words: TOUR.problems },
   { address: addressOf(FORECAST), element: ".canvas[aria-busy=false]", words: TOUR.graph },
   { address: addressOf(FORECAST), element: ".timeline", words: TOUR.timeline },
-  { address: provenanceOf(FORECAST), element: ".sheet-head", words: TOUR.provenance },
+  { address: provenanceOf(FORECAST), element: "main header", words: TOUR.provenance },
 ];
 /** The time limit for a step's element to appear. */
 const WAIT_MS = 10_000;
