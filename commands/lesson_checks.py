@@ -79,5 +79,32 @@ def _run_of(runs: Iterable[Any], job: str) -> Any:
     return next(run for run in runs if run["job"]["name"] == job)
 
 
-CHECKS: dict[int, Callable[[Exercise], Iterator[Result]]] = {1: _forecast}
+RAW = "yellow_taxi_raw"
+
+
+def _schema(exercise: Exercise) -> Iterator[Result]:
+    """Check that the column was renamed, and the answers about who breaks."""
+    yield _was_removed(exercise, "pulocationid")
+    before = exercise.query("impact", node=RAW, field="pulocationid")
+    columns = [*before["affected"], *before["indirect"]]
+    yield from exercise.answers(
+        {
+            "broken_job": before["affected"][0]["writtenBy"]["job"]["name"],
+            "broken_columns": [column["field"] for column in columns],
+            "owner": before["affected"][0]["jobOwners"][0],
+        }
+    )
+
+
+def _removed(exercise: Exercise) -> list[str]:
+    """Return the columns that later schemas of the raw table no longer have."""
+    changes = exercise.query("drift", node=RAW, limit=1_000)["items"]
+    return [column["name"] for change in changes for column in change["removed"]]
+
+
+def _was_removed(exercise: Exercise, column: str) -> Result:
+    return Result(f"{RAW} without the column {column}", column in _removed(exercise))
+
+
+CHECKS: dict[int, Callable[[Exercise], Iterator[Result]]] = {1: _forecast, 2: _schema}
 """The check of each lesson by its number."""

@@ -39,15 +39,16 @@ def start_lesson(settings: Settings, number: int, *, reset: bool) -> None:
 
 def _prepare(folder: Path, state: Path) -> None:
     """Copy a lesson's files, and ingest its `events.jsonl`, or else the recorded events."""
-    shutil.copytree(folder, state, ignore=shutil.ignore_patterns("README.md", "events.jsonl"))
-    own = folder / "events.jsonl"
-    events = own.read_bytes() if own.exists() else lzma.decompress(RECORDED.read_bytes())
+    shutil.copytree(folder, state, ignore=shutil.ignore_patterns("README.md"))
+    events = state / "events.jsonl"
+    if not events.exists():
+        events.write_bytes(lzma.decompress(RECORDED.read_bytes()))
     database = str(state / "lineage.db")
-    ingest = [script("throughline"), "ingest", "-", "--database", database]
-    done = subprocess.run(ingest, input=events, capture_output=True, check=False)
+    ingest = [script("throughline"), "ingest", str(events), "--database", database]
+    done = subprocess.run(ingest, capture_output=True, text=True, check=False)
     if done.returncode:
         shutil.rmtree(state)
-        raise SetupError(f"The lesson's events were not ingested: {done.stderr.decode()}")
+        raise SetupError(f"The lesson's events were not ingested: {done.stderr}")
 
 
 def check_lesson(settings: Settings, number: int) -> bool:

@@ -1,7 +1,7 @@
 """The lessons: the check fails at the start, and passes after the steps of the README.
 
-The README's commands are executed in order and their output is compared. A block that begins with the
-path of a file is saved to it.
+The README's commands are executed in order and their output is compared. A block that begins with
+the path of a file is saved to it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,12 @@ class Reader:
             command.replace("./run ", f"{sys.executable} -m commands "),
             shell=True,
             cwd=self.home,
-            env={**os.environ, "STATE_DIR": str(self.home / ".state"), "TZ": "UTC"},
+            env={
+                **os.environ,
+                "STATE_DIR": str(self.home / ".state"),
+                "TZ": "UTC",
+                "PYTHON": sys.executable,
+            },
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
