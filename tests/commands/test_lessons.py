@@ -62,6 +62,7 @@ class Reader:
             command, _, expected = part.partition("\n")
             done = self.execute(command)
             assert "Traceback" not in done.stdout, done.stdout
+            assert expected or done.returncode == 0, f"{command}\n{done.stdout}"
             for lines in re.split(r"^ *…\n", expected.rstrip(), flags=re.MULTILINE):
                 assert lines.rstrip() in done.stdout, f"{command}\n{done.stdout}"
 
