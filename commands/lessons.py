@@ -30,10 +30,11 @@ def start_lesson(settings: Settings, number: int, *, reset: bool) -> None:
     if reset:
         shutil.rmtree(state, ignore_errors=True)
     if state.exists():
-        say(f"{state} exists and was not changed; --reset starts the lesson again.\n")
+        say(f"{state} exists and was not changed; --reset starts the lesson again.")
     else:
         _prepare(folder, state)
-        say(f"Prepared {state}.\n")
+        say(f"Prepared {state}.")
+    say(f"The lesson is also at {(folder / 'README.md').relative_to(REPOSITORY)}.\n")
     say((folder / "README.md").read_text().rstrip())
 
 

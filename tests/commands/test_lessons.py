@@ -15,8 +15,10 @@ from pathlib import Path
 
 import pytest
 
+from commands.environment import script
 from commands.lesson_checks import CHECKS
-from commands.lessons import LESSONS, RECORDED, lesson_folder
+from commands.lessons import LESSONS, check_lesson, lesson_folder, start_lesson
+from lakehouse.settings import Settings
 
 BLOCK = re.compile(
     r"^(?P<indent> *)```(?P<kind>sh|console|yaml|python)\n(?P<text>.*?)^(?P=indent)```",
@@ -67,12 +69,20 @@ class Reader:
                 assert lines.rstrip() in done.stdout, f"{command}\n{done.stdout}"
 
 
+def ingest(events: Path, database: Path) -> None:
+    """Ingest a file of events."""
+    command = [script("throughline"), "ingest", str(events), "--database", str(database)]
+    subprocess.run(command, check=True, capture_output=True)
+
+
 def blocks(number: int) -> list[tuple[str, str]]:
     """Return the kinds and texts of a lesson's blocks."""
     text = (lesson_folder(number) / "README.md").read_text()
     return [(block["kind"], textwrap.dedent(block["text"])) for block in BLOCK.finditer(text)]
 
 
+@pytest.mark.replay
+@pytest.mark.metaflow
 @pytest.mark.parametrize("number", CHECKS)
 def test_lesson_is_complete_only_after_its_steps(number: int, tmp_path: Path) -> None:
     reader = Reader(tmp_path)
@@ -109,10 +119,37 @@ def test_started_lesson_is_kept_until_it_is_reset(tmp_path: Path) -> None:
     assert not answers.exists()
 
 
+def test_dropping_the_used_column_is_not_accepted(
+    settings: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    start_lesson(settings, 5, reset=False)
+    folder = settings.state_dir / "lessons" / "5"
+    ingest(folder / "drop-pulocationid.jsonl", folder / "lineage.db")
+    assert not check_lesson(settings, 5)
+    printed = capsys.readouterr().out
+    assert "missing  no other column dropped" in printed
+    assert "missing  contract.yaml matches the lineage" in printed
+
+
+def test_policy_without_sources_is_not_accepted(
+    settings: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    start_lesson(settings, 6, reset=False)
+    folder = settings.state_dir / "lessons" / "6"
+    ingest(folder / "failed-check.jsonl", folder / "lineage.db")
+    (folder / "policy.yaml").write_text("quality_passed: true\n")
+    assert not check_lesson(settings, 6)
+    printed = capsys.readouterr().out
+    assert "right    policy.yaml accepts the recorded files" in printed
+    assert "missing  policy.yaml rejects other files" in printed
+    (folder / "policy.yaml").write_text("quality: true\n")  # an unknown key
+    assert not check_lesson(settings, 6)
+    assert "missing  policy.yaml accepts the recorded files" in capsys.readouterr().out
+
+
 def test_every_lesson_has_a_check_and_is_listed() -> None:
     index = (LESSONS / "index.md").read_text()
     folders = sorted(path for path in LESSONS.iterdir() if path.is_dir())
     assert [int(folder.name.partition("-")[0]) for folder in folders] == list(CHECKS)
     for folder in folders:
         assert f"({folder.name}/README.md)" in index
-    assert RECORDED.is_file()
