@@ -75,12 +75,12 @@ def _forecast(exercise: Exercise) -> Iterator[Result]:
     """Check the answers about the forecast's origin."""
     provenance = exercise.query("provenance", node="yellow_rides_hourly_forecast")
     train = _run_of(provenance["runs"], "TrainForecastModelFlow.train")
-    merge = _run_of(provenance["runs"], "TrainForecastModelFlow.compute_actuals")
+    actuals = _run_of(provenance["runs"], "TrainForecastModelFlow.compute_actuals")
     yield from exercise.answers(
         {
             "source_files": [Path(source["name"]).name for source in provenance["sources"]],
             "training_run": train["run"]["runId"],
-            "raw_version": merge["inputs"][0]["versions"][0],
+            "raw_version": actuals["inputs"][0]["versions"][0],
         }
     )
 
