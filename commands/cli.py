@@ -204,6 +204,26 @@ def docs(
 
 
 @app.command()
+def lesson(
+    number: Annotated[int, typer.Argument(min=1, max=8, help="Number of the lesson.")],
+    check: Annotated[
+        bool, typer.Option("--check", help="Check the result; exit code 1 if a part is missing.")
+    ] = False,
+    reset: Annotated[
+        bool, typer.Option("--reset", help="Start again; deletes your files.")
+    ] = False,
+) -> None:
+    """Prepare a lesson of docs/learn/lessons and print it; --check checks the result."""
+    from commands.lessons import check_lesson, start_lesson
+
+    settings = _unchecked_settings()
+    if not check:
+        start_lesson(settings, number, reset=reset)
+    elif not check_lesson(settings, number):
+        raise typer.Exit(1)
+
+
+@app.command()
 def sql(
     query: Annotated[str, typer.Argument(help="Query in the engine's SQL; tables need no prefix.")],
     engine: Annotated[

@@ -1,0 +1,155 @@
+"""The lessons: the check fails at the start, and passes after the steps of the README.
+
+The README's commands are executed in order and their output is compared. A block that begins with
+the path of a file is saved to it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from commands.environment import script
+from commands.lesson_checks import CHECKS
+from commands.lessons import LESSONS, check_lesson, lesson_folder, start_lesson
+from lakehouse.settings import Settings
+
+BLOCK = re.compile(
+    r"^(?P<indent> *)```(?P<kind>sh|console|yaml|python)\n(?P<text>.*?)^(?P=indent)```",
+    re.MULTILINE | re.DOTALL,
+)
+
+
+class Reader:
+    """A person who follows a lesson in an empty folder."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+
+    def execute(self, command: str) -> subprocess.CompletedProcess[str]:
+        """Execute a command of a lesson."""
+        return subprocess.run(
+            command.replace("./run ", f"{sys.executable} -m commands "),
+            shell=True,
+            cwd=self.home,
+            env={
+                **os.environ,
+                "STATE_DIR": str(self.home / ".state"),
+                "TZ": "UTC",
+                "PYTHON": sys.executable,
+            },
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+
+    def follow(self, kind: str, text: str) -> None:
+        """Save the file of a block, or execute its commands and compare their output."""
+        if kind in ("yaml", "python"):
+            path = re.match(r"# (\.state/\S+)\n", text)
+            assert path, f"a block to save begins with the path of its file: {text}"
+            (self.home / path[1]).write_text(text)
+            return
+        text = re.sub(r"\\\n\s*", " ", text)
+        if kind == "sh":
+            text = "".join(f"$ {line}\n" for line in text.splitlines())
+        for part in text.removeprefix("$ ").split("\n$ "):
+            command, _, expected = part.partition("\n")
+            done = self.execute(command)
+            assert "Traceback" not in done.stdout, done.stdout
+            assert expected or done.returncode == 0, f"{command}\n{done.stdout}"
+            for lines in re.split(r"^ *…\n", expected.rstrip(), flags=re.MULTILINE):
+                assert lines.rstrip() in done.stdout, f"{command}\n{done.stdout}"
+
+
+def ingest(events: Path, database: Path) -> None:
+    """Ingest a file of events."""
+    command = [script("throughline"), "ingest", str(events), "--database", str(database)]
+    subprocess.run(command, check=True, capture_output=True)
+
+
+def blocks(number: int) -> list[tuple[str, str]]:
+    """Return the kinds and texts of a lesson's blocks."""
+    text = (lesson_folder(number) / "README.md").read_text()
+    return [(block["kind"], textwrap.dedent(block["text"])) for block in BLOCK.finditer(text)]
+
+
+@pytest.mark.replay
+@pytest.mark.metaflow
+@pytest.mark.parametrize("number", CHECKS)
+def test_lesson_is_complete_only_after_its_steps(number: int, tmp_path: Path) -> None:
+    reader = Reader(tmp_path)
+    start, *steps = blocks(number)
+    assert start == ("sh", f"./run lesson {number}\n")
+    reader.follow(*start)
+    before = reader.execute(f"./run lesson {number} --check")
+    assert before.returncode == 1, before.stdout
+    assert "missing  " in before.stdout
+    for kind, text in steps:
+        reader.follow(kind, text)
+    after = reader.execute(f"./run lesson {number} --check")
+    assert (after.returncode, "missing" in after.stdout) == (0, False), after.stdout
+    assert (steps[-1][0], steps[-1][1].splitlines()[0]) == (
+        "console",
+        f"$ ./run lesson {number} --check",
+    )
+
+
+def test_check_of_a_lesson_that_was_not_started_names_the_command(tmp_path: Path) -> None:
+    done = Reader(tmp_path).execute("./run lesson 1 --check")
+    assert done.returncode == 1
+    assert "Start it with: ./run lesson 1" in done.stdout
+
+
+def test_started_lesson_is_kept_until_it_is_reset(tmp_path: Path) -> None:
+    reader = Reader(tmp_path)
+    reader.execute("./run lesson 1")
+    answers = tmp_path / ".state" / "lessons" / "1" / "answers.yaml"
+    answers.write_text("source_files: []\n")
+    assert "--reset starts the lesson again" in reader.execute("./run lesson 1").stdout
+    assert answers.exists()
+    reader.execute("./run lesson 1 --reset")
+    assert not answers.exists()
+
+
+def test_dropping_the_used_column_is_not_accepted(
+    settings: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    start_lesson(settings, 5, reset=False)
+    folder = settings.state_dir / "lessons" / "5"
+    ingest(folder / "drop-pulocationid.jsonl", folder / "lineage.db")
+    assert not check_lesson(settings, 5)
+    printed = capsys.readouterr().out
+    assert "missing  no other column dropped" in printed
+    assert "missing  contract.yaml matches the lineage" in printed
+
+
+def test_policy_without_sources_is_not_accepted(
+    settings: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    start_lesson(settings, 6, reset=False)
+    folder = settings.state_dir / "lessons" / "6"
+    ingest(folder / "failed-check.jsonl", folder / "lineage.db")
+    (folder / "policy.yaml").write_text("quality_passed: true\n")
+    assert not check_lesson(settings, 6)
+    printed = capsys.readouterr().out
+    assert "right    policy.yaml accepts the recorded files" in printed
+    assert "missing  policy.yaml rejects other files" in printed
+    (folder / "policy.yaml").write_text("quality: true\n")  # an unknown key
+    assert not check_lesson(settings, 6)
+    assert "missing  policy.yaml accepts the recorded files" in capsys.readouterr().out
+
+
+def test_every_lesson_has_a_check_and_is_listed() -> None:
+    index = (LESSONS / "index.md").read_text()
+    folders = sorted(path for path in LESSONS.iterdir() if path.is_dir())
+    assert [int(folder.name.partition("-")[0]) for folder in folders] == list(CHECKS)
+    for folder in folders:
+        assert f"({folder.name}/README.md)" in index
