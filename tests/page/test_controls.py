@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import uuid
+from datetime import UTC, datetime
 
 import pytest
 from playwright.sync_api import Browser, expect
@@ -110,10 +111,15 @@ _TRANSITIONS = """() => [...document.querySelectorAll("*")].filter((each) => {
 }).length"""
 
 
-def test_run_filter_is_in_the_url(look: Look) -> None:
+def test_run_filter_is_in_the_url(look: Look, lineage: Lineage) -> None:
+    event = _made("nightly.newest_task", [], [])
+    event["eventTime"] = datetime.now(UTC).isoformat()
+    parent = {"run": {"runId": str(uuid.uuid4())}, "job": {"namespace": "trial", "name": "nightly"}}
+    event["run"]["facets"] = {"parent": parent}
+    lineage.take(event)
     page = look("/")
     runs = page.get_by_role("region", name="Newest runs")
-    task = runs.get_by_role("link", name=re.compile("compute_actuals"))
+    task = runs.get_by_role("link", name=re.compile("newest_task"))
     expect(runs.get_by_role("link").first).to_be_visible()
     expect(task).to_have_count(0)
     runs.get_by_role("button", name="All", exact=True).click()

@@ -138,7 +138,7 @@ def mute(
     client: Client,
     subject: Subject,
     until: Annotated[
-        str | None, typer.Option(help="End, e.g. 2026-12-01 or 18:00. [no end]")
+        str | None, typer.Option(help="End, e.g. 2030-01-01 or 18:00. [no end]")
     ] = None,
     note: Note = None,
     kind: Kind = None,
@@ -146,7 +146,7 @@ def mute(
 ) -> None:
     """Mute a finding of health, even if it changes.
 
-    Example: throughline mute ingest_weather_data --until 2026-12-01 --note "New source"
+    Example: throughline mute ingest_weather_data --until 2030-01-01 --note "New source"
     """
     end = None if until is None else moment(until, "--until")
     _change_state(client, subject, "open" if undo else "muted", kind, until=end, note=note)
