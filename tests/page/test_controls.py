@@ -112,11 +112,11 @@ _TRANSITIONS = """() => [...document.querySelectorAll("*")].filter((each) => {
 
 
 def test_run_filter_is_in_the_url(look: Look, lineage: Lineage) -> None:
-    event = _made("nightly.newest_task", [], [])
-    event["eventTime"] = datetime.now(UTC).isoformat()
-    parent = {"run": {"runId": str(uuid.uuid4())}, "job": {"namespace": "trial", "name": "nightly"}}
-    event["run"]["facets"] = {"parent": parent}
-    lineage.take(event)
+    pipeline, event = _made("nightly", [], []), _made("nightly.newest_task", [], [])
+    event["run"]["facets"] = {"parent": {"run": pipeline["run"], "job": pipeline["job"]}}
+    for body in (pipeline, event):
+        body["eventTime"] = datetime.now(UTC).isoformat()
+    lineage.take(pipeline, event)
     page = look("/")
     runs = page.get_by_role("region", name="Newest runs")
     task = runs.get_by_role("link", name=re.compile("newest_task"))
