@@ -67,7 +67,7 @@ def test_start_page_describes_the_product(look: Look) -> None:
 
 
 def test_incomplete_pipelines_list_what_is_missing_and_what_to_do(look: Look) -> None:
-    page = look("/completeness")
+    page = look("/sample/completeness")
     expect(page.get_by_role("status").filter(has_text="of")).to_have_text(
         "3 of 6 pipelines are incomplete."
     )
