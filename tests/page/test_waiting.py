@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import uuid4
 
 import pytest
 from playwright.sync_api import Page, Route, expect
@@ -12,7 +14,6 @@ from playwright.sync_api import Page, Route, expect
 from tests.looking import Look, axe_finds, details
 
 from .conftest import Lineage
-from .test_trial import _made
 from .test_views import ACTUALS, _at
 
 pytestmark = [pytest.mark.browser, pytest.mark.server]
@@ -102,15 +103,26 @@ def test_last_graph_stays_while_the_server_is_away(
     expect(nodes).to_have_count(3)
 
 
+def _described(node: str) -> dict[str, Any]:
+    """Return an event about a dataset, which makes the page request its graph."""
+    namespace, _, name = node.removeprefix("dataset:").rpartition(":")
+    return {
+        "eventTime": "2026-01-01T00:00:00Z",
+        "producer": "https://example.org/test",
+        "schemaURL": "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/DatasetEvent",
+        "dataset": {"namespace": namespace, "name": name, "facets": {"nonce": {"id": uuid4().hex}}},
+    }
+
+
 def test_last_graph_stays_when_a_proxy_fails(look: Look, lineage: Lineage) -> None:
     page = look(_at(ACTUALS))
     nodes = page.locator("[data-node]")
     expect(nodes).to_have_count(3)
     page.route("**/api/v2/graph?*", lambda route: route.fulfill(status=502))
-    lineage.take(_made("unrelated", [], ["unrelated_table"]))
+    lineage.take(_described(ACTUALS))
     banner = page.get_by_role("alert").filter(has_text=_AWAY)
     expect(banner).to_be_visible()
     expect(nodes).to_have_count(3)
     page.unroute("**/api/v2/graph?*")
-    lineage.take(_made("unrelated", [], ["another_table"]))
+    lineage.take(_described(ACTUALS))
     expect(banner).to_have_count(0)
