@@ -26,7 +26,7 @@ def _at(path: str, node: str, **others: str) -> str:
 
 
 _ANSWER = ".reached, [data-testid=origins], .found, .made-by"
-"""What each view shows once it is loaded."""
+"""Elements that a view shows once it is loaded."""
 
 VIEWS = {
     "impact": _at("impact", RAW),

@@ -1,4 +1,4 @@
-"""What the page shows while it waits, and while the server is away."""
+"""The page while it waits, and while the server is unavailable."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much the page transfers, and which queries an event makes it repeat."""
+"""Size of transfers, and the queries that the page repeats after an event."""
 
 from __future__ import annotations
 
