@@ -226,6 +226,18 @@ class EventLog:
             rows = connection.execute(query).all()
         return [(row.event_time, row.seq, row.body) for row in rows]
 
+    def behind(self, seq: int) -> tuple[int, int]:
+        """Return the arrival of the last event up to `seq`, and the number of later events.
+
+        The arrival is in microseconds, 0 if there is no event.
+        """
+        table = schema.events
+        last = select(table.c.received_at).where(table.c.seq <= seq)
+        later = select(func.count()).select_from(table).where(table.c.seq > seq)
+        with self.reading() as connection:
+            received_at = connection.execute(last.order_by(table.c.seq.desc()).limit(1)).scalar()
+            return received_at or 0, connection.execute(later).scalar_one()
+
     def seq_of(self, hash_: str) -> int | None:
         """Return the `seq` of an event by its identity; None if it is not in the log."""
         table = schema.events

@@ -53,6 +53,15 @@ class Receipt:
     duplicates: int
 
 
+@dataclass(slots=True)
+class Totals:
+    """The number of events and rejected lines that this process has ingested."""
+
+    stored: int = 0
+    duplicates: int = 0
+    rejected_lines: int = 0
+
+
 _Waiting = tuple[Batch, "Future[Receipt]"]
 
 
@@ -66,6 +75,7 @@ class Live:
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.log = log
+        self.totals = Totals()
         self._clock = clock
         self._lost_after = lost_after
         state, self.restored = restore(log)  # the last `seq` restored from a snapshot
@@ -201,7 +211,11 @@ class Live:
         for batch, future in waiting:
             new_hashes = {entry.hash for entry in batch.entries} & unclaimed
             unclaimed -= new_hashes
-            future.set_result(Receipt(len(new_hashes), len(batch.entries) - len(new_hashes)))
+            receipt = Receipt(len(new_hashes), len(batch.entries) - len(new_hashes))
+            self.totals.stored += receipt.stored
+            self.totals.duplicates += receipt.duplicates
+            self.totals.rejected_lines += len(batch.rejected_lines)
+            future.set_result(receipt)
         self.wake()
 
     def _advance(self, entries: Sequence[Entry], appended: Appended) -> None:
