@@ -15,13 +15,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 
 from throughline import deadline
-from throughline.errors import EventError, LogError, UnstorableError
-from throughline.events import Logged
+from throughline.errors import ConfigError, EventError, LogError, UnstorableError
+from throughline.events import Logged, shown_time
 from throughline.log import Appended, Entry, EventLog, Offset, RejectedLine, read_logged
 from throughline.projection._apply import apply
 from throughline.projection._readers import Change, Counts, Readers
@@ -123,6 +123,21 @@ class Live:
         if self._seq != before:
             self.wake()
 
+    def reload(self) -> None:
+        """Replace the projection by one of the events that are still in the log."""
+        state, restored = restore(self.log)
+        with gc_paused():
+            for seq, kind, body in self.log.entries(restored):
+                with suppress(EventError):  # reported when it was first read
+                    apply(state, read_logged(kind, body))
+                restored = seq
+        with self._writing, self._past_lock:
+            state.unreadable.update(self.unreadable)
+            self._present.replace(state)
+            self._past, self._seq = Past(self.log), restored
+            self._catch_up()
+        self.wake()
+
     @property
     def newest(self) -> int:
         """The `seq` of the newest event visible to new queries."""
@@ -162,6 +177,7 @@ class Live:
                 state.stale_before = state.now - lost_after
                 yield state
             return
+        self._require_kept(moment)
         newest = self._seq
         # Building a state of the past does not block the present one.
         with deadline.acquired(self._past_lock):
@@ -170,6 +186,16 @@ class Live:
             state.now = min(times)
             state.stale_before = state.now - lost_after
             yield state
+
+    def _require_kept(self, moment: Moment) -> None:
+        """Raise ConfigError for a moment before which events were deleted."""
+        pruned, texts = self.log.pruned_until(), (moment.as_of, moment.known_at)
+        early = [time for time in texts if time is not None and time < pruned]
+        if early:
+            raise ConfigError(
+                f"the state at {shown_time(min(early))} is unknown: events before"
+                f" {shown_time(pruned)} were deleted (THROUGHLINE_KEEP); use a later time"
+            )
 
     def _write(self) -> None:
         is_open = True
