@@ -177,8 +177,8 @@ def check_exposure(options: ServerOptions, host: str, *, has_keys: bool) -> None
     if options.is_exposed and not (options.api_key or has_keys):
         raise ExposureError(
             f"--host {host} is reachable from other machines: create an API key with"
-            " `throughline keys add NAME --scope read,write` (on the same --database), set one with"
-            " --api-key or THROUGHLINE_API_KEY, or listen on 127.0.0.1"
+            " `throughline keys add NAME --scope read,sql,write` (on the same --database), set one"
+            " with --api-key or THROUGHLINE_API_KEY, or listen on 127.0.0.1"
         )
 
 

@@ -31,6 +31,7 @@ from throughline.server import _stream as stream
 from throughline.server import endpoints, openapi
 from throughline.server._access import Guard
 from throughline.server._bodies import Bodies, BodyReader
+from throughline.server._hiding import Hiding
 from throughline.server._options import ServerOptions
 from throughline.server.sample import PREFIX, PRESENT, Sample
 from throughline.trust import endpoints as trust
@@ -60,6 +61,7 @@ def make_app(
     app = _of(live, options, reader, admission, [stream.router, metrics.router, *_ROUTERS])
     app.state.tail = tail
     app.mount(PREFIX, Sample(make_sample))
+    app.add_middleware(Hiding)
     app.add_middleware(GZipMiddleware, compresslevel=_GZIP_LEVEL)  # except event streams
     app.add_middleware(Bodies, reader=reader)
     app.add_middleware(Guard, options=options, log=live.log)
