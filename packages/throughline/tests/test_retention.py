@@ -300,7 +300,7 @@ def test_command_counts_first_and_deletes_on_request(
 @pytest.mark.server
 def test_pruner_deletes_in_a_process_and_reloads(log: EventLog, database: str, build: Any) -> None:
     live = _load(log, build, 40)
-    pruner = Pruner(database, timedelta(days=1), live.reload)
+    pruner = Pruner(database, timedelta(days=30), live.reload)
     pruner.poll()
     process = pruner._process
     assert process is not None

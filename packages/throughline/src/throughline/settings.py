@@ -58,7 +58,7 @@ def _origins(text: object) -> object:
 def _duration(text: object) -> object:
     if not isinstance(text, str):
         return text
-    found = re.fullmatch(r"([1-9]\d{0,5})([smhdw])", text)
+    found = re.fullmatch(r"([1-9]\d{0,7})([smhdw])", text)
     if text and found is None:
         raise ValueError("expected a time such as 30d or 12h")
     return timedelta(seconds=int(found[1]) * _SECONDS[found[2]]) if found else None
