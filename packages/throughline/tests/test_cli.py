@@ -477,7 +477,7 @@ def test_commands_load_slow_modules_only_when_needed(
     arguments: list[str], loaded: list[str]
 ) -> None:
     slow = ["fastapi", "sqlalchemy", "uvicorn", "starlette", "orjson", "ahocorasick_rs"]
-    slow += ["pydantic_settings", "httpx"]
+    slow += ["pydantic_settings", "httpx", "prometheus_client"]
     script = (
         "import sys\nfrom throughline.cli import main\n"
         "try: main()\nexcept SystemExit: pass\n"

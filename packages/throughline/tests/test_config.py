@@ -23,6 +23,7 @@ VALUES = {
     "lost_after": "3600",
     "largest_body": "1000",
     "deliver": "/etc/deliver.yaml",
+    "keep": "30d",
     "alerts": "/etc/alerts.yaml",
     "redact": "off",
     "longest_query": "2.5",
@@ -85,7 +86,7 @@ def test_option_and_variable_give_the_same_settings(
 
 @pytest.mark.parametrize("name", NAMES)
 def test_argument_overrides_variable(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    others = {"port": "1", "url": "http://other", "frame_origins": "http://other"}
+    others = {"port": "1", "keep": "1d", "url": "http://other", "frame_origins": "http://other"}
     other = others.get(name, "1")
     expected = resolve({name: VALUES[name]})
     monkeypatch.setenv(variable_of(name), other)

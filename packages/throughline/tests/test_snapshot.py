@@ -235,7 +235,7 @@ def test_snapshot_is_due_after_a_tenth_or_when_idle() -> None:
     begun: list[int] = []
 
     class Noting(Snapshotter):
-        def _begin(self) -> None:
+        def begin(self, environment: object = None) -> None:
             begun.append(self._reached)
 
     snapshotter = Noting("nowhere", 500)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from contextlib import suppress
+from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import urlsplit
@@ -33,6 +34,7 @@ from throughline.errors import ConfigError
 __all__ = ["Settings", "default_database", "resolve", "variable_of"]
 
 _PREFIX = "THROUGHLINE_"
+_SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 _MAX_QUERIES = 10_000
 """The largest number of queries that may run or wait."""
 
@@ -51,6 +53,15 @@ def _origins(text: object) -> object:
         if not re.fullmatch(r"https?://[\w.:\[\]-]+", origin):
             raise ValueError("expected origins such as http://localhost:9090")
     return origins
+
+
+def _duration(text: object) -> object:
+    if not isinstance(text, str):
+        return text
+    found = re.fullmatch(r"([1-9]\d{0,7})([smhdw])", text)
+    if text and found is None:
+        raise ValueError("expected a time such as 30d or 12h")
+    return timedelta(seconds=int(found[1]) * _SECONDS[found[2]]) if found else None
 
 
 def default_database() -> str:
@@ -104,6 +115,9 @@ class Settings(BaseSettings):
     """events read from one posted array; the response counts the unread ones"""
     deliver: _OptionalPath = None
     """YAML file of the backends that events are delivered to"""
+    keep: Annotated[timedelta | None, BeforeValidator(_duration)] = None
+    """time such as `30d` or `12h` after which events are deleted if no present answer needs them;
+    empty: never"""
     alerts: _OptionalPath = None
     """YAML file of the alert rules"""
     redact: str = ""

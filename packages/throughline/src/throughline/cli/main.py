@@ -25,6 +25,7 @@ from throughline.export.commands import export
 from throughline.harvest import commands as harvest
 from throughline.keys import commands as keys
 from throughline.lineage.commands import columns, impact, path, provenance, show, tags, tree
+from throughline.retention.commands import prune
 from throughline.runs.commands import runs
 from throughline.search.commands import search
 from throughline.server.commands import repair, serve
@@ -36,7 +37,7 @@ _COMMANDS = {
     "Query": (show, tree, columns, search, impact, path, provenance, tags, runs, mcp),
     "Compare": (history, timeline, drift, diff),
     "Trust": (gate, check, health, mute, acknowledge, doctor),
-    "Operate": (alias, export, repair),
+    "Operate": (alias, export, repair, prune),
 }
 
 

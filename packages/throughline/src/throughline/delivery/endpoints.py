@@ -7,6 +7,7 @@ from fastapi import APIRouter, Response
 from throughline.delivery._store import Deliveries, delivery_statuses
 from throughline.delivery.models import BackendInfo, Retried
 from throughline.http.routes import LiveState, answer
+from throughline.projection.live import Live
 
 router = APIRouter()
 
@@ -14,7 +15,12 @@ router = APIRouter()
 @router.get("/api/v2/deliver", response_model=list[BackendInfo])
 def list_backends(live: LiveState) -> Response:
     """Return the state of each backend: its progress, last error and dead letters."""
-    return answer(delivery_statuses(live.log))
+    return answer(backend_states(live))
+
+
+def backend_states(live: Live) -> list[BackendInfo]:
+    """Return the state of every backend, by name."""
+    return delivery_statuses(live.log)
 
 
 @router.post("/api/v2/deliver/{backend:segment}/retry", response_model=Retried)

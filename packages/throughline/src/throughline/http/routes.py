@@ -59,10 +59,9 @@ class RawPath:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Replace the decoded path by the raw one."""
+        """Replace the decoded path by the raw one, in place: outer middleware needs the route."""
         if scope["type"] == "http" and scope["path"].startswith("/api/") and scope.get("raw_path"):
-            raw = scope["raw_path"].split(b"?", 1)[0].decode("ascii", "replace")
-            scope = {**scope, "path": raw}
+            scope["path"] = scope["raw_path"].split(b"?", 1)[0].decode("ascii", "replace")
         await self._app(scope, receive, send)
 
 

@@ -30,7 +30,7 @@ _PATH = "/api/v2/keys"
 def add(
     client: Client,
     name: Annotated[str, typer.Argument(help="Name of the key.")],
-    scope: Annotated[str, typer.Option(help="Scopes, separated by commas: read, write, admin.")],
+    scope: Annotated[str, typer.Option(help="Scopes, with commas: read, write, admin, sql.")],
 ) -> None:
     """Create a key and print it once; only its hash is stored.
 

@@ -21,8 +21,8 @@ from throughline.events import shown_time
 from throughline.log import schema
 from throughline.log.store import EventLog
 
-SCOPES = ("read", "write", "admin")
-"""The scopes of a key: query, send events, and everything."""
+SCOPES = ("read", "write", "admin", "sql")
+"""The scopes of a key: query, send events, everything, and see SQL and code in answers."""
 
 _NAME = re.compile(r"[\w.@-]{1,64}")
 

@@ -9,7 +9,8 @@ that it rejected, and `alerts` the causes for which rules fired. Since version 4
 the state after the events up to a `seq`, in parts, with its `format` and the greatest times of
 these events. `snapshots` may be emptied at any time. Since version 5, `finding_states` stores
 which findings are muted or acknowledged: `id` identifies a finding by its kind and subject,
-`fingerprint` its content.
+`fingerprint` its content. Since version 6, a key needs the scope `sql` to see SQL and code; keys
+that could read before have it.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from sqlalchemy import (
 
 from throughline.errors import LogError
 
-VERSION = 5
+VERSION = 6
 OPENLINEAGE = "openlineage"
 ALIAS = "alias"
 
@@ -178,12 +179,21 @@ def _new_kind(_connection: Connection) -> None:
     """Do nothing: the version only adds a kind of rows, which older versions cannot read."""
 
 
+def _new_scope(connection: Connection) -> None:
+    """Add the scope `sql` to keys that could read, so that they see what they saw before."""
+    for name, scopes in connection.execute(select(keys.c.name, keys.c.scopes)).all():
+        if "read" in scopes.split(","):
+            more = ",".join(sorted({*scopes.split(","), "sql"}))
+            connection.execute(update(keys).where(keys.c.name == name).values(scopes=more))
+
+
 # MIGRATIONS[n - 1] migrates from version n to n + 1.
 MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     _new_tables,
     _new_kind,
     _new_tables,
     _new_tables,
+    _new_scope,
 )
 
 

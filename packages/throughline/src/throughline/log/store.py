@@ -40,6 +40,8 @@ _PATIENCE = 10  # seconds to wait for a connection
 # disk, one of several writers can wait for a long time.
 _LOCK_PATIENCE = 30
 _WRITERS = 0x746C6F67  # key of the advisory lock; any constant
+_PRUNED = "pruned_until"
+_IS_PRUNED = schema.meta.c.key == _PRUNED
 _LAST_SEQ = select(func.max(schema.events.c.seq))  # built once, as every append uses it
 
 
@@ -226,6 +228,18 @@ class EventLog:
             rows = connection.execute(query).all()
         return [(row.event_time, row.seq, row.body) for row in rows]
 
+    def behind(self, seq: int) -> tuple[int, int]:
+        """Return the arrival of the last event up to `seq`, and the number of later events.
+
+        The arrival is in microseconds, 0 if there is no event.
+        """
+        table = schema.events
+        last = select(table.c.received_at).where(table.c.seq <= seq)
+        later = select(func.count()).select_from(table).where(table.c.seq > seq)
+        with self.reading() as connection:
+            received_at = connection.execute(last.order_by(table.c.seq.desc()).limit(1)).scalar()
+            return received_at or 0, connection.execute(later).scalar_one()
+
     def seq_of(self, hash_: str) -> int | None:
         """Return the `seq` of an event by its identity; None if it is not in the log."""
         table = schema.events
@@ -259,6 +273,19 @@ class EventLog:
         """Delete the offset of a removed spool file."""
         with self.writing() as connection:
             connection.execute(delete(schema.offsets).where(schema.offsets.c.path == path))
+
+    def pruned_until(self) -> int:
+        """Return the time (microseconds) before which events were deleted; 0 if none were."""
+        with self.reading() as connection:
+            found = connection.execute(select(schema.meta.c.value).where(_IS_PRUNED)).scalar()
+        return int(found or 0)
+
+    def set_pruned_until(self, connection: Connection, time: int) -> None:
+        """Store the time before which events are deleted, in the caller's transaction."""
+        stored = connection.execute(select(schema.meta.c.value).where(_IS_PRUNED)).scalar()
+        value = str(max(time, int(stored or 0)))
+        connection.execute(delete(schema.meta).where(_IS_PRUNED))
+        connection.execute(insert(schema.meta).values(key=_PRUNED, value=value))
 
     def close(self) -> None:
         """Close the connections."""

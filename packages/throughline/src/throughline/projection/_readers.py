@@ -71,6 +71,12 @@ class Readers:
                 finally:
                     self._lock.release()
 
+    def replace(self, state: State) -> None:
+        """Replace the state after running queries; only for a caller of `add`."""
+        with self._lock:
+            self._apply()
+            self._state = state
+
     @contextmanager
     def reading(self) -> Iterator[State]:
         """Hold the state with every added change; it does not change while held."""

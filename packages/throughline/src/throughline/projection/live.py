@@ -15,13 +15,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 
 from throughline import deadline
-from throughline.errors import EventError, LogError, UnstorableError
-from throughline.events import Logged
+from throughline.errors import ConfigError, EventError, LogError, UnstorableError
+from throughline.events import Logged, shown_time
 from throughline.log import Appended, Entry, EventLog, Offset, RejectedLine, read_logged
 from throughline.projection._apply import apply
 from throughline.projection._readers import Change, Counts, Readers
@@ -53,6 +53,15 @@ class Receipt:
     duplicates: int
 
 
+@dataclass(slots=True)
+class Totals:
+    """The number of events and rejected lines that this process has ingested."""
+
+    stored: int = 0
+    duplicates: int = 0
+    rejected_lines: int = 0
+
+
 _Waiting = tuple[Batch, "Future[Receipt]"]
 
 
@@ -66,6 +75,7 @@ class Live:
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.log = log
+        self.totals = Totals()
         self._clock = clock
         self._lost_after = lost_after
         state, self.restored = restore(log)  # the last `seq` restored from a snapshot
@@ -113,6 +123,21 @@ class Live:
         if self._seq != before:
             self.wake()
 
+    def reload(self) -> None:
+        """Replace the projection by one of the events that are still in the log."""
+        state, restored = restore(self.log)
+        with gc_paused():
+            for seq, kind, body in self.log.entries(restored):
+                with suppress(EventError):  # reported when it was first read
+                    apply(state, read_logged(kind, body))
+                restored = seq
+        with self._writing, self._past_lock:
+            state.unreadable.update(self.unreadable)
+            self._present.replace(state)
+            self._past, self._seq = Past(self.log), restored
+            self._catch_up()
+        self.wake()
+
     @property
     def newest(self) -> int:
         """The `seq` of the newest event visible to new queries."""
@@ -152,6 +177,7 @@ class Live:
                 state.stale_before = state.now - lost_after
                 yield state
             return
+        self._require_kept(moment)
         newest = self._seq
         # Building a state of the past does not block the present one.
         with deadline.acquired(self._past_lock):
@@ -160,6 +186,16 @@ class Live:
             state.now = min(times)
             state.stale_before = state.now - lost_after
             yield state
+
+    def _require_kept(self, moment: Moment) -> None:
+        """Raise ConfigError for a moment before which events were deleted."""
+        pruned, texts = self.log.pruned_until(), (moment.as_of, moment.known_at)
+        early = [time for time in texts if time is not None and time < pruned]
+        if early:
+            raise ConfigError(
+                f"the state at {shown_time(min(early))} is unknown: events before"
+                f" {shown_time(pruned)} were deleted (THROUGHLINE_KEEP); use a later time"
+            )
 
     def _write(self) -> None:
         is_open = True
@@ -201,7 +237,11 @@ class Live:
         for batch, future in waiting:
             new_hashes = {entry.hash for entry in batch.entries} & unclaimed
             unclaimed -= new_hashes
-            future.set_result(Receipt(len(new_hashes), len(batch.entries) - len(new_hashes)))
+            receipt = Receipt(len(new_hashes), len(batch.entries) - len(new_hashes))
+            self.totals.stored += receipt.stored
+            self.totals.duplicates += receipt.duplicates
+            self.totals.rejected_lines += len(batch.rejected_lines)
+            future.set_result(receipt)
         self.wake()
 
     def _advance(self, entries: Sequence[Entry], appended: Appended) -> None:

@@ -10,6 +10,8 @@ import logging
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
+from types import MappingProxyType
 
 from throughline.errors import ThroughlineError
 from throughline.log import EventLog
@@ -22,42 +24,41 @@ _SHARE = 10  # a snapshot is due when the log grew by a tenth: large ones take l
 _QUIET = 10  # divides the number of events while none arrive
 
 
-class Snapshotter:
-    """Starts a snapshot process whenever the log has grown enough, one at a time."""
+class Background:
+    """Runs a module in a process of its own, one at a time; a failure is logged once."""
 
-    def __init__(self, database: str, reached: int) -> None:
+    what = ""
+    consequence = ""
+    module = ""
+
+    def __init__(self, database: str) -> None:
         self._database = database
-        self._reached = reached
-        self._newest = 0
         self._process: subprocess.Popen[str] | None = None
         self._is_warned = False
 
-    def poll(self, newest: int) -> None:
-        """Start a snapshot if one is due after the event `newest`; called every second."""
-        is_quiet, self._newest = newest == self._newest, newest
-        if self._process is not None:
-            code = self._process.poll()
-            if code is None:
-                return
-            self._end(self._process, code)
-        enough = max(_EVENTS, newest // _SHARE) // (_QUIET if is_quiet else 1)
-        if newest - self._reached >= enough:
-            self._reached = newest  # also if it fails
-            self._begin()
+    def is_running(self) -> bool:
+        """Return True while the process runs; at its end, handle its output."""
+        if self._process is None:
+            return False
+        code = self._process.poll()
+        if code is None:
+            return True
+        output, _ = self._process.communicate()
+        self._process = None
+        if code:
+            self._warn(output.strip() or f"its process ended with {code}")
+        else:
+            self.succeed(output)
+        return False
 
-    def stop(self) -> None:
-        """Stop a running process; a snapshot is written completely or not at all."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.communicate()
-
-    def _begin(self) -> None:
+    def begin(self, environment: Mapping[str, str] = MappingProxyType({})) -> None:
+        """Start the process, with further variables of the environment."""
         # The URL may contain a password, and arguments of processes are public. In its own session,
         # the process does not receive Ctrl-C.
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", __name__],
-                env={**os.environ, _DATABASE: self._database},
+                [sys.executable, "-P", "-m", self.module],
+                env={**os.environ, _DATABASE: self._database, **environment},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
@@ -67,16 +68,42 @@ class Snapshotter:
         except OSError as error:
             self._warn(str(error))
 
-    def _end(self, process: subprocess.Popen[str], code: int) -> None:
-        output, _ = process.communicate()
-        self._process = None
-        if code:
-            self._warn(output.strip() or f"its process ended with {code}")
+    def succeed(self, output: str) -> None:
+        """Handle the output of a process that succeeded."""
+
+    def stop(self) -> None:
+        """Stop a running process; it writes to the log completely or not at all."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.communicate()
 
     def _warn(self, reason: str) -> None:
         if not self._is_warned:
-            log.warning("snapshot failed (%s): the next start takes longer", reason)
+            log.warning("%s failed (%s): %s", self.what, reason, self.consequence)
         self._is_warned = True
+
+
+class Snapshotter(Background):
+    """Starts a snapshot process whenever the log has grown enough, one at a time."""
+
+    what = "snapshot"
+    consequence = "the next start takes longer"
+    module = __name__
+
+    def __init__(self, database: str, reached: int) -> None:
+        super().__init__(database)
+        self._reached = reached
+        self._newest = 0
+
+    def poll(self, newest: int) -> None:
+        """Start a snapshot if one is due after the event `newest`; called every second."""
+        is_quiet, self._newest = newest == self._newest, newest
+        if self.is_running():
+            return
+        enough = max(_EVENTS, newest // _SHARE) // (_QUIET if is_quiet else 1)
+        if newest - self._reached >= enough:
+            self._reached = newest  # also if it fails
+            self.begin()
 
 
 def main() -> int:

@@ -54,7 +54,8 @@ class Guard:
     async def _rejection(self, scope: Scope, headers: Headers) -> Response | None:
         """Return the response to a request without permission, or None.
 
-        `may_write` of the scope is set to True if the request has a key with the scope `write`.
+        `may_write` of the scope is set to True if the request has a key with the scope `write`,
+        and `hides_sql` if its key lacks the scope `sql`.
         """
         method, path = scope["method"], scope["path"]
         origin = headers.get("origin")
@@ -82,6 +83,7 @@ class Guard:
             rejection.headers["WWW-Authenticate"] = 'Basic realm="throughline: API key as password"'
             return rejection
         scope["may_write"] = key.may("write")
+        scope["hides_sql"] = not key.may("sql")
         needed = _needed(method, path)
         if key.may(needed):
             return None

@@ -64,7 +64,7 @@ async def post_lineage(request: Request) -> Response:
     THROUGHLINE_MOST_EVENTS are read, and none after 1,000 rejected ones; `unread` counts the rest.
     The first 100 errors are listed.
     """
-    items, count = await _read(request, _lineage_items)
+    items, count = await _read_counted(request, _lineage_items)
     receipt = await _store(request, items.entries)
     if count is None:
         return Response(status_code=201)
@@ -94,7 +94,7 @@ async def post_batch(request: Request) -> Response:
     the first 100 rejected events with their reasons; do not resend them unchanged. At most
     THROUGHLINE_MOST_EVENTS are read, and none after 1,000 rejected ones. Resend the unread ones.
     """
-    items, count = await _read(request, _batch_items)
+    items, count = await _read_counted(request, _batch_items)
     receipt = await _store(request, items.entries)
     taken = receipt.stored + receipt.duplicates
     failed = items.rejected + items.unread
@@ -147,6 +147,20 @@ def _batch_items(raw: bytes, most: int) -> tuple[Items, int | None]:
     if not isinstance(events, list):
         raise EventError("$", body, "an array of events, or an object with one in `events`")
     return read_items(events, most), len(events)
+
+
+async def _read_counted(
+    request: Request, read: Callable[[bytes, int], tuple[Items, int | None]]
+) -> tuple[Items, int | None]:
+    """Read the posted events; count rejected ones for `/metrics`."""
+    counts = request.app.state.request_counts
+    try:
+        items, count = await _read(request, read)
+    except EventError:
+        counts.rejected_events += 1
+        raise
+    counts.rejected_events += items.rejected
+    return items, count
 
 
 async def _read(

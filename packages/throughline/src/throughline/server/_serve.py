@@ -33,6 +33,7 @@ from throughline.log import EventLog
 from throughline.projection.live import Live
 from throughline.projection.snapshot_writer import Snapshotter
 from throughline.redaction import use_rules
+from throughline.retention.pruner import Pruner
 from throughline.server._connections import BoundedProtocol
 from throughline.server._options import ServerOptions
 from throughline.server._stream import end_streams
@@ -70,7 +71,8 @@ def run_server(settings: Settings) -> None:
     if rules:
         workers.append(Watch(rules, live))
     snapshotter = Snapshotter(settings.database, live.restored)
-    with _running(live, tail, workers, snapshotter):
+    pruner = Pruner(settings.database, settings.keep, live.reload)
+    with _running(live, tail, workers, snapshotter, pruner):
         server = Server(make_app(live, options, tail))
         _stop_on_signals(server)
         _announce(settings, event_log, listener)
@@ -84,13 +86,14 @@ def _running(
     tail: SpoolTail | None,
     workers: Sequence[Forwarder | Watch],
     snapshotter: Snapshotter,
+    pruner: Pruner,
 ) -> Iterator[None]:
     """Run the writer, the workers and the follower; then stop them and close the log."""
     live.start()
     for worker in workers:
         worker.start()
     stopping = threading.Event()
-    arguments = (live, tail, snapshotter, stopping)
+    arguments = (live, tail, snapshotter, pruner, stopping)
     follower = threading.Thread(target=_follow, args=arguments, daemon=True)
     follower.start()
     try:
@@ -99,6 +102,7 @@ def _running(
         stopping.set()
         follower.join()
         snapshotter.stop()
+        pruner.stop()
         live.stop()
         with ThreadPoolExecutor(len(workers) + 1) as pool:  # a peer may hang
             list(pool.map(lambda worker: worker.stop(), workers))
@@ -173,8 +177,8 @@ def check_exposure(options: ServerOptions, host: str, *, has_keys: bool) -> None
     if options.is_exposed and not (options.api_key or has_keys):
         raise ExposureError(
             f"--host {host} is reachable from other machines: create an API key with"
-            " `throughline keys add NAME --scope read,write` (on the same --database), set one with"
-            " --api-key or THROUGHLINE_API_KEY, or listen on 127.0.0.1"
+            " `throughline keys add NAME --scope read,sql,write` (on the same --database), set one"
+            " with --api-key or THROUGHLINE_API_KEY, or listen on 127.0.0.1"
         )
 
 
@@ -195,9 +199,13 @@ def _listen(settings: Settings) -> socket.socket:
 
 
 def _follow(
-    live: Live, tail: SpoolTail | None, snapshotter: Snapshotter, stopping: threading.Event
+    live: Live,
+    tail: SpoolTail | None,
+    snapshotter: Snapshotter,
+    pruner: Pruner,
+    stopping: threading.Event,
 ) -> None:
-    """Tail the spool, follow writes of other processes and start snapshots, until stopped."""
+    """Tail the spool, follow other writers, start snapshots and prunes, until stopped."""
     followed = time.monotonic()
     is_warned = False
     while True:
@@ -208,6 +216,7 @@ def _follow(
             if time.monotonic() - followed >= _FOLLOW_SECONDS:
                 live.follow()
                 snapshotter.poll(live.newest)
+                pruner.poll()
                 followed = time.monotonic()
             if is_warned:
                 log.info("the spool and the log are read again")

@@ -25,11 +25,13 @@ from throughline.keys import endpoints as keys
 from throughline.marquez import endpoints as marquez
 from throughline.projection.live import Live
 from throughline.server import _intake as intake
+from throughline.server import _metrics as metrics
 from throughline.server import _page as page
 from throughline.server import _stream as stream
 from throughline.server import endpoints, openapi
 from throughline.server._access import Guard
 from throughline.server._bodies import Bodies, BodyReader
+from throughline.server._hiding import Hiding
 from throughline.server._options import ServerOptions
 from throughline.server.sample import PREFIX, PRESENT, Sample
 from throughline.trust import endpoints as trust
@@ -51,17 +53,19 @@ def make_app(
     admission = Admission(options.running_queries, options.waiting_queries)
 
     def make_sample(sample: Live) -> FastAPI:
-        # The sample receives no events, so it needs no stream.
+        # The sample receives no events, so it needs neither a stream nor metrics.
         sample_app = _of(sample, options, reader, admission, _ROUTERS)
         sample_app.state.present = PRESENT.isoformat()
         return sample_app
 
-    app = _of(live, options, reader, admission, [stream.router, *_ROUTERS])
+    app = _of(live, options, reader, admission, [stream.router, metrics.router, *_ROUTERS])
     app.state.tail = tail
     app.mount(PREFIX, Sample(make_sample))
+    app.add_middleware(Hiding)
     app.add_middleware(GZipMiddleware, compresslevel=_GZIP_LEVEL)  # except event streams
     app.add_middleware(Bodies, reader=reader)
     app.add_middleware(Guard, options=options, log=live.log)
+    app.add_middleware(metrics.Timed, counts=app.state.request_counts)
     return app
 
 
@@ -79,6 +83,7 @@ def _of(
     app.state.tail = None
     app.state.bodies = reader
     app.state.admission = admission
+    app.state.request_counts = metrics.RequestCounts()
     app.state.present = ""
     app.state.is_closing = False
     app.state.streams = 0

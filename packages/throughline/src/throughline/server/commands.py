@@ -25,6 +25,9 @@ def serve(
     ] = None,
     deliver: Annotated[Path | None, typer.Option(help="YAML file of the backends.")] = None,
     alerts: Annotated[Path | None, typer.Option(help="YAML file of alert rules.")] = None,
+    keep: Annotated[
+        str | None, typer.Option(help="Delete events that are older, such as 30d. [never]")
+    ] = None,
     api_key: Annotated[str | None, typer.Option(help="API key that requests must have.")] = None,
 ) -> None:
     """Receive events and serve queries.
@@ -44,6 +47,7 @@ def serve(
             spool_remove_after=spool_remove_after,
             deliver=deliver,
             alerts=alerts,
+            keep=keep,
             api_key=api_key,
         )
     )

@@ -1,0 +1,1 @@
+"""Retention: delete old events that no answer about the kept time needs."""

@@ -1,0 +1,76 @@
+"""Read the rows of the log with their times, and delete some in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from sqlalchemy import delete, func, select
+
+from throughline.errors import LogError
+from throughline.events import RunEvent
+from throughline.events.facets import Parent
+from throughline.log import EventLog, read_logged, schema
+
+_PAGE = 1_000
+
+
+class Row(NamedTuple):
+    """A row of the log."""
+
+    seq: int
+    kind: str
+    received_at: int
+    body: str
+
+
+def rows_of(log: EventLog) -> Iterator[Row]:
+    """Yield the rows of the log, in order of arrival."""
+    c, after = schema.events.c, 0
+    query = select(c.seq, c.kind, c.received_at, c.body).order_by(c.seq).limit(_PAGE)
+    while True:
+        with log.reading() as connection:
+            page = connection.execute(query.where(c.seq > after)).all()
+        yield from (Row(*row) for row in page)
+        if len(page) < _PAGE:
+            return
+        after = page[-1].seq
+
+
+def undelivered(log: EventLog) -> tuple[int, set[int]]:
+    """Return the last `seq` that every backend has passed, and the `seq` of each dead letter."""
+    events, deliveries = schema.events, schema.deliveries
+    with log.reading() as connection:
+        delivered = connection.execute(select(func.min(deliveries.c.seq))).scalar()
+        newest = connection.execute(select(func.max(events.c.seq))).scalar() or 0
+        letters = set(connection.execute(select(schema.dead_letters.c.seq)).scalars())
+    # The newest row stays: an append compares its `seq` with the last one that it knows.
+    return min(newest - 1, newest if delivered is None else delivered), letters
+
+
+def remove(log: EventLog, seqs: Sequence[int], runs: set[str], newest: int, cutoff: int) -> None:
+    """Delete events and all snapshots, and store the time before which the log is incomplete.
+
+    Raises:
+        LogError: since the event `newest`, one arrived that belongs to a deleted run.
+    """
+    c = schema.events.c
+    later = select(c.kind, c.body).where(c.seq > newest)
+    with log.writing() as connection:
+        for row in connection.execute(later):
+            if runs & run_ids(read_logged(row.kind, row.body)):
+                raise LogError("nothing was deleted: an event of an old run arrived: try again")
+        for start in range(0, len(seqs), _PAGE):
+            part = c.seq.in_(seqs[start : start + _PAGE])
+            connection.execute(delete(schema.events).where(part))
+        connection.execute(delete(schema.snapshots))
+        log.set_pruned_until(connection, cutoff)
+
+
+def run_ids(event: object) -> set[str]:
+    """Return the ids of an event's run, and of the parent and root that it names."""
+    if not isinstance(event, RunEvent):
+        return set()
+    parent = Parent.parse(event.run_facets.get(Parent.KEY, {}))
+    named = {reference.run_id for reference in (parent.run, parent.root) if reference}
+    return {event.run_id, *(run_id for run_id in named if run_id)}

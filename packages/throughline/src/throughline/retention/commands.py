@@ -1,0 +1,52 @@
+"""`throughline prune`: delete old events from a log."""
+
+from __future__ import annotations
+
+import time
+from contextlib import closing
+from typing import Annotated
+
+import typer
+
+from throughline.console.client import AsJson, Database, settings_of
+from throughline.console.render import print_json, print_line
+from throughline.console.text import counted
+from throughline.errors import ConfigError
+
+
+def prune(
+    keep: Annotated[
+        str | None, typer.Option(help="Time to keep, such as 30d. [THROUGHLINE_KEEP]")
+    ] = None,
+    database: Database = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Delete. [only count]")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Delete events of runs that are older than a time and that no present answer needs.
+
+    The current graph, column lineage and the provenance of every dataset stay as they are, and so
+    does every state since that time. Restart a running server afterwards, or use `serve --keep`.
+
+    Example: throughline prune --keep 30d --database lineage.db
+    """
+    from throughline.events import shown_time
+    from throughline.log import EventLog
+    from throughline.retention.prune import plan
+    from throughline.retention.prune import prune as delete
+
+    settings = settings_of(keep=keep, database=database)
+    if settings.keep is None:
+        raise ConfigError("keep: missing value; pass --keep 30d or set THROUGHLINE_KEEP")
+    cutoff = time.time_ns() // 1_000 - int(settings.keep.total_seconds() * 1e6)
+    with closing(EventLog(settings.database, must_exist=True)) as log:
+        found = plan(log, cutoff)
+        if yes:
+            delete(log, found)
+    if as_json:
+        before = shown_time(cutoff)
+        counts = {"events": len(found.seqs), "runs": len(found.runs)}
+        print_json({"isDeleted": yes, "before": before, **counts})
+        return
+    done = "deleted" if yes else "can be deleted; nothing was changed: add --yes"
+    events, runs = counted(len(found.seqs), "event"), counted(len(found.runs), "run")
+    print_line(f"{events} of {runs} before {shown_time(cutoff)} {done}")

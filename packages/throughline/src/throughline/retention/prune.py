@@ -1,0 +1,240 @@
+"""Decide which events of a log can be deleted, and delete them.
+
+Everything from a cutoff on stays as it is: the present, and each past state as of and known at a
+time since. Only run events can be deleted whose event time and arrival are before the cutoff, and
+only all events of a tree of runs together. A tree stays if
+
+- a run in it is effective, or some dataset's present contents come from it, now or at the cutoff,
+- it is one of the newest of a job, or of a job's writes of a dataset (freshness reads these),
+- it reported the newest value of a facet of a job or dataset,
+- it is the first or the last to report a fact, such as "the job reads the dataset",
+- a run that stays names one of its runs as a dependency,
+- one of its events is still to be delivered, or arrived after the cutoff.
+
+Before anything is deleted, the graphs of the log with and without the events are compared.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from throughline.errors import EventError, LogError
+from throughline.events import Dataset, JobRef, Logged, RunEvent, parse_entries, source_datasets
+from throughline.events.facets import JobDependencies, Parent
+from throughline.graph.current import generations_of
+from throughline.identity import canonical_name, symlinks_of
+from throughline.lineage.queries import edges_answer
+from throughline.log import EventLog, read_logged
+from throughline.projection import State, apply
+from throughline.projection.derived import began_at
+from throughline.projection.snapshots.state import gc_paused
+from throughline.retention._store import remove, rows_of, run_ids, undelivered
+
+_NEWEST = 31  # trees of a job: freshness uses as many starts
+
+Fact = tuple[object, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What can be deleted: events by `seq`, and ids of runs; `newest` is the last `seq` read."""
+
+    cutoff: int
+    seqs: tuple[int, ...]
+    runs: frozenset[str]
+    newest: int
+
+
+@dataclass(slots=True)
+class _Reading:
+    """What one pass over the log collects."""
+
+    now: State = field(default_factory=State)
+    old: State = field(default_factory=State)
+    """The state at the cutoff: of the events that both happened and arrived before it."""
+    seqs: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
+    """Old run events by run id."""
+    needed: set[str] = field(default_factory=set)
+    """Run ids that must stay."""
+    run_of: dict[str, str] = field(default_factory=dict)
+    """The run id of each old event, by its hash."""
+    ends: dict[Fact, tuple[tuple[int, str], tuple[int, str]]] = field(default_factory=dict)
+    """The (time, run id) of the first and the last old event that reports a fact."""
+    tops: dict[str, str] = field(default_factory=dict)
+    """A union-find over the ids of runs in one tree."""
+    newest: int = 0
+
+    def add(self, event: Logged, *, is_old: bool) -> None:
+        """Apply an event."""
+        apply(self.now, event)
+        if is_old:
+            apply(self.old, event)
+        if not isinstance(event, RunEvent):
+            return
+        top = self.top(event.run_id)
+        for run_id in run_ids(event):
+            self.tops[self.top(run_id)] = top
+        if not is_old:
+            self.needed |= run_ids(event)
+            return
+        self.run_of[event.hash] = event.run_id
+        at = event.time, event.run_id
+        for fact in _facts(event):
+            first, last = self.ends.get(fact, (at, at))
+            self.ends[fact] = min(first, at), max(last, at)
+
+    def top(self, run_id: str) -> str:
+        """Return the id that stands for the tree of a run."""
+        while (above := self.tops.get(run_id, run_id)) != run_id:
+            self.tops[run_id] = self.tops.get(above, above)
+            run_id = above
+        return run_id
+
+    def trees(self, run_ids: Iterable[str]) -> set[str]:
+        """Return the trees of runs."""
+        return {self.top(run_id) for run_id in run_ids}
+
+
+def plan(log: EventLog, cutoff: int) -> Plan:
+    """Return the events that can be deleted without changing an answer since the cutoff."""
+    with gc_paused():
+        reading = _read(log, cutoff)
+        reading.needed |= {run_id for ends in reading.ends.values() for _, run_id in ends}
+        for state in (reading.now, reading.old):
+            reading.needed |= {*_walked(state), *_newest(state, reading)}
+        reading.needed |= set(_reporting(reading))
+        kept = reading.trees(reading.needed)
+        kept |= reading.trees(_dependencies(reading, kept))
+        runs = frozenset(run for run in reading.seqs if reading.top(run) not in kept)
+        seqs = tuple(sorted(seq for run in runs for seq in reading.seqs[run]))
+        return Plan(cutoff, seqs, runs, reading.newest)
+
+
+def prune(log: EventLog, found: Plan) -> None:
+    """Delete the events of a plan.
+
+    Raises:
+        LogError: the graph would change, or an event of a deleted run arrived.
+    """
+    if not found.seqs:
+        return
+    deleted = frozenset(found.seqs)
+    if _graph(log, found.newest) != _graph(log, found.newest, deleted):
+        raise LogError("nothing was deleted: the graph would change, which is a bug: report it")
+    remove(log, found.seqs, set(found.runs), found.newest, found.cutoff)
+
+
+def _read(log: EventLog, cutoff: int) -> _Reading:
+    reading = _Reading()
+    delivered, letters = undelivered(log)
+    for seq, kind, received_at, body in rows_of(log):
+        reading.newest = seq
+        try:
+            event = read_logged(kind, body)
+        except EventError:
+            continue  # `repair` handles damaged rows
+        is_old = max(event.time, received_at) < cutoff
+        reading.add(event, is_old=is_old)
+        if is_old and isinstance(event, RunEvent):
+            reading.seqs[event.run_id].append(seq)
+            if seq > delivered or seq in letters:
+                reading.needed.add(event.run_id)
+    return reading
+
+
+def _graph(log: EventLog, newest: int, without: frozenset[int] = frozenset()) -> list[object]:
+    """Return the edges of all levels, of the events up to `newest` without some."""
+    state = State()
+    with gc_paused():
+        for seq, kind, _, body in rows_of(log):
+            if seq <= newest and seq not in without:
+                try:
+                    apply(state, read_logged(kind, body))
+                except EventError:
+                    continue
+    return [list(_edges(state, level)) for level in ("query", "task", "pipeline")]
+
+
+def _edges(state: State, level: str) -> Iterator[object]:
+    for kind in ("data", "control", "direct"):
+        cursor: str | None = None
+        while True:
+            page = edges_answer(state, level, kind, 1_000, cursor)
+            yield from page["items"]
+            if (cursor := page["next"]) is None:
+                break
+
+
+def _walked(state: State) -> Iterator[str]:
+    """Yield the runs that are effective, or from which a dataset's contents come."""
+    generations = generations_of(state)
+    roots = [generations.present]
+    roots += [list(generations.effective(ref)) for ref in generations.jobs()]
+    for name in sorted(set(state.identity)):
+        roots.append(list(generations.behind(generations.writing(name), name)))
+    yield from (run.key.run_id for root in roots for g in root for run in g.runs)
+
+
+def _newest(state: State, reading: _Reading) -> Iterator[str]:
+    """Yield runs of the newest trees of each job, and of each job's writes of a dataset."""
+    groups: dict[Fact, dict[str, tuple[int, str]]] = defaultdict(dict)
+    for run in state.runs.values():
+        top, at = reading.top(run.key.run_id), (began_at(state, run) or 0, run.key.run_id)
+        for group in [(run.key.job,), *((run.key.job, name) for name in run.outputs)]:
+            groups[group][top] = max(at, groups[group].get(top, at))
+    for starts in groups.values():
+        yield from (run_id for _, run_id in sorted(starts.values())[-_NEWEST:])
+
+
+def _reporting(reading: _Reading) -> Iterator[str]:
+    """Yield the runs that reported the newest facets of jobs and datasets."""
+    for state in (reading.now, reading.old):
+        books = [job.facets for job in state.jobs.values()]
+        books += [record.facets for record in state.datasets.values()]
+        for book in books:
+            for stamp, _ in book.stamped().values():
+                if stamp.hash in reading.run_of:
+                    yield reading.run_of[stamp.hash]
+
+
+def _dependencies(reading: _Reading, kept: set[str]) -> Iterator[str]:
+    """Yield the runs that runs in kept trees name as dependencies."""
+    for run in reading.now.runs.values():
+        if reading.top(run.key.run_id) in kept:
+            named = (*(run.upstream or ()), *(run.downstream or ()))
+            yield from (reference.run_id for reference in named if reference.run_id)
+
+
+def _facts(event: RunEvent) -> Iterator[Fact]:
+    """Yield what an event adds to the sets of a state, without the run."""
+    job = event.job
+    yield "job", job
+    parent = Parent.parse(event.run_facets.get(Parent.KEY, {}))
+    if parent.run:
+        yield "parent", job, parent.run.job, parent.root and parent.root.job
+    dependencies = JobDependencies.parse(event.run_facets.get(JobDependencies.KEY, {}))
+    for side, references in (("up", dependencies.upstream), ("down", dependencies.downstream)):
+        yield from ((side, job, reference.job) for reference in references)
+    yield from (
+        ("lineage", job, entry.target, *_sources(entry.datasets, entry.jobs))
+        for entry in parse_entries(event.job_facets.get("lineage", {}))
+    )
+    for side, items in (("in", event.inputs), ("out", event.outputs)):
+        for item in items:
+            yield side, job, canonical_name(item.namespace, item.name)
+            yield from _facts_of_dataset(job, item)
+
+
+def _sources(datasets: frozenset[tuple[str, str]], jobs: frozenset[JobRef]) -> tuple[object, ...]:
+    return tuple(sorted(datasets)), tuple(sorted(jobs))
+
+
+def _facts_of_dataset(job: JobRef, item: Dataset) -> Iterator[Fact]:
+    own = canonical_name(item.namespace, item.name)
+    for name in (own, *symlinks_of(item)):
+        yield "name", own, name
+        yield "namespace", name.namespace
+    for source in source_datasets(item.facets.get("columnLineage", {})):
+        yield "column", job, canonical_name(*source)

@@ -1,0 +1,72 @@
+"""Prune a served log once a day in a separate process, as that takes seconds of CPU.
+
+The process (`python -m throughline.retention.pruner`) reads the log, deletes the events and exits.
+The server then reads the remaining events in place of its projection.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable
+from datetime import timedelta
+
+from throughline.errors import ThroughlineError
+from throughline.log import EventLog
+from throughline.projection.snapshot_writer import Background
+from throughline.retention.prune import plan, prune
+
+_KEEP = "THROUGHLINE_KEEP"
+_EVERY = 86_400.0
+_DELETED = "deleted"
+
+
+class Pruner(Background):
+    """Starts a process that prunes, now and every day."""
+
+    what = "prune"
+    consequence = "old events stay"
+    module = __name__
+
+    def __init__(self, database: str, keep: timedelta | None, reload: Callable[[], None]) -> None:
+        super().__init__(database)
+        self._keep, self._reload = keep, reload
+        self._due = time.monotonic()
+
+    def poll(self) -> None:
+        """Start a process if one is due; called every second."""
+        if self._keep is None or self.is_running() or time.monotonic() < self._due:
+            return
+        self._due = time.monotonic() + _EVERY
+        self.begin({_KEEP: f"{int(self._keep.total_seconds())}s"})
+
+    def succeed(self, output: str) -> None:
+        """Reload the projection if events were deleted."""
+        if output.startswith(_DELETED):
+            self._reload()
+
+
+def main() -> int:
+    """Prune the log that the environment names; return the exit code."""
+    from throughline.settings import resolve
+
+    if hasattr(os, "nice"):
+        os.nice(10)  # the server goes first
+    try:
+        settings = resolve()
+        assert settings.keep is not None
+        log = EventLog(settings.database, must_exist=True)
+        found = plan(log, time.time_ns() // 1_000 - int(settings.keep.total_seconds() * 1e6))
+        prune(log, found)
+    except ThroughlineError as error:
+        sys.stdout.write(str(error))
+        return 1
+    sys.stdout.write(f"{_DELETED} {len(found.seqs)} events" if found.seqs else "")
+    return 0
+
+
+if __name__ == "__main__":
+    code = main()
+    sys.stdout.flush()
+    os._exit(code)  # freeing millions of objects would take longer than the rest
