@@ -1,5 +1,5 @@
 import { useMemo, useSyncExternalStore } from "react";
-import { BASE } from "../api/base";
+import { BASE, EMBEDDED } from "../api/base";
 import { formatView, keeping, NEW_VIEW, parseView, type View } from "../graph/view";
 
 const listeners = new Set<() => void>();
@@ -14,26 +14,38 @@ function subscribe(each: () => void): () => void {
   return () => listeners.delete(each);
 }
 
-const here = () => (location.pathname.slice(BASE.length) || "/") + location.search;
+/** The address of the page; that of a page which is one file is behind its `#`. */
+function here(): string {
+  if (!EMBEDDED) return (location.pathname.slice(BASE.length) || "/") + location.search;
+  const address = location.hash.slice(1);
+  return address === "" || address === "/" ? EMBEDDED.start : address;
+}
+
+/** The link to an address of the page. */
+export function hrefOf(address: string): string {
+  return EMBEDDED ? `#${address}` : BASE + address;
+}
 
 /** Go to an address of the page; `isSmall` changes leave no step to go back to. */
 export function go(address: string, isSmall = false): void {
   if (address === here()) return;
-  if (isSmall) history.replaceState(null, "", BASE + address);
-  else history.pushState(null, "", BASE + address);
+  if (isSmall) history.replaceState(null, "", hrefOf(address));
+  else history.pushState(null, "", hrefOf(address));
   tell();
 }
 
 /** The page's address, kept up to date. */
 export function useAddress(): URL {
   const address = useSyncExternalStore(subscribe, here);
-  return useMemo(() => new URL(address, location.origin), [address]);
+  return useMemo(() => new URL(address, EMBEDDED ? "http://localhost" : location.origin), [address]);
 }
 
 let seen = { search: "", view: NEW_VIEW };
 
 function viewHere(): View {
-  if (seen.search !== location.search) seen = { search: location.search, view: keeping(seen.view, parseView(location.search)) };
+  const address = here();
+  const search = address.includes("?") ? address.slice(address.indexOf("?")) : "";
+  if (seen.search !== search) seen = { search, view: keeping(seen.view, parseView(search)) };
   return seen.view;
 }
 

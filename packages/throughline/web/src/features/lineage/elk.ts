@@ -1,5 +1,6 @@
 import ELK, { type ELK as Elk, type ElkNode } from "elkjs/lib/elk-api";
 import workerUrl from "elkjs/lib/elk-worker.min.js?url";
+import { EMBEDDED } from "../../api/base";
 import { ToldError } from "../../api/client";
 import { PartError } from "../../components/part";
 
@@ -10,7 +11,7 @@ const waiting = new Set<(why: Error) => void>();
 // It loads while the graph is requested.
 const elk: Elk = new ELK({
   workerFactory: () => {
-    const worker = new Worker(workerUrl);
+    const worker = new Worker(EMBEDDED?.worker ?? workerUrl);
     worker.onerror = ({ message }) => {
       broken = new PartError(message || `Failed to load ${workerUrl}`);
       for (const give of waiting) give(broken);
