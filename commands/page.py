@@ -47,6 +47,7 @@ def ensure_page() -> bool:
         install()
         fresh = WEB / ".built"
         npm("run", "build", "--", "--outDir", str(fresh), "--emptyOutDir")
+        npm("run", "build:file", "--", "--outDir", str(fresh / "file"), "--emptyOutDir")
         (fresh / ".digest").write_text(digest())
         shutil.rmtree(BUILT, ignore_errors=True)
         fresh.rename(BUILT)

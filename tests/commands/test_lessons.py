@@ -41,6 +41,7 @@ class Reader:
             env={
                 **os.environ,
                 "STATE_DIR": str(self.home / ".state"),
+                "RUN_FROM": str(self.home),
                 "TZ": "UTC",
                 "PYTHON": sys.executable,
             },

@@ -24,9 +24,11 @@ COMMANDS = set(re.findall(r"^([\w-]+) +\S", (REPOSITORY / "run").read_text(), re
         ("vendor.github-workflows", "workflows", 2),
         ("custom.github-workflows-require-timeout", "workflows", 2),
         ("vendor.github-issue-forms", "ISSUE_TEMPLATE", 2),
+        ("vendor.github-actions", "actions/lineage-check", 1),
+        ("vendor.gitlab-ci", "../packages/throughline/examples", 1),
     ],
 )
-def test_github_files_match_their_schema(schema: str, folder: str, count: int) -> None:
+def test_forge_files_match_their_schema(schema: str, folder: str, count: int) -> None:
     files = list((GITHUB / folder).glob("*.yml"))
     assert len(files) == count
     checker = str(Path(sys.executable).with_name("check-jsonschema"))

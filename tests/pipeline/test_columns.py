@@ -107,8 +107,8 @@ def _leaves(top: Json) -> list[Json]:
     return [node for node in _nodes(top) if not node["children"]]
 
 
-def test_health_reports_complete_lineage(pipeline: Pipeline) -> None:
-    completeness = pipeline.get("/api/v2/health")["completeness"]["measures"]
+def test_completeness_has_no_findings(pipeline: Pipeline) -> None:
+    completeness = pipeline.get("/api/v2/completeness")["measures"]
     measured = ("inputs", "outputs", "columns", "code")
     assert {name: completeness[name]["findings"] for name in measured} == {
         name: [] for name in measured

@@ -25,7 +25,10 @@ PACKAGES = (
     *("lakehouse", "spark_jobs", "metaflow_flows", "commands", "infra"),
     *("throughline", "throughline_aws", "metaflow_openlineage"),
 )
-RUN_ALONE = {"commands.__main__", "throughline.__main__", "spark_jobs.run", "spark_jobs.emr_main"}
+RUN_ALONE = {
+    *("commands.__main__", "throughline.__main__", "spark_jobs.run", "spark_jobs.emr_main"),
+    "commands.docs_hooks",  # loaded by mkdocs, which only the group docs installs
+}
 FLOW = REPOSITORY / "packages" / "metaflow-openlineage" / "examples" / "line_flow.py"
 PARSE = """
 import sys

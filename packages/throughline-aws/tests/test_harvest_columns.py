@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from throughline_aws.harvest._model import Statement, UnreadError, after
-from throughline_aws.harvest._session import Session, SessionTable
-from throughline_aws.harvest._statements import read_statement
+from throughline.sql.model import Statement, UnreadError, after
+from throughline.sql.session import Session, SessionTable
+from throughline.sql.statements import read_statement
 
 _COLUMNS = {
     "rides": "id at zone fare tip",

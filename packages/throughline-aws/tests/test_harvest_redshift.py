@@ -15,9 +15,9 @@ import pytest
 from botocore.session import get_session
 from botocore.validate import ParamValidator
 
+from throughline.sql.session import Session
+from throughline.sql.statements import read_statement
 from throughline_aws.harvest import redshift
-from throughline_aws.harvest._session import Session
-from throughline_aws.harvest._statements import read_statement
 
 Harvest = Callable[..., Any]
 Harvested = Callable[..., list[dict[str, Any]]]

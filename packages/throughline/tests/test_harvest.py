@@ -199,8 +199,8 @@ def test_invalid_arguments_are_explained(call: Call, tmp_path: Path) -> None:
 
 
 def test_missing_package_is_named(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("throughline_aws.harvest.redshift", "throughline_aws.harvest._statements",
-                   "throughline.harvest._dbt"):  # fmt: skip
+    loaded = [module for module in sys.modules if module.startswith("throughline.sql")]
+    for module in ("throughline_aws.harvest.redshift", "throughline.harvest._dbt", *loaded):
         monkeypatch.delitem(sys.modules, module, raising=False)
     monkeypatch.setitem(sys.modules, "sqlglot", None)
     result = call("harvest", "redshift", "dev", "--cluster", "lake", "--dry-run")

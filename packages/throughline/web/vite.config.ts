@@ -4,10 +4,13 @@ import { defineConfig } from "vitest/config";
 
 const server = process.env["THROUGHLINE_URL"] ?? "http://localhost:9002";
 
-export default defineConfig({
+// `vite build --mode file` builds one script and one style sheet, which `throughline export --format html` embeds.
+const oneFile = { assetsInlineLimit: 0, modulePreload: false as const, cssCodeSplit: false, rollupOptions: { output: { format: "iife" as const, inlineDynamicImports: true } } };
+
+export default defineConfig(({ mode }) => ({
   // The server sends these copies of the assets; it changes index.html, which therefore has none.
-  plugins: [react(), compression({ algorithms: ["gzip", "brotliCompress"], include: /\.(js|css|svg)$/ })],
-  build: {
+  plugins: [react(), mode !== "file" && compression({ algorithms: ["gzip", "brotliCompress"], include: /\.(js|css|svg)$/ })],
+  build: mode === "file" ? oneFile : {
     // elk is one file of 1.6 MB that only the worker loads, when there is a graph to lay out.
     chunkSizeWarningLimit: 1000,
     assetsInlineLimit: 0,
@@ -24,4 +27,4 @@ export default defineConfig({
       thresholds: { lines: 100, functions: 100, branches: 100, statements: 100 },
     },
   },
-});
+}));

@@ -27,13 +27,13 @@ from throughline.errors import ConfigError, ServerError
 from throughline.harvest.events import FinishedRun, location, run_id, schema
 from throughline.harvest.harvester import Cursor, Portion
 from throughline.log import RejectedLine
+from throughline.sql.model import Statement, UnreadError, after
+from throughline.sql.relations import Origins, Table
+from throughline.sql.session import SESSIONS, Columns, Session, SessionTable
+from throughline.sql.statements import read_statement
 from throughline.wrap.openlineage import PRODUCER, to_json
 from throughline.wrap.parent import RunRef
 from throughline_aws.harvest._aws import Account, aws_errors, start_of
-from throughline_aws.harvest._model import Statement, UnreadError, after
-from throughline_aws.harvest._relations import Origins, Table
-from throughline_aws.harvest._session import SESSIONS, Columns, Session, SessionTable
-from throughline_aws.harvest._statements import read_statement
 
 _AT_ONCE = 500
 _WHOLE = 4_000  # characters; longer texts continue in SYS_QUERY_TEXT

@@ -1,4 +1,4 @@
-"""The command `export`: write the graph or the events as JSON, diagram or tables."""
+"""The command `export`: write the graph or the events as JSON, diagram, tables or a page."""
 
 from __future__ import annotations
 
@@ -28,26 +28,45 @@ class Format(StrEnum):
     GRAPHVIZ = "graphviz"
     OPENLINEAGE = "openlineage"
     PARQUET = "parquet"
+    HTML = "html"
 
 
 @with_client(as_json=False)
 def export(
     client: Client,
+    node: Annotated[
+        str | None, typer.Argument(help="With --format html: the node to start at.")
+    ] = None,
+    is_all: Annotated[
+        bool, typer.Option("--all", help="With --format html: all nodes instead of a NODE.")
+    ] = False,
     form: Annotated[Format, typer.Option("--format", help="Format to write.")] = Format.JSON,
     level: Level = "task",
-    output: Annotated[Path | None, typer.Option(help="Folder for --format parquet.")] = None,
+    output: Annotated[
+        Path | None, typer.Option(help="Folder for parquet, or file for html. [html: stdout]")
+    ] = None,
 ) -> None:
-    """Export lineage as JSON, diagram, events or tables.
+    """Export lineage as JSON, diagram, events, tables or one HTML file.
 
     Example: throughline export --format mermaid --level pipeline > lineage.mmd
     """
     from throughline.export._diagram import graphviz, mermaid
 
-    if (form is Format.PARQUET) != (output is not None):
+    if form is not Format.HTML and (form is Format.PARQUET) != (output is not None):
         raise ConfigError(
             "--format parquet requires --output FOLDER; other formats are written to stdout"
         )
-    if output is not None:
+    if (form is Format.HTML) != (is_all or node is not None) or (is_all and node is not None):
+        raise ConfigError("--format html requires a NODE or --all; other formats accept neither")
+    if form is Format.HTML:
+        from throughline.export._file import write_file
+
+        page = write_file(client.query, node)
+        if output is None:
+            sys.stdout.write(page)
+        else:
+            output.write_text(page)
+    elif output is not None:
         from throughline.export._parquet import write_parquet
 
         rows = write_parquet(output, client.source, lambda: events_of(client))

@@ -75,6 +75,16 @@ def check(
         bool,
         typer.Option("--write", help="Write the captured lineage to the file; keep patterns."),
     ] = False,
+    base: Annotated[
+        str | None,
+        typer.Option(help="Git revision to compare with: print Markdown for a pull request."),
+    ] = None,
+    dialect: Annotated[
+        str, typer.Option(help="With --base: SQL dialect of changed files (of sqlglot). [generic]")
+    ] = "",
+    policy: Annotated[
+        Path | None, typer.Option(help="With --base: policy of the gates, a YAML file.")
+    ] = None,
 ) -> None:
     """Compare the inputs and outputs of jobs with a contract.
 
@@ -82,7 +92,9 @@ def check(
 
     Example: throughline check contract.yaml
     """
-    if not file.exists() and not write:
+    if write and base is not None:
+        raise ConfigError("received --write and --base, expected only one of them")
+    if not file.exists() and not write and base is None:
         raise ConfigError(
             f"{file}: file not found; pass the contract's path, or create it from the captured"
             " lineage with `throughline check --write`"
@@ -91,6 +103,14 @@ def check(
     if write and isinstance(body, dict) and body.get("kind") == "DataContract":
         raise ConfigError(f"{file}: --write does not change an Open Data Contract")
     declared = _as_json(body) if file.exists() else None
+    if base is not None:
+        from throughline.trust._markdown import print_report
+        from throughline.trust._pull_request import Options, report_of
+
+        rules = None if policy is None else _as_json(read_yaml(policy))
+        report = report_of(Options(file, declared, base, dialect, rules), client.query)
+        client.show(report, print_report)
+        return
     answer = _ask(client, "check", {"contract": declared}, file)
     if write:
         import yaml

@@ -1,5 +1,20 @@
+/** Content of a page that is one file: the answers by `keyOf`, the address of elk's worker and the first view. */
+export interface OneFile {
+  answers: Record<string, unknown>;
+  /** Items of lists; an answer refers to them by index. */
+  pool: readonly unknown[];
+  worker: string;
+  start: string;
+}
+
+/** The content of a page that is one file (`throughline export --format html`); null on a server's page. */
+export const ONE_FILE = (globalThis as { throughline?: OneFile }).throughline ?? null;
+
 /** Prefix of all addresses: `/sample` on the sample server, otherwise empty. */
-export const BASE = /^\/sample(?=\/|$)/.exec(location.pathname)?.[0] ?? "";
+export const BASE = ONE_FILE ? "" : (/^\/sample(?=\/|$)/.exec(location.pathname)?.[0] ?? "");
+
+/** True if nothing can change: the page shows the sample, or is one file. */
+export const IS_STATIC = BASE !== "" || ONE_FILE !== null;
 
 /** Current time of the sample; empty for the real time. */
 export const PRESENT = document.querySelector<HTMLMetaElement>("meta[name=present]")?.content ?? "";

@@ -1,5 +1,7 @@
-import { BASE } from "./base";
+import { BASE, ONE_FILE } from "./base";
+import { storedAnswer } from "./oneFile";
 import type { paths } from "./schema";
+import { FRAME } from "../strings/frame";
 
 type Question = keyof paths extends `/api/v2/${infer Name}` ? Name : never;
 type Asked<Q extends Question> = paths[`/api/v2/${Q}`]["get"];
@@ -59,6 +61,11 @@ export async function askRun(id: string, signal?: AbortSignal): Promise<Answer<"
 }
 
 async function get<T>(path: string, query: object, signal?: AbortSignal): Promise<T> {
+  if (ONE_FILE) {
+    const found = storedAnswer(ONE_FILE, path.replace("/api/v2/", ""), query);
+    if (found === undefined) throw new ApiError(FRAME.notInFile, 400, []);
+    return found as T;
+  }
   const params = new URLSearchParams();
   for (const [name, value] of Object.entries(query) as [string, string | number | boolean | string[] | null | undefined][]) {
     for (const item of Array.isArray(value) ? value : [value]) if (item !== null && item !== undefined) params.append(name, String(item));

@@ -1,6 +1,6 @@
 import { useQueryClient, type Query } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
-import { BASE } from "./base";
+import { IS_STATIC } from "./base";
 import { canChange, topicsOf, type Topics } from "./topics";
 
 const QUIET_MS = 1_000;
@@ -18,7 +18,7 @@ export function useLive(): boolean {
   const queries = useQueryClient();
   const [isOpen, setOpen] = useState(true);
   useEffect(() => {
-    if (BASE) return undefined; // the sample receives no events
+    if (IS_STATIC) return undefined;
     let stream: EventSource | null = null;
     let timer: ReturnType<typeof setTimeout> | undefined;
     let again: ReturnType<typeof setTimeout> | undefined;

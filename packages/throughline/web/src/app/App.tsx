@@ -1,5 +1,5 @@
 import { Suspense, useEffect, type ReactNode } from "react";
-import { BASE, IS_EMBEDDED } from "../api/base";
+import { BASE, ONE_FILE, IS_EMBEDDED, PRESENT } from "../api/base";
 import { useLive } from "../api/live";
 import { Boundary } from "../components/Boundary";
 import { lazyView } from "../components/lazyView";
@@ -34,6 +34,7 @@ export function App(): ReactNode {
     <>
       <SkipLink />
       {BASE && <SampleBanner />}
+      {ONE_FILE && <p className="sample-banner">{FRAME.file(PRESENT)}</p>}
       {!IS_EMBEDDED && <Header isLive={isLive} pathname={pathname} />}
       {IS_EMBEDDED && !isLive && (
         <p className="sample-banner" role="status">

@@ -1,6 +1,6 @@
 import "./header.css";
 import type { ReactNode } from "react";
-import { BASE, TOUR_ADDRESS } from "../api/base";
+import { ONE_FILE, IS_STATIC, TOUR_ADDRESS } from "../api/base";
 import { useAnswer } from "../api/answers";
 import { Icon } from "../components/Icon";
 import { Link } from "../components/Link";
@@ -35,7 +35,7 @@ export function Header({ isLive, pathname }: { isLive: boolean; pathname: string
         throughline
       </Link>
       <nav className="header-nav" aria-label={BROWSE.navigation}>
-        {LISTS.map((list) => (
+        {(ONE_FILE && ONE_FILE.start !== "/" ? [] : LISTS).map((list) => (
           <Link key={list} href={`/${list}`} aria-current={pathname === `/${list}` ? "page" : undefined}>
             {BROWSE[list]}
           </Link>
@@ -48,7 +48,7 @@ export function Header({ isLive, pathname }: { isLive: boolean; pathname: string
           {problems ? plural(problems, "problem") : "Healthy"}
         </Link>
       )}
-      {!BASE && (
+      {!IS_STATIC && (
         <span className={`live${isLive ? "" : " off"}`} role="status" title={isLive ? "New events appear immediately" : "The server is unavailable; the page reconnects automatically"}>
           <i aria-hidden="true" />
           {isLive ? "Live" : "Reconnecting"}
@@ -60,7 +60,7 @@ export function Header({ isLive, pathname }: { isLive: boolean; pathname: string
         title={FRAME.help}
         isDisabled={false}
         choices={[
-          { text: FRAME.tour, about: FRAME.tourAbout, act: () => location.assign(TOUR_ADDRESS) },
+          ...(ONE_FILE ? [] : [{ text: FRAME.tour, about: FRAME.tourAbout, act: () => location.assign(TOUR_ADDRESS) }]),
           { text: FRAME.completeness, about: FRAME.completenessAbout, act: () => go("/completeness") },
         ]}
       />

@@ -1,5 +1,5 @@
 import { useMemo, useSyncExternalStore } from "react";
-import { BASE } from "../api/base";
+import { BASE, ONE_FILE } from "../api/base";
 import { formatView, reuseLists, NEW_VIEW, parseView, type View } from "../graph/view";
 
 const listeners = new Set<() => void>();
@@ -14,26 +14,38 @@ function subscribe(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
-const currentAddress = () => (location.pathname.slice(BASE.length) || "/") + location.search;
+/** Return the address of the page; a page that is one file has it after the `#`. */
+function currentAddress(): string {
+  if (!ONE_FILE) return (location.pathname.slice(BASE.length) || "/") + location.search;
+  const address = location.hash.slice(1);
+  return address === "" || address === "/" ? ONE_FILE.start : address;
+}
+
+/** Return the link to an address of the page. */
+export function hrefOf(address: string): string {
+  return ONE_FILE ? `#${address}` : BASE + address;
+}
 
 /** Go to an address of the page; `isSmall` changes replace the entry in the browser's history. */
 export function go(address: string, isSmall = false): void {
   if (address === currentAddress()) return;
-  if (isSmall) history.replaceState(null, "", BASE + address);
-  else history.pushState(null, "", BASE + address);
+  if (isSmall) history.replaceState(null, "", hrefOf(address));
+  else history.pushState(null, "", hrefOf(address));
   notify();
 }
 
 /** The page's address, kept up to date. */
 export function useAddress(): URL {
   const address = useSyncExternalStore(subscribe, currentAddress);
-  return useMemo(() => new URL(address, location.origin), [address]);
+  return useMemo(() => new URL(address, ONE_FILE ? "http://localhost" : location.origin), [address]);
 }
 
 let cached = { search: "", view: NEW_VIEW };
 
 function currentView(): View {
-  if (cached.search !== location.search) cached = { search: location.search, view: reuseLists(cached.view, parseView(location.search)) };
+  const address = currentAddress();
+  const search = address.includes("?") ? address.slice(address.indexOf("?")) : "";
+  if (cached.search !== search) cached = { search, view: reuseLists(cached.view, parseView(search)) };
   return cached.view;
 }
 

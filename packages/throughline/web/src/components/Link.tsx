@@ -1,13 +1,12 @@
 import type { ComponentProps, ReactNode } from "react";
-import { BASE } from "../api/base";
-import { go } from "../app/address";
+import { go, hrefOf } from "../app/address";
 
 /** A link within the page. The browser handles clicks with a modifier key. */
 export function Link({ href, children, ...others }: ComponentProps<"a"> & { href: string }): ReactNode {
   return (
     <a
       {...others}
-      href={BASE + href}
+      href={hrefOf(href)}
       onClick={(event) => {
         if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
         event.preventDefault();

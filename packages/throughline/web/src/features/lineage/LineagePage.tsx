@@ -1,5 +1,6 @@
 import "./lineage.css";
 import { useCallback, useEffect, useMemo, useState, type ReactNode } from "react";
+import { ONE_FILE } from "../../api/base";
 import { go as replace, useView } from "../../app/address";
 import { changesOf } from "../../graph/difference";
 import { momentOf, keepMomentsOpen, nameOf, pairOf } from "../../graph/moments";
@@ -64,7 +65,7 @@ export default function LineagePage(): ReactNode {
           </section>
           {view.beside && <Beside moment={view.beside} view={view} change={change} shared={shared} />}
         </div>
-        {view.node && (!trouble || view.at) && <Timeline view={view} change={change} show={show} />}
+        {!ONE_FILE && view.node && (!trouble || view.at) && <Timeline view={view} change={change} show={show} />}
         {shown && graph && !trouble && <Notes view={view} change={change} graph={graph} shown={shown} left={scene.drawn.left} isAlone={scene.drawn.path?.size === 1} outside={outside} />}
       </div>
       {view.open && <Details key={view.open} view={view} change={change} />}

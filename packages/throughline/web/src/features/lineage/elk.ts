@@ -1,5 +1,6 @@
 import ELK, { type ELK as Elk, type ElkNode } from "elkjs/lib/elk-api";
 import workerUrl from "elkjs/lib/elk-worker.min.js?url";
+import { ONE_FILE } from "../../api/base";
 import { UserFacingError } from "../../api/client";
 import { ChunkLoadError } from "../../components/lazyView";
 
@@ -10,7 +11,7 @@ const pending = new Set<(error: Error) => void>();
 // The worker loads while the graph is requested.
 const elk: Elk = new ELK({
   workerFactory: () => {
-    const worker = new Worker(workerUrl);
+    const worker = new Worker(ONE_FILE?.worker ?? workerUrl);
     worker.onerror = ({ message }) => {
       workerError = new ChunkLoadError(message || `Failed to load ${workerUrl}`);
       for (const reject of pending) reject(workerError);

@@ -1,6 +1,6 @@
 import { useState, type ReactNode } from "react";
 import { useAnswer, useFindingState } from "../../api/answers";
-import { BASE } from "../../api/base";
+import { IS_STATIC } from "../../api/base";
 import type { Answer } from "../../api/client";
 import { Ago } from "../../components/Ago";
 import { Icon, type IconName } from "../../components/Icon";
@@ -121,7 +121,7 @@ function Row({ finding, tone, icon, decide }: { finding: Finding; tone: string; 
           <Ago at={finding.at} />
         </span>
       </Link>
-      {!BASE && <Actions finding={finding} name={name} decide={decide} />}
+      {!IS_STATIC && <Actions finding={finding} name={name} decide={decide} />}
     </li>
   );
 }

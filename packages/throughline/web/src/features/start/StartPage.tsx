@@ -1,6 +1,6 @@
 import "./start.css";
 import type { ReactNode } from "react";
-import { BASE } from "../../api/base";
+import { IS_STATIC } from "../../api/base";
 import { troubleOf, useAnswer } from "../../api/answers";
 import { Link } from "../../components/Link";
 import { useNow } from "../../components/now";
@@ -66,7 +66,7 @@ export function StartPage(): ReactNode {
           <Problems isHealthy={health.isHealthy} />
         </div>
       )}
-      {health && !isEmpty && !BASE && (
+      {health && !isEmpty && !IS_STATIC && (
         <p className="start-foot muted">
           New to lineage? Explore{" "}
           <a className="link" href="/sample/">

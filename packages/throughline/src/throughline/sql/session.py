@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from pydantic import TypeAdapter
 from sqlglot import exp
 
-from throughline_aws.harvest._kinds import IDENTITY
-from throughline_aws.harvest._relations import NONE, Origin, Origins, Relation, Table
+from throughline.sql._kinds import IDENTITY
+from throughline.sql.relations import NONE, Origin, Origins, Relation, Table
 
 Columns = Mapping[Table, Mapping[str, str]]
 """The types of the columns of tables, by name and in their order."""
@@ -72,6 +72,8 @@ class Session:
     columns: Columns
     temporary: Temporary = field(default_factory=dict)
     dialect: str = "redshift"
+    schema: str = "public"
+    """The schema of a table without one."""
 
     def is_temporary(self, found: exp.Table) -> bool:
         """Return True for a name of a temporary table."""
@@ -88,7 +90,7 @@ class Session:
             having = {
                 table[1] for table in self.columns if (table[0], table[2]) == (self.database, name)
             }
-            schema = having.pop() if len(having) == 1 else "public"
+            schema = having.pop() if len(having) == 1 else self.schema
         return found.catalog or self.database, schema, name
 
     def relation(self, found: exp.Table) -> Relation:

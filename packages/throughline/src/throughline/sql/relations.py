@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from sqlglot import exp
 
-from throughline_aws.harvest._kinds import Kind
+from throughline.sql._kinds import Kind
 
 Table = tuple[str, str, str]
 """Database, schema and name."""

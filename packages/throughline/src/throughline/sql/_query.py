@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from throughline_aws.harvest._kinds import (
+from throughline.sql._kinds import (
     CONDITIONAL,
     FILTER,
     GROUP_BY,
@@ -18,7 +18,7 @@ from throughline_aws.harvest._kinds import (
     Kind,
     parts_of,
 )
-from throughline_aws.harvest._relations import (
+from throughline.sql.relations import (
     NONE,
     Frame,
     NamedColumns,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from sqlglot import exp
 
-from throughline_aws.harvest._model import (
+from throughline.sql.model import (
     Statement,
     columns_of,
     name_columns,
@@ -14,11 +14,12 @@ from throughline_aws.harvest._model import (
     read_query,
     target_of,
 )
-from throughline_aws.harvest._relations import Origins, Table
-from throughline_aws.harvest._session import Session
+from throughline.sql.relations import Origins, Table
+from throughline.sql.session import Session
 
 
 def read_update(parsed: exp.Update, session: Session) -> Statement | None:
+    """Return what UPDATE reads and writes."""
     values_by_column = {
         name: [value] for equation in parsed.expressions for name, value in _assigned(equation)
     }
@@ -47,6 +48,7 @@ def _assigned(equation: exp.Expr) -> Iterator[tuple[str, exp.Expr]]:
 
 
 def read_delete(parsed: exp.Delete, session: Session) -> Statement | None:
+    """Return what DELETE reads and writes."""
     if not parsed.this:  # DELETE t USING …, without FROM
         parsed.set("this", parsed.args["tables"][0])
     using, where = parsed.args.get("using") or [], parsed.args.get("where")
@@ -58,6 +60,7 @@ def read_delete(parsed: exp.Delete, session: Session) -> Statement | None:
 
 
 def read_merge(parsed: exp.Merge, session: Session) -> Statement | None:
+    """Return what MERGE reads and writes."""
     target, source = parsed.this, parsed.args["using"]
     values_by_column: dict[str, list[exp.Expr]] = {}
     conditions = []

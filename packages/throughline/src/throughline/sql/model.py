@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from throughline_aws.harvest._query import Reader
-from throughline_aws.harvest._relations import NONE, Origins, Relation, Table
-from throughline_aws.harvest._session import Session, SessionTable, Temporary
+from throughline.sql._query import Reader
+from throughline.sql.relations import NONE, Origins, Relation, Table
+from throughline.sql.session import Session, SessionTable, Temporary
 
 
 class UnreadError(Exception):
@@ -60,6 +60,7 @@ def after(temporary: Temporary, statement: Statement) -> dict[str, SessionTable]
 
 
 def new_statement(kind: str, table: exp.Table, session: Session) -> Statement:
+    """Return a statement that writes to a table."""
     temporary = (table.name,) if session.is_temporary(table) else ()
     return Statement(kind, "", session.table(table), temporary=temporary)
 

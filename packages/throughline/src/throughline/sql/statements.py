@@ -15,8 +15,8 @@ from typing import Any
 from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
 
-from throughline_aws.harvest._changes import read_delete, read_merge, read_update
-from throughline_aws.harvest._model import (
+from throughline.sql._changes import read_delete, read_merge, read_update
+from throughline.sql.model import (
     Statement,
     UnreadError,
     columns_of,
@@ -25,8 +25,8 @@ from throughline_aws.harvest._model import (
     read_query,
     target_of,
 )
-from throughline_aws.harvest._relations import NONE
-from throughline_aws.harvest._session import Session, SessionTable
+from throughline.sql.relations import NONE
+from throughline.sql.session import Session, SessionTable
 
 logging.getLogger("sqlglot").setLevel(logging.ERROR)  # statements that fail to parse are reported
 
