@@ -15,6 +15,7 @@ from commands.environment import script
 from commands.page import ensure_page
 from packages.throughline.tests.recording_backend import pipeline
 from tests.looking import details
+from tests.page.conftest import Lineage
 from throughline.log import EventLog, entry_of
 from throughline.projection.live import Batch, Live
 
@@ -49,9 +50,9 @@ def open_file(browser: Browser, log: Path, tmp_path: Path) -> Iterator[Open]:
 
     def open_(*arguments: str) -> Page:
         file = tmp_path / "lineage.html"
-        command = [script("throughline"), "export", "--format", "html", "--database", str(log)]
-        command += ["--output", str(file)]
-        subprocess.run([*command, *arguments], capture_output=True, check=True)
+        command = [script("throughline"), "export", "--format", "html", "--output", str(file)]
+        source = () if "--url" in arguments else ("--database", str(log))
+        subprocess.run([*command, *source, *arguments], capture_output=True, check=True)
         assert file.stat().st_size <= _LARGEST
         page = context.new_page()
         page.on("pageerror", lambda error: problems.append(str(error)))
@@ -88,3 +89,10 @@ def test_file_of_all_nodes_searches_and_lists_without_a_server(open_file: Open) 
     expect(page.get_by_text("yellow_taxi_staging").first).to_be_visible()
     page.go_back()
     expect(page.locator(".react-flow__node", has_text="yellow_taxi_raw").first).to_be_visible()
+
+
+def test_file_of_the_sample_shows_its_graph(lineage: Lineage, open_file: Open) -> None:
+    page = open_file("--all", "--url", f"{lineage.url}/sample")
+    page.get_by_role("combobox").fill("forecast")
+    page.get_by_role("listbox", name="Search results").get_by_role("option").first.click()
+    expect(page.locator(".react-flow__node", has_text="forecast").first).to_be_visible()

@@ -1,6 +1,6 @@
 """The lineage page as one HTML file: its code, styles and the answers that it needs.
 
-`web/src/api/embedded.ts` reads what this module writes.
+`web/src/api/oneFile.ts` reads what this module writes.
 """
 
 from __future__ import annotations
@@ -107,12 +107,12 @@ def _html(title: str, style: str, parts: dict[str, str]) -> str:
 
 
 def _key(name: str, params: Json) -> str:
-    told = sorted(
+    pairs = sorted(
         [key, str(value).lower() if isinstance(value, bool) else str(value)]
         for key, value in params.items()
         if key not in _OF_SIZE
     )
-    return name + _packed(told)
+    return name + _packed(pairs)
 
 
 def _packed(value: object) -> str:
