@@ -67,6 +67,17 @@ def test_table_columns_rank_before_file_columns(build: Any) -> None:
     assert [item["name"] for item in result] == ["trips", "/a/2019-03.parquet"]
 
 
+def test_columns_of_tables_in_use_rank_first(build: Any) -> None:
+    column = {"fields": [{"name": "distance"}]}
+    check = build.run("COMPLETE", "1", "check", "08:00:00")
+    check["outputs"] = [
+        build.dataset(f"hive://lake|{name}", schema=column) for name in ("quarantine", "raw")
+    ]
+    train = build.run("COMPLETE", "2", "train", "09:00:00", reads=("hive://lake|raw",))
+    result = search_answer(build.state(check, train), "distance")["items"]
+    assert [item["name"] for item in result] == ["raw", "quarantine"]
+
+
 def test_hits_are_counted_and_have_kind_owners_and_tags(
     state: State,
 ) -> None:
@@ -86,6 +97,14 @@ def test_hits_are_counted_and_have_kind_owners_and_tags(
 def test_misspelled_search_finds_similar_names(state: State, slip: str) -> None:
     (result,) = search_answer(state, slip)["items"]
     assert (result["name"], result["text"], result["isFuzzy"]) == ("lake.rides", "pickup_at", True)
+
+
+def test_most_similar_name_ranks_first(build: Any) -> None:
+    names = ("db|rides_hourly_actuals", "db|rides_hourly_forecast")
+    state = build.state(build.run("COMPLETE", "1", "job", "08:00:00", writes=names))
+    result = search_answer(state, "rides_hourly_forcast")["items"]
+    assert result[0]["name"] == "rides_hourly_forecast"
+    assert {item["isFuzzy"] for item in result} == {True}
 
 
 def test_unmatched_search_is_empty_and_blank_text_fails(state: State) -> None:

@@ -13,6 +13,8 @@ from throughline.errors import ConfigError, NotFoundError, ServerError
 from throughline.wire import http_name
 
 if TYPE_CHECKING:
+    import httpx
+
     from throughline.settings import Settings
 
 _ATTEMPTS = 4
@@ -82,8 +84,6 @@ def _exchange(
     settings: Settings, method: str, path: str, body: bytes | None
 ) -> tuple[int, str | None, bytes]:
     """Send a request; return the status, Retry-After and the body of the response."""
-    import ssl
-
     import httpx  # slow to import
 
     headers = {"Content-Type": "application/json"}
@@ -92,14 +92,8 @@ def _exchange(
     raw = bytearray()
     end = time.monotonic() + _RESPONSE_SECONDS
     try:
-        with (
-            httpx.Client(
-                timeout=_SILENCE_SECONDS,
-                follow_redirects=True,
-                verify=ssl.create_default_context(),
-            ) as client,
-            client.stream(method, settings.url + path, content=body, headers=headers) as response,
-        ):
+        url = settings.url + path
+        with _client().stream(method, url, content=body, headers=headers) as response:
             for part in response.iter_bytes():
                 raw += part
                 if len(raw) > _RESPONSE_BYTES:
@@ -109,6 +103,17 @@ def _exchange(
     except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
         raise _no_server(settings, error) from None
     return response.status_code, response.headers.get("Retry-After"), bytes(raw)
+
+
+@cache
+def _client() -> httpx.Client:
+    """Return the client of this process: loading certificates for each request takes 40 ms."""
+    import ssl
+
+    import httpx
+
+    verify = ssl.create_default_context()
+    return httpx.Client(timeout=_SILENCE_SECONDS, follow_redirects=True, verify=verify)
 
 
 def _no_server(settings: Settings, error: Exception) -> ServerError:

@@ -46,7 +46,7 @@ def export(
         Path | None, typer.Option(help="Folder for parquet, or file for html. [html: stdout]")
     ] = None,
 ) -> None:
-    """Export lineage as JSON, diagram, events, tables or one HTML file.
+    """Export lineage as JSON, diagram, events, tables or HTML.
 
     Example: throughline export --format mermaid --level pipeline > lineage.mmd
     """

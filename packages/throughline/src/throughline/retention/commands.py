@@ -22,7 +22,7 @@ def prune(
     yes: Annotated[bool, typer.Option("--yes", help="Delete. [only count]")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Delete events of runs that are older than a time and that no present answer needs.
+    """Delete old events that no present answer needs.
 
     The current graph, column lineage and the provenance of every dataset stay as they are, and so
     does every state since that time. Restart a running server afterwards, or use `serve --keep`.

@@ -25,16 +25,18 @@ class Hit(NamedTuple):
     """A node that matches a search, with its best match."""
 
     is_fuzzy: bool
-    fit: int  # 0 for the whole text, 1 for the beginning of a word, 2 for any part
+    fit: int  # 0 for the whole text, 1 for the beginning of a word, 2 for any part;
+    # if fuzzy, the rank of the similar word
     kind: int
     is_file: bool  # ranked last: a table may have many files
+    is_unread: bool  # of columns: a table that no run reads ranks after those in use
     node: Node
     text: str
 
     @property
     def place(self) -> tuple[int | str, ...]:
         """Return the sort key among all hits."""
-        return (*self[:4], *self.node)
+        return (*self[:5], *self.node)
 
 
 def search(state: State, text: str) -> list[Hit]:
@@ -55,8 +57,12 @@ def search(state: State, text: str) -> list[Hit]:
     possible = deadline.watched(sorted(words))
     wanted = "_".join(text.casefold().split())
     like = difflib.get_close_matches(wanted, possible, n=3, cutoff=_LIKENESS)
-    hits = {hit.node: hit for word in reversed(like) for hit in _matches(state, word)}
-    return [hit._replace(is_fuzzy=True) for hit in hits.values()]
+    hits = {
+        hit.node: hit._replace(is_fuzzy=True, fit=rank)
+        for rank, word in reversed([*enumerate(like)])
+        for hit in _matches(state, word)
+    }
+    return list(hits.values())
 
 
 def _matches(state: State, text: str) -> list[Hit]:
@@ -71,9 +77,16 @@ def _matches(state: State, text: str) -> list[Hit]:
             is_whole = wanted in (folded, _last(folded))
             fit = 0 if is_whole else 1 if begins.search(folded) else 2
             is_file = node.type == "dataset" and kind_of(state, node) == "file"
-            hit = Hit(False, fit, kind, is_file, node, _excerpt(value, folded.find(wanted)))
+            is_unread = kind == 1 and node.type == "dataset" and not _is_read(state, node)
+            excerpt = _excerpt(value, folded.find(wanted))
+            hit = Hit(False, fit, kind, is_file, is_unread, node, excerpt)
             best[node] = min(hit, best.get(node, hit))
     return list(best.values())
+
+
+def _is_read(state: State, node: Node) -> bool:
+    names = state.identity.names(node.dataset_name)
+    return any((record := state.datasets.get(name)) and record.readers for name in names)
 
 
 def _last(name: str) -> str:
