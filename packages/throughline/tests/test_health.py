@@ -15,7 +15,7 @@ from throughline.trust._health import health_answer
 from throughline.trust.completeness import completeness_answer
 from throughline.trust.queries import findings_answer, freshness_answer, pipelines_answer
 
-from .graphs import DAG, TASK
+from .graphs import APP, DAG, TASK
 from .test_history import checked, schema, wrote
 
 _DAY_SECONDS = 86_400
@@ -281,6 +281,16 @@ def test_nodes_without_edges_are_reported(build: Any) -> None:
         ("dataset without jobs", "dataset:db:alone"),
         ("silent parent run", "job:demo:silent"),
     ]
+
+
+def test_application_beside_a_job_with_data_in_one_task_is_no_orphan(build: Any) -> None:
+    task = {"parent": ("t", "dag.check")}
+    state = build.state(
+        build.run("COMPLETE", "t", "dag.check", "09:00:00", kind=TASK),
+        build.run("COMPLETE", "a", "app", "08:10:00", kind=APP, **task),
+        build.run("COMPLETE", "c", "app.checks", "08:10:00", reads=("db|t",), **task),
+    )
+    assert completeness_answer(state)["orphans"] == []
 
 
 def test_pipeline_lists_what_its_tasks_do_not_report(build: Any) -> None:

@@ -147,6 +147,11 @@ def test_unknown_revision_is_rejected(repository: Path, call: Call) -> None:
     assert (result.returncode, "--write and --base" in result.stderr) == (2, True)
 
 
+def test_contract_that_never_existed_is_rejected(repository: Path, call: Call) -> None:
+    result = call("check", "contrct.yaml", "--base", "main", "--url", "http://localhost:1")
+    assert (result.returncode, "contrct.yaml: file not found" in result.stderr) == (2, True)
+
+
 def test_sql_file_has_edges_of_all_its_statements() -> None:
     text = """
     {{ config(materialized='table') }}
@@ -177,3 +182,15 @@ def test_dbt_model_is_a_view_of_its_file_name() -> None:
 def test_sql_that_is_not_understood_has_a_reason(text: str) -> None:
     found = read_file(text, "model", "")
     assert (found.edges, len(found.unread)) == (frozenset(), 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("insert into t select a from where b", "Expected table name but got 'where'."),
+        ("create table t as select * from (", "Expected table name but got the end."),
+    ],
+)
+def test_reason_names_the_word_that_is_wrong(text: str, reason: str) -> None:
+    (found,) = read_file(text, "model", "spark").unread
+    assert found.startswith(reason)

@@ -85,6 +85,6 @@ def _reason(
     """Return a reason about some names; None if there are none."""
     if not names:
         return None
-    listed = ", ".join(names[:_NAMED]) + (", …" if len(names) > _NAMED else "")
+    listed = ", ".join(names[:_NAMED]) + (" and more" if len(names) > _NAMED else "")
     verb = one if len(names) == 1 else many
     return {"kind": kind, "message": f"{counted(len(names), noun)} {verb}: {listed}."}

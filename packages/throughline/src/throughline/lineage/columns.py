@@ -101,7 +101,7 @@ def check_column(generations: Generations, root: Node, field: str) -> None:
         named |= _graph(generations, root, way).columns(name, way, indirect=True)
     if field in named:
         return
-    listed = ", ".join(sorted(named)[:_NAMED]) + (", …" if len(named) > _NAMED else "")
+    listed = ", ".join(sorted(named)[:_NAMED]) + (" and more" if len(named) > _NAMED else "")
     there = f"it has {listed}" if named else "no column was reported"
     spelled = {column.lower(): column for column in sorted(named)}
     close = difflib.get_close_matches(field.lower(), spelled, n=3)

@@ -156,18 +156,29 @@ def _column_source(node: ColumnNode | AffectedNode) -> Text:
 
 
 def _tags_text(node: ColumnNode | AffectedNode) -> Text:
-    """Return the distinct tags of a node, those of a column with the column they come from."""
-    return Text("".join(dict.fromkeys(_tag_label(tag, node) for tag in node["tags"])), "yellow")
+    """Return the distinct tags of a node, those of a column with where they come from."""
+    origins: dict[str, list[str]] = {}
+    for tag in node["tags"]:
+        value = f"={tag['value']}" if tag["value"] not in ("", "true") else ""
+        origins.setdefault(f"  #{tag['key']}{value}", []).append(_tag_origin(tag, node))
+    labels = (label + _origins_label(found) for label, found in origins.items())
+    return Text("".join(labels), "yellow")
 
 
-def _tag_label(tag: TagInfo, node: ColumnNode | AffectedNode) -> str:
-    value = f"={tag['value']}" if tag["value"] not in ("", "true") else ""
+def _tag_origin(tag: TagInfo, node: ColumnNode | AffectedNode) -> str:
+    """Return the column or dataset that has a tag; empty for that of the node."""
     origin = tag["from"]
-    is_own = (origin["name"], origin["field"]) == (node["name"], node["field"])
+    is_own = origin["name"] == node["name"] and origin["field"] in (None, node["field"])
     if node["type"] != "column" or is_own:
-        return f"  #{tag['key']}{value}"
-    path = ".".join(filter(None, (origin["name"], origin["field"])))
-    return f"  #{tag['key']}{value} from {path}"
+        return ""
+    return ".".join(filter(None, (origin["name"], origin["field"])))
+
+
+def _origins_label(origins: list[str]) -> str:
+    if "" in origins:
+        return ""
+    others = len(set(origins)) - 1
+    return f" from {origins[0]}" + (f" and {others} more" if others else "")
 
 
 def print_provenance(answer: ProvenanceAnswer) -> None:

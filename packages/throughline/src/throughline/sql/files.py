@@ -22,6 +22,7 @@ _REF = re.compile(
 _CONFIG = re.compile(r"\{\{-?\s*config\(.*?\)\s*-?\}\}|\{#.*?#\}", re.S)
 _THIS = re.compile(r"\{\{-?\s*this\s*-?\}\}")
 _PLACEHOLDER = re.compile(r"(?<!\{)\{(\w+)\}(?!\})")  # of Python's str.format
+_TOKEN = re.compile(r"<Token token_type: \S+, text: (.*?), line: \d+.*?>")
 
 
 class Edge(NamedTuple):
@@ -63,8 +64,14 @@ def read_file(text: str, name: str, dialect: str) -> SqlFile:
                 targets.add(_name(statement.target))
                 edges |= set(_edges(statement))
     except (SqlglotError, UnreadError) as error:
-        unread.append(str(error).splitlines()[0])
+        unread.append(_message(error))
     return SqlFile(frozenset(edges), frozenset(targets), tuple(unread))
+
+
+def _message(error: Exception) -> str:
+    """Return the first line of an error; sqlglot prints tokens as Python objects."""
+    line = str(error).splitlines()[0]
+    return _TOKEN.sub(lambda token: "the end" if token[1] == "SENTINEL" else repr(token[1]), line)
 
 
 def _without_templates(text: str, name: str) -> str:
@@ -102,7 +109,6 @@ def _edges(statement: Statement) -> Iterator[Edge]:
     columns = [*statement.columns.items(), ("*", statement.indirect)]
     for column, origins in columns:
         for table, field, kind in origins:
-            how = kind.subtype.lower().replace("_", " ")
             how = kind.subtype.lower().replace("_", " ")
             yield Edge(f"{target}.{column}", f"{_name(table)}.{field}", how)
 

@@ -124,8 +124,13 @@ def _compare_contract(report: Report, options: Options, revision: Revision) -> I
     except ValueError:
         raise ConfigError(f"{file}: expected a file in the repository {revision.root}") from None
     report["contract"] = path
+    old = revision.text(path)
+    if old is None and options.declared is None:
+        raise ConfigError(
+            f"{file}: file not found, neither here nor at {options.base}; pass the contract's path"
+        )
     try:
-        if old := revision.text(path):
+        if old:
             before = set(_lines(contract_of(yaml.safe_load(old))))
     except (ConfigError, yaml.YAMLError) as error:
         report["missing"].append(f"changes of {file}: invalid at the base: {error}")

@@ -60,8 +60,8 @@ class Unit:
 def completeness_answer(state: State) -> CompletenessAnswer:
     """Return the share of runs with inputs, outputs, columns, code and an end, and orphans."""
     known = generations_of(state)
-    measures = measure_units(known, newest_units(known))
-    return {"measures": measures, "orphans": list(_orphans(state))}
+    units = newest_units(known)
+    return {"measures": measure_units(known, units), "orphans": list(_orphans(state, units))}
 
 
 def pipelines_of(state: State) -> Iterator[PipelineCompleteness]:
@@ -203,11 +203,13 @@ def _by_job(state: State, measure: Measure, runs: Iterable[Run]) -> list[Finding
     ]
 
 
-def _orphans(state: State) -> Iterator[Finding]:
+def _orphans(state: State, units: Iterable[Unit]) -> Iterator[Finding]:
+    tasks_with_data = (unit for unit in units if any(run.has_data for run in unit.members))
+    working = {run.key.job for unit in tasks_with_data for run in unit.members}
     for _, job in sorted(state.jobs.items()):
-        if _is_idle(state, job):
+        if job.ref not in working and _is_idle(state, job):
             message = "has neither inputs nor outputs nor child jobs"
-            remedy = "make its producer report what it reads and writes"
+            remedy = "make its producer report what it reads and writes, if it does"
             yield warning("job without datasets", job.ref, message, remedy)
     used: set[DatasetName] = set()
     for record in state.datasets.values():
