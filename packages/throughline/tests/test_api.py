@@ -238,6 +238,14 @@ def test_events_come_back_as_they_were_sent(client: TestClient, build: Any) -> N
     assert answer == {"totalCount": 3, "events": events[1:]}
 
 
+def test_health_counts_a_dataset_with_two_names_once(client: TestClient, build: Any) -> None:
+    table = build.dataset("file|/wh/t", symlinks=[("hive://h", "db.t", "TABLE")])
+    event = build.run("COMPLETE", "1", "load", "08:00:00")
+    event["outputs"] = [table, build.dataset("hive://h|db.t")]
+    _post(client, event)
+    assert client.get("/healthz").json()["datasets"] == 1
+
+
 def test_with_an_api_key_only_the_health_is_open(live: Live) -> None:
     client = TestClient(make_app(live, ServerOptions("right")))
     assert client.get("/healthz").status_code == 200

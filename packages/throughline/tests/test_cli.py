@@ -125,6 +125,13 @@ def test_word_that_is_no_command_and_no_node_gets_suggestions(
     assert result.stderr.splitlines()[1] == hint
 
 
+def test_misspelled_command_with_an_argument_is_named(database: str, call: Call) -> None:
+    result = call("tre", "db.forecast", "--database", database)
+    assert (result.returncode, result.stdout) == (2, "")
+    assert "there is no command 'tre'" in result.stderr
+    assert result.stderr.splitlines()[1] == "Did you mean: throughline tree"
+
+
 @pytest.mark.parametrize("command", [("tree", "x"), ("runs",), ("export",)])
 def test_read_command_reports_a_missing_log_without_creating_it(
     command: tuple[str, ...], tmp_path: Path, call: Call

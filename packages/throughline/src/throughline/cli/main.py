@@ -20,7 +20,7 @@ from throughline.collect.commands import ingest
 from throughline.config import expected
 from throughline.console.text import escaped
 from throughline.delivery.commands import backends, deliver
-from throughline.errors import NotFoundError, ThroughlineError, shown
+from throughline.errors import ConfigError, NotFoundError, ThroughlineError, shown
 from throughline.export.commands import export
 from throughline.harvest import commands as harvest
 from throughline.keys import commands as keys
@@ -59,6 +59,10 @@ class _Commands(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the command of the arguments; a first one that is no command is a node."""
         is_node = not (args[0].startswith("-") or args[0] in self.commands)
+        if is_node and args[1:] and not args[1].startswith("-"):
+            raise ConfigError(
+                f"there is no command {shown(args[0])}: `throughline --help` lists them"
+            )
         return super().resolve_command(ctx, ["show", *args] if is_node else args)
 
     def invoke(self, ctx: Any) -> Any:

@@ -40,6 +40,10 @@ class Identity:
         """Iterate over the primary names of all datasets."""
         return iter(self._primary.values())
 
+    def __len__(self) -> int:
+        """Return the number of datasets."""
+        return len(self._primary)
+
     def add(self, dataset: Dataset) -> DatasetName:
         """Add a dataset with its symlinks; return its own name in canonical spelling."""
         own = canonical_name(dataset.namespace, dataset.name)

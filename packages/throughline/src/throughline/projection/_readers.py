@@ -52,7 +52,7 @@ class Readers:
     def counts(self) -> Counts:
         """The size of the state without queued changes; never waits for a reader."""
         state = self._state
-        return Counts(len(state.jobs), len(state.runs), len(state.datasets))
+        return Counts(len(state.jobs), len(state.runs), len(state.identity))
 
     @property
     def unreadable(self) -> Mapping[int, str]:

@@ -48,10 +48,10 @@ def lineage(
 
     The parent is the run of the decorated function that called it in the same thread, or else that
     of the environment (OPENLINEAGE_PARENT_ID). The job is named after the module and the function
-    unless `job` is given; its namespace is OPENLINEAGE_NAMESPACE or `default`. Events go to THROUGHLINE_SPOOL or
-    THROUGHLINE_URL, or else to openlineage-python's transport. Without any of them, or with
-    OPENLINEAGE_DISABLED=true, the function is only called. Lineage never changes its result or
-    exception.
+    unless `job` is given; its namespace is OPENLINEAGE_NAMESPACE or `default`. Events go to
+    THROUGHLINE_SPOOL or THROUGHLINE_URL, or else to openlineage-python's transport. Without any of
+    them, or with OPENLINEAGE_DISABLED=true, the function is only called. Lineage never changes its
+    result or exception.
 
     Raises:
         TypeError: the function is asynchronous or a generator.
