@@ -208,7 +208,7 @@ def test_flow_and_tasks_have_owner_and_tags(shapes):
     assert any(event["eventType"] == "FAIL" for event in events)
     for event in events:
         owners = event["job"]["facets"]["ownership"]["owners"]
-        assert owners == [{"name": "user:tester", "type": "MAINTAINER"}]
+        assert owners == [{"name": "tester", "type": "MAINTAINER"}]
         tags = {(tag["source"], tag["key"]): tag["value"] for tag in facet(event, "tags")["tags"]}
         assert {key: value for (source, key), value in tags.items() if source == "USER"} == {
             "team": "forecast",
