@@ -22,7 +22,7 @@ _FORECAST = f"/lineage?node={_LAKE}yellow_rides_hourly_forecast"
 
 
 def _platforms(page: Page) -> set[str | None]:
-    return {each.get_attribute("data-platform") for each in page.locator(".node .platform").all()}
+    return {icon.get_attribute("data-platform") for icon in page.locator(".node .platform").all()}
 
 
 def test_nodes_show_their_platform_and_type(look_at_demo: Look) -> None:

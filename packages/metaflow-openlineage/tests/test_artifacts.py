@@ -1,4 +1,4 @@
-"""What counts as read and as written."""
+"""Artifacts that count as read and as written."""
 
 from __future__ import annotations
 

@@ -69,9 +69,10 @@ def check(event: dict[str, Any]) -> None:
 
 
 def check_datahub(event: dict[str, Any]) -> None:
-    """Apply the rules of DataHub's converter, which refuses an event that they do not fit.
+    """Apply the rules of DataHub's converter, which rejects events that violate them.
 
-    It must find what runs the job and its parent: by the engine, or by a known producer.
+    It must find the orchestrator of the job and of its parent: by the engine, or by a known
+    producer.
     """
     producer = re.compile(
         r"https://github\.com/(OpenLineage/OpenLineage/.*/.*|(apache/airflow|trinodb/trino)/.*)"

@@ -1,4 +1,4 @@
-"""The public surface, and what it does where there is no step."""
+"""The public API, and its behavior outside a step."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def database(tmp_path: Path, build: Any, call: Call) -> str:
     result = call("ingest", str(events), str(events), "--database", str(tmp_path / "log.db"))
     assert result.stdout == "stored 3, duplicates 3, warnings 6, rejected 2\n"
     assert "events.jsonl:4: $: received 'broken', expected JSON" in result.stderr
-    assert result.returncode == 1  # as something was refused
+    assert result.returncode == 1  # because something was rejected
     return str(tmp_path / "log.db")
 
 

@@ -53,7 +53,7 @@ class Receiver:
     def _queue(self, body: str, event: RunEvent) -> Response:
         from botocore.exceptions import BotoCoreError, ClientError
 
-        # FIFO queues drop repetitions of an event.
+        # FIFO queues drop duplicates of an event.
         order = {"MessageGroupId": group_of(event), "MessageDeduplicationId": event.hash}
         try:
             self._sqs.send_message(

@@ -25,7 +25,7 @@ def alias_entry(state: State, one: str, other: str, now: int, *, is_removed: boo
         joined = [f"{a.name} = {b.name}" for (a, b), (_, on) in state.aliases.items() if on]
         raise NotFoundError(f"{one!r} and {other!r} were not joined by hand", joined[:5])
     previous = state.aliases.get((first, second))
-    # Later than the previous entry, even if that came from a clock that is ahead.
+    # Later than the previous entry, even if another clock was ahead.
     time = now if previous is None else max(now, previous[0].time + 1)
     return make_alias(first, second, time, is_removed=is_removed)
 

@@ -91,7 +91,7 @@ def print_impact(answer: ImpactAnswer) -> None:
 
 
 def _print_verdict(drop: DropVerdict) -> None:
-    """Print if a column can be dropped, and one reason per line."""
+    """Print whether a column can be dropped, and one reason per line."""
     console = new_console()
     title, style = _VERDICTS[drop["verdict"]]
     console.print(title, style=style)

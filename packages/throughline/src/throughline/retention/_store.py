@@ -44,7 +44,7 @@ def undelivered(log: EventLog) -> tuple[int, set[int]]:
         delivered = connection.execute(select(func.min(deliveries.c.seq))).scalar()
         newest = connection.execute(select(func.max(events.c.seq))).scalar() or 0
         letters = set(connection.execute(select(schema.dead_letters.c.seq)).scalars())
-    # The newest row stays: an append compares its `seq` with the last one that it knows.
+    # The newest row stays: an append compares `seq` with the last one that the process has read.
     return min(newest - 1, newest if delivered is None else delivered), letters
 
 

@@ -162,14 +162,14 @@ def _copy(parsed: exp.Copy, session: Session) -> Statement | None:
 
 
 def _append(found: re.Match[str], session: Session) -> Statement:
-    """ALTER TABLE APPEND moves the rows of one table into another, column by name."""
+    """Read ALTER TABLE APPEND, which moves rows to another table, matching columns by name."""
     names = [exp.to_table(name, dialect=session.dialect) for name in found.groups()[:2]]
     for name in names:
         session.spell(name)
     target, source = (session.table(name) for name in names)
     statement = Statement("append", _digest(found[0].lower()), target, tables=[source])
     target_columns, source_columns = (session.columns.get(table, {}) for table in (target, source))
-    # Without FILLTARGET both have the same columns, of which one may be gone from the catalog.
+    # Without FILLTARGET, both have the same columns; one may be missing in the catalog.
     shared = (
         [name for name in source_columns if name in target_columns]
         if target_columns and source_columns

@@ -1,7 +1,7 @@
 """Send the events of a command without delaying or breaking it.
 
-The spool file is written immediately. Events for a server are sent by a thread, for which the end
-of the command waits only briefly. After a timeout no further events are sent.
+The spool file is written immediately. A thread sends events to a server; at the end, the command
+waits only briefly for it. After a timeout no further events are sent.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Report:
         """Set the destination of events.
 
         `address` is the URL to post to, by default `url`'s. `patience` is the time in seconds to
-        wait for a response, and for all of them at the end.
+        wait for one response, and at the end for all of them.
         """
         self._spool = SpoolFile(spool) if spool else None
         self._url = url
