@@ -73,7 +73,7 @@ def _top(
     pairs = [pair.partition("=") for pair in settings_ or ()]
     if invalid := [name for name, sign, _ in pairs if not (name and sign)]:
         raise SettingsError(
-            f"--set got {invalid[0]!r}; expected NAME=VALUE, such as airflow_port=9091."
+            f"--set received {invalid[0]!r}; expected NAME=VALUE, such as airflow_port=9091."
         )
     _set_options.set({name.lower(): value for name, _, value in pairs})
 

@@ -108,7 +108,7 @@ def test_muted_problem_is_muted_for_everyone_until_reopened(
     expect(_group(other, "Failed")).to_contain_text("load")
 
 
-def test_page_says_why_a_problem_cannot_be_muted(look_at_broken: Look) -> None:
+def test_page_shows_the_reason_if_a_problem_cannot_be_muted(look_at_broken: Look) -> None:
     page = look_at_broken("/")
     message = "the key 'reader' has the scope read; this needs write"
     page.route(

@@ -367,7 +367,7 @@ def test_unsupported_statement_is_rejected_and_others_are_imported(
     result = _harvest(harvest, "--dry-run")
     assert "new 4, rejected 2" in result.out
     assert "query 1: Expected table name" in result.err
-    assert "query 3: COPY from what is no URL" in result.err
+    assert "query 3: the source of COPY is not a URL" in result.err
 
 
 def test_long_text_is_read_completely(

@@ -72,7 +72,7 @@ def validate(validator: ModuleType) -> Validate:
     return run
 
 
-def test_consumer_has_the_files_that_their_structure_check_wants() -> None:
+def test_consumer_has_the_files_that_their_structure_check_requires() -> None:
     assert not [
         name for name in ("README.md", "maintainers.json", "mapping.json")
         if not (_CONSUMER / name).is_file()
@@ -82,7 +82,7 @@ def test_consumer_has_the_files_that_their_structure_check_wants() -> None:
             assert (scenario / name).exists(), f"{scenario.name}/{name}"
 
 
-def test_configs_name_every_expected_state_as_their_config_check_wants(
+def test_configs_name_every_expected_state_as_required(
     validator: ModuleType,
 ) -> None:
     for scenario in _OURS:

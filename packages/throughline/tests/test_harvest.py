@@ -92,7 +92,7 @@ def test_incomplete_piece_loses_no_later_event(build: Any) -> None:
     assert passed[-2:] == [torn, b"INFO x"]
 
 
-def test_lost_character_is_not_invented(build: Any) -> None:
+def test_lost_character_is_not_replaced(build: Any) -> None:
     raw = _line(_event(build, 1)).encode()
     cut = raw.index("ä".encode()) + 1
     first, second = (piece.decode(errors="replace").encode() for piece in (raw[:cut], raw[cut:]))

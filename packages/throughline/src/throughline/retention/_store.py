@@ -59,7 +59,7 @@ def remove(log: EventLog, seqs: Sequence[int], runs: set[str], newest: int, cuto
     with log.writing() as connection:
         for row in connection.execute(later):
             if runs & run_ids(read_logged(row.kind, row.body)):
-                raise LogError("nothing was deleted: an event of an old run arrived: try again")
+                raise LogError("nothing was deleted: an event of an old run arrived; try again")
         for start in range(0, len(seqs), _PAGE):
             part = c.seq.in_(seqs[start : start + _PAGE])
             connection.execute(delete(schema.events).where(part))

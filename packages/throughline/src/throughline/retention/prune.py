@@ -122,7 +122,7 @@ def prune(log: EventLog, found: Plan) -> None:
         return
     deleted = frozenset(found.seqs)
     if _graph(log, found.newest) != _graph(log, found.newest, deleted):
-        raise LogError("nothing was deleted: the graph would change, which is a bug: report it")
+        raise LogError("nothing was deleted: the graph would change; please report this bug")
     remove(log, found.seqs, set(found.runs), found.newest, found.cutoff)
 
 

@@ -82,7 +82,7 @@ def _without_templates(text: str, name: str) -> str:
     text = _REF.sub(ref, _CONFIG.sub("", text))
     text = _PLACEHOLDER.sub(r"\1", _THIS.sub(name, text))
     if "{{" in text or "{%" in text:
-        raise UnreadError("it contains a template that is not understood")
+        raise UnreadError("it contains an unsupported template")
     return text
 
 

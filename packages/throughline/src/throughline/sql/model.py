@@ -12,7 +12,7 @@ from throughline.sql.session import Session, SessionTable, Temporary
 
 
 class UnreadError(Exception):
-    """A statement that may move data was not understood."""
+    """A statement that may move data is not supported."""
 
 
 @dataclass(slots=True)

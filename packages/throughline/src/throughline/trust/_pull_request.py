@@ -47,7 +47,7 @@ class SqlChange(TypedDict):
     path: str
     edges: list[Change]
     unread: list[str]
-    """Reasons why its statements were not understood."""
+    """Reasons why its statements could not be read."""
 
 
 class Affected(TypedDict):

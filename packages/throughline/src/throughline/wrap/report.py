@@ -103,7 +103,7 @@ class Report:
             self._queue.put(None)
             self._thread.join(self._patience)
             if self._thread.is_alive():
-                self._problems["url"] = f"{self._url} took too long"
+                self._problems["url"] = f"{self._url} did not respond in time"
         return [f"lineage of this run is not complete: {why}" for why in self._problems.values()]
 
     def _post_all(self) -> None:

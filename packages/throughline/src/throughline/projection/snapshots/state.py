@@ -91,7 +91,7 @@ def restore(
     except Exception as error:  # an invalid pickle can raise any exception
         log.warning(
             "the snapshot up to event %d cannot be used (%s), so the whole log is read;"
-            " the server creates a new one, and `throughline rebuild --database` deletes it",
+            " the server creates a new one, and `throughline repair --yes --database` deletes it",
             seq,
             error or type(error).__name__,
         )
