@@ -61,9 +61,9 @@ class Exercise:
 
     def answers(self, expected: dict[str, object]) -> Iterator[Result]:
         """Compare the reader's `answers.yaml` with the expected answers; lists as sets."""
-        given = self.read("answers.yaml")
+        answers = self.read("answers.yaml")
         for key, value in expected.items():
-            is_right = key in given and _comparable(given[key]) == _comparable(value)
+            is_right = key in answers and _comparable(answers[key]) == _comparable(value)
             yield Result(f"{key} in answers.yaml", is_right)
 
 

@@ -44,7 +44,7 @@ class _Sqs:
 def test_events_of_this_stack_arrive(make_datazone: Make, name: str) -> None:
     path = _EVENTS / "this-stack" / f"{name}.jsonl"
     if not path.exists():
-        pytest.skip("the shared folder of real events is not there")
+        pytest.skip("the shared folder of real events is missing")
     backend, server = make_datazone()
     sqs = _Sqs()
     receiver = Receiver(sqs, "queue.fifo")

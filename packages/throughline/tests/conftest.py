@@ -113,7 +113,7 @@ def _clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def shared() -> Path:
     """Return the folder of real events beside the repository; skip the test without it."""
     if not (_SHARED / "data").is_dir():
-        pytest.skip("the shared folder of real events is not there")
+        pytest.skip("the shared folder of real events is missing")
     return _SHARED / "data"
 
 

@@ -283,7 +283,7 @@ def test_nodes_without_edges_are_reported(build: Any) -> None:
     ]
 
 
-def test_application_beside_a_job_with_data_in_one_task_is_no_orphan(build: Any) -> None:
+def test_application_next_to_a_job_with_data_is_not_an_orphan(build: Any) -> None:
     task = {"parent": ("t", "dag.check")}
     state = build.state(
         build.run("COMPLETE", "t", "dag.check", "09:00:00", kind=TASK),

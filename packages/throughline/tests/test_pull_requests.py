@@ -191,6 +191,6 @@ def test_unsupported_sql_has_a_reason(text: str) -> None:
         ("create table t as select * from (", "Expected table name but got the end."),
     ],
 )
-def test_reason_names_the_word_that_is_wrong(text: str, reason: str) -> None:
+def test_reason_contains_the_unexpected_token(text: str, reason: str) -> None:
     (found,) = read_file(text, "model", "spark").unread
     assert found.startswith(reason)
