@@ -99,7 +99,7 @@ def demo(
     from lakehouse.sources import parse_months
 
     if real and data:
-        raise SettingsError(f"--real and --data {data} exclude each other. Use one of them.")
+        raise SettingsError(f"--real and --data {data} cannot be combined. Use one of them.")
     settings = _settings(
         data_source="real" if real else data, forecast_model=model, lineage_backend=backend
     )

@@ -27,7 +27,7 @@ def _owned(event: Any, *owners: str) -> Any:
 
 @pytest.fixture
 def state(build: Any) -> State:
-    """Two teams: one loads two tables from a file, the other reports on one of them."""
+    """Return a state of two teams: one loads two tables, the other reports on one of them."""
     file, report = f"{_BUCKET}|in/trips.csv", f"{_GLUE}|table/reports/Trips"
     tables = f"{_LAKE}|raw.trips", f"{_LAKE}|raw.zones"
     load = _owned(
