@@ -73,7 +73,7 @@ def _top(
     pairs = [pair.partition("=") for pair in settings_ or ()]
     if invalid := [name for name, sign, _ in pairs if not (name and sign)]:
         raise SettingsError(
-            f"--set got {invalid[0]!r}; expected NAME=VALUE, such as airflow_port=9091."
+            f"--set received {invalid[0]!r}; expected NAME=VALUE, such as airflow_port=9091."
         )
     _set_options.set({name.lower(): value for name, _, value in pairs})
 
@@ -99,7 +99,7 @@ def demo(
     from lakehouse.sources import parse_months
 
     if real and data:
-        raise SettingsError(f"--real and --data {data} exclude each other. Use one of them.")
+        raise SettingsError(f"--real and --data {data} cannot be combined. Use one of them.")
     settings = _settings(
         data_source="real" if real else data, forecast_model=model, lineage_backend=backend
     )

@@ -220,7 +220,7 @@ def _is_trained(settings: Settings, service: str) -> bool:
 
 
 def _follow(settings: Settings, airflow: Airflow, progress: Progress, runs: dict[str, str]) -> None:
-    """Show the runs until all have ended, because an interrupted run has no end event.
+    """Show the runs until all have ended; an interrupted run would have no end event.
 
     Raises:
         DemoFailed: a run failed; the message has the reason.

@@ -224,8 +224,8 @@ def _delivery_statuses(settings: Settings) -> dict[str, _DeliveryStatus]:
 def start_airflow(settings: Settings) -> Service:
     """Start Airflow with scheduler, API and UI; wait with `wait_for_airflow`.
 
-    It does not use `airflow standalone`, which also starts a triggerer, which is not needed, and
-    two log servers that listen on all addresses.
+    It does not use `airflow standalone`, because that also starts an unnecessary triggerer and two
+    log servers that listen on all addresses.
     """
     write_airflow_password(settings)
     environ = child_environ(settings)

@@ -182,7 +182,7 @@ def test_progress_stays_on_screen_after_a_failure() -> None:
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (("demo", "--real", "--data", "x"), "--real and --data x exclude each other"),
+        (("demo", "--real", "--data", "x"), "--real and --data x cannot be combined"),
         (("demo", "--backend", "marqez"), "'marqez' is not a lineage backend; allowed: embedded,"),
         (("demo", "--backend", "datazone"), "requires DATAZONE_DOMAIN_ID"),
         (("demo", "--months", "2999-01"), "2999-01 has not begun"),

@@ -48,7 +48,7 @@ def test_backend_started_later_receives_all_events(tmp_path: Path) -> None:
     with stopping(services):
         server = _serve(settings, services)
         assert delivers(settings)
-        server.wait_until(lambda: lineage_delivered(settings), 60)  # it is down, and that is said
+        server.wait_until(lambda: lineage_delivered(settings), 60)  # reports the outage
         _serve(elsewhere, services)
         jobs = f"{url}/api/v1/namespaces/nyc_taxi/jobs/told"
         server.wait_until(lambda: httpx.get(jobs).is_success, 60)

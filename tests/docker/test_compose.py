@@ -58,7 +58,7 @@ VARIABLES = VARIABLE.findall("".join(TEXTS.values()))
 PROFILES = [chosen for n in range(len(HOSTED) + 1) for chosen in combinations(HOSTED, n)]
 README = (FOLDER / "README.md").read_text()
 WALKTHROUGH = (REPOSITORY / "docs/learn/walkthrough.md").read_text()
-# Of others' images by what is said of them: nothing here can look into one.
+# From the documentation of third-party images, because the images are not available here.
 LISTENS = {
     "airflow": {9090},
     "datahub-broker": {29092, 39092},

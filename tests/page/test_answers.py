@@ -103,7 +103,7 @@ def test_graph_links_to_provenance_down_to_the_files(look: Look) -> None:
     assert oldest is not None
     versions.select_option(oldest)
     expect(tree.get_by_text(oldest)).to_be_visible()
-    expect(tree.get_by_text("weather_raw")).to_have_count(0)  # it came six days later
+    expect(tree.get_by_text("weather_raw")).to_have_count(0)  # it became an input six days later
     expect(page.get_by_text(f"--version {oldest}")).to_be_visible()
 
 
@@ -195,7 +195,7 @@ def test_graph_export_is_complete_sharp_and_themed(theme: str, look: Look) -> No
     url = "data:image/png;base64," + b64encode(picture).decode()
     colours = page.evaluate(_COLOURS, url)
     assert colours["corner"] == ([14, 15, 18] if theme == "dark" else [250, 250, 251])
-    assert colours["count"] > 20  # it is drawn: text and lines have many
+    assert colours["count"] > 20  # the picture is not empty: text and lines have many colours
 
 
 _COLOURS = """async url => {

@@ -231,7 +231,7 @@ def test_job_is_found_by_its_marquez_name(client: TestClient, build: Any) -> Non
 
 
 @pytest.mark.each_database
-def test_events_come_back_as_they_were_sent(client: TestClient, build: Any) -> None:
+def test_events_are_returned_as_sent(client: TestClient, build: Any) -> None:
     events = [build.run("START", "r", "j", f"0{hour}:00:00") for hour in (7, 8, 9)]
     _post(client, events[1], events[0], events[2])
     answer = client.get("/api/v1/events/lineage?limit=2&offset=1&sortDirection=asc").json()

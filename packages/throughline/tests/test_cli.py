@@ -40,7 +40,7 @@ def database(tmp_path: Path, build: Any, call: Call) -> str:
     result = call("ingest", str(events), str(events), "--database", str(tmp_path / "log.db"))
     assert result.stdout == "stored 3, duplicates 3, warnings 6, rejected 2\n"
     assert "events.jsonl:4: $: received 'broken', expected JSON" in result.stderr
-    assert result.returncode == 1  # as something was refused
+    assert result.returncode == 1  # because something was rejected
     return str(tmp_path / "log.db")
 
 
@@ -117,7 +117,7 @@ def test_overview_fits_a_screen_and_names_the_command_for_the_rest(
         ("xyzzy", "`throughline --help` lists the commands."),
     ],
 )
-def test_word_that_is_no_command_and_no_node_gets_suggestions(
+def test_unknown_word_gets_command_and_node_suggestions(
     word: str, hint: str, database: str, call: Call
 ) -> None:
     result = call(word, "--database", database)
@@ -458,7 +458,7 @@ def test_help_describes_every_command_in_a_sentence(call: Call) -> None:
     assert call("--version").stdout.startswith("throughline 0.")
 
 
-def test_response_that_is_not_http_is_no_server(call: Call) -> None:
+def test_non_http_response_is_reported_as_no_server(call: Call) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
         threading.Thread(target=_greet, args=(listener,)).start()

@@ -19,7 +19,7 @@ _ACKNOWLEDGED = {"subject": _JOB, "state": "acknowledged"}
 
 @pytest.fixture
 def live(log: EventLog, build: Any) -> Live:
-    """Return a log with a failed job; its clock is the test's day, but decisions are made today."""
+    """Return a log with a failed job; its clock shows the test's day, but states are set today."""
     live = Live(log)
     live.ingest(Batch([build.entry(build.run("FAIL", "1", "load", "08:00:00"))]))
     return live

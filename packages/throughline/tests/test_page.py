@@ -127,7 +127,7 @@ def test_asset_has_the_smallest_encoding_that_the_client_accepts(
 
 
 @pytest.mark.usefixtures("built")
-def test_no_other_address_is_the_page(client: TestClient) -> None:
+def test_other_addresses_do_not_return_the_page(client: TestClient) -> None:
     for path in ("/api", "/api/v2/nothing", "/api/v1/lineages", "/lineage/x", "/favicon.ico"):
         answer = client.get(path)
         assert answer.status_code == 404, path

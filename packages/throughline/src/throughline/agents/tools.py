@@ -1,6 +1,6 @@
-"""The tools: each is a model of its arguments with a method that answers them.
+"""The tools: each is a model of its arguments, with a method that returns the answer.
 
-They query through a `Source`, so they work on a server, in the server and on a log alike.
+They query through a `Source`, so they work on a remote server, within the server, and on a log.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class Compare(Tool):
 class Provenance(Tool):
     """List every run, code version and source that a dataset or model comes from.
 
-    `gate` says if this provenance passes the default policy, with the violations.
+    `gate` states whether this provenance passes the default policy, with the violations.
     """
 
     name = "provenance"

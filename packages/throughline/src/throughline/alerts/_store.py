@@ -47,7 +47,7 @@ class FiredAlert:
 
 
 class Alerts:
-    """The alerts of one log. A rule fires once per cause; the cause stays on record."""
+    """The alerts of one log. A rule fires once per cause; the cause stays stored."""
 
     def __init__(self, log: EventLog) -> None:
         self._log = log

@@ -2,8 +2,8 @@
 
 A union-find over canonical names. The rank of a name only improves (it was a TABLE symlink, a
 producer used it), and the primary name of a dataset is its least name by rank, then by text.
-Neither depends on the order of events. Aliases can be removed; as a union-find cannot split, it is
-then rebuilt.
+Neither depends on the order of events. Aliases can be removed; because a union-find cannot split,
+it is then rebuilt.
 """
 
 from __future__ import annotations

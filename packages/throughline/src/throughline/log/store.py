@@ -310,7 +310,7 @@ class EventLog:
                     yield connection
                     connection.exec_driver_sql("COMMIT")
                 except BaseException:
-                    # On a full disk SQLite may already have rolled back.
+                    # On a full disk, SQLite may already have rolled back.
                     driver = connection.connection.driver_connection
                     if driver is not None and driver.in_transaction:
                         connection.exec_driver_sql("ROLLBACK")
@@ -418,7 +418,7 @@ def _reason(error: Exception) -> str:
 
 
 def _is_about_a_value(error: SQLAlchemyError) -> bool:
-    """Return True if the database rejected a value; False if it cannot store any value."""
+    """Return True if the database rejected this value; False if it cannot store any value."""
     state = getattr(getattr(error, "orig", None), "sqlstate", None) or ""
     return isinstance(error, DataError) or state.startswith("54")  # program limit exceeded
 

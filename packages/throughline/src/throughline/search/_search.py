@@ -148,5 +148,5 @@ def search_hit(state: State, hit: Hit) -> SearchHit:
 
 
 def hits_in(hits: Iterable[Hit], kind: str | None) -> list[Hit]:
-    """Return the hits of a kind of text; all without one."""
+    """Return the hits of a kind of text; without a kind, all hits."""
     return [hit for hit in hits if kind in (None, _KINDS[hit.kind])]

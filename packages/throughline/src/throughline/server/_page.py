@@ -47,7 +47,7 @@ Node and, once, a network.</p>
 @router.get("/owners", include_in_schema=False)
 @router.get("/tags", include_in_schema=False)
 def get_page(request: Request) -> Response:
-    """Return the page; it renders the view of its address itself."""
+    """Return the page, which renders the view of its address in the browser."""
     return _page(request, 200)
 
 
@@ -79,7 +79,7 @@ def get_asset(request: Request, name: str) -> Response:
     """
     folder = _BUILT / "assets"
     assets = {path.name: path for path in folder.iterdir()} if folder.is_dir() else {}
-    if name not in assets:  # looked up, not joined: no name escapes the folder
+    if name not in assets:  # a lookup, not a path: no name can leave the folder
         raise NotFoundError(f"the page has no asset {name!r}; reload it")
     headers = {"Cache-Control": _FOREVER}
     path = assets[name]

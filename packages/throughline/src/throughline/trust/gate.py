@@ -111,8 +111,8 @@ def _failed_runs(known: Generations, generations: Walked, root: Node) -> Iterato
 def _newest_runs(known: Generations, generations: Walked, root: Node) -> Iterator[Run]:
     """Yield the newest run of each upstream job, with its siblings, even without data.
 
-    A run that failed before it read or wrote anything is in no generation. A run that began after
-    the last reader of its job's outputs is ignored, because it cannot have affected that reader.
+    A run that failed before it read or wrote anything has no generation. A run that began after the
+    last reader of its job's outputs is ignored, because it cannot have affected that reader.
     """
     state = known.state
     until: dict[JobRef, float] = {}

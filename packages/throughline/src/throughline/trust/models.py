@@ -1,6 +1,6 @@
-"""Models of the answers about trust; everything that is wrong is a `Finding`.
+"""Models of the answers about trust; every problem is a `Finding`.
 
-See `throughline.query.models` for how answers are modelled.
+`throughline.query.models` explains the models.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class MeasureResult(Answer):
 
 
 class CompletenessAnswer(Answer):
-    """All measures over the newest runs of all jobs, and what no edge leads to."""
+    """All measures over the newest runs of all jobs, and the nodes without edges."""
 
     measures: dict[Measure, MeasureResult]
     orphans: list[Finding]
@@ -114,7 +114,7 @@ class Reason(Finding):
 
 
 class LatenessAnswer(Answer):
-    """When a node was due, and the problems upstream that delay it."""
+    """The due time of a node, and the problems upstream that delay it."""
 
     node: str
     lastAt: str | None

@@ -60,7 +60,7 @@ def findings_answer(
 def pipelines_answer(
     state: State, limit: Limit = 1_000, cursor: Cursor = None
 ) -> Page[PipelineCompleteness]:
-    """Return the pipelines with what their runs do not report, those with most first."""
+    """Return the pipelines with the lineage that their runs do not report, most gaps first."""
     found = pipelines_of(state)
     return paged(*cut(("completeness/pipelines",), found, _place_of_pipeline, limit, cursor))
 

@@ -81,7 +81,7 @@ def lineage(
 
 
 def _module(function: Callable[..., object]) -> str:
-    """Return the module of a function; of a script, the name of its file."""
+    """Return the module of a function; for a script, the name of its file."""
     if function.__module__ == "__main__" and (file := inspect.getsourcefile(function)):
         return Path(file).stem
     return function.__module__
@@ -111,7 +111,7 @@ def _reported(
 
     def report(state: str, error: BaseException | None = None) -> None:
         try:
-            described()  # before the time is taken: its first call imports openlineage-python
+            described()  # before the start time: its first call imports openlineage-python
             send(described, state, datetime.now(UTC), None if error is None else _message(error))
         except Exception as problem:  # lineage must never break a function
             log.warning("lineage of %s is not complete: %r", ref.job, problem)
