@@ -20,7 +20,7 @@ from pydantic import SecretStr
 
 from commands.output import confirm, say
 from commands.processes import become
-from commands.services import claim_data_source, lock_state
+from commands.services import claim_data_source, frame_environ, lock_state
 from lakehouse.aws_profile import KEYS, credentials
 from lakehouse.errors import SettingsError, SetupError
 from lakehouse.network import ca_bundle, proxies
@@ -104,6 +104,7 @@ def airflow_docker(settings: Settings) -> NoReturn:
         {
             **os.environ,
             **inside.environ(),
+            **frame_environ(inside),
             **profile_keys(settings),
             **network_environ(settings),
             **COMPOSE_TIMEOUT,

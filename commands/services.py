@@ -107,6 +107,7 @@ def throughline_environ(settings: Settings) -> dict[str, str]:
     """Return the environment of `throughline serve` for this project."""
     key = settings.throughline_api_key.get_secret_value()
     return {
+        **frame_environ(settings),
         "THROUGHLINE_HOST": "127.0.0.1",
         "THROUGHLINE_PORT": str(settings.throughline_port),
         "THROUGHLINE_DATABASE": f"sqlite:///{settings.state_dir / 'throughline.db'}",
@@ -114,11 +115,15 @@ def throughline_environ(settings: Settings) -> dict[str, str]:
         "THROUGHLINE_ALERTS": os.environ.get("THROUGHLINE_ALERTS", str(REPOSITORY / "alerts.yaml")),
         "THROUGHLINE_HARVESTS": str(settings.state_dir / "harvests"),
         "THROUGHLINE_PROGRAM": "./run lineage",
-        "THROUGHLINE_FRAME_ORIGINS": " ".join(
-            f"http://{name}:{settings.airflow_port}" for name in ("localhost", "127.0.0.1")
-        ),
         **({"THROUGHLINE_API_KEY": key} if key else {}),
     }
+
+
+def frame_environ(settings: Settings) -> dict[str, str]:
+    """Return the origins that may show the page in a frame; by default those of Airflow."""
+    origins = (f"http://{name}:{settings.airflow_port}" for name in ("localhost", "127.0.0.1"))
+    variable = "THROUGHLINE_FRAME_ORIGINS"
+    return {variable: os.environ.get(variable, " ".join(origins))}
 
 
 def deliver_environ(settings: Settings) -> dict[str, str]:

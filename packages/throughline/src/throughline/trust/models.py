@@ -126,13 +126,22 @@ class LatenessAnswer(Answer):
     reasons: list[Reason]
 
 
+class Violation(Finding):
+    """A violation of a policy; `kind` is a key of the policy."""
+
+    pipeline: str | None
+    """Id of the pipeline whose run failed or is stale."""
+    isMuted: bool
+    """True if the finding of health about the subject or its pipeline is muted."""
+
+
 class GatedDataset(Answer):
     """A dataset with the rules that its provenance violates."""
 
     id: str
     passed: bool
-    violations: list[Finding]
-    """Their kinds are keys of the policy."""
+    """True if there is no violation; with `allow_muted`, none that is not muted."""
+    violations: list[Violation]
 
 
 class GateAnswer(Answer):
