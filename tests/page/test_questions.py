@@ -112,8 +112,8 @@ def test_is_it_safe_to_drop_this_column(start: Page, column: str, table: str, ve
 
 def test_where_is_pulocationid_used(start: Page) -> None:
     start.get_by_role("combobox").fill("PULocationID")
-    start.get_by_role("link", name=re.compile("All .* places of")).click()
-    expect(start.get_by_text(re.compile(r"\d datasets with such a column"))).to_be_visible()
+    start.get_by_role("link", name=re.compile("All .* matches for")).click()
+    expect(start.get_by_text(re.compile(r"\d datasets with this column"))).to_be_visible()
 
 
 def test_was_this_model_trained_on_pii(start: Page) -> None:

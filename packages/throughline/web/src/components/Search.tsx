@@ -5,13 +5,14 @@ import { troubleOf, useAnswer } from "../api/answers";
 import { go } from "../app/address";
 import { addressOfHit, besideHit, type Hit } from "../graph/found";
 import { foundOf } from "../graph/places";
-import { parts, plural } from "../graph/words";
+import { parts } from "../graph/words";
 import { wantFocus } from "./focus";
 import { Icon } from "./Icon";
 import { Link } from "./Link";
 import { PlatformIcon } from "./PlatformIcon";
 import { Tags } from "./Tags";
 import { ErrorMessage } from "./ErrorMessage";
+import { SEARCH } from "../strings/components";
 import styles from "./search.module.css";
 
 const PAUSE_MS = 120;
@@ -66,8 +67,8 @@ export function Search({ isLarge = false }: { isLarge?: boolean }): ReactNode {
       <input
         ref={setInput}
         value={text}
-        aria-label="Search the lineage"
-        placeholder={isLarge ? "Search tables, jobs, columns, tags, owners, SQL" : "Search"}
+        aria-label={SEARCH.label}
+        placeholder={isLarge ? SEARCH.placeholderLarge : SEARCH.placeholder}
         {...getReferenceProps({
           onFocus: () => setOpen(true),
           onChange: (event) => {
@@ -78,12 +79,12 @@ export function Search({ isLarge = false }: { isLarge?: boolean }): ReactNode {
           onKeyDown: (event) => event.key === "Enter" && choose(hits[at]),
         })}
       />
-      <kbd aria-hidden="true">/</kbd>
+      <kbd aria-hidden="true">{SEARCH.key}</kbd>
       <div className={styles.hits} hidden={!isShown} ref={setSheet}>
         {trouble && <ErrorMessage error={trouble} />}
-        {hits[0]?.isFuzzy && <p className={styles.note}>No matches for “{query}”. Similar names:</p>}
-        {hits.length === 0 && !isFetching && !trouble && <p className={styles.note}>No matches for “{query}” in names, columns, tags, owners, descriptions and SQL.</p>}
-        <ul {...getFloatingProps({ "aria-label": "Search results" })}>
+        {hits[0]?.isFuzzy && <p className={styles.note}>{SEARCH.similar(query)}</p>}
+        {hits.length === 0 && !isFetching && !trouble && <p className={styles.note}>{SEARCH.noMatches(query)}</p>}
+        <ul {...getFloatingProps({ "aria-label": SEARCH.results })}>
           {hits.map((hit, place) => {
             const { title } = parts(hit.name, hit.type === "job" ? "job" : "dataset");
             return (
@@ -109,15 +110,11 @@ export function Search({ isLarge = false }: { isLarge?: boolean }): ReactNode {
         {data && hits.length > 0 && (
           <p className={styles.note}>
             <Link className="link" href={foundOf(query)} onClickCapture={() => setOpen(false)}>
-              {allOf(Object.values(data.counts).reduce((sum, count) => sum + count, 0))} of “{query}”
+              {SEARCH.all(Object.values(data.counts).reduce((sum, count) => sum + count, 0), query)}
             </Link>
           </p>
         )}
       </div>
     </search>
   );
-}
-
-function allOf(count: number): string {
-  return count === 1 ? "The one place" : `All ${plural(count, "place")}`;
 }
