@@ -55,7 +55,7 @@ class Guard:
         """Return the response to a request without permission, or None.
 
         `may_write` of the scope is set to True if the request has a key with the scope `write`,
-        and `hides_sql` if its key lacks the scope `sql`.
+        `hides_sql` if its key lacks the scope `sql`, and `has_no_key` if the server has no key.
         """
         method, path = scope["method"], scope["path"]
         origin = headers.get("origin")
@@ -70,6 +70,7 @@ class Guard:
         except LogError as error:
             return unavailable(error)
         if not keys and not self._options.api_key and not self._options.is_exposed:
+            scope["has_no_key"] = True
             return self._wrong_host(headers)
         sent = _sent_key(headers)
         if self._options.api_key and hmac.compare_digest(sent, self._options.api_key.encode()):
