@@ -179,6 +179,7 @@ def test_long_answer_is_cut_and_marked(live: Live, build: Any) -> None:
         ("upstream", {"node": "x", "depth": 1_000}, "depth: received 1000"),
         ("upstream", {"node": "x", "sql": "DROP"}, "sql: received 'DROP'"),
         ("upstream", {"node": "x", "as_of": "noon"}, "asOf: received 'noon'"),
+        ("compare", {"since": "noon"}, "since: received 'noon'"),
         ("find", {"text": "x" * 2_000}, "text: received 'xxx"),
     ],
 )

@@ -4,10 +4,12 @@ import os
 import re
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -150,6 +152,10 @@ def test_read_command_adds_no_tables_to_another_file(tmp_path: Path, call: Call)
     other.touch()
     assert "there is no log in" in call("runs", "--database", str(other)).stderr
     assert b"CREATE TABLE" not in other.read_bytes()
+    with closing(sqlite3.connect(other)) as connection:
+        connection.execute("CREATE TABLE iceberg_tables (name TEXT)")
+    result = call("runs", "--database", str(other)).stderr
+    assert ("is the database of another program" in result, "ingest" in result) == (True, False)
 
 
 def _widen(monkeypatch: pytest.MonkeyPatch, width: int | None) -> None:

@@ -73,6 +73,8 @@ def test_page_addresses_return_the_page_or_304(
         tag = first.headers["etag"]
         again = client.get(path, headers={"If-None-Match": tag})
         assert (again.status_code, again.content) == (304, b"")
+        head = client.head(path)
+        assert (head.status_code, head.headers["etag"]) == (200, tag)
 
 
 def test_page_built_while_the_server_runs_is_served(client: TestClient, built: Path) -> None:

@@ -73,7 +73,11 @@ class Compare(Tool):
     def answer(self, context: Context) -> Json:
         """Return the differences; edges are pairs of ids in the direction of the data."""
         where = {"from_": self.since, "to": self.until, "level": self.level}
-        found = context.query("diff", where)
+        try:
+            found = context.query("diff", where)
+        except ConfigError as error:  # it names the parameters of the query
+            message = str(error).replace("from:", "since:").replace("to:", "until:")
+            raise ConfigError(message) from None
         parts = ("added", "removed", "edgesAdded", "edgesRemoved", "schemas", "code")
         differences = {name: found[name] for name in parts}
         failed = [

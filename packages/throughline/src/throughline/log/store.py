@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import shlex
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -87,8 +88,9 @@ class EventLog:
             with ExitStack() as undone:
                 undone.callback(self.close)
                 with self._transaction() as connection:
-                    if must_exist and not inspect(connection).has_table(schema.events.name):
-                        raise _missing(url)
+                    tables = inspect(connection).get_table_names() if must_exist else []
+                    if must_exist and schema.events.name not in tables:
+                        raise _foreign(url) if tables else _missing(url)
                     schema.prepare(connection)
                 undone.pop_all()
         except ArgumentError as error:
@@ -423,10 +425,17 @@ def _is_about_a_value(error: SQLAlchemyError) -> bool:
     return isinstance(error, DataError) or state.startswith("54")  # program limit exceeded
 
 
-def _missing(url: str) -> LogError:
+def _foreign(url: str) -> LogError:
     return LogError(
-        f"there is no log in {_printable(url)!r}: use an existing one,"
-        f" or create it with `throughline ingest PATH --database {_printable(url)}`"
+        f"{_printable(url)!r} is the database of another program: use that of a lineage server"
+    )
+
+
+def _missing(url: str) -> LogError:
+    name = _printable(url)
+    return LogError(
+        f"there is no log in {name!r}: use an existing one,"
+        f" or create it with `throughline ingest PATH --database {shlex.quote(name)}`"
     )
 
 
