@@ -361,10 +361,8 @@ def backend_docker(
 
     if nuke:
         docker.backend_docker_nuke(_unchecked_settings(), backend, yes)
-    elif stop:
-        docker.backend_docker_stop(_unchecked_settings(), backend)
     else:
-        docker.backend_docker(_unchecked_settings(), backend)
+        docker.backend_docker(_unchecked_settings(), backend, stop=stop)
 
 
 def _run_alias(context: typer.Context) -> None:

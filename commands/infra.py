@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 from commands.output import confirm, say
 from infra.aws import Dialogue, connect, explained
 from infra.destroy import destroy_stack
@@ -111,12 +109,4 @@ def _parameters(parts: list[Part], options: list[str]) -> dict[str, str]:
 
 
 def _dialogue(yes: bool) -> Dialogue:
-    return Dialogue(say=say, confirm=lambda question: yes or _ask(question))
-
-
-def _ask(question: str) -> bool:
-    if not sys.stdin.isatty():
-        raise InfraError(
-            f"{question} There is no terminal for a confirmation. Pass --yes to proceed."
-        )
-    return confirm(question)
+    return Dialogue(say=say, confirm=lambda question: yes or confirm(question))
