@@ -170,7 +170,29 @@ def airflow(backend: Backend = None) -> None:
 @app.command("training-flow", context_settings=PASS_ON | {"allow_interspersed_args": False})
 def training_flow(context: typer.Context, backend: Backend = None) -> None:
     """Run the Metaflow flow: [--backend NAME] run [--lookback_days 30 ...], show, --help."""
-    _training_flow(_settings(lineage_backend=backend), context.args)
+    from commands.docker import with_key
+    from commands.environment import child_environ
+    from commands.services import delivers, lost_lineage_warning, prepare
+    from lakehouse.descriptions import FLOW_TAGS
+
+    arguments = context.args
+    if arguments[:1] == ["--help"]:
+        say(
+            "./run training-flow [--backend NAME] runs Metaflow's command line, described below.\n"
+            "The backend (docs/how-to/backends.md) receives the lineage. Parameters of the flow: "
+            "./run training-flow run --help\n"
+        )
+    settings = with_key(_settings(lineage_backend=backend))
+    if not delivers(settings):  # no server would deliver the flow's lineage
+        settings = settings.model_copy(update={"lineage_delivery": "direct"})
+    if {"run", "resume"} & set(arguments) and "--help" not in arguments:
+        prepare(settings)
+        if warning := lost_lineage_warning(settings):
+            say(f"{warning} The flow runs anyway.", is_error=True)
+    if arguments[:1] in (["run"], ["resume"]):
+        arguments = [arguments[0], *FLOW_TAGS, *arguments[1:]]
+    os.chdir(REPOSITORY)
+    become([sys.executable, str(FLOW), *arguments], child_environ(settings))
 
 
 @app.command()
@@ -416,31 +438,6 @@ def _unchecked_settings(**options: str | None) -> Settings:
     """Return the settings; options of the command override `--set`."""
     values = {name: value for name, value in options.items() if value is not None}
     return load_settings(**{**_set_options.get(), **values})
-
-
-def _training_flow(settings: Settings, arguments: list[str]) -> NoReturn:
-    from commands.docker import with_key
-    from commands.environment import child_environ
-    from commands.services import delivers, lost_lineage_warning, prepare
-    from lakehouse.descriptions import FLOW_TAGS
-
-    if arguments[:1] == ["--help"]:
-        say(
-            "./run training-flow [--backend NAME] runs Metaflow's command line, described below.\n"
-            "The backend (docs/how-to/backends.md) receives the lineage. Parameters of the flow: "
-            "./run training-flow run --help\n"
-        )
-    settings = with_key(settings)
-    if not delivers(settings):  # no server would deliver the flow's lineage
-        settings = settings.model_copy(update={"lineage_delivery": "direct"})
-    if {"run", "resume"} & set(arguments) and "--help" not in arguments:
-        prepare(settings)
-        if warning := lost_lineage_warning(settings):
-            say(f"{warning} The flow runs anyway.", is_error=True)
-    if arguments[:1] in (["run"], ["resume"]):
-        arguments = [arguments[0], *FLOW_TAGS, *arguments[1:]]
-    os.chdir(REPOSITORY)
-    become([sys.executable, str(FLOW), *arguments], child_environ(settings))
 
 
 def main() -> None:

@@ -25,8 +25,7 @@ def elasticmq_jars(settings: Settings) -> Path:
         SetupError: Maven Central could not be reached.
     """
     folder = settings.state_dir / "elasticmq"
-    if not (folder / f"{NAME}-{VERSION}.jar").exists():
-        download(settings, {NAME: (ORGANISATION, VERSION)}, folder, is_transitive=True)
+    download(settings, {NAME: (ORGANISATION, VERSION)}, folder, is_transitive=True)
     return folder
 
 

@@ -17,7 +17,8 @@ from typer.main import get_command
 
 from commands.airflow_api import TaskInstance, _log_line
 from commands.cli import ALIASES, app
-from commands.demo import default_months, lineage_command
+from commands.demo import default_months
+from commands.demo_output import lineage_command
 from commands.processes import Service, require_free_port, wait_for_interrupt
 from commands.progress import Progress
 from commands.services import EVERY_DAG, _locks, lock_state, taxi_dag, train_dag

@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from commands.demo import restart_commands
+from commands.demo_output import restart_commands
 from commands.processes import Service, stopping
 from commands.services import delivers, lineage_delivered, lineage_ready, start_throughline
 from lakehouse.settings import Settings, load_settings
