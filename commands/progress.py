@@ -40,7 +40,6 @@ class Progress:
         self._stages: list[progress.TaskID] = []
         self._tasks: dict[tuple[str, str], progress.TaskID] = {}
         self._rows = progress.Progress(
-            progress.SpinnerColumn(),
             progress.TextColumn("{task.description}", markup=False),
             _State(),
             progress.TimeElapsedColumn(),
@@ -68,9 +67,9 @@ class Progress:
         """Show a stage and measure its time."""
         if not self.console.is_terminal:
             self.console.print(f"{name} ...")
-        self._stages.append(self._rows.add_task(name, total=1, state=""))
+        self._stages.append(self._rows.add_task(name, total=1, state="running"))
         yield
-        self._rows.advance(self._stages[-1])
+        self._rows.update(self._stages[-1], state="success", completed=1)
 
     def show(self, dag: str, tasks: list[TaskInstance]) -> None:
         """Show the current states of a DAG run's tasks."""
