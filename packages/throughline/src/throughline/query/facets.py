@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from throughline import deadline
 from throughline.query.models import Facets, ValueCount
@@ -19,11 +19,15 @@ _FACETS = ("namespace", "platform", "type", "owner", "tag", "state")
 
 
 def choose(
-    items: Iterable[Item], values_of: Callable[[Item], Values], wanted: Mapping[str, str | None]
+    items: Iterable[Item],
+    values_of: Callable[[Item], Values],
+    wanted: Mapping[str, str | None],
+    size_of: Callable[[Item], int] = lambda _item: 1,
 ) -> tuple[list[Item], Facets]:
     """Return the items that have all wanted values, and the counts of each facet.
 
     A facet counts the items that match the other facets: as many as selecting the value would show.
+    An item may stand for several with the same values; `size_of` returns their number.
     """
     filters = {name: value for name, value in wanted.items() if value is not None}
     counters: dict[str, Counter[str]] = {name: Counter() for name in _FACETS}
@@ -33,10 +37,24 @@ def choose(
         missed = [name for name, value in filters.items() if value not in values[name]]
         if not missed:
             matching.append(item)
+        size = size_of(item)
         for name in values if not missed else missed[:1] if len(missed) == 1 else ():
-            counters[name].update(values[name])
+            counter = counters[name]
+            for value in values[name]:
+                counter[value] += size
     counts = {name: _counted(counters[name], filters.get(name)) for name in _FACETS}
-    return matching, _facets(counts)
+    return matching, cast("Facets", counts)
+
+
+def wanted_values(
+    namespace: str | None, platform: str | None, type_: str | None, owner: str | None,
+    tag: str | None, state: str | None = None,
+) -> dict[str, str | None]:  # fmt: skip
+    """Return the values of the parameters that filter a list, by facet."""
+    return {
+        "namespace": namespace, "platform": platform, "type": type_, "owner": owner, "tag": tag,
+        "state": state,
+    }  # fmt: skip
 
 
 def _counted(counter: Counter[str], selected: str | None) -> list[ValueCount]:
@@ -45,14 +63,3 @@ def _counted(counter: Counter[str], selected: str | None) -> list[ValueCount]:
     if selected is not None and selected not in shown:
         shown.append(selected)
     return [{"value": value, "count": counter[value]} for value in shown]
-
-
-def _facets(counts: Mapping[str, list[ValueCount]]) -> Facets:
-    return {
-        "namespace": counts["namespace"],
-        "platform": counts["platform"],
-        "type": counts["type"],
-        "owner": counts["owner"],
-        "tag": counts["tag"],
-        "state": counts["state"],
-    }
