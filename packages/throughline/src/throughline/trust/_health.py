@@ -11,12 +11,12 @@ from throughline.events import JobRef, parse_time, shown_time, to_micros
 from throughline.projection import Run, RunState, State, outcome
 from throughline.projection.derived import is_lost, parent_of
 from throughline.query.pages import Place
+from throughline.runs.summary import place_of_run
 from throughline.trust.findings import (
     failed_checks,
     failed_run,
     late_job,
     lost_run,
-    place_of,
 )
 from throughline.trust.freshness import late
 from throughline.trust.models import Finding, HealthAnswer, HealthFinding
@@ -96,6 +96,6 @@ def _newest_roots(state: State) -> dict[JobRef, Run]:
     for run in deadline.watched(state.runs.values()):
         if parent_of(state, run) is None:
             newest = found.get(run.key.job)
-            if newest is None or place_of(state, run) > place_of(state, newest):
+            if newest is None or place_of_run(state, run) > place_of_run(state, newest):
                 found[run.key.job] = run
     return found

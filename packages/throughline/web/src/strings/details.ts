@@ -25,5 +25,7 @@ export const DETAILS = {
   noChildren: "No child runs reported.",
   firstRuns: (first: number, runs: string) => `The first ${first} of ${runs}.`,
   showAll: "Show all",
+  failedBelow: "Failed child runs",
+  noError: "No error message reported.",
   commands: "On the command line",
 } as const;

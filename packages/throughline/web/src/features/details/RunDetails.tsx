@@ -14,7 +14,9 @@ import { codeText } from "../../graph/repository";
 import { formatView, type View } from "../../graph/view";
 import { kindText } from "../../platforms";
 import { cardCommand, duration, errorLines, moment, parts, shellQuoted } from "../../graph/words";
+import { DETAILS } from "../../strings/details";
 import type { DetailsProps } from "./props";
+import styles from "./causes.module.css";
 import { Events } from "./Events";
 import { Facets, Facts } from "./Facts";
 import { RunGantt } from "./RunGantt";
@@ -64,6 +66,7 @@ function About({ run, view }: { run: Run; view: View }): ReactNode {
     <>
       {view.at && <p className="muted">Current state of the run, not as of {moment(view.at)}.</p>}
       {run.error && <Failure error={run.error} links={run.links} />}
+      {run.causes.length > 0 && <Causes causes={run.causes} view={view} />}
       <Facts
         facts={[
           ["State", <RunState key="state" state={run.state} />],
@@ -114,6 +117,24 @@ function Failure({ error, links }: { error: string; links: Run["links"] }): Reac
         </details>
       )}
       {links[0] && <OutLink href={links[0].url}>Open the log: {links[0].name}</OutLink>}
+    </section>
+  );
+}
+
+/** The failed runs below a failed run, each with the first line of its error and a link to its log. */
+function Causes({ causes, view }: { causes: Run["causes"]; view: View }): ReactNode {
+  return (
+    <section className={`note bad ${styles.causes}`} aria-label={DETAILS.failedBelow}>
+      <h3>{DETAILS.failedBelow}</h3>
+      <ul className={styles.list}>
+        {causes.map(({ error, links, ...cause }) => (
+          <li key={cause.runId}>
+            <RunLink run={cause} view={view} />
+            <p className="wrap">{error ? errorLines(error).first : DETAILS.noError}</p>
+            {links[0] && <OutLink href={links[0].url}>Open the log: {links[0].name}</OutLink>}
+          </li>
+        ))}
+      </ul>
     </section>
   );
 }
