@@ -131,7 +131,7 @@ function Dataset({ data }: NodeProps<DatasetFlowNode>): ReactNode {
           <span className={node.tags.length > 0 ? "hidden" : ""}>Checks</span>
         </span>
       )}
-      {node.rows !== null && <span className={`muted clip ${facts.rows}`} title="Rows written by its last commit">{short(node.rows)} written</span>}
+      {node.rows !== null && <span className={`muted clip ${facts.rows}`} title="Rows written by its last run">{short(node.rows)} written</span>}
       {node.tags.length > 0 && (
         <span className={`chip ${node.tags.length === 1 ? `clip ${facts.tag}` : facts.count}${node.tags.some(isPiiText) ? " pii" : ""}`} title={node.tags.join("\n")}>
           {node.tags.length === 1 ? node.tags[0] : `${node.tags.length} tags`}
