@@ -109,7 +109,7 @@ export function Search({ isLarge = false }: { isLarge?: boolean }): ReactNode {
         {data && hits.length > 0 && (
           <p className={styles.note}>
             <Link className="link" href={foundOf(query)} onClickCapture={() => setOpen(false)}>
-              {allOf(Object.values(data.counts).reduce((sum, count) => sum + count, 0))} of “{query}”
+              {listed(Object.values(data.counts).reduce((sum, count) => sum + count, 0), query, hits[0]?.isFuzzy)}
             </Link>
           </p>
         )}
@@ -118,6 +118,8 @@ export function Search({ isLarge = false }: { isLarge?: boolean }): ReactNode {
   );
 }
 
-function allOf(count: number): string {
-  return count === 1 ? "The one place" : `All ${plural(count, "place")}`;
+/** The link to all results; similar names are no places of the text. */
+function listed(count: number, query: string, isFuzzy = false): string {
+  if (isFuzzy) return plural(count, "similar name");
+  return `${count === 1 ? "The one place" : `All ${plural(count, "place")}`} of “${query}”`;
 }
