@@ -27,5 +27,7 @@ export const DETAILS = {
   showAll: "Show all",
   failedBelow: "Failed child runs",
   noError: "No error message reported.",
+  notInSql: (column: string) => `This query does not name the column ${column}. It may come from SELECT *.`,
+  notInCode: (column: string) => `This code does not name the column ${column}.`,
   commands: "On the command line",
 } as const;

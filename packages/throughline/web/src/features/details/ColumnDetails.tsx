@@ -19,6 +19,7 @@ import { columnTags } from "../../graph/tags";
 import { isDirect, transformationTexts } from "../../graph/transformation";
 import { DEEPEST, formatView, type View } from "../../graph/view";
 import { parts, plural, shellQuoted } from "../../graph/words";
+import { DETAILS } from "../../strings/details";
 import { Verdict } from "../impact/Verdict";
 import type { DetailsProps } from "./props";
 import { Tabs, type Tab } from "./Tabs";
@@ -149,7 +150,7 @@ function ProducerCode({ producer: { sql, source, language: reported }, field }: 
     <>
       <h3>{language === "sql" ? "SQL" : "Code of the job"}</h3>
       <Code text={text} language={language} marks={marks} />
-      {marks.length === 0 && <p className="muted">Its name does not stand in it as a column of its own{language === "sql" ? ", as with SELECT *" : ""}.</p>}
+      {marks.length === 0 && <p className="muted">{language === "sql" ? DETAILS.notInSql(field) : DETAILS.notInCode(field)}</p>}
     </>
   );
 }
