@@ -110,7 +110,10 @@ def test_failed_nodes_have_outlines_and_are_blocks_when_zoomed_out(look: Look) -
     expect(page.get_by_role("region", name="Pipeline ingest_weather_data")).to_contain_text(
         "Failed"
     )
-    expect(page.locator(".node.alarm.failed")).to_have_count(2)  # a table with a failed check too
+    expect(page.locator(".node.alarm.failed")).to_have_count(1)
+    expect(page.locator(".node.alarm.check")).to_contain_text("1 check")
+    checked = page.get_by_role("region", name="Pipeline ingest_yellow_taxi_data")
+    expect(checked.locator(".mark")).to_have_text("Check failed")  # its newest run completed
     for _ in range(6):
         page.get_by_role("button", name="Zoom out").click()
     expect(page.locator(".canvas.far")).to_have_count(1)

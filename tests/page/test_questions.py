@@ -141,6 +141,16 @@ def test_where_are_the_logs_of_this_failure(start: Page) -> None:
     expect(log).to_have_attribute("href", re.compile(r"^https?://"))
 
 
+def test_where_are_the_logs_of_a_failed_pipeline_run(start: Page) -> None:
+    failed = start.get_by_role("region", name="Newest runs").get_by_role("link", name="Failed")
+    failed.filter(has_text="ingest_weather_data").first.click()
+    causes = details(start).get_by_role("region", name="Failed child runs")
+    expect(causes.get_by_role("link", name="Failed ingest_weather_data.stage")).to_be_visible()
+    expect(causes).to_contain_text("HTTPError: 503")
+    log = causes.get_by_role("link", name="Open the log")
+    expect(log).to_have_attribute("href", re.compile(r"^https?://"))
+
+
 def test_which_pipelines_are_incomplete(start: Page) -> None:
     start.get_by_role("link", name="Incomplete pipelines").click()
     incomplete = start.get_by_role("region", name="ingest_weather_data", exact=True)

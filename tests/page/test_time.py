@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import uuid
 from datetime import UTC, datetime, timedelta
 from urllib.parse import parse_qs, quote, urlparse
 
@@ -11,6 +12,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.looking import Look, axe_finds, keep
 
+from .conftest import Lineage
 from .test_views import _LAKE, PREPARE, RAW, _at, _days_ago, _node
 
 pytestmark = [pytest.mark.browser, pytest.mark.server]
@@ -327,9 +329,35 @@ def test_start_page_links_to_changes_since_last_week(look: Look) -> None:
     page.get_by_role("link", name="Changes since last week").click()
     changes = page.get_by_role("complementary", name="Differences")
     expect(changes.get_by_text("+ cbd_congestion_fee: double").first).to_be_visible()
-    expect(page.locator("[data-node]").first).to_be_visible()
+    expect(page.get_by_text("Select a change to show it in the graph.")).to_be_visible()
+    assert "node=" not in page.url
     page.go_back()
     expect(page.get_by_text("Newest runs")).to_be_visible()
+
+
+def test_added_node_is_not_requested_at_the_time_before_it_existed(
+    look: Look, lineage: Lineage
+) -> None:
+    lineage.take(
+        {
+            "eventType": "COMPLETE",
+            "eventTime": (datetime.now(UTC) - timedelta(minutes=30)).isoformat(),
+            "producer": "https://example.org/test",
+            "schemaURL": "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent",
+            "run": {"runId": str(uuid.uuid4())},
+            "job": {"namespace": "trial", "name": "write_brand_new"},
+            "outputs": [{"namespace": "trial", "name": "brand_new"}],
+        }
+    )
+    page = look("/")
+    failing: list[str] = []
+    page.on("response", lambda answer: failing.append(answer.url) if not answer.ok else None)
+    page.get_by_role("link", name="Changes since last week").click()
+    changes = page.get_by_role("complementary", name="Differences")
+    changes.get_by_role("button", name=re.compile("^brand_new: Added")).click()
+    expect(page.locator('[data-node="dataset:trial:brand_new"]')).to_be_visible()
+    page.wait_for_load_state("networkidle")
+    assert failing == []
 
 
 def test_empty_difference_is_stated(look: Look) -> None:

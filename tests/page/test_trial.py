@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import uuid
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from typing import Any
 from urllib.parse import urlencode
 
@@ -17,6 +19,7 @@ from .test_views import _LAKE, ACTUALS, FORECAST, NEAR, PREPARE
 
 pytestmark = [pytest.mark.browser, pytest.mark.server]
 
+_SPANS = """all => all.map((e) => e.getBoundingClientRect()).map((e) => [e.left, e.right])"""
 _IS_IN_ITS_WINDOW = """id => {
     const node = document.querySelector(`[data-node="${CSS.escape(id)}"]`)?.getBoundingClientRect();
     const frame = document.querySelector(".canvas").getBoundingClientRect();
@@ -210,6 +213,29 @@ def test_dataset_labels_are_explained(look: Look) -> None:
     source = page.locator("[data-node^='dataset:https:']")
     title = "No known run wrote it"
     expect(source.get_by_title(title).first).to_have_text("Source")
+
+
+def test_facts_of_a_dataset_do_not_overlap(look: Look, lineage: Lineage) -> None:
+    tags = {"tags": [{"key": key, "value": "true"} for key in ("pii", "daily", "gold", "raw")]}
+    checks = {"dataQualityAssertions": {"assertions": [{"assertion": "unique", "success": True}]}}
+    written = _made("fill_tagged", [], ["tagged"])
+    written["eventTime"] = (datetime.now(UTC) - timedelta(minutes=55)).isoformat()
+    facts = {"outputStatistics": {"rowCount": 120_000}}
+    written["outputs"][0] |= {"facets": {"tags": tags}, "outputFacets": facts}
+    checked = _made("check_tagged", ["tagged"], [])
+    checked["inputs"][0]["inputFacets"] = checks
+    lineage.take(written, checked)
+    page = look(_at("dataset:trial:tagged"))
+    facts_row = page.locator('[data-node="dataset:trial:tagged"] .node-facts')
+    expect(facts_row.get_by_title("All newest checks passed")).to_be_visible()
+    expect(facts_row.get_by_text("4 tags")).to_be_visible()
+    expect(facts_row.get_by_text("55 min ago")).to_be_visible()
+    widths = facts_row.locator(".chip").evaluate("e => [e.scrollWidth, e.clientWidth]")
+    assert widths[0] <= widths[1], "the number of tags is not cut"
+    spans = facts_row.locator(":scope > *").evaluate_all(_SPANS)
+    chevron = page.get_by_role("button", name="Columns of tagged").evaluate_all(_SPANS)
+    for (_, right), (left, _) in pairwise([*spans, *chevron]):
+        assert right <= left
 
 
 def test_every_view_works_by_keyboard(look: Look) -> None:

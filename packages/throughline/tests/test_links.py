@@ -80,3 +80,21 @@ def test_unsafe_urls_are_not_linked(url: Any, build: Any) -> None:
     state = build.state(build.run("COMPLETE", "t", "rides.load", "08:01:00", facets=_task(url)))
     assert run_answer(generations_of(state), "t")["links"] == []
     assert node_answer(state, "job:demo:rides.load")["links"] == []
+
+
+def test_failed_run_links_to_the_logs_of_its_lowest_failed_runs(build: Any) -> None:
+    dag, task, url = ("d", "rides"), ("t2", "rides.load"), f"{_RUN}/tasks/load?try_number=2"
+    error = {"errorMessage": {"message": "503", "programmingLanguage": "python"}}
+    state = build.state(
+        build.run("FAIL", "d", "rides", "08:09:00"),
+        build.run("START", "t1", "rides.load", "08:00:00", parent=dag),
+        build.run("FAIL", "t1", "rides.load", "08:01:00", parent=dag),
+        build.run("START", "t2", "rides.load", "08:02:00", parent=dag),
+        build.run("FAIL", "t2", "rides.load", "08:03:00", parent=dag, facets=_task(url)),
+        build.run("FAIL", "q", "query", "08:02:30", parent=task, facets=error),
+        build.run("COMPLETE", "c", "rides.check", "08:04:00", parent=dag),
+    )
+    (cause,) = run_answer(generations_of(state), "d")["causes"]
+    assert (cause["runId"], cause["error"], cause["links"][0]["url"]) == ("q", "503", url)
+    assert run_answer(generations_of(state), "q")["causes"] == []
+    assert run_answer(generations_of(state), "c")["causes"] == []

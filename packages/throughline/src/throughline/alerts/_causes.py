@@ -18,12 +18,12 @@ from throughline.graph.current import generations_of
 from throughline.identity import DatasetName
 from throughline.projection import Run, State
 from throughline.projection.derived import ancestry_of, is_lost
+from throughline.runs.failures import is_failed
 from throughline.trust.completeness import measure_units, newest_units
 from throughline.trust.findings import (
     failed_checks,
     failed_run,
     finding,
-    is_failed,
     late_job,
     lost_run,
     name_of_subject,

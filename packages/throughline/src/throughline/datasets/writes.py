@@ -63,6 +63,14 @@ def newest_write(generations: Generations, name: DatasetName) -> Write | None:
     return max((write for write in found if write is not None), key=rank, default=None)
 
 
+def rows_written(generations: Generations, name: DatasetName, by: Run) -> int | None:
+    """Return the rows that a task's run wrote to a dataset, in all its commits; None if unknown."""
+    generation = generations.generation_of(by)
+    writes = written_by(generations, generation, name) if generation else []
+    counts = [write.statistics["rows"] for write in writes if write.run is by]
+    return sum(filter(None, counts)) if any(count is not None for count in counts) else None
+
+
 def written_by(generations: Generations, generation: Generation, name: DatasetName) -> list[Write]:
     """Return the writes of a dataset by a generation.
     A run without a reported version (a task above its queries, a CREATE TABLE) adds no write if

@@ -50,6 +50,13 @@ class RunDetail(RunInfo):
     outputs: list[DatasetVersion]
 
 
+class FailedRun(RunSummary):
+    """A failed run with its error and its pages in the orchestrator."""
+
+    error: str | None
+    links: list[Link]
+
+
 class RunAnswer(RunDetail):
     """A run with its facets, its ancestors and its descendants."""
 
@@ -59,3 +66,5 @@ class RunAnswer(RunDetail):
     """Ancestors, nearest first."""
     below: list[RunDetail]
     """Descendants, earliest first."""
+    causes: list[FailedRun]
+    """For a failed run: the lowest failed runs below it, newest first, without those retried."""

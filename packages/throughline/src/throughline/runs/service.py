@@ -29,15 +29,19 @@ from throughline.projection.derived import (
 )
 from throughline.projection.state import RunKey
 from throughline.query.parameters import MOST_STEPS
+from throughline.runs.failures import causes_of, is_failed
 from throughline.runs.links import links_of_run
 from throughline.runs.models import (
     DatasetVersion,
+    FailedRun,
     RunAnswer,
     RunDetail,
     RunInfo,
     RunTree,
 )
 from throughline.runs.summary import code_of, run_line
+
+_MOST_CAUSES = 20
 
 
 def find_run(state: State, text: str) -> Run:
@@ -89,8 +93,12 @@ def run_info(state: State, run: Run) -> RunInfo:
         "ownId": external_id_of(run),
         "platform": platform_of(state, Node.of_job(run.key.job)),
         "parameters": parameters_of(run),
-        "error": run.facets.parsed(ErrorMessage).message,
+        "error": _error_of(run),
     }
+
+
+def _error_of(run: Run) -> str | None:
+    return run.facets.parsed(ErrorMessage).message
 
 
 def run_answer(generations: Generations, run_id: str) -> RunAnswer:
@@ -106,7 +114,17 @@ def run_answer(generations: Generations, run_id: str) -> RunAnswer:
         "links": links_of_run(state, run),
         "above": [run_line(state, ancestor) for ancestor in list(ancestry_of(state, run))[1:]],
         "below": [_run_in_full(generations, member) for member in below],
+        "causes": _causes(state, run),
     }
+
+
+def _causes(state: State, run: Run) -> list[FailedRun]:
+    causes = causes_of(state, run)[:_MOST_CAUSES] if is_failed(state, run) else []
+    return [
+        {**run_line(state, cause), "error": _error_of(cause), "links": links_of_run(state, cause)}
+        for cause in causes
+        if cause is not run
+    ]
 
 
 def _run_in_full(generations: Generations, run: Run) -> RunDetail:

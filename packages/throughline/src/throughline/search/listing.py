@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Literal
 
@@ -18,6 +19,7 @@ from throughline.runs.summary import condition_of, newest_run, place_of_run, run
 from throughline.search.models import ListedDataset, ListedJob, NodeGroup, NodeRow
 
 Grouping = Literal["owner", "tag"]
+_FILE = re.compile(r"\.(parquet|csv|json|jsonl|gz|txt|avro|orc)$")
 
 
 def datasets_named(state: State, text: str | None) -> list[Node]:
@@ -38,9 +40,15 @@ def jobs_named(state: State, text: str | None) -> list[Node]:
 
 
 def place_by_name(state: State, node: Node) -> Place:
-    """Return the sort key of a node by its name, ignoring case."""
+    """Return the sort key of a node by its title, then its full name, ignoring case.
+
+    The title is the last part of the name, as the page shows it: a file keeps its dots.
+    """
     del state
-    return node.name.casefold(), node.namespace, node.name
+    name = node.name.rstrip("/").casefold()
+    marks = "." if node.type == "job" else "/" if _FILE.search(name) else "./"
+    title = name[max(map(name.rfind, marks)) + 1 :]
+    return title, name, node.namespace, node.name
 
 
 def place_by_activity(state: State, node: Node) -> Place:

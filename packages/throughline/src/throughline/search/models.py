@@ -46,7 +46,7 @@ class NodeSummary(NodeRef):
     """The newest version of a dataset."""
     writtenAt: str | None
     rows: int | None
-    """Rows that the newest version added."""
+    """Rows that the newest run wrote, in all its commits."""
     failedChecks: int | None
     """Failed checks of the newest check of a dataset; null if it was never checked."""
 

@@ -12,12 +12,12 @@ from throughline.graph.current import generations_of
 from throughline.projection import Run, RunState, State, outcome
 from throughline.projection.derived import is_lost, parent_of
 from throughline.query.pages import Place
+from throughline.runs.summary import place_of_run
 from throughline.trust.findings import (
     failed_checks,
     failed_run,
     late_job,
     lost_run,
-    place_of,
 )
 from throughline.trust.freshness import late
 from throughline.trust.models import Finding, HealthAnswer, HealthFinding
@@ -95,7 +95,7 @@ def _findings_of(state: State) -> Iterator[Finding]:
 def _newest_roots(state: State) -> dict[JobRef, Run]:
     def newest(runs: list[Run]) -> Run | None:
         roots = (run for run in runs if parent_of(state, run) is None)
-        return max(roots, key=partial(place_of, state), default=None)
+        return max(roots, key=partial(place_of_run, state), default=None)
 
     generations = generations_of(state)
     found = {ref: generations.of_runs(ref, "newest root", newest) for ref in state.jobs}

@@ -14,11 +14,10 @@ from throughline.lineage.neighbourhood import at_level
 from throughline.projection import Run, RunState, State, outcome
 from throughline.projection.derived import began_at, is_lost, parent_of
 from throughline.query.parameters import Name
+from throughline.runs.failures import causes_of, is_failed
 from throughline.runs.summary import newest_run
 from throughline.trust.findings import (
-    causes_of,
     failed_run,
-    is_failed,
     late_job,
     lost_run,
     warning,

@@ -10,12 +10,12 @@ from throughline.datasets.quality import Check
 from throughline.events import JobRef, shown_time
 from throughline.graph.nodes import Node, node_id
 from throughline.identity import DatasetName
-from throughline.projection import Run, RunKey, RunState, State, outcome
-from throughline.projection.derived import began_at, children_of, descendants_of, parent_of
+from throughline.projection import Run, RunState, State, outcome
+from throughline.projection.derived import began_at
 from throughline.query.models import Json
+from throughline.runs.failures import causes_of
 from throughline.trust.models import Finding, LateJob, Severity
 
-_FAILED = (RunState.FAILED, RunState.ABORTED)
 _MOST_MESSAGE = 200  # characters of an error
 _NAMED = 3
 
@@ -132,40 +132,3 @@ def failed_checks(name: DatasetName, check: Check, failed: list[Json]) -> Findin
         run=check.run,
         at=check.time,
     )
-
-
-def is_failed(state: State, run: Run) -> bool:
-    """Return True if a run reported that it failed or was aborted."""
-    return run.end is not None and outcome(state, run).state in _FAILED
-
-
-def causes_of(state: State, run: Run) -> list[Run]:
-    """Return the lowest failed descendants of a failed run, without those retried, or itself."""
-    failed = [
-        other
-        for other in descendants_of(state, run)
-        if is_failed(state, other) and not is_retried(state, other)
-    ]
-    parents = {parent.key for other in failed if (parent := parent_of(state, other))}
-    return newest_first(state, [other for other in failed if other.key not in parents]) or [run]
-
-
-def is_retried(state: State, run: Run) -> bool:
-    """Return True if the job ran again under the same parent after this run ended."""
-    ended = outcome(state, run).ended or 0
-    parent = parent_of(state, run)
-    return parent is not None and any(
-        other.key.job == run.key.job and (began_at(state, other) or 0) >= ended
-        for other in children_of(state, parent)
-        if other is not run
-    )
-
-
-def newest_first(state: State, runs: Iterable[Run]) -> list[Run]:
-    """Return runs by their start, the newest first."""
-    return sorted(runs, key=lambda run: place_of(state, run), reverse=True)
-
-
-def place_of(state: State, run: Run) -> tuple[int, RunKey]:
-    """Return the sort key of a run: its start, then its key."""
-    return began_at(state, run) or 0, run.key

@@ -1109,6 +1109,16 @@ export interface components {
             tag: components["schemas"]["ValueCount"][];
             type: components["schemas"]["ValueCount"][];
         };
+        FailedRun: {
+            durationMs: number | null;
+            endedAt: string | null;
+            error: string | null;
+            job: components["schemas"]["Name"];
+            links: components["schemas"]["Link"][];
+            runId: string;
+            startedAt: string | null;
+            state: components["schemas"]["RunState"];
+        };
         Field: {
             name: string;
             type: string;
@@ -1433,6 +1443,7 @@ export interface components {
         RunAnswer: {
             above: components["schemas"]["RunSummary"][];
             below: components["schemas"]["RunDetail"][];
+            causes: components["schemas"]["FailedRun"][];
             code: components["schemas"]["CodeLocation"];
             durationMs: number | null;
             endedAt: string | null;

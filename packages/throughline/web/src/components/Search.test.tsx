@@ -5,10 +5,10 @@ import { userEvent } from "@testing-library/user-event";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { Search } from "./Search";
 
-const hit = (name: string) => ({ id: `dataset:n:${name}`, namespace: "n", name, type: "dataset", kind: "table", matched: "name", text: name, isFuzzy: false, tags: [], owners: [], platform: null });
+const hit = (name: string, isFuzzy = false) => ({ id: `dataset:n:${name}`, namespace: "n", name, type: "dataset", kind: "table", matched: "name", text: name, isFuzzy, tags: [], owners: [], platform: null });
 
-function answerWith(names: string[]) {
-  const body = { items: names.map(hit), counts: { name: names.length }, next: null };
+function answerWith(names: string[], isFuzzy = false) {
+  const body = { items: names.map((name) => hit(name, isFuzzy)), counts: { name: names.length }, next: null };
   vi.stubGlobal("fetch", vi.fn(() => Promise.resolve(new Response(JSON.stringify(body), { headers: { "content-type": "application/json" } }))));
 }
 
@@ -86,4 +86,13 @@ test("unmatched text says where it was searched", async () => {
   const { box } = await searched("zzz");
   expect(await screen.findByText(/No matches for “zzz”/)).toBeTruthy();
   expect(box.getAttribute("aria-activedescendant")).toBeNull();
+});
+
+test("similar names are listed as such and Enter opens the first", async () => {
+  answerWith(["orders_hourly_forecast", "orders_hourly_actuals"], true);
+  const { user } = await searched("orders_hourly_forcast");
+  await screen.findAllByRole("option");
+  expect(screen.getByRole("link").textContent).toBe("2 similar names");
+  await user.keyboard("{Enter}");
+  await waitFor(() => expect(location.search).toContain("orders_hourly_forecast"));
 });

@@ -3,7 +3,7 @@ import { useDismiss, useFloatingRootContext, useInteractions, useListNavigation,
 import { useEffect, useMemo, useRef, useState, type ReactNode } from "react";
 import { troubleOf, useAnswer } from "../api/answers";
 import { go } from "../app/address";
-import { addressOfHit, besideHit, type Hit } from "../graph/found";
+import { addressOfHit, besideHit, tagsOfHit, type Hit } from "../graph/found";
 import { foundOf } from "../graph/places";
 import { parts } from "../graph/words";
 import { wantFocus } from "./focus";
@@ -102,7 +102,7 @@ export function Search({ isLarge = false }: { isLarge?: boolean }): ReactNode {
                 <span className={clsx(styles.hitAbout, "clip")} title={hit.text}>
                   {besideHit(hit, hits)}
                 </span>
-                <Tags tags={hit.tags.slice(0, 2)} />
+                <Tags tags={tagsOfHit(hit).slice(0, 2)} />
               </li>
             );
           })}
@@ -110,7 +110,7 @@ export function Search({ isLarge = false }: { isLarge?: boolean }): ReactNode {
         {data && hits.length > 0 && (
           <p className={styles.note}>
             <Link className="link" href={foundOf(query)} onClickCapture={() => setOpen(false)}>
-              {SEARCH.all(Object.values(data.counts).reduce((sum, count) => sum + count, 0), query)}
+              {(hits[0]?.isFuzzy ? SEARCH.allSimilar : SEARCH.all)(Object.values(data.counts).reduce((sum, count) => sum + count, 0), query)}
             </Link>
           </p>
         )}

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { besideHit } from "./found";
+import { besideHit, tagsOfHit } from "./found";
 
 test("hits with equal names show their parents", () => {
   const hit = (name: string, matched: string) => ({ name, namespace: "lake", type: "dataset", matched, text: "fare" }) as Parameters<typeof besideHit>[0];
@@ -8,4 +8,11 @@ test("hits with equal names show their parents", () => {
   expect(["a.trips", "trips"].map((name) => besideHit(hit(name, "name"), hits))).toEqual(["a", "lake"]);
   expect(besideHit(hit("other", "elsewhere"), hits)).toBe("elsewhere: fare");
   expect(besideHit({ ...hit("dag.load", "name"), type: "job" }, hits)).toBe("dag");
+});
+
+test("a column has its own tags and those of its dataset", () => {
+  const tags = ["domain:taxi", "pii", "pii (dropoff)", "tier:gold (pickup)"];
+  expect(tagsOfHit({ matched: "name", text: "trips", tags })).toEqual(tags);
+  expect(tagsOfHit({ matched: "column", text: "pickup", tags })).toEqual(["domain:taxi", "pii", "tier:gold"]);
+  expect(tagsOfHit({ matched: "column", text: "dropoff", tags })).toEqual(["domain:taxi", "pii"]);
 });

@@ -15,6 +15,13 @@ export function addressOfHit(hit: Pick<Hit, "id" | "matched" | "text">): string 
   return graphOf({ id: hit.id as NodeId, field: hit.text });
 }
 
+/** Return the tags to show with a hit: of a column only its own and those of the whole dataset. */
+export function tagsOfHit({ matched, text, tags }: Pick<Hit, "matched" | "text" | "tags">): string[] {
+  if (matched !== "column") return tags;
+  const own = ` (${text})`;
+  return [...new Set(tags.flatMap((tag) => (tag.endsWith(own) ? [tag.slice(0, -own.length)] : tag.endsWith(")") ? [] : [tag])))];
+}
+
 /** Return the text beside a hit: its parent or the match, or both if another hit has the same name. */
 export function besideHit(hit: Pick<Hit, "name" | "namespace" | "type" | "matched" | "text">, hits: readonly Pick<Hit, "name" | "type">[]): string {
   const split = (other: Pick<Hit, "name" | "type">) => parts(other.name, other.type === "job" ? "job" : "dataset");

@@ -83,6 +83,12 @@ describe("PII verdict", () => {
     expect(verdict.columns).toEqual(tags.length > 0 ? [`${tags.at(-1)?.[2] ?? ""} mail`] : []);
   });
 
+  test("other outputs of an upstream run are no inputs", () => {
+    const stage = ran("0", "stage", ["in"], ["raw@1", "quarantine@1"]);
+    const tags: [string, string, string][] = [["raw", "mail", "raw"], ["quarantine", "mail", "quarantine"]];
+    expect(piiVerdict(answer("day", [run, stage], tags)).columns).toEqual(["raw mail"]);
+  });
+
   test("no PII with other tags", () => {
     const provenance = answer("day", [run], [["raw", null, "raw"]]);
     expect(piiVerdict({ ...provenance, tags: provenance.tags.map((tag) => ({ ...tag, key: "tier" })) }).text).toBe("No input column is tagged PII");

@@ -131,7 +131,9 @@ export interface Verdict {
 
 /** Decide from the tags of a dataset's inputs if it contains personal data. */
 export function piiVerdict(answer: ProvenanceAnswer): Verdict {
-  const pii = answer.tags.filter(isPii);
+  // Other outputs of the same runs are listed too, but the contents do not come from them.
+  const upstream = new Set([answer.node, ...answer.runs.flatMap((entry) => entry.inputs.map(keyOf))]);
+  const pii = answer.tags.filter((tag) => isPii(tag) && upstream.has(tag.id));
   const origins = (tags: typeof pii) => [...new Set(tags.map((tag) => [tag.from.name, tag.from.field].filter(Boolean).join(" ")))].sort();
   const carried = pii.filter((tag) => tag.id === answer.node);
   if (carried.length > 0) {

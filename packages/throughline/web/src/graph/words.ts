@@ -8,10 +8,16 @@ const UNITS = [
 
 /** Format a duration: 4.2 s, 1 min 8 s, 2 h 5 min. */
 export function duration(ms: number): string {
-  if (ms < 1_000) return `${Math.round(ms)} ms`;
-  if (ms < 10_000) return `${(ms / 1_000).toFixed(1)} s`;
-  const [large, small] = pair(ms);
+  if (ms < 999.5) return `${Math.round(ms)} ms`;
+  if (ms < 9_950) return `${(ms / 1_000).toFixed(1)} s`;
+  const [large, small] = pair(rounded(ms));
   return small ? `${large} ${small}` : large;
+}
+
+/** Round to the smallest unit that is shown, as the command line does. */
+function rounded(ms: number): number {
+  const part = UNITS.find(([, size]) => ms >= size)?.[3] ?? 1_000;
+  return Math.round(ms / part) * part;
 }
 
 function pair(ms: number): [string, string] {

@@ -57,6 +57,7 @@ export const SEARCH = {
   similar: (text: string) => `No matches for “${text}”. Similar names:`,
   noMatches: (text: string) => `No matches for “${text}” in names, columns, tags, owners, descriptions and SQL.`,
   noFiltered: (text: string) => `No matches for “${text}” with these filters.`,
+  allSimilar: (count: number) => plural(count, "similar name"),
   all: (count: number, text: string) => (count === 1 ? `1 match for “${text}”` : `All ${plural(count, "match", "matches")} for “${text}”`),
   counts: (count: number, parts: readonly string[]) => `${plural(count, "match", "matches")}: ${parts.join(", ")}`,
   ofColumn: (count: number) => `${plural(count, "dataset")} with this column`,

@@ -27,6 +27,9 @@ export const DETAILS = {
   noChildren: "No child runs reported.",
   firstRuns: (first: number, runs: string) => `The first ${first} of ${runs}.`,
   showAll: "Show all",
+  failedBelow: "Failed child runs",
+  noError: "No error message reported.",
+  commands: "On the command line",
   label: "Details",
   close: "Close details",
   closeTitle: "Close (Esc)",
@@ -59,7 +62,10 @@ export const COLUMN = {
   codeAt: "Code ",
   noCode: "No query or code reported.",
   code: { sql: "SQL", python: "Code of the job" },
-  unnamed: { sql: "The column's name does not appear in it as an output column, as with SELECT *.", python: "The column's name does not appear in it as an output column." },
+  unnamed: {
+    sql: (column: string) => `This query does not name the column ${column}. It may come from SELECT *.`,
+    python: (column: string) => `This code does not name the column ${column}.`,
+  },
   others: (count: number) => (count === 0 ? "No other dataset has a column of this name." : `${plural(count, "other dataset has", "other datasets have")} a column of this name.`),
   search: (name: string) => `Everything that contains “${name}”`,
 } as const;

@@ -100,7 +100,7 @@ export const NODE = {
   checks: "Checks",
   checksTitle: "All newest checks passed",
   rows: (count: string) => `${count} written`,
-  rowsTitle: "Rows written by its last commit",
+  rowsTitle: "Rows written by its last run",
   tags: (count: number) => `${count} tags`,
   source: "Source",
   sourceTitle: "No reported run wrote it",

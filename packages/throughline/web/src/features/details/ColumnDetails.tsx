@@ -11,7 +11,7 @@ import { RunState } from "../../components/RunState";
 import { Tags } from "../../components/Tags";
 import { ErrorMessage } from "../../components/ErrorMessage";
 import { placesOf } from "../../graph/expression";
-import { addressOfHit } from "../../graph/found";
+import { addressOfHit, tagsOfHit } from "../../graph/found";
 import { columnOf } from "../../graph/lit";
 import { foundOf, impactOf } from "../../graph/places";
 import { codeText } from "../../graph/repository";
@@ -152,7 +152,7 @@ function ProducerCode({ producer: { sql, source, language: reported }, field }: 
     <>
       <h3>{COLUMN.code[language]}</h3>
       <Code text={text} language={language} marks={marks} />
-      {marks.length === 0 && <p className="muted">{COLUMN.unnamed[language]}</p>}
+      {marks.length === 0 && <p className="muted">{COLUMN.unnamed[language](field)}</p>}
     </>
   );
 }
@@ -173,7 +173,7 @@ function Elsewhere({ node, field }: { node: string; field: string }): ReactNode 
             <Link className="link clip" href={addressOfHit(hit)} title={hit.name}>
               {parts(hit.name, "dataset").title}
             </Link>
-            <Tags tags={hit.tags} />
+            <Tags tags={tagsOfHit(hit)} />
           </li>
         ))}
       </ul>

@@ -15,6 +15,7 @@ import { formatView, type View } from "../../graph/view";
 import { kindText } from "../../platforms";
 import { cardCommand, duration, errorLines, moment, parts, shellQuoted } from "../../graph/words";
 import type { DetailsProps } from "./props";
+import styles from "./causes.module.css";
 import { Events } from "./Events";
 import { Facets, Facts } from "./Facts";
 import { RunGantt } from "./RunGantt";
@@ -66,6 +67,7 @@ function About({ run, view }: { run: Run; view: View }): ReactNode {
     <>
       {view.at && <p className="muted">{RUN.current(moment(view.at))}</p>}
       {run.error && <Failure error={run.error} links={run.links} />}
+      {run.causes.length > 0 && <Causes causes={run.causes} view={view} />}
       <Facts
         facts={[
           [RUN.facts.state, <RunState key="state" state={run.state} />],
@@ -116,6 +118,24 @@ function Failure({ error, links }: { error: string; links: Run["links"] }): Reac
         </details>
       )}
       {links[0] && <OutLink href={links[0].url}>{RUN.log(links[0].name)}</OutLink>}
+    </section>
+  );
+}
+
+/** The failed runs below a failed run, each with the first line of its error and a link to its log. */
+function Causes({ causes, view }: { causes: Run["causes"]; view: View }): ReactNode {
+  return (
+    <section className={`note bad ${styles.causes}`} aria-label={DETAILS.failedBelow}>
+      <h3>{DETAILS.failedBelow}</h3>
+      <ul className={styles.list}>
+        {causes.map(({ error, links, ...cause }) => (
+          <li key={cause.runId}>
+            <RunLink run={cause} view={view} />
+            <p className="wrap">{error ? errorLines(error).first : DETAILS.noError}</p>
+            {links[0] && <OutLink href={links[0].url}>{RUN.log(links[0].name)}</OutLink>}
+          </li>
+        ))}
+      </ul>
     </section>
   );
 }

@@ -1,14 +1,14 @@
 import "./lineage.css";
 import { useCallback, useEffect, useMemo, useState, type ReactNode } from "react";
 import { ONE_FILE } from "../../api/base";
-import { go as replace, useView } from "../../app/address";
+import { useView } from "../../app/address";
 import { changesOf } from "../../graph/difference";
 import { momentOf, keepMomentsOpen, nameOf, pairOf } from "../../graph/moments";
 import { sharedViewport } from "../../graph/shared";
-import type { NodeId } from "../../graph/types";
-import { formatView, type View } from "../../graph/view";
+import type { View } from "../../graph/view";
 import { Details } from "../details/Details";
 import { Timeline } from "../timeline/Timeline";
+import { TIME } from "../../strings/time";
 import type { Outside } from "./Canvas";
 import { Changes } from "./Changes";
 import { MomentTabs } from "./MomentTabs";
@@ -37,10 +37,6 @@ export default function LineagePage(): ReactNode {
   const scene = useScene(view, pair);
   const [outside, setOutside] = useState<Outside | null>(null);
   const { graph, shown, diff, trouble } = scene;
-  const first = useMemo(() => (diff && !view.node ? changesOf(diff)[0] : undefined), [diff, view.node]);
-  useEffect(() => {
-    if (first) replace(formatView({ ...view, node: first.node, lit: first.node as NodeId }), true);
-  }, [first, view]);
   useEffect(() => {
     document.title = LINEAGE.tab(view.node.slice(view.node.lastIndexOf(":") + 1));
   }, [view.node]);
@@ -62,7 +58,7 @@ export default function LineagePage(): ReactNode {
         <div className="panes">
           <section className="pane" aria-label={nameOf(momentOf(view))}>
             {view.beside && <h2 className="pane-head clip">{nameOf(momentOf(view))}</h2>}
-            {view.node || !view.from || trouble ? <Pane scene={scene} view={view} change={change} ends={ends} shared={view.beside ? shared : null} onOutside={setOutside} /> : <p className="waiting">{diff ? LINEAGE.noDifferences : LINEAGE.comparing}</p>}
+            {view.node || !view.from || trouble ? <Pane scene={scene} view={view} change={change} ends={ends} shared={view.beside ? shared : null} onOutside={setOutside} /> : <p className="waiting">{diff ? (changesOf(diff).length > 0 ? TIME.selectChange : TIME.noChange) : LINEAGE.comparing}</p>}
           </section>
           {view.beside && <Beside moment={view.beside} view={view} change={change} shared={shared} />}
         </div>

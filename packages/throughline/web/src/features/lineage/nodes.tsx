@@ -3,6 +3,7 @@ import "./step.css";
 import "./columns.css";
 import "./frame.css";
 import "./far.css";
+import facts from "./facts.module.css";
 import { Handle, type NodeProps, type NodeTypes } from "@xyflow/react";
 import type { ReactNode } from "react";
 import { Ago } from "../../components/Ago";
@@ -127,16 +128,16 @@ function Dataset({ data }: NodeProps<DatasetFlowNode>): ReactNode {
       {node.failedChecks === 0 && (
         <span className="state good" title={NODE.checksTitle}>
           <Icon name="done" />
-          {NODE.checks}
+          <span className={node.tags.length > 0 ? "hidden" : ""}>{NODE.checks}</span>
         </span>
       )}
-      {node.rows !== null && <span className="muted" title={NODE.rowsTitle}>{NODE.rows(short(node.rows))}</span>}
+      {node.rows !== null && <span className={`muted clip ${facts.rows}`} title={NODE.rowsTitle}>{NODE.rows(short(node.rows))}</span>}
       {node.tags.length > 0 && (
-        <span className={`chip clip${node.tags.some(isPiiText) ? " pii" : ""}`} title={node.tags.join("\n")}>
+        <span className={`chip ${node.tags.length === 1 ? `clip ${facts.tag}` : facts.count}${node.tags.some(isPiiText) ? " pii" : ""}`} title={node.tags.join("\n")}>
           {node.tags.length === 1 ? node.tags[0] : NODE.tags(node.tags.length)}
         </span>
       )}
-      <span className="muted at-end">{node.writtenAt ? <Ago at={node.writtenAt} /> : node.up === 0 && <span title={NODE.sourceTitle}>{NODE.source}</span>}</span>
+      <span className={`muted at-end ${facts.time}`}>{node.writtenAt ? <Ago at={node.writtenAt} /> : node.up === 0 && <span title={NODE.sourceTitle}>{NODE.source}</span>}</span>
     </NodeFrame>
   );
 }

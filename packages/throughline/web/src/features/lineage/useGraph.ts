@@ -3,13 +3,13 @@ import { useMemo } from "react";
 import { asking } from "../../api/answers";
 import { isRefusal, type Query } from "../../api/client";
 import type { Times } from "../../graph/moments";
-import type { Both } from "../../graph/difference";
+import type { Both, DiffAnswer } from "../../graph/difference";
 import { merge } from "../../graph/merge";
 import type { Graph, GraphAnswer } from "../../graph/types";
 import { AUTO, type View } from "../../graph/view";
 
-/** Return the queries for a view: one per time, the newer first. */
-function queriesOf(view: View): Query<"graph">[] {
+/** Return the queries for a view: one per time, the newer first. A node that was added did not exist at the older time. */
+function queriesOf(view: View, diff: DiffAnswer | null): Query<"graph">[] {
   const { level } = view;
   if (view.up === AUTO || view.down === AUTO) return []; // The steps are not known yet.
   if (!view.node && view.from) return []; // Differences of the whole lineage have no graph.
@@ -18,7 +18,7 @@ function queriesOf(view: View): Query<"graph">[] {
   const datasets = view.datasetsOnly ? true : undefined;
   const around = { node: view.node, up: view.up, down: view.down, grown: view.grown, level, datasets, columns };
   // Nodes removed since the other time are drawn too.
-  return [{ ...around, asOf }, ...(view.from ? [{ ...around, asOf: view.from }] : [])];
+  return [{ ...around, asOf }, ...(view.from && !diff?.added.includes(view.node) ? [{ ...around, asOf: view.from }] : [])];
 }
 
 interface GraphResult {
@@ -36,9 +36,9 @@ interface GraphResult {
 }
 
 /** The graph of a view; null until the first response. */
-export function useGraph(view: View, pair: readonly Times[] | null): GraphResult {
-  const own = queriesOf(view);
-  const paired = pair?.flatMap((times) => queriesOf({ ...view, ...times })) ?? [];
+export function useGraph(view: View, pair: readonly Times[] | null, diff: DiffAnswer | null): GraphResult {
+  const own = queriesOf(view, diff);
+  const paired = pair?.flatMap((times) => queriesOf({ ...view, ...times }, times.from === view.from ? diff : null)) ?? [];
   const all = [...own, ...paired].map((query) => JSON.stringify(query));
   const distinct = [...new Set(all)];
   const places = all.map((query) => distinct.indexOf(query)).join();
@@ -54,7 +54,7 @@ export function useGraph(view: View, pair: readonly Times[] | null): GraphResult
   const graph = useMemo(() => merged(answers.slice(0, count)), [answers, count]);
   const aligned = useMemo(() => (answers.length > count ? merged(answers.slice(count)) : null), [answers, count]);
   const [now, then] = [answers[0], answers[count - 1]];
-  const both = useMemo(() => (view.from && now && then ? { now, then } : null), [view.from, now, then]);
+  const both = useMemo(() => (view.from && count > 1 && now && then ? { now, then } : null), [view.from, count, now, then]);
   return { graph, aligned, both, error: combined.error, awaySince: combined.awaySince, isFetching: combined.isFetching, isStale: combined.isStale };
 }
 

@@ -22,7 +22,8 @@ export interface Scene {
 
 /** Return everything that is drawn for a view, which may be one of two times side by side. */
 export function useScene(view: View, pair: readonly Times[] | null = null): Scene {
-  const { graph, aligned, both, error, awaySince, isFetching, isStale } = useGraph(view, pair);
+  const { data: diff = null, error: diffError } = useAnswer("diff", view.from ? { from: view.from, to: view.at, level: view.level } : null);
+  const { graph, aligned, both, error, awaySince, isFetching, isStale } = useGraph(view, pair, diff);
   const { up, down, grown, folded: hiddenSides, control, collapsed, chains, expanded, node, lit } = view;
   // Only these properties of a view trigger a new layout.
   const all = useMemo(() => (graph ? visible(graph, { up, down, grown, folded: hiddenSides, control }) : null), [graph, up, down, grown, hiddenSides, control]);
@@ -30,7 +31,6 @@ export function useScene(view: View, pair: readonly Times[] | null = null): Scen
   const shown = useMemo(() => all && folded(all, { collapsed, chains, expanded }, new Set(unfoldable.split("\n"))), [all, collapsed, chains, expanded, unfoldable]);
   // Two times side by side show their nodes at the same positions.
   const plan = useMemo(() => aligned && folded(visible(aligned, { up, down, grown, folded: hiddenSides, control }), { collapsed, chains, expanded }, new Set(unfoldable.split("\n"))), [aligned, up, down, grown, hiddenSides, control, collapsed, chains, expanded, unfoldable]);
-  const { data: diff = null, error: diffError } = useAnswer("diff", view.from ? { from: view.from, to: view.at, level: view.level } : null);
   const difference = useMemo(() => (view.from && diff ? marksOf(diff, both) : null), [view.from, diff, both]);
   const about = [view.node, view.level, view.up, view.down, view.datasetsOnly, view.at, view.from, view.beside, view.direction].join(" ");
   const drawn = useDrawn(graph, shown, view, difference, isStale ? null : about, plan);

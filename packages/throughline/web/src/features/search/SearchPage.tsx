@@ -10,7 +10,7 @@ import { Link } from "../../components/Link";
 import { Sheet } from "../../components/Sheet";
 import { Tags } from "../../components/Tags";
 import { ErrorMessage } from "../../components/ErrorMessage";
-import { addressOfHit, PLACES, type Hit } from "../../graph/found";
+import { addressOfHit, PLACES, tagsOfHit, type Hit } from "../../graph/found";
 import { impactOf, parseFound } from "../../graph/places";
 import { distinctNames, plural, shellQuoted } from "../../graph/words";
 import { BROWSE } from "../../strings/browse";
@@ -126,7 +126,7 @@ function Result({ hit, title }: { hit: Hit; title: string }): ReactNode {
         )}
       </span>
       <span className="found-tags">
-        <Tags tags={hit.tags} />
+        <Tags tags={tagsOfHit(hit)} />
       </span>
       <span className="found-when muted" title={hit.type === "job" ? BROWSE.startedAt : BROWSE.writtenAt}>
         {hit.activeAt === null ? (hit.type === "job" ? BROWSE.noRuns : BROWSE.noWrites) : <Ago at={hit.activeAt} />}
