@@ -106,7 +106,7 @@ def test_exported_nodes_and_effective_runs_match_the_graph(
 
 
 _ROWS = {
-    "events": "An event as it was received.",
+    "events": "An event as received.",
     "runs": "A run.",
     "nodes": "A job or dataset of the present graph at a level.",
     "edges": "A read or write of a dataset by a job, in the present graph at a level.",
@@ -127,7 +127,7 @@ _MEANS = {
     "ended_at": "the end time; null before the end",
     "duration_ms": "milliseconds between start and end",
     "parent_run_id": "the id of the parent run",
-    "level": "pipeline, task or query. The table contains every level: filter by one",
+    "level": "pipeline, task or query. The table contains all levels: filter by one",
     "node_type": "job or dataset",
     "namespace": "the namespace of the node",
     "name": "the name of the node",
@@ -172,7 +172,7 @@ def test_every_table_and_column_is_described() -> None:
     assert {column for columns in COLUMNS.values() for column in columns} == _MEANS.keys()
     parts = [
         f"\n## {name}\n\n{_ROWS[name]}\n\n"
-        + table(("column", "type", "what"), [(f"`{c}`", type_of(c), _MEANS[c]) for c in columns])
+        + table(("column", "type", "meaning"), [(f"`{c}`", type_of(c), _MEANS[c]) for c in columns])
         for name, columns in COLUMNS.items()
     ]
     check_written("docs/reference/parquet.md", _PAGE + "".join(parts))
