@@ -1,4 +1,4 @@
-"""The training flow. Its parameters are in parameters.py, the work of its steps in steps.py.
+"""The training flow. Its parameters are in parameters.py, the code of its steps in steps.py.
 
 The launcher, each step and each card import this module in separate processes. So modules that
 need pandas are imported inside the steps that use them.

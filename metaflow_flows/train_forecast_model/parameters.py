@@ -13,7 +13,7 @@ BUSIEST_ZONES = 50
 
 
 class TrainingParameters(FlowSpec):
-    """A flow with the parameters of a training, but without steps."""
+    """A flow with the training parameters, but without steps."""
 
     # Any, because in a step the attribute is the parameter's value, unlike in Metaflow's types.
     as_of_datetime: Any = Parameter(

@@ -1,6 +1,6 @@
-"""The work of the training flow's steps, and the lineage that they declare.
+"""The code of the training flow's steps, and the lineage that they declare.
 
-Each function runs in the process of one step, so it imports what it needs itself.
+Each function runs in the process of one step, so it imports its own dependencies.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ def fill_card(
 
 
 def write_forecasts(plan: Plan, model: Any) -> None:
-    """Forecast, and write the forecasts or, in a reproduction, compare them with the earlier."""
+    """Forecast, and write the forecasts, or compare them with the earlier ones in a reproduction."""
     from metaflow_flows.train_forecast_model import columns, forecasting
 
     settings, target = load_settings(), tables.forecast(plan.service)

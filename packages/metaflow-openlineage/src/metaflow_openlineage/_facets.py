@@ -179,7 +179,7 @@ def without_password(text: str) -> str:
 def job(kind: Literal["FLOW", "STEP", "QUERY"], owner: str | None = None) -> JobFacets:
     """Create the facets of a job's type and owner."""
     m = fv.ownership_job
-    # The plain name, as Airflow's provider reports it, so that both name one owner alike.
+    # The plain name, as Airflow's provider reports it, so that both report the same owner.
     owners = [m.Owner(owner, "MAINTAINER")] if owner else []
     return {
         "jobType": _facet(fv.job_type_job.JobTypeJobFacet, "BATCH", "METAFLOW", kind),
