@@ -141,7 +141,7 @@ def fill_card(
 
 
 def write_forecasts(plan: Plan, model: Any) -> None:
-    """Forecast, and write the forecasts, or compare them with the earlier ones in a reproduction."""
+    """Forecast; write the forecasts, or in a reproduction, compare them with the earlier ones."""
     from metaflow_flows.train_forecast_model import columns, forecasting
 
     settings, target = load_settings(), tables.forecast(plan.service)
