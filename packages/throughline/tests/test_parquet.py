@@ -108,10 +108,10 @@ def test_exported_nodes_and_effective_runs_match_the_graph(
 _ROWS = {
     "events": "An event as received.",
     "runs": "A run.",
-    "nodes": "A job or dataset of the present graph at a level.",
-    "edges": "A read or write of a dataset by a job, in the present graph at a level.",
+    "nodes": "A job or dataset of the current graph at a level.",
+    "edges": "A read or write of a dataset by a job, in the current graph at a level.",
     "direct_edges": "A direct edge between two jobs or two datasets.",
-    "present_runs": "A run that determines the present graph at a level.",
+    "present_runs": "A run that determines the current graph at a level.",
     "columns": "A reported column edge: an output column, an input column and a transformation.",
 }
 _MEANS = {

@@ -44,7 +44,7 @@ def run_event(
     inputs: Iterable[Dataset] = (),
     outputs: Iterable[Dataset] = (),
 ) -> ev.RunEvent:
-    """Create an event of the run `ref` with the present time."""
+    """Create an event of the run `ref` with the current time."""
     from metaflow.metaflow_version import get_version
 
     version: Callable[[], str | None] = get_version

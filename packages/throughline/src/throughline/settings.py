@@ -116,7 +116,7 @@ class Settings(BaseSettings):
     deliver: _OptionalPath = None
     """YAML file of the backends that events are delivered to"""
     keep: Annotated[timedelta | None, BeforeValidator(_duration)] = None
-    """time such as `30d` or `12h` after which events are deleted if no present answer needs them;
+    """time such as `30d` or `12h` after which events are deleted if no current answer needs them;
     empty: never"""
     alerts: _OptionalPath = None
     """YAML file of the alert rules"""

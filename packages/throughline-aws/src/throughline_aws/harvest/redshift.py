@@ -132,7 +132,7 @@ class Redshift:
             while rows := list(self._rows_of(_HISTORY, database=self._warehouse.database, **at)):
                 lines = Lines()
                 for query in (_Query.of(row, users) for row in rows):
-                    # Do not import a query again with the present columns of its tables.
+                    # Do not import a query again with the current columns of its tables.
                     if query.id not in known_queries:
                         known_queries[query.id] = None
                         self._add_query(query, columns, sessions, lines)

@@ -87,7 +87,7 @@ class Alerts:
                 connection.execute(insert(schema.alerts), rows)
 
     def begin(self, rule: str, found: Mapping[str, Finding]) -> None:
-        """Start a rule; its present causes trigger no actions."""
+        """Start a rule; its current causes trigger no actions."""
         started = finding("rule", rule, "is checked from now on", "")
         self.fire(rule, {"": started, **found}, ())
 

@@ -82,7 +82,7 @@ class Scope:
             self.inner.add((users, name))
 
     def has(self, edge: DataEdge) -> bool:
-        """Return True if a present or former edge belongs to the scope."""
+        """Return True if a current or former edge belongs to the scope."""
         return edge.job in self.jobs or (edge.direction, edge.dataset) in self.inner
 
 

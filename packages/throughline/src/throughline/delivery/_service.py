@@ -21,7 +21,7 @@ _FOLLOW_SECONDS = 1.0
 
 
 def deliver_once(settings: Settings) -> Iterator[tuple[Forwarder, UnavailableError | None]]:
-    """Deliver the present events; yield each forwarder when it is done, with its error."""
+    """Deliver the existing events; yield each forwarder when it is done, with its error."""
     with _opened(settings) as (forwarders, _):
         for forwarder in forwarders:
             failure = None

@@ -30,7 +30,7 @@ backends = typer.Typer(
 
 def deliver(
     config: Annotated[Path | None, typer.Option(help="YAML file of the backends.")] = None,
-    once: Annotated[bool, typer.Option("--once", help="Stop after the present events.")] = False,
+    once: Annotated[bool, typer.Option("--once", help="Stop after the existing events.")] = False,
     status: Annotated[bool, typer.Option("--status", help="Show the state of backends.")] = False,
     retry: Annotated[
         str | None,
@@ -102,7 +102,7 @@ def _print_statuses(statuses: list[BackendInfo]) -> None:
 
 
 def _deliver_once(settings: Settings) -> None:
-    """Deliver the present events; exit with 1 if some were not delivered."""
+    """Deliver the existing events; exit with 1 if some were not delivered."""
     from throughline.delivery._service import deliver_once
 
     has_failed = False

@@ -184,7 +184,7 @@ class _Invocation:
         )
 
     def _test_time(self, node: str, *, is_start: bool) -> str:
-        """Return when a node's tests, or a test, began or ended; the library uses the present."""
+        """Return when a node's tests, or a test, began or ended; the library uses now."""
         parents = self._processor.manifest["parent_map"]
         times = [
             timing["started_at" if is_start else "completed_at"]

@@ -142,7 +142,7 @@ def provenance(
     client: Client,
     node: Annotated[str, typer.Argument(help="A dataset or a model: an id or a name.")],
     version: Annotated[
-        str | None, typer.Option(help="A version, or the run that wrote it. [present contents]")
+        str | None, typer.Option(help="A version, or the run that wrote it. [current contents]")
     ] = None,
     level: Level = "task",
 ) -> None:

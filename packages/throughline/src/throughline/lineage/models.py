@@ -121,7 +121,7 @@ class ColumnProducer(CodeInfo):
     job: Name
     task: Name
     run: RunSummary
-    """The newest of its runs in the present contents."""
+    """The newest of its runs in the current contents."""
     runs: int
     inputs: list[ColumnInput]
 

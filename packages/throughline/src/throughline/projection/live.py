@@ -66,7 +66,7 @@ _Waiting = tuple[Batch, "Future[Receipt]"]
 
 
 class Live:
-    """An event log with its projection in memory; `clock` returns the present in seconds."""
+    """An event log with its projection in memory; `clock` returns the time in seconds."""
 
     def __init__(
         self,
@@ -179,7 +179,7 @@ class Live:
             return
         self._require_kept(moment)
         newest = self._seq
-        # Building a state of the past does not block the present one.
+        # Building a state of the past does not block the current one.
         with deadline.acquired(self._past_lock):
             state = self._past.at(moment, newest)
             times = [time for time in (moment.as_of, moment.known_at) if time is not None]

@@ -60,7 +60,7 @@ class Past:
         return state
 
     def _forget_old(self) -> None:
-        """Drop old states: each takes as much memory as the present, so fewer large ones stay."""
+        """Drop old states: each takes as much memory as the current one, so few large ones stay."""
         while len(self._states) > 1 and (
             len(self._states) > _MOST_STATES
             or sum(len(state.runs) for state, _ in self._states.values()) > _MOST_RUNS

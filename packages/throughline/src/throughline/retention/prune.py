@@ -1,10 +1,10 @@
 """Decide which events of a log can be deleted, and delete them.
 
-The present state does not change, nor does any past state as of or known at a time since the
+The current state does not change, nor does any past state as of or known at a time since the
 cutoff. Only run events whose event time and arrival are before the cutoff can be deleted, and the
 events of a tree of runs are only deleted together. A tree stays if
 
-- a run in it is effective, or some dataset's present contents come from it, now or at the cutoff,
+- a run in it is effective, or the contents of some dataset come from it, now or at the cutoff,
 - it is one of the newest of a job, or of a job's writes of a dataset (freshness reads these),
 - it reported the newest value of a facet of a job or dataset,
 - it is the first or the last to report a fact, such as "the job reads the dataset",
