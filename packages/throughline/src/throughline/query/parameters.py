@@ -47,7 +47,7 @@ Type = Annotated[
 
 Owner = Annotated[
     str | None,
-    "Only items of this owner. A dataset without owners belongs to those of the jobs that write it."
+    "Only items of this owner. A dataset without owners has the owners of the jobs that write it."
     " Empty: no owner.",
 ]
 

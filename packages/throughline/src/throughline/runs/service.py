@@ -94,7 +94,7 @@ def run_info(state: State, run: Run) -> RunInfo:
 
 
 def run_answer(generations: Generations, run_id: str) -> RunAnswer:
-    """Return a run with its parameters, code and dataset versions, and its descendants likewise."""
+    """Return a run and its descendants with their parameters, code and dataset versions."""
     state = generations.state
     run = find_run(state, run_id)
     below = sorted(

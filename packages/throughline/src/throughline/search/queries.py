@@ -119,7 +119,7 @@ def datasets_answer(
     *,
     reverse: Annotated[bool, "In the opposite order."] = False,
 ) -> FacetedPage[ListedDataset]:
-    """Return datasets, their number, and the counts of the values to filter them by."""
+    """Return datasets, their number, and the counts of their filter values."""
     wanted = _wanted(namespace, platform, type_, owner, tag)
     nodes, counts = choose(datasets_named(state, text), partial(values_of, state), wanted)
     about = ("datasets", text, *wanted.values(), sort, reverse)
@@ -144,7 +144,7 @@ def jobs_answer(
     *,
     reverse: Annotated[bool, "In the opposite order."] = False,
 ) -> FacetedPage[ListedJob]:
-    """Return jobs with their newest run, their number, and the counts of the values to filter by.
+    """Return jobs with their newest run, their number, and the counts of their filter values.
 
     A job without runs has the empty state.
     """
@@ -171,7 +171,7 @@ def groups_answer(
 ) -> Page[NodeGroup]:
     """Return all owners or all reported tags, with the number of datasets and jobs of each.
 
-    A dataset without owners belongs to those of the jobs that write it.
+    A dataset without owners has the owners of the jobs that write it.
     """
 
     def place(group: NodeGroup) -> Place:

@@ -157,7 +157,7 @@ for _query in load_queries().values():
 
 @get(_tagged, "/api/v2/runs/{run_id:segment}")
 def get_run(state: State, run_id: str) -> RunAnswer:
-    """Return a run with parameters, code and dataset versions, and its descendants likewise."""
+    """Return a run and its descendants with their parameters, code and dataset versions."""
     return run_answer(generations_of(state), run_id)
 
 

@@ -33,8 +33,8 @@ _MOST = 20  # reasons
 def lateness_answer(state: State, node: Name) -> LatenessAnswer:
     """Return when a node was due, and the runs upstream that failed, are stale, running or late.
 
-    A dataset is due by the interval of its writes. Without `reasons`, upstream is healthy and the
-    job itself was not started.
+    The interval of its writes determines when a dataset is due. Without `reasons`, upstream is
+    healthy and the job itself was not started.
     """
     found = find_node(state, node)
     if found.type == "job":

@@ -45,7 +45,7 @@ class HealthFinding(Finding):
 
 
 class LateJob(Answer):
-    """A job that has not started when it usually does."""
+    """A job that did not start at its usual time."""
 
     job: Name
     lastStartedAt: str | None

@@ -33,7 +33,7 @@ _MOST_FINDINGS = 2**32
 
 @query("freshness", Times.THEN)
 def freshness_answer(state: State, limit: Limit = 1_000, cursor: Cursor = None) -> Page[LateJob]:
-    """Return the jobs that have not started when they usually do, by due time."""
+    """Return the jobs that did not start at their usual time, by due time."""
     slow = late(state, state.jobs)
     return paged(*cut(("freshness",), slow, _place_of_late, limit, cursor))
 
