@@ -141,7 +141,7 @@ def _load_snapshot(
         what = "wrote" if snapshot_id == recipe.forecasts else "read"
         raise NotReproducible(
             f"Snapshot {snapshot_id} of {table.identifier}, which run {recipe.run} {what}, has "
-            "expired and cannot be restored. Train anew without --reproduce. To keep the inputs of "
+            "expired and cannot be restored. Train again without --reproduce. To keep inputs of "
             "later runs longer, increase KEEP_MODEL_INPUTS_DAYS (now "
             f"{settings.keep_model_inputs_days})."
         )

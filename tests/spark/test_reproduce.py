@@ -164,7 +164,7 @@ def test_expired_snapshot_error_has_a_fix(
     assert done.returncode != 0
     assert re.search(
         rf"Snapshot {snapshot} of {table.identifier}, which run "
-        rf"{trained.recipe.run} (read|wrote), has expired .* Train anew without --reproduce\. .*"
+        rf"{trained.recipe.run} (read|wrote), has expired .* Train again without --reproduce\. .*"
         r"increase KEEP_MODEL_INPUTS_DAYS \(now 365\)",
         done.stdout,
     ), done.stdout[-3000:]

@@ -1,4 +1,4 @@
-"""The endpoints of trust beside its queries."""
+"""Endpoints about trust, in addition to its queries."""
 
 from __future__ import annotations
 
