@@ -73,8 +73,8 @@ def test_template_parameter_is_applied_and_kept(aws: Aws, settings: Settings) ->
     [
         ("emr", (), r"--with received emr; allowed: emr-serverless, datazone"),
         ("", ("EnvironmentId=a",), r"received EnvironmentId=a; .*TrustedPrincipal"),
-        (BOTH, ("EnvironmentId",), r"got EnvironmentId; .*NAME=VALUE"),
-        (BOTH, ("BucketName=mine",), r"got BucketName=mine"),
+        (BOTH, ("EnvironmentId",), r"received EnvironmentId; .*NAME=VALUE"),
+        (BOTH, ("BucketName=mine",), r"received BucketName=mine"),
     ],
 )
 def test_unknown_part_or_parameter_is_rejected_first(
