@@ -72,9 +72,9 @@ def test_template_parameter_is_applied_and_kept(aws: Aws, settings: Settings) ->
     ("with_", "given", "message"),
     [
         ("emr", (), r"--with received emr; allowed: emr-serverless, datazone"),
-        ("", ("EnvironmentId=a",), r"got EnvironmentId=a; .*TrustedPrincipal"),
-        (BOTH, ("EnvironmentId",), r"got EnvironmentId; .*NAME=VALUE"),
-        (BOTH, ("BucketName=mine",), r"got BucketName=mine"),
+        ("", ("EnvironmentId=a",), r"received EnvironmentId=a; .*TrustedPrincipal"),
+        (BOTH, ("EnvironmentId",), r"received EnvironmentId; .*NAME=VALUE"),
+        (BOTH, ("BucketName=mine",), r"received BucketName=mine"),
     ],
 )
 def test_unknown_part_or_parameter_is_rejected_first(

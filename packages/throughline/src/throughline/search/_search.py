@@ -43,8 +43,8 @@ class Hit(NamedTuple):
 def search(state: State, text: str) -> list[Hit]:
     """Return the nodes with a text in a name, column, tag, owner, description or query.
 
-    A match of a whole text ranks before the beginning of a word, and that before any other part; a
-    word in a name ranks like another whole text. If there is none, similar names, columns and words of them are searched (`isFuzzy`).
+    Whole texts rank first, then beginnings of words, then other parts; a word of a name ranks like
+    a whole text elsewhere. Without a match, similar names, columns and words count (`isFuzzy`).
     """
     if found := _matches(state, text):
         return found
