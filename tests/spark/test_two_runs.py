@@ -15,6 +15,7 @@ from lakehouse.generator import taxi_table
 from lakehouse.ingest import Partition
 from lakehouse.settings import Settings
 from spark_jobs import ingest
+from spark_jobs.ingest import merging
 from spark_jobs.tables import ensure_table
 
 from .test_ingest_jobs import RAW, YELLOW_SPEC, rows, trips_file
@@ -61,7 +62,7 @@ def test_merge_publishes_the_checked_rows_while_another_run_stages(
         ensure_table(*arguments)
         ingest.stage(spark, lake, YELLOW_SPEC, [second])
 
-    monkeypatch.setattr(ingest, "ensure_table", stage_meanwhile)
+    monkeypatch.setattr(merging, "ensure_table", stage_meanwhile)
     ingest.merge(spark, lake, YELLOW_SPEC, [first])
     assert len(rows(lake, RAW, first.name)) == 1_000
     assert loaded_sources(load_table(lake, RAW), first.name) == {"first"}
