@@ -12,6 +12,7 @@ import { Link } from "./Link";
 import { PlatformIcon } from "./PlatformIcon";
 import { Tags } from "./Tags";
 import { ErrorMessage } from "./ErrorMessage";
+import { SEARCH } from "../strings/search";
 import styles from "./search.module.css";
 
 const PAUSE_MS = 120;
@@ -67,7 +68,7 @@ export function Search({ isLarge = false }: { isLarge?: boolean }): ReactNode {
         ref={setInput}
         value={text}
         aria-label="Search the lineage"
-        placeholder={isLarge ? "Search tables, jobs, columns, tags, owners, SQL" : "Search"}
+        placeholder={isLarge ? (window.innerWidth < SEARCH.narrow ? SEARCH.placeholderNarrow : SEARCH.placeholder) : SEARCH.placeholderSmall}
         {...getReferenceProps({
           onFocus: () => setOpen(true),
           onChange: (event) => {
