@@ -54,7 +54,8 @@ async def app(scope, receive, send):
 WATCH = """
 window.tasks = [];
 new PerformanceObserver((list) => {
-  for (const each of list.getEntries()) window.tasks.push([each.startTime, each.duration]);
+  for (const entry of list.getEntries())
+    window.tasks.push([entry.startTime, entry.duration]);
 }).observe({ type: "longtask", buffered: true });
 """
 PAINTED = """() => new Promise((done) => new PerformanceObserver((list) => {

@@ -4,10 +4,10 @@
 
 First, 8 connections post pairs of START and COMPLETE events (8.5 kB each, 3 inputs, 10 columns with
 column lineage) for SECONDS (20), to a server that only returns 201, to `throughline serve` on
-SQLite, and to one that already has EVENTS in its log. Then, for each number of jobs (1000), a new
-store is filled with that many jobs in layers of 50 and queried: once, repeatedly without changes,
-and after each of several new events. Times are CPU seconds of the server per response. The client
-is a separate process on the same machine.
+SQLite, and to one that already has EVENTS events in its log. Then, for each number of jobs (1000),
+a new store is filled with that many jobs in layers of 50 and queried: once, repeatedly without
+changes, and after each of several new events. Times are CPU seconds of the server per response. The
+client is a separate process on the same machine.
 """
 
 from __future__ import annotations

@@ -96,7 +96,7 @@ class Airflow:
         run = f"manual__{datetime.now(UTC):%Y-%m-%dT%H:%M:%S}_{uuid.uuid4().hex[:8]}"
         body = {"dag_run_id": run, "logical_date": None, "conf": conf}
         if not self._call("POST", f"/dags/{dag}/dagRuns", allow=(409,), json=body):
-            self.run_state(dag, run)  # raises unless an unanswered call started the run
+            self.run_state(dag, run)  # fails unless a lost call started the run
         return run
 
     def run_state(self, dag: str, run: str) -> str:

@@ -73,7 +73,7 @@ def _top(
     pairs = [pair.partition("=") for pair in settings_ or ()]
     if invalid := [name for name, sign, _ in pairs if not (name and sign)]:
         raise SettingsError(
-            f"--set got {invalid[0]!r}; expected NAME=VALUE, such as airflow_port=9091."
+            f"--set received {invalid[0]!r}; expected NAME=VALUE, such as airflow_port=9091."
         )
     _set_options.set({name.lower(): value for name, _, value in pairs})
 
@@ -99,7 +99,7 @@ def demo(
     from lakehouse.sources import parse_months
 
     if real and data:
-        raise SettingsError(f"--real and --data {data} exclude each other. Use one of them.")
+        raise SettingsError(f"--real and --data {data} cannot be combined. Use one of them.")
     settings = _settings(
         data_source="real" if real else data, forecast_model=model, lineage_backend=backend
     )
@@ -170,7 +170,29 @@ def airflow(backend: Backend = None) -> None:
 @app.command("training-flow", context_settings=PASS_ON | {"allow_interspersed_args": False})
 def training_flow(context: typer.Context, backend: Backend = None) -> None:
     """Run the Metaflow flow: [--backend NAME] run [--lookback_days 30 ...], show, --help."""
-    _training_flow(_settings(lineage_backend=backend), context.args)
+    from commands.docker import with_key
+    from commands.environment import child_environ
+    from commands.services import delivers, lost_lineage_warning, prepare
+    from lakehouse.descriptions import FLOW_TAGS
+
+    arguments = context.args
+    if arguments[:1] == ["--help"]:
+        say(
+            "./run training-flow [--backend NAME] runs Metaflow's command line, described below.\n"
+            "The backend (docs/how-to/backends.md) receives the lineage. Parameters of the flow: "
+            "./run training-flow run --help\n"
+        )
+    settings = with_key(_settings(lineage_backend=backend))
+    if not delivers(settings):  # no server would deliver the flow's lineage
+        settings = settings.model_copy(update={"lineage_delivery": "direct"})
+    if {"run", "resume"} & set(arguments) and "--help" not in arguments:
+        prepare(settings)
+        if warning := lost_lineage_warning(settings):
+            say(f"{warning} The flow runs anyway.", is_error=True)
+    if arguments[:1] in (["run"], ["resume"]):
+        arguments = [arguments[0], *FLOW_TAGS, *arguments[1:]]
+    os.chdir(REPOSITORY)
+    become([sys.executable, str(FLOW), *arguments], child_environ(settings))
 
 
 @app.command()
@@ -361,10 +383,8 @@ def backend_docker(
 
     if nuke:
         docker.backend_docker_nuke(_unchecked_settings(), backend, yes)
-    elif stop:
-        docker.backend_docker_stop(_unchecked_settings(), backend)
     else:
-        docker.backend_docker(_unchecked_settings(), backend)
+        docker.backend_docker(_unchecked_settings(), backend, stop=stop)
 
 
 def _run_alias(context: typer.Context) -> None:
@@ -418,31 +438,6 @@ def _unchecked_settings(**options: str | None) -> Settings:
     """Return the settings; options of the command override `--set`."""
     values = {name: value for name, value in options.items() if value is not None}
     return load_settings(**{**_set_options.get(), **values})
-
-
-def _training_flow(settings: Settings, arguments: list[str]) -> NoReturn:
-    from commands.docker import with_key
-    from commands.environment import child_environ
-    from commands.services import delivers, lost_lineage_warning, prepare
-    from lakehouse.descriptions import FLOW_TAGS
-
-    if arguments[:1] == ["--help"]:
-        say(
-            "./run training-flow [--backend NAME] runs Metaflow's command line, described below.\n"
-            "The backend (docs/how-to/backends.md) receives the lineage. Parameters of the flow: "
-            "./run training-flow run --help\n"
-        )
-    settings = with_key(settings)
-    if not delivers(settings):  # no server would deliver the flow's lineage
-        settings = settings.model_copy(update={"lineage_delivery": "direct"})
-    if {"run", "resume"} & set(arguments) and "--help" not in arguments:
-        prepare(settings)
-        if warning := lost_lineage_warning(settings):
-            say(f"{warning} The flow runs anyway.", is_error=True)
-    if arguments[:1] in (["run"], ["resume"]):
-        arguments = [arguments[0], *FLOW_TAGS, *arguments[1:]]
-    os.chdir(REPOSITORY)
-    become([sys.executable, str(FLOW), *arguments], child_environ(settings))
 
 
 def main() -> None:

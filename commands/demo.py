@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import time
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from rich.console import Console
-from rich.table import Table as Grid
-
 from commands.airflow_api import Airflow
-from commands.environment import AIRFLOW_PASSWORD, AIRFLOW_USER, child_environ, script
+from commands.demo_output import (
+    DemoFailed,
+    data_line,
+    locations,
+    restart_commands,
+    show_result,
+)
 from commands.processes import Service, stopping, wait_for_interrupt
 from commands.progress import Progress
 from commands.services import (
@@ -25,10 +26,10 @@ from commands.services import (
     taxi_dag,
     train_dag,
 )
-from lakehouse.backends import deliveries, is_embedded, is_on
+from lakehouse.backends import deliveries, is_embedded
 from lakehouse.errors import PipelineError, SettingsError
-from lakehouse.forecasts import forecast_table, newest_forecasts
-from lakehouse.settings import Settings, load_settings
+from lakehouse.forecasts import newest_forecasts
+from lakehouse.settings import Settings
 from metaflow_flows.train_forecast_model.tables import NoData, newest_month_end, read_weather
 from throughline.console.render import SafeConsole
 
@@ -36,11 +37,6 @@ GENERATOR_MONTHS = ["2025-04", "2025-05"]
 POLL_SECONDS = 1.0
 TRIGGER_SECONDS = 300
 CAUGHT_UP_SECONDS = 300
-FORECASTS_SHOWN = 6
-
-
-class DemoFailed(PipelineError):
-    """A DAG run failed or had an unexpected result."""
 
 
 def run_demo(
@@ -53,7 +49,7 @@ def run_demo(
     """
     console = SafeConsole(keep="\n", highlight=False)
     months = months or default_months(settings, service)
-    console.print(_data_line(settings, service, months), soft_wrap=True)
+    console.print(data_line(settings, service, months), soft_wrap=True)
     services: list[Service] = []
     with stopping(services):
         with Progress(console) as progress:
@@ -66,7 +62,10 @@ def run_demo(
             if deliveries(settings):
                 with progress.stage(f"Lineage delivered to {settings.lineage_backend}"):
                     services[0].wait_until(lambda: lineage_delivered(settings), 300)
-        _show(console, settings, service, progress, notes)
+        for note in notes:
+            console.print(f"[yellow]{note}[/yellow]", soft_wrap=True)
+        show_result(console, settings, service)
+        console.print("", progress.timings(), locations(settings), sep="\n")
         if exit_when_done:
             console.print(
                 f"\nStopped because of --exit. {restart_commands(settings)}", soft_wrap=True
@@ -76,18 +75,6 @@ def run_demo(
             "\nAirflow and the lineage server keep running. Press [bold]Ctrl-C[/bold] to stop."
         )
         wait_for_interrupt(services)
-
-
-def restart_commands(settings: Settings) -> str:
-    """Return the commands that restart the services."""
-    if not is_embedded(settings):
-        return "`./run airflow` starts Airflow again."
-    backend = f"LINEAGE_BACKEND={settings.lineage_backend} " if deliveries(settings) else ""
-    more = " and continues delivery" if backend else ""
-    return (
-        f"`{backend}./run lineage serve` starts the lineage server again{more};"
-        f" `{backend}./run airflow` starts Airflow too."
-    )
 
 
 def default_months(settings: Settings, service: str = "yellow") -> list[str]:
@@ -109,17 +96,6 @@ def default_months(settings: Settings, service: str = "yellow") -> list[str]:
     if not months:
         raise SettingsError(f"{folder} has no {service}_tripdata_YYYY-MM.parquet. {hint}")
     return months[-2:]
-
-
-def _data_line(settings: Settings, service: str, months: list[str]) -> str:
-    chosen = ", ".join(months) or f"files published in the last {settings.months_back} months"
-    if settings.data_source == "generator":
-        return (
-            "Data: [bold]from the built-in generator[/bold] (not real rides), "
-            f"{service} taxis, {chosen}. "
-            "Use --real to load from TLC and NOAA, or --data to load from a mirror."
-        )
-    return f"Data: {settings.taxi_url} and {settings.weather_url}, {service} taxis, {chosen}."
 
 
 def run_dags(
@@ -220,7 +196,7 @@ def _is_trained(settings: Settings, service: str) -> bool:
 
 
 def _follow(settings: Settings, airflow: Airflow, progress: Progress, runs: dict[str, str]) -> None:
-    """Show the runs until all have ended, because an interrupted run has no end event.
+    """Show the runs until all have ended; an interrupted run would have no end event.
 
     Raises:
         DemoFailed: a run failed; the message has the reason.
@@ -250,82 +226,3 @@ def explain(settings: Settings, airflow: Airflow, dag: str, run: str) -> str:
     if reasons := [line for line in lines if line.startswith(ours)]:
         return f"{dag}.{task} failed. {reasons[-1]}\nIts log is {path}"
     return f"{dag}.{task} failed. The end of {path}:\n" + "\n".join(lines[-20:])
-
-
-def _show(
-    console: Console, settings: Settings, service: str, progress: Progress, notes: list[str]
-) -> None:
-    table = forecast_table(service)
-    for note in notes:
-        console.print(f"[yellow]{note}[/yellow]", soft_wrap=True)
-    forecasts = newest_forecasts(settings, service)
-    if not forecasts:
-        raise DemoFailed(f"{table.identifier} is empty: there was no data to train on.")
-    console.print(
-        f"[bold]{table.identifier}[/bold], {FORECASTS_SHOWN} of {len(forecasts):,} rows "
-        f"as of {forecasts[0]['as_of']}",
-        soft_wrap=True,
-    )
-    grid = Grid()
-    columns = ("datetime_hour", "pulocationid", "forecasted_total_rides")
-    for column in columns:
-        grid.add_column(column, justify="right" if column != "datetime_hour" else "left")
-    for row in forecasts[:FORECASTS_SHOWN]:
-        grid.add_row(*(str(row[column]) for column in columns))
-    console.print(grid)
-    _show_tree(console, settings, table.name)
-    console.print()
-    console.print(progress.timings())
-    console.print(_places(settings))
-
-
-def _show_tree(console: Console, settings: Settings, table: str) -> None:
-    if not is_on(settings):
-        console.print("\nLineage is disabled by LINEAGE_BACKEND=none or OPENLINEAGE_DISABLED=true.")
-        return
-    if not is_embedded(settings):
-        console.print(
-            f"\nThe lineage was sent directly to {settings.lineage_backend}. The tasks' logs"
-            " contain rejected events.",
-            soft_wrap=True,
-        )
-        return
-    command = f"{lineage_command(settings)} tree {table}"
-    console.print(f"\n[bold]Upstream of the forecasts[/bold]  [dim]{command}[/dim]")
-    tree = [script("throughline"), "tree", table]
-    if subprocess.run(tree, env=child_environ(settings), check=False).returncode:
-        raise DemoFailed(f"The lineage cannot be shown. Check {settings.state_dir}/logs.")
-    if deliveries(settings):
-        command = f"{lineage_command(settings)} deliver --status"
-        console.print(f"\n[bold]Delivery[/bold]  [dim]{command}[/dim]")
-        status = [script("throughline"), "deliver", "--status"]
-        subprocess.run(status, env=child_environ(settings), check=False)
-
-
-def lineage_command(settings: Settings) -> str:
-    """Return the command that queries this lineage server from another terminal."""
-    port = settings.throughline_port
-    own_variables = {"THROUGHLINE_PORT", "LINEAGE_BACKEND"} & os.environ.keys()
-    default = Settings.model_fields["throughline_port"].default
-    is_default = port == (default if own_variables else load_settings().throughline_port)
-    return f"{'' if is_default else f'THROUGHLINE_PORT={port} '}./run lineage"
-
-
-def _places(settings: Settings) -> Grid:
-    places = Grid(title="\nLocations", title_justify="left", box=None, pad_edge=False)
-    places.add_column("")
-    places.add_column("")
-    airflow = f"http://localhost:{settings.airflow_port}"
-    rows = [
-        (
-            "Lineage",
-            settings.throughline_url if is_embedded(settings) else settings.lineage_backend,
-        ),
-        ("Airflow", f"{airflow}  ({AIRFLOW_USER} / {AIRFLOW_PASSWORD})"),
-        ("Tables", settings.warehouse),
-        ("Landed files", str(settings.landing_dir)),
-        ("Logs", str(settings.state_dir / "logs")),
-    ]
-    for row in rows:
-        places.add_row(*row)
-    return places

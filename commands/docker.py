@@ -9,18 +9,18 @@ import os
 import secrets
 import shutil
 import subprocess
-import sys
 from base64 import urlsafe_b64encode
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 from urllib.parse import urlsplit
 
+from dotenv import dotenv_values
 from pydantic import SecretStr
 
 from commands.output import confirm, say
 from commands.processes import become
-from commands.services import claim_data_source, lock_state
+from commands.services import claim_data_source, frame_environ, lock_state
 from lakehouse.aws_profile import KEYS, credentials
 from lakehouse.errors import SettingsError, SetupError
 from lakehouse.network import ca_bundle, proxies
@@ -104,6 +104,7 @@ def airflow_docker(settings: Settings) -> NoReturn:
         {
             **os.environ,
             **inside.environ(),
+            **frame_environ(inside),
             **profile_keys(settings),
             **network_environ(settings),
             **COMPOSE_TIMEOUT,
@@ -226,15 +227,13 @@ def _container_url(url: str) -> str:
 def write_secrets(settings: Settings) -> Path:
     """Create missing secrets of the containers and return their file, readable by its owner."""
     path = settings.state_dir / "docker.env"
-    lines = path.read_text().splitlines() if path.exists() else []
-    existing = {line.partition("=")[0] for line in lines}
-    # OpenMetadata requires keys of 32 bytes in this encoding; the others accept any.
-    new = {name: urlsafe_b64encode(secrets.token_bytes(32)).decode() for name in SECRETS}
-    lines += [f"{name}={secret}" for name, secret in new.items() if name not in existing]
     path.parent.mkdir(parents=True, exist_ok=True)
     path.touch(mode=0o600)
     path.chmod(0o600)
-    path.write_text("\n".join(lines) + "\n")
+    # OpenMetadata requires keys of 32 bytes in this encoding; the others accept any.
+    missing = [name for name in SECRETS if name not in dotenv_values(path)]
+    new = [f"{name}={urlsafe_b64encode(secrets.token_bytes(32)).decode()}" for name in missing]
+    path.write_text("\n".join([*path.read_text().splitlines(), *new, ""]))
     return path
 
 
@@ -243,12 +242,10 @@ def with_key(settings: Settings) -> Settings:
 
     A lineage server outside Docker ignores the key.
     """
-    path = settings.state_dir / "docker.env"
-    if settings.throughline_api_key.get_secret_value() or not path.exists():
+    if settings.throughline_api_key.get_secret_value():
         return settings
-    lines = dict(line.partition("=")[::2] for line in path.read_text().splitlines())
-    key = SecretStr(lines.get("THROUGHLINE_API_KEY", ""))
-    return settings.model_copy(update={"throughline_api_key": key})
+    key = dotenv_values(settings.state_dir / "docker.env").get("THROUGHLINE_API_KEY")
+    return settings.model_copy(update={"throughline_api_key": SecretStr(key)}) if key else settings
 
 
 def find_compose() -> list[str]:
@@ -285,37 +282,27 @@ def _failure(command: list[str]) -> str:
     return lines[-1]
 
 
-def backend_docker(settings: Settings, backend: str) -> NoReturn:
-    """Start a backend in the background and return when all its services run.
+def backend_docker(settings: Settings, backend: str, *, stop: bool = False) -> NoReturn:
+    """Start a backend in the background until all its services run, or stop it without data loss.
 
     Raises:
         SettingsError: there is no Compose file for the backend.
         SetupError: there is no Docker engine or Compose.
     """
     arguments = _compose_command(settings, backend)
+    if stop:
+        become([*arguments, "stop"], dict(os.environ))
     say(f"{backend}  {HOSTED[backend].page}")
     become([*arguments, "up", "--detach", HOSTED[backend].last], dict(os.environ))
-
-
-def backend_docker_stop(settings: Settings, backend: str) -> NoReturn:
-    """Stop a backend and keep its data."""
-    become([*_compose_command(settings, backend), "stop"], dict(os.environ))
 
 
 def backend_docker_nuke(settings: Settings, backend: str, yes: bool) -> None:
     """Stop a backend and delete its containers and data, after confirmation."""
     arguments = _compose_command(settings, backend)
-    if not yes:
-        if not sys.stdin.isatty():
-            raise SetupError(
-                "There is no terminal for a confirmation. "
-                f"Pass --yes to delete the data of {backend}."
-            )
-        if not confirm(f"Delete the containers and all data of {backend}?"):
-            say("Nothing was deleted.")
-            return
-    # Only its own file is passed, so that nothing else of the project is deleted.
-    become([*arguments, "down", "--volumes"], dict(os.environ))
+    if yes or confirm(f"Delete the containers and all data of {backend}?"):
+        # Only its own file is passed, so that nothing else of the project is deleted.
+        become([*arguments, "down", "--volumes"], dict(os.environ))
+    say("Nothing was deleted.")
 
 
 def _compose_command(settings: Settings, backend: str) -> list[str]:

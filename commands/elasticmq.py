@@ -1,13 +1,14 @@
-"""Download and start ElasticMQ, an in-memory SQS server in Java."""
+"""Download and start ElasticMQ, an in-memory SQS server in Java.
+
+moto's SQS server is no substitute: to waiting receivers, it gives several messages of a FIFO group
+at once, and it forgets the deduplication id of a deleted message.
+"""
 
 from __future__ import annotations
 
 import os
 import socket
-from dataclasses import dataclass
 from pathlib import Path
-
-import httpx
 
 from commands.processes import Service
 from lakehouse.settings import Settings
@@ -17,14 +18,6 @@ ORGANISATION, NAME, VERSION = "org.elasticmq", "elasticmq-server_2.13", "1.7.1"
 START_SECONDS = 60
 
 
-@dataclass(frozen=True)
-class Sqs:
-    """A running SQS server."""
-
-    url: str
-    service: Service
-
-
 def elasticmq_jars(settings: Settings) -> Path:
     """Return the folder with its jars; download them once.
 
@@ -32,13 +25,12 @@ def elasticmq_jars(settings: Settings) -> Path:
         SetupError: Maven Central could not be reached.
     """
     folder = settings.state_dir / "elasticmq"
-    if not (folder / f"{NAME}-{VERSION}.jar").exists():
-        download(settings, {NAME: (ORGANISATION, VERSION)}, folder, is_transitive=True)
+    download(settings, {NAME: (ORGANISATION, VERSION)}, folder, is_transitive=True)
     return folder
 
 
-def start_elasticmq(settings: Settings, log: Path) -> Sqs:
-    """Start ElasticMQ on a free port of the loopback interface.
+def start_elasticmq(settings: Settings, services: list[Service], log: Path) -> str:
+    """Start ElasticMQ on a free port of the loopback interface; return its URL.
 
     Raises:
         SetupError: it cannot be downloaded or does not start.
@@ -59,18 +51,6 @@ def start_elasticmq(settings: Settings, log: Path) -> Sqs:
         *(f"-D{key}={value}" for key, value in properties.items()),
         *("-cp", f"{folder}/*", "org.elasticmq.server.Main"),
     ]
-    service = Service("ElasticMQ", [command], dict(os.environ), log)
-    url = f"http://127.0.0.1:{port}"
-
-    def is_up() -> bool:
-        try:
-            return httpx.get(f"{url}/health").status_code < 500
-        except httpx.TransportError:
-            return False
-
-    try:
-        service.wait_until(is_up, START_SECONDS)
-    except BaseException:
-        service.stop()
-        raise
-    return Sqs(url, service)
+    services.append(Service("ElasticMQ", [command], dict(os.environ), log))
+    services[-1].wait_until(lambda: "started in" in services[-1].output(), START_SECONDS)
+    return f"http://127.0.0.1:{port}"

@@ -41,8 +41,7 @@ def make_package(settings: Settings) -> list[Path]:
     folder = settings.state_dir / "emr"
     folder.mkdir(parents=True, exist_ok=True)
     jars = [folder / name for name in jar_names()]
-    if missing := {n: v for n, v in EMR_JARS.items() if not (folder / f"{n}-{v[1]}.jar").exists()}:
-        download(settings, missing, folder)
+    download(settings, EMR_JARS, folder)
     with tempfile.TemporaryDirectory(dir=folder) as work:
         tree = Path(work, "tree")
         install(tree, ["--only-group", "emr"])

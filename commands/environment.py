@@ -10,6 +10,8 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
+from dotenv import dotenv_values
+
 from lakehouse.aws_profile import use_profile
 from lakehouse.backends import lineage_environ
 from lakehouse.descriptions import FORECASTING
@@ -21,17 +23,8 @@ RESOLVED = ("OPENLINEAGE_URL", "OPENLINEAGE_ENDPOINT", "OPENLINEAGE_API_KEY")
 """Variables not passed to child processes, because the settings already contain their values."""
 AIRFLOW_USER = AIRFLOW_PASSWORD = "airflow"
 
-SLOW_MACHINE = {
-    # A task waits 60 s instead of 5 s for Airflow's API, and tolerates minutes without it.
-    "AIRFLOW__WORKERS__EXECUTION_API_TIMEOUT": "60",
-    "AIRFLOW__WORKERS__EXECUTION_API_RETRIES": "10",
-    "AIRFLOW__WORKERS__MAX_FAILED_HEARTBEATS": "10",
-    "AIRFLOW__SCHEDULER__SCHEDULER_HEALTH_CHECK_THRESHOLD": "60",
-    "AIRFLOW__CORE__DAGBAG_IMPORT_TIMEOUT": "180",
-    "AIRFLOW__DAG_PROCESSOR__DAG_FILE_PROCESSOR_TIMEOUT": "300",
-    "AIRFLOW__DAG_PROCESSOR__STALE_DAG_THRESHOLD": "300",
-}
-"""Time limits of Airflow for an overloaded machine."""
+AIRFLOW_ENV = REPOSITORY / "airflow" / "airflow.env"
+"""Airflow's configuration that is the same on every machine."""
 
 
 def script(name: str) -> str:
@@ -95,29 +88,20 @@ def _user() -> str:
 
 def _airflow(settings: Settings) -> dict[str, str]:
     home = settings.state_dir / "airflow"
-    port = settings.airflow_port
-    url = f"http://localhost:{port}"
+    url = f"http://localhost:{settings.airflow_port}"
     secret = _secret(home)
     return {
+        **{name: value or "" for name, value in dotenv_values(AIRFLOW_ENV).items()},
         "AIRFLOW_HOME": str(home),
         "AIRFLOW__CORE__DAGS_FOLDER": str(REPOSITORY / "airflow" / "dags"),
         "AIRFLOW__CORE__PLUGINS_FOLDER": str(REPOSITORY / "airflow" / "plugins"),
-        "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
-        "AIRFLOW__CORE__EXECUTOR": "LocalExecutor",
-        "AIRFLOW__CORE__PARALLELISM": "4",
         "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS": f"{AIRFLOW_USER}:admin",
         "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE": str(home / "passwords.json"),
         "AIRFLOW__CORE__EXECUTION_API_SERVER_URL": f"{url}/execution/",
-        "AIRFLOW__API__HOST": "127.0.0.1",
-        "AIRFLOW__API__PORT": str(port),
+        "AIRFLOW__API__PORT": str(settings.airflow_port),
         "AIRFLOW__API__BASE_URL": url,
-        "AIRFLOW__API__WORKERS": "1",
         "AIRFLOW__API__SECRET_KEY": secret,
         "AIRFLOW__API_AUTH__JWT_SECRET": secret,
-        **SLOW_MACHINE,
-        "AIRFLOW__SCHEDULER__SCHEDULER_HEARTBEAT_SEC": "2",
-        "AIRFLOW__DAG_PROCESSOR__REFRESH_INTERVAL": "30",
-        "AIRFLOW__OPENLINEAGE__SPARK_INJECT_PARENT_JOB_INFO": "True",
         "AIRFLOW_CONN_SPARK_DEFAULT": json.dumps(
             {"conn_type": "spark", "host": settings.spark_master}
         ),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 from commands.output import confirm, say
 from infra.aws import Dialogue, connect, explained
 from infra.destroy import destroy_stack
@@ -92,7 +90,8 @@ def _named(with_: str) -> list[Part]:
     names = [name.strip() for name in with_.split(",") if name.strip()]
     if unknown := [name for name in names if name not in OPTIONAL]:
         raise InfraError(
-            f"--with got {', '.join(unknown)}; allowed: {', '.join(OPTIONAL)}, separated by commas."
+            f"--with received {', '.join(unknown)}; allowed: {', '.join(OPTIONAL)},"
+            " separated by commas."
         )
     return [part for name, part in OPTIONAL.items() if name in names]
 
@@ -104,19 +103,11 @@ def _parameters(parts: list[Part], options: list[str]) -> dict[str, str]:
         pair for pair in options if "=" not in pair or pair.split("=")[0] not in allowed
     ]:
         raise InfraError(
-            f"--parameter got {', '.join(unknown)}; expected NAME=VALUE with one of the names "
+            f"--parameter received {', '.join(unknown)}; expected NAME=VALUE with one of the names "
             f"{', '.join(allowed)}."
         )
     return chosen
 
 
 def _dialogue(yes: bool) -> Dialogue:
-    return Dialogue(say=say, confirm=lambda question: yes or _ask(question))
-
-
-def _ask(question: str) -> bool:
-    if not sys.stdin.isatty():
-        raise InfraError(
-            f"{question} There is no terminal for a confirmation. Pass --yes to proceed."
-        )
-    return confirm(question)
+    return Dialogue(say=say, confirm=lambda question: yes or confirm(question))

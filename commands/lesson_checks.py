@@ -61,9 +61,9 @@ class Exercise:
 
     def answers(self, expected: dict[str, object]) -> Iterator[Result]:
         """Compare the reader's `answers.yaml` with the expected answers; lists as sets."""
-        given = self.read("answers.yaml")
+        answers = self.read("answers.yaml")
         for key, value in expected.items():
-            is_right = key in given and _comparable(given[key]) == _comparable(value)
+            is_right = key in answers and _comparable(answers[key]) == _comparable(value)
             yield Result(f"{key} in answers.yaml", is_right)
 
 
@@ -93,7 +93,7 @@ RAW = "yellow_taxi_raw"
 
 
 def _schema(exercise: Exercise) -> Iterator[Result]:
-    """Check that the column was renamed, and the answers about who breaks."""
+    """Check that the column was renamed, and the answers about what this affects."""
     yield _was_removed(exercise, "pulocationid")
     before = exercise.query("impact", node=RAW, field="pulocationid")
     columns = [*before["affected"], *before["indirect"]]
@@ -130,7 +130,7 @@ def _data_source(exercise: Exercise) -> Iterator[Result]:
 
 
 def _flow(exercise: Exercise) -> Iterator[Result]:
-    """Check the flow's run and what its result comes from."""
+    """Check the flow's run and the sources of its result."""
     runs = exercise.query("runs", job="RankZonesFlow") or {"items": []}
     states = [run["state"] for run in runs["items"]]
     yield Result("a completed run of RankZonesFlow", "COMPLETED" in states)
@@ -178,7 +178,7 @@ def _kinds(gate: Any) -> set[str]:
 
 
 def _datahub(exercise: Exercise) -> Iterator[Result]:
-    """Check the backend, and what the stand-in received."""
+    """Check the backend, and the requests that the stand-in received."""
     backends = exercise.read("deliver.yaml").get("backends") or []
     types = [backend.get("type") for backend in backends if isinstance(backend, dict)]
     yield Result("a backend of type datahub in deliver.yaml", "datahub" in types)
@@ -196,7 +196,7 @@ def _lines(path: Path) -> list[Any]:
 
 
 def _late_table(exercise: Exercise) -> Iterator[Result]:
-    """Check the cause, and that the problems are gone."""
+    """Check the answers about the cause, and that no problems remain."""
     yield from exercise.answers(
         {
             "late_job": "TrainForecastModelFlow",

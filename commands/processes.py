@@ -84,11 +84,13 @@ class Service:
         for program in self._processes:
             if program.poll() is None:
                 os.killpg(program.pid, signal.SIGTERM)
-        psutil.wait_procs(_alive(self._processes), timeout=GRACE_SECONDS)
+        alive = [psutil.Process(p.pid) for p in self._processes if p.poll() is None]
+        psutil.wait_procs(alive, timeout=GRACE_SECONDS)
         for signal_ in (signal.SIGTERM, signal.SIGKILL):
             left = self.processes()
             for process in left:
-                _send(process, signal_)
+                with suppress(psutil.NoSuchProcess):
+                    process.send_signal(signal_)
             psutil.wait_procs(left, timeout=GRACE_SECONDS)
         for program in self._processes:
             program.wait()
@@ -117,17 +119,6 @@ class Service:
     def _log_tail(self) -> str:
         lines = self.output().splitlines()[-15:]
         return f"The end of {self.log}:\n" + "\n".join(lines)
-
-
-def _alive(programs: list[subprocess.Popen[bytes]]) -> list[psutil.Process]:
-    return [psutil.Process(program.pid) for program in programs if program.poll() is None]
-
-
-def _send(process: psutil.Process, signal_: signal.Signals) -> None:
-    try:
-        process.send_signal(signal_)
-    except psutil.NoSuchProcess:
-        return
 
 
 @contextmanager

@@ -56,9 +56,8 @@ def start_proxy(
     """
     logs, accepted = settings.state_dir / "logs", settings.state_dir / "proxy" / "arrived.jsonl"
     accepted.parent.mkdir(parents=True, exist_ok=True)
-    sqs = start_elasticmq(settings, logs / "elasticmq.log")
-    services.append(sqs.service)
-    environ = local_environ(os.environ, sqs.url)
+    sqs_url = start_elasticmq(settings, services, logs / "elasticmq.log")
+    environ = local_environ(os.environ, sqs_url)
     queue, dead = _create_queues(environ, is_fifo=is_fifo)
     key = secrets.token_urlsafe(24)
     environ |= {

@@ -7,7 +7,7 @@ import os
 import subprocess
 from collections.abc import Callable
 from datetime import datetime
-from typing import IO, TypedDict
+from typing import IO, Any
 
 import httpx
 import yaml
@@ -107,6 +107,7 @@ def throughline_environ(settings: Settings) -> dict[str, str]:
     """Return the environment of `throughline serve` for this project."""
     key = settings.throughline_api_key.get_secret_value()
     return {
+        **frame_environ(settings),
         "THROUGHLINE_HOST": "127.0.0.1",
         "THROUGHLINE_PORT": str(settings.throughline_port),
         "THROUGHLINE_DATABASE": f"sqlite:///{settings.state_dir / 'throughline.db'}",
@@ -114,11 +115,15 @@ def throughline_environ(settings: Settings) -> dict[str, str]:
         "THROUGHLINE_ALERTS": os.environ.get("THROUGHLINE_ALERTS", str(REPOSITORY / "alerts.yaml")),
         "THROUGHLINE_HARVESTS": str(settings.state_dir / "harvests"),
         "THROUGHLINE_PROGRAM": "./run lineage",
-        "THROUGHLINE_FRAME_ORIGINS": " ".join(
-            f"http://{name}:{settings.airflow_port}" for name in ("localhost", "127.0.0.1")
-        ),
         **({"THROUGHLINE_API_KEY": key} if key else {}),
     }
+
+
+def frame_environ(settings: Settings) -> dict[str, str]:
+    """Return the origins that may show the page in a frame; by default those of Airflow."""
+    origins = (f"http://{name}:{settings.airflow_port}" for name in ("localhost", "127.0.0.1"))
+    variable = "THROUGHLINE_FRAME_ORIGINS"
+    return {variable: os.environ.get(variable, " ".join(origins))}
 
 
 def deliver_environ(settings: Settings) -> dict[str, str]:
@@ -166,22 +171,23 @@ def command_line_environ(settings: Settings) -> dict[str, str]:
     return environ
 
 
-def lineage_ready(settings: Settings) -> bool:
-    """Return True if the lineage server responds."""
+def _query(settings: Settings, path: str) -> Any:
+    """Return the lineage server's response; None without a usable one."""
     try:
         with lineage_server(settings, timeout=5) as server:
-            return server.get("/healthz").is_success
-    except httpx.HTTPError:
-        return False
+            return server.get(path).raise_for_status().json()
+    except (httpx.HTTPError, ValueError):
+        return None
+
+
+def lineage_ready(settings: Settings) -> bool:
+    """Return True if the lineage server responds."""
+    return _query(settings, "/healthz") is not None
 
 
 def lineage_caught_up(settings: Settings) -> bool:
     """Return True if the lineage server has ingested the whole spool."""
-    try:
-        with lineage_server(settings, timeout=5) as server:
-            health = server.get("/healthz").json()
-    except (httpx.HTTPError, ValueError):
-        return False
+    health = _query(settings, "/healthz") or {}
     return bool(health.get("spool", {}).get("lagBytes") == 0)
 
 
@@ -203,29 +209,17 @@ def _delivery_names(settings: Settings) -> set[str]:
     return {str(backend["name"]) for backend in deliveries(settings)}
 
 
-class _DeliveryStatus(TypedDict):
-    """The lineage server's report on the delivery to one backend."""
-
-    backend: str
-    lag: int
-    isFailing: bool
-
-
-def _delivery_statuses(settings: Settings) -> dict[str, _DeliveryStatus]:
+def _delivery_statuses(settings: Settings) -> dict[str, dict[str, Any]]:
     """Return the delivery status of each backend by name; empty if no server responds."""
-    try:
-        with lineage_server(settings, timeout=5) as server:
-            answer = server.get("/api/v2/deliver").raise_for_status()
-        return {standing["backend"]: standing for standing in answer.json()}
-    except (httpx.HTTPError, ValueError):
-        return {}
+    answer = _query(settings, "/api/v2/deliver") or ()
+    return {status["backend"]: status for status in answer}
 
 
 def start_airflow(settings: Settings) -> Service:
     """Start Airflow with scheduler, API and UI; wait with `wait_for_airflow`.
 
-    It does not use `airflow standalone`, which also starts a triggerer, which is not needed, and
-    two log servers that listen on all addresses.
+    It does not use `airflow standalone`, because that also starts an unnecessary triggerer and two
+    log servers that listen on all addresses.
     """
     write_airflow_password(settings)
     environ = child_environ(settings)

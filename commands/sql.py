@@ -22,7 +22,7 @@ from spark_jobs.session import open_session
 
 ROWS = 1_000
 LINEAGE = {"spark.openlineage.job.tags": "ad-hoc"}
-"""Spark configuration that tags the query's lineage as ad hoc, so that it never becomes stale."""
+"""Spark configuration that tags the query's lineage as ad hoc, so that it is never late."""
 
 READING_COMMANDS = ("Show", "Describe", "Explain")
 """Name prefixes of Spark commands that change nothing."""

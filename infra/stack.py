@@ -141,7 +141,7 @@ def follow(aws: Aws, dialogue: Dialogue, stack_id: str, known_ids: set[str]) -> 
 
 def _kind(part: Part, stack: StackTypeDef | None) -> ChangeSetTypeType:
     status = stack["StackStatus"] if stack else "REVIEW_IN_PROGRESS"
-    if status == "REVIEW_IN_PROGRESS":  # no stack, or a change set that was never executed
+    if status == "REVIEW_IN_PROGRESS":  # no stack, or one whose change set was never executed
         return "CREATE"
     if status.endswith("IN_PROGRESS"):
         raise StackFailed(

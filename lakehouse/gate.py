@@ -80,6 +80,7 @@ def _violations(settings: Settings, tables: Sequence[Table]) -> list[str]:
     violations = [broken for dataset in verdict["datasets"] for broken in dataset["violations"]]
     return [
         f"{violation['kind']}: {violation['subject']} {violation['message']}"
+        + (" (muted)" if violation.get("isMuted") else "")
         for violation in violations
     ]
 

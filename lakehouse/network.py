@@ -132,7 +132,7 @@ def _java_trust_store(bundle: str) -> bytes:
 
     certificates = []
     for number, pem in enumerate(CERTIFICATE.findall(bundle)):
-        # A bundle of 150 may contain one invalid certificate; the others are still needed.
+        # One of 150 certificates in a bundle may be invalid; the others are still needed.
         with warnings.catch_warnings(action="ignore"), suppress(ValueError):
             certificate = load_pem_x509_certificate(pem.encode())
             certificates.append(PKCS12Certificate(certificate, str(number).encode()))

@@ -76,7 +76,7 @@ def unchanged(column: str, type_: str) -> Rule:
 
 @dataclass(frozen=True)
 class Sifted:
-    """A partition's rows after the rules were applied."""
+    """The rows of a partition after the rules were applied."""
 
     partition: Partition
     rules: tuple[Rule, ...]

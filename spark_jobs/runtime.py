@@ -103,9 +103,7 @@ def jars(settings: Settings) -> Path:
     """
     required = JARS | (AWS_JARS if settings.lakehouse == "glue" else {})
     folder = settings.state_dir / "jars"
-    missing = {n: v for n, v in required.items() if not (folder / f"{n}-{v[1]}.jar").exists()}
-    if missing:
-        download(settings, missing, folder)
+    download(settings, required, folder)
     return folder
 
 
@@ -118,18 +116,26 @@ def classpath(settings: Settings) -> str:
     )
 
 
+Dependencies = dict[str, tuple[str, str]]
+"""Organisation and version of jars by name."""
+
+
 def download(
-    settings: Settings,
-    dependencies: dict[str, tuple[str, str]],
-    folder: Path,
-    *,
-    is_transitive: bool = False,
+    settings: Settings, dependencies: Dependencies, folder: Path, *, is_transitive: bool = False
 ) -> None:
-    """Download jars (organisation and version by name), optionally with their dependencies.
+    """Download the jars that are missing, optionally with their dependencies.
 
     Raises:
         SetupError: Maven Central could not be reached.
     """
+    files = {name: folder / f"{name}-{version}.jar" for name, (_, version) in dependencies.items()}
+    if missing := {name: dependencies[name] for name, jar in files.items() if not jar.exists()}:
+        _download(settings, missing, folder, is_transitive=is_transitive)
+
+
+def _download(
+    settings: Settings, dependencies: Dependencies, folder: Path, *, is_transitive: bool
+) -> None:
     import pyspark
 
     module = ['<ivy-module version="2.0"><info organisation="local" module="jars"/><dependencies>']

@@ -152,7 +152,7 @@ def _make_spool(settings: Settings) -> None:
     try:
         settings.spool_dir.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        print(f"warning: no lineage of this application: the spool cannot be made: {error}")  # noqa: T201 - task log
+        print(f"warning: no lineage of this application: the spool cannot be created: {error}")  # noqa: T201 - task log
 
 
 def _configured(builder: SparkSession.Builder, conf: dict[str, str]) -> SparkSession.Builder:

@@ -1,8 +1,9 @@
 """Truth tables of the pipeline's column lineage, written by hand from the jobs' code.
 
 `target <- source ...` lists columns whose values go into the target, `target <~ source ...` columns
-that only decide it (filters, joins, groupings, sorts, conditions). The target `*` is every column
-of the table. A column without a line has no source: it is a constant, a time or an id of the run.
+that only influence it (filters, joins, groupings, sorts, conditions). The target `*` is every
+column of the table. A column without a line has no source: it is a constant, a time or an id of the
+run.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ def _copied(dataset: str, columns: str) -> str:
 
 
 def _hashed(dataset: str, columns: str) -> str:
-    """A hash of all columns, and of which of them are null."""
+    """Return a hash of all columns and of the set of null columns."""
     sources = _each(dataset, columns)
     return f"unique_row_id <- {sources}\nunique_row_id <~ {sources}"
 

@@ -44,7 +44,7 @@ def clean_environment() -> Iterator[None]:
 def shared() -> Path:
     """Return the folder of real data next to the repository; skip the test without it."""
     if not SHARED.is_dir():
-        pytest.skip(f"{SHARED} is not there: this test needs its real data")
+        pytest.skip(f"{SHARED} is missing: this test needs its real data")
     return SHARED
 
 

@@ -46,7 +46,7 @@ def looking(
         return page
 
     def note(text: str, *fine: str) -> None:
-        # A refusal, and a server that is stopped, are what some tests are about.
+        # Some tests expect rejected requests and stopped servers.
         if not text.startswith((*fine, *expected, "Failed to load resource")):
             wrong.append(text)
 

@@ -303,7 +303,7 @@ def flow_task(
 def training_tasks(taxi: Source) -> None:
     """Create the tasks that check the loaded tables' provenance and train a service's forecasts.
 
-    The flow checks again, because it knows the parameters of the run.
+    The flow checks again, because only it has the resolved parameters of the run.
     """
     sources = (taxi, WEATHER) if load_settings().forecast_model == "weather" else (taxi,)
     gate = ProvenanceSensor(

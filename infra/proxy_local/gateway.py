@@ -28,7 +28,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._respond(self._route(self._body()))
 
     def _body(self) -> bytes:
-        """Read the body, also a chunked one, as sent by Spark's listener (RFC 9112, 7.1)."""
+        """Read the body, which may be chunked, as sent by Spark's listener (RFC 9112, 7.1)."""
         if self.headers.get("Transfer-Encoding", "").lower() != "chunked":
             return self.rfile.read(int(self.headers.get("Content-Length", 0)))
         parts = []

@@ -1,7 +1,7 @@
 """Build the contents of a run's card from DataFrames.
 
-The charts use Vega-Lite, which Metaflow cards include. So no plotting library is needed, and a
-card loads nothing from other hosts.
+The charts use Vega-Lite, which Metaflow cards include. They need no plotting library, and a card
+loads nothing from other hosts.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
--- Rides an hour and pickup zone. Pickup times are New York's wall clock, so are the hours.
--- The zone has an alias, because the listener loses the lineage of a bare column that is grouped by.
+-- Rides per hour and pickup zone. Pickup times and hours are New York wall-clock times.
+-- The zone has an alias, because without it, the listener loses the lineage of a grouping column.
 SELECT
   CAST(date_trunc('hour', {pickup}) AS timestamp_ntz) AS datetime_hour,
   pulocationid AS pulocationid,

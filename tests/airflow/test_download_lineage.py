@@ -27,8 +27,8 @@ files = [
     for month in ("2025-03", "2025-04")
 ]
 task.landing = Landing((), tuple(files), ())
-told = task.get_openlineage_facets_on_complete(None)
-print("TOLD" + Serde.to_json(told.job_facets["lineage"]))
+facets = task.get_openlineage_facets_on_complete(None)
+print("FACETS" + Serde.to_json(facets.job_facets["lineage"]))
 """
 
 
@@ -44,8 +44,8 @@ def test_each_downloaded_file_has_only_its_own_url(
         text=True,
         check=False,
     )
-    assert "TOLD" in done.stdout, done.stderr[-3000:]
-    entries = json.loads(done.stdout.rpartition("TOLD")[2])["entries"]
+    assert "FACETS" in done.stdout, done.stderr[-3000:]
+    entries = json.loads(done.stdout.rpartition("FACETS")[2])["entries"]
     assert {e["name"]: [source["name"] for source in e["inputs"]] for e in entries} == {
         "/landing/2025-03": ["2025-03"],
         "/landing/2025-04": ["2025-04"],

@@ -17,7 +17,8 @@ from typer.main import get_command
 
 from commands.airflow_api import TaskInstance, _log_line
 from commands.cli import ALIASES, app
-from commands.demo import default_months, lineage_command
+from commands.demo import default_months
+from commands.demo_output import lineage_command
 from commands.processes import Service, require_free_port, wait_for_interrupt
 from commands.progress import Progress
 from commands.services import EVERY_DAG, _locks, lock_state, taxi_dag, train_dag
@@ -182,7 +183,7 @@ def test_progress_stays_on_screen_after_a_failure() -> None:
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (("demo", "--real", "--data", "x"), "--real and --data x exclude each other"),
+        (("demo", "--real", "--data", "x"), "--real and --data x cannot be combined"),
         (("demo", "--backend", "marqez"), "'marqez' is not a lineage backend; allowed: embedded,"),
         (("demo", "--backend", "datazone"), "requires DATAZONE_DOMAIN_ID"),
         (("demo", "--months", "2999-01"), "2999-01 has not begun"),

@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from commands.demo import restart_commands
+from commands.demo_output import restart_commands
 from commands.processes import Service, stopping
 from commands.services import delivers, lineage_delivered, lineage_ready, start_throughline
 from lakehouse.settings import Settings, load_settings
@@ -48,7 +48,7 @@ def test_backend_started_later_receives_all_events(tmp_path: Path) -> None:
     with stopping(services):
         server = _serve(settings, services)
         assert delivers(settings)
-        server.wait_until(lambda: lineage_delivered(settings), 60)  # it is down, and that is said
+        server.wait_until(lambda: lineage_delivered(settings), 60)  # reports the outage
         _serve(elsewhere, services)
         jobs = f"{url}/api/v1/namespaces/nyc_taxi/jobs/told"
         server.wait_until(lambda: httpx.get(jobs).is_success, 60)

@@ -75,6 +75,18 @@ def test_server_uses_the_shipped_alerts_unless_another_file_is_set(
     assert throughline_environ(settings)["THROUGHLINE_ALERTS"] == ""
 
 
+def test_server_lets_airflow_frame_the_page_unless_other_origins_are_set(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("THROUGHLINE_FRAME_ORIGINS", raising=False)
+    settings = load_settings(airflow_port=9191)
+    default = "http://localhost:9191 http://127.0.0.1:9191"
+    assert throughline_environ(settings)["THROUGHLINE_FRAME_ORIGINS"] == default
+    monkeypatch.setenv("THROUGHLINE_FRAME_ORIGINS", "https://airflow.example")
+    origins = throughline_environ(settings)["THROUGHLINE_FRAME_ORIGINS"]
+    assert origins == "https://airflow.example"
+
+
 def test_failed_pipeline_is_logged_as_an_alert(
     live: Live, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -94,6 +94,8 @@ def test_folder_in_an_error_message_is_escaped() -> None:
 def test_question_is_escaped(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
+    terminal = io.StringIO("y\n")
+    monkeypatch.setattr(terminal, "isatty", lambda: True)
+    monkeypatch.setattr("sys.stdin", terminal)
     assert output.confirm(EVIL)
     assert capsys.readouterr().out.startswith(ESCAPED)

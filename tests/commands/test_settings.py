@@ -125,7 +125,7 @@ def test_unknown_backend_is_reported_with_its_source(
     ("given", "message"),
     [
         ("airflow_prot=1", "no setting airflow_prot, did you mean airflow_port"),
-        ("airflow_port", "--set got 'airflow_port'; expected NAME=VALUE"),
+        ("airflow_port", "--set received 'airflow_port'; expected NAME=VALUE"),
         ("airflow_port=x", "AIRFLOW_PORT.*received 'x'"),
     ],
 )

@@ -169,10 +169,10 @@ def official_images() -> tuple[str, str]:
 @pytest.fixture(scope="module")
 def story(engine: Engine, stand_in: str, tmp_path_factory: pytest.TempPathFactory) -> Story:
     """Run, restart and stop the stack, then start it with DataHub for the walkthrough."""
-    return tell(engine, stand_in, tmp_path_factory.mktemp("docker"))
+    return record(engine, stand_in, tmp_path_factory.mktemp("docker"))
 
 
-def tell(engine: Engine, aws: str, folder: Path) -> Story:
+def record(engine: Engine, aws: str, folder: Path) -> Story:
     """Run all steps once; `aws` is the URL of the AWS stand-in."""
     state = folder / "state"
     state.mkdir()

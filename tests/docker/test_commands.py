@@ -232,7 +232,7 @@ def test_backend_data_is_only_deleted_after_confirmation(
     programs: Path, settings: Settings
 ) -> None:
     _program(programs, "docker-compose", "exit 1")
-    with pytest.raises(SetupError, match="--yes to delete the data of marquez"):
+    with pytest.raises(SetupError, match="all data of marquez.*Pass --yes"):
         backend_docker_nuke(settings, "marquez", yes=False)
     with pytest.raises(SettingsError, match="'datazone'.*datahub, marquez, openmetadata"):
         backend_docker_nuke(settings, "datazone", yes=True)

@@ -58,7 +58,7 @@ VARIABLES = VARIABLE.findall("".join(TEXTS.values()))
 PROFILES = [chosen for n in range(len(HOSTED) + 1) for chosen in combinations(HOSTED, n)]
 README = (FOLDER / "README.md").read_text()
 WALKTHROUGH = (REPOSITORY / "docs/learn/walkthrough.md").read_text()
-# Of others' images by what is said of them: nothing here can look into one.
+# From the documentation of third-party images, because the images are not available here.
 LISTENS = {
     "airflow": {9090},
     "datahub-broker": {29092, 39092},
@@ -218,9 +218,7 @@ def test_lineage_server_requires_a_key_and_allows_airflows_frame() -> None:
     assert environment["THROUGHLINE_HOST"] == "0.0.0.0"
     assert environment["THROUGHLINE_API_KEY"].startswith("${THROUGHLINE_API_KEY:?")
     airflow = SERVICES["airflow"]["environment"]
-    port = airflow["AIRFLOW_PORT"]
-    origins = f"http://localhost:{port} http://127.0.0.1:{port}"
-    assert environment["THROUGHLINE_FRAME_ORIGINS"] == origins
+    assert environment["THROUGHLINE_FRAME_ORIGINS"] == "${THROUGHLINE_FRAME_ORIGINS-}"
     assert airflow["THROUGHLINE_API_KEY"] == environment["THROUGHLINE_API_KEY"]
     port = environment["THROUGHLINE_PORT"]
     assert airflow["THROUGHLINE_SERVER_URL"] == f"http://throughline:{port}"

@@ -35,14 +35,14 @@ def write(number):
     as_of = datetime(2025, 4, number + 1)
     hours = pd.date_range(as_of, periods=rows, freq="h")
     for version in ("first", "second"):  # the second replaces the first
-        told = pd.DataFrame({"unique_id": number, "ds": hours, "forecast": 1.0})
+        forecasts = pd.DataFrame({"unique_id": number, "ds": hours, "forecast": 1.0})
         write_forecasts(
-            load_settings(), "yellow", forecast_rows(told, as_of, "naive", version), as_of
+            load_settings(), "yellow", forecast_rows(forecasts, as_of, "naive", version), as_of
         )
 
 while not os.path.exists(start):
     time.sleep(0.05)  # between two looks for the file
-for number in numbers:  # a process each; forked, because to import takes longer than to write
+for number in numbers:  # one process per number; forked, because imports take longer than writes
     if not os.fork():
         write(number)
         os._exit(0)

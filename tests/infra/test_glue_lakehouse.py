@@ -66,7 +66,7 @@ def config_file(stand_in: str, tmp_path_factory: pytest.TempPathFactory) -> Path
 
 @pytest.fixture(autouse=True)
 def aws_environment(monkeypatch: pytest.MonkeyPatch, config_file: Path) -> None:
-    """Let each test use the config file."""
+    """Use the config file in each test."""
     isolate(monkeypatch, config_file.parent)
     use_config(monkeypatch, config_file)
 

@@ -71,7 +71,7 @@ def test_template_parameter_is_applied_and_kept(aws: Aws, settings: Settings) ->
 @pytest.mark.parametrize(
     ("with_", "given", "message"),
     [
-        ("emr", (), r"--with got emr; allowed: emr-serverless, datazone"),
+        ("emr", (), r"--with received emr; allowed: emr-serverless, datazone"),
         ("", ("EnvironmentId=a",), r"got EnvironmentId=a; .*TrustedPrincipal"),
         (BOTH, ("EnvironmentId",), r"got EnvironmentId; .*NAME=VALUE"),
         (BOTH, ("BucketName=mine",), r"got BucketName=mine"),

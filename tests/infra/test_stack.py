@@ -14,10 +14,11 @@ from moto.cloudformation.models import Stack, cloudformation_backends
 
 from commands.infra import create_infra
 from infra.aws import Aws, Dialogue, connect
-from infra.errors import InfraError, StackFailed
+from infra.errors import StackFailed
 from infra.names import STACK, bucket_name
 from infra.parts import LAKEHOUSE, Part
 from infra.stack import apply_stack, find_stack, follow
+from lakehouse.errors import SetupError
 from lakehouse.settings import Settings
 
 pytestmark = pytest.mark.server
@@ -248,6 +249,6 @@ def test_create_prints_the_settings(settings: Settings, capsys: pytest.CaptureFi
 
 
 def test_create_without_a_terminal_needs_yes(settings: Settings, aws: Aws) -> None:
-    with pytest.raises(InfraError, match="--yes"):
+    with pytest.raises(SetupError, match="--yes"):
         create_infra(settings, dry_run=False, yes=False)
     assert find_stack(aws, STACK) is None

@@ -13,7 +13,7 @@ from lakehouse.settings import Settings
 from lakehouse.sources import WEATHER, YELLOW, months_before
 
 
-def test_the_same_month_has_the_same_rows_every_time() -> None:
+def test_same_month_always_has_the_same_rows() -> None:
     first = taxi_table("2025-05", 1_000)
     assert first.equals(taxi_table("2025-05", 1_000))
     assert not first.equals(taxi_table("2025-04", 1_000))

@@ -184,7 +184,7 @@ def test_invalid_openlineage_url_is_rejected(url: str, monkeypatch: pytest.Monke
         load_settings()
 
 
-def test_the_lineage_server_never_delivers_to_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lineage_server_never_delivers_to_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENLINEAGE_URL", "http://127.0.0.1:9002")
     settings = load_settings()
     assert is_embedded(settings)

@@ -77,7 +77,7 @@ def look(browser: Browser, lineage: Lineage) -> Iterator[Look]:
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lineage]:
-    """A server with the events of the demo, as they were recorded."""
+    """Yield a server with the recorded events of the demo."""
     ensure_page()
     server = Lineage(tmp_path_factory.mktemp("demo"))
     with lzma.open(_RECORDED, "rt") as events:
@@ -88,7 +88,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lineage]:
 
 @pytest.fixture
 def look_at_demo(browser: Browser, demo: Lineage) -> Iterator[Look]:
-    """Open an address of the page over the demo."""
+    """Return a function that opens an address of the page with the demo's events."""
     with looking(browser, demo.url) as open_:
         yield open_
 

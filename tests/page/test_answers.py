@@ -65,7 +65,7 @@ def test_column_search_leads_to_sql_and_impact(look: Look) -> None:
 def test_column_impact_is_grouped_by_owner(look: Look) -> None:
     page = look(VIEWS["impact-of-a-column"])
     reached = page.get_by_role("region", name="forecasting", exact=True)
-    perhaps = page.get_by_role("region", name="forecasting, perhaps")
+    perhaps = page.get_by_role("region", name="forecasting, possibly affected")
     expect(reached.get_by_role("row", name=re.compile("mean_distance"))).to_contain_text(
         "aggregation"
     )
@@ -103,7 +103,7 @@ def test_graph_links_to_provenance_down_to_the_files(look: Look) -> None:
     assert oldest is not None
     versions.select_option(oldest)
     expect(tree.get_by_text(oldest)).to_be_visible()
-    expect(tree.get_by_text("weather_raw")).to_have_count(0)  # it came six days later
+    expect(tree.get_by_text("weather_raw")).to_have_count(0)  # it became an input six days later
     expect(page.get_by_text(f"--version {oldest}")).to_be_visible()
 
 
@@ -119,8 +119,8 @@ def test_provenance_states_whether_pii_was_used(look: Look) -> None:
 def test_column_occurrences_are_listed_with_counts(look: Look) -> None:
     page = look("/")
     page.get_by_role("combobox").fill("PULocationID")
-    page.get_by_role("link", name=re.compile("All .* places of")).click()
-    expect(page.get_by_role("status").get_by_text("datasets with such a column")).to_be_visible()
+    page.get_by_role("link", name=re.compile("All .* matches for")).click()
+    expect(page.get_by_role("status").get_by_text("datasets with this column")).to_be_visible()
     page.get_by_role("button", name=re.compile("^SQL")).click()
     rows = page.get_by_role("list", name="Search results").get_by_role("listitem")
     expect(rows.filter(has_text="PULocationID").first).to_contain_text("compute_actuals")
@@ -195,7 +195,7 @@ def test_graph_export_is_complete_sharp_and_themed(theme: str, look: Look) -> No
     url = "data:image/png;base64," + b64encode(picture).decode()
     colours = page.evaluate(_COLOURS, url)
     assert colours["corner"] == ([14, 15, 18] if theme == "dark" else [250, 250, 251])
-    assert colours["count"] > 20  # it is drawn: text and lines have many
+    assert colours["count"] > 20  # the picture is not empty: text and lines have many colours
 
 
 _COLOURS = """async url => {

@@ -47,7 +47,7 @@ def test_every_list_opens_from_the_header_and_is_accessible(
     assert axe_finds(page) == []
 
 
-def test_counts_of_the_start_page_lead_to_lists_of_as_many(look: Look) -> None:
+def test_start_page_counts_link_to_lists_of_equal_length(look: Look) -> None:
     page = look("/")
     for name in ("datasets", "jobs", "runs"):
         count = page.get_by_role("main").get_by_role("link", name=re.compile(rf"^[\d,]+ {name}$"))
@@ -103,7 +103,7 @@ def test_list_is_filtered_by_name_with_the_keyboard_only(look: Look) -> None:
     expect(page.locator('[data-node$="ingest_weather_data.stage"]')).to_be_visible()
 
 
-def test_equal_names_are_told_apart_with_their_full_path(look: Look, lineage: Lineage) -> None:
+def test_equal_names_are_distinguished_by_their_full_path(look: Look, lineage: Lineage) -> None:
     name = f"twin_{uuid.uuid4().hex}"
     lineage.take(*(_written("hive://lake:9083", f"{place}.{name}") for place in ("raw", "mart")))
     page = look(f"/datasets?name={name}")
@@ -173,7 +173,7 @@ def test_search_results_are_filtered(look: Look) -> None:
     assert axe_finds(page) == []
 
 
-def test_a_list_without_matches_says_so(look: Look) -> None:
+def test_list_without_matches_shows_a_message(look: Look) -> None:
     page = look("/jobs?owner=nobody")
     expect(page.get_by_text("No jobs match these filters.")).to_be_visible()
     expect(_filter(page, "Owner")).to_have_value("=nobody")

@@ -20,7 +20,7 @@ _WIDE, _COPY = "dataset:trial:wide_table", "dataset:trial:wide_copy"
 
 
 def _copied() -> dict[str, Any]:
-    """A job copied a table of 25 columns."""
+    """Return the event of a job that copied a table of 25 columns."""
     schema = {"fields": [{"name": name, "type": "int"} for name in _NAMES]}
     of = {"namespace": "trial", "name": "wide_table"}
     lineage = {name: {"inputFields": [{**of, "field": name}]} for name in _NAMES}
@@ -39,7 +39,7 @@ def _copied() -> dict[str, Any]:
 
 @pytest.fixture
 def wide(look: Look, lineage: Lineage) -> Page:
-    """The two tables with their columns."""
+    """Return a server with the two tables and their columns."""
     lineage.take(_copied())
     view = [("node", _COPY), ("up", "2"), ("columns", _WIDE), ("columns", _COPY)]
     page = look(f"/lineage?{urlencode(view)}")

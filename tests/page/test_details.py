@@ -55,7 +55,7 @@ def test_owner_of_a_dataset_is_marked_as_inferred(look: Look) -> None:
     expect(details(page).get_by_role("definition").first).to_have_text("forecasting")
 
 
-def test_freshness_says_whether_a_dataset_is_late(look: Look, lineage: Lineage) -> None:
+def test_freshness_shows_whether_a_dataset_is_late(look: Look, lineage: Lineage) -> None:
     page = look(_at(ACTUALS, open=ACTUALS))
     expect(details(page).get_by_text("on time, usually every 1 d")).to_be_visible()
 

@@ -21,7 +21,7 @@ _SCHEMA = {"fields": [{"name": name, "type": "int"} for name in ("a", "b", "c")]
 
 
 def _copied(source: str, target: str, job: str, **columns: dict[str, str]) -> dict[str, Any]:
-    """A job wrote `target` from `source`; `columns` have the transformation by source column."""
+    """Return a run that wrote `target` from `source`; `columns` are transformations by source."""
     of = {"namespace": "drop", "name": source}
     inputs = [{**of, "field": name, "transformations": [how]} for name, how in columns.items()]
     facets: dict[str, Any] = {"schema": _SCHEMA}

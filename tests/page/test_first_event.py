@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.server]
 
 
 def _run_as_shown(page: Page, home: Path, **environ: str) -> None:
-    """Run the command with curl's settings of a folder; it fails where the server refuses."""
+    """Run the command with curl's settings of a folder; fail if the server rejects the request."""
     shown = page.get_by_role("region", name="No lineage yet").locator("pre").inner_text()
     with (home / ".curlrc").open("a") as settings:
         settings.write("fail\nsilent\nshow-error\n")

@@ -22,7 +22,7 @@ _FORECAST = f"/lineage?node={_LAKE}yellow_rides_hourly_forecast"
 
 
 def _platforms(page: Page) -> set[str | None]:
-    return {each.get_attribute("data-platform") for each in page.locator(".node .platform").all()}
+    return {icon.get_attribute("data-platform") for icon in page.locator(".node .platform").all()}
 
 
 def test_nodes_show_their_platform_and_type(look_at_demo: Look) -> None:
@@ -99,7 +99,7 @@ _COLOURS = """(node) => {
 }"""
 
 
-def test_what_failed_has_an_outline_near_and_is_a_block_from_far(look: Look) -> None:
+def test_failed_nodes_have_outlines_and_are_blocks_when_zoomed_out(look: Look) -> None:
     page = look(_FORECAST)
     stage = page.locator(
         ".node.alarm.failed", has=page.locator('[data-node$="weather_data.stage"]')
@@ -127,13 +127,13 @@ def test_what_failed_has_an_outline_near_and_is_a_block_from_far(look: Look) -> 
     assert axe_finds(page) == []
 
 
-def test_the_overview_shows_what_failed(look: Look) -> None:
+def test_overview_shows_failed_nodes(look: Look) -> None:
     page = look(_FORECAST, width=1000, height=620)
     overview = page.get_by_role("img", name="Overview of the graph")
     expect(overview.locator("[data-trouble=failed]")).to_have_count(1)
 
 
-def test_a_late_job_is_marked_as_such_and_a_lost_run_too(look: Look) -> None:
+def test_late_jobs_and_stale_runs_are_marked(look: Look) -> None:
     page = look(_at("job:nyc_taxi:archive_landing_files", level="pipeline"))
     expect(page.locator(".node.alarm.late")).to_contain_text("Late")
     page = look(_at("job:nyc_taxi:refresh_dashboards", level="pipeline"))
@@ -161,7 +161,7 @@ def _failed(run: str, job: str) -> dict[str, Any]:
     }
 
 
-def test_a_failed_run_says_why_in_a_line_and_links_to_its_log(look: Look, lineage: Lineage) -> None:
+def test_failed_run_shows_its_error_line_and_log_link(look: Look, lineage: Lineage) -> None:
     run, job = str(uuid.uuid4()), f"failing_{uuid.uuid4().hex}"
     lineage.take(_failed(run, job))
     page = look(_at(f"job:glance:{job}", open=f"run:{run}"))

@@ -37,7 +37,7 @@ def _wait_for_graph(page: Page, count: int) -> None:
     expect(page.locator(".canvas")).to_have_attribute("aria-busy", "false")
 
 
-def test_the_demo_is_shown_as_a_whole_and_can_be_read_on_a_screen(look_at_demo: Look) -> None:
+def test_whole_demo_is_readable_on_a_screen(look_at_demo: Look) -> None:
     page = look_at_demo(_FORECAST)
     _wait_for_graph(page, 17)
     seen = page.evaluate(_SEEN)
@@ -46,7 +46,7 @@ def test_the_demo_is_shown_as_a_whole_and_can_be_read_on_a_screen(look_at_demo: 
     assert axe_finds(page) == []
 
 
-def test_the_demo_can_be_read_on_a_phone_from_top_to_bottom(look_at_demo: Look) -> None:
+def test_demo_is_readable_on_a_phone_from_top_to_bottom(look_at_demo: Look) -> None:
     page = look_at_demo(_FORECAST, width=390, height=844)
     _wait_for_graph(page, 17)
     assert page.evaluate(_SEEN)["least"] >= 11
@@ -57,7 +57,7 @@ def test_the_demo_can_be_read_on_a_phone_from_top_to_bottom(look_at_demo: Look) 
     assert min(heights) > boxes[0]["height"], "one node below the other"
 
 
-def test_a_large_graph_begins_with_the_nearest_nodes(look: Look) -> None:
+def test_large_graph_begins_with_the_nearest_nodes(look: Look) -> None:
     page = look("/lineage?node=dataset:hive://lake:9083:nyc_taxi.weather_raw&up=1")
     expect(page.get_by_role("group", name="Steps upstream")).to_contain_text("1")
     expect(page.get_by_role("group", name="Steps downstream")).to_contain_text("all")
@@ -65,7 +65,7 @@ def test_a_large_graph_begins_with_the_nearest_nodes(look: Look) -> None:
     expect(page.get_by_role("group", name="Steps downstream")).not_to_contain_text("all")
 
 
-def test_a_pipeline_collapses_into_one_node_and_expands_again(look_at_demo: Look) -> None:
+def test_pipeline_collapses_into_one_node_and_expands_again(look_at_demo: Look) -> None:
     page = look_at_demo(_FORECAST)
     frame = page.get_by_role("region", name=f"Pipeline {_INGEST}")
     expect(frame).to_be_visible()
@@ -84,7 +84,7 @@ def test_a_pipeline_collapses_into_one_node_and_expands_again(look_at_demo: Look
     _wait_for_graph(page, 12)
 
 
-def test_chains_collapse_on_demand_and_one_of_them_expands(look_at_demo: Look) -> None:
+def test_chains_collapse_on_demand_and_one_expands(look_at_demo: Look) -> None:
     page = look_at_demo(_FORECAST)
     chains = page.get_by_role("button", name="Collapse chains")
     chains.click()
@@ -96,7 +96,7 @@ def test_chains_collapse_on_demand_and_one_of_them_expands(look_at_demo: Look) -
     _wait_for_graph(page, 17)
 
 
-def test_the_direction_can_be_chosen_and_is_in_the_address(look_at_demo: Look) -> None:
+def test_direction_is_selectable_and_in_the_address(look_at_demo: Look) -> None:
     page = look_at_demo(_FORECAST)
     _wait_for_graph(page, 17)
     below = page.locator(".node.down")
@@ -132,7 +132,7 @@ def test_no_edge_of_a_wrapped_graph_is_under_a_node(
     assert [edge.evaluate(_UNDER) for edge in edges.all()] == [0] * edges.count()
 
 
-def test_columns_light_a_path_through_rows_and_from_top_to_bottom(look: Look) -> None:
+def test_column_path_is_highlighted_in_rows_and_from_top_to_bottom(look: Look) -> None:
     lake = "dataset:hive://lake:9083:nyc_taxi."
     column = f"{lake}yellow_rides_hourly_actuals|mean_distance"
     for direction in ("right", "down"):
@@ -144,9 +144,7 @@ def test_columns_light_a_path_through_rows_and_from_top_to_bottom(look: Look) ->
         expect(page.locator(".react-flow__edge.column.lit").first).to_be_attached()
 
 
-def test_an_exported_picture_has_the_proportions_of_a_page(
-    look_at_demo: Look, tmp_path: Path
-) -> None:
+def test_exported_picture_has_the_proportions_of_a_page(look_at_demo: Look, tmp_path: Path) -> None:
     page = look_at_demo(_FORECAST)
     _wait_for_graph(page, 17)
     page.get_by_role("button", name="Export").click()

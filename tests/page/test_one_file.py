@@ -27,7 +27,7 @@ Open = Callable[..., Page]
 
 @pytest.fixture(scope="module")
 def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A log with the events of the demo, as they were recorded; the page is built."""
+    """Return a log with the recorded events of the demo; build the page."""
     ensure_page()
     file = tmp_path_factory.mktemp("demo") / "log.db"
     with closing(EventLog(str(file))) as log:

@@ -37,7 +37,7 @@ def _ended(job: str, hours_ago: float, state: str = "FAIL") -> dict[str, Any]:
 
 @pytest.fixture
 def broken(tmp_path: Path) -> Iterator[Lineage]:
-    """A server with two failed jobs, of which one failed weeks ago, and a late one."""
+    """Yield a server with two failed jobs, one of which failed weeks ago, and a late one."""
     ensure_page()
     server = Lineage(tmp_path)
     daily = [_ended("daily", 24 * day, "COMPLETE") for day in range(2, 9)]
@@ -48,7 +48,7 @@ def broken(tmp_path: Path) -> Iterator[Lineage]:
 
 @pytest.fixture
 def look_at_broken(browser: Browser, broken: Lineage) -> Iterator[Look]:
-    """Open an address of the page over the broken jobs."""
+    """Return a function that opens an address of the page with the broken jobs."""
     with looking(browser, broken.url) as open_:
         yield open_
 
@@ -108,7 +108,7 @@ def test_muted_problem_is_muted_for_everyone_until_reopened(
     expect(_group(other, "Failed")).to_contain_text("load")
 
 
-def test_page_says_why_a_problem_cannot_be_muted(look_at_broken: Look) -> None:
+def test_page_shows_the_reason_if_a_problem_cannot_be_muted(look_at_broken: Look) -> None:
     page = look_at_broken("/")
     message = "the key 'reader' has the scope read; this needs write"
     page.route(

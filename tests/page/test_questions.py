@@ -69,20 +69,20 @@ def test_which_run_wrote_this_version(start: Page) -> None:
     expect(versions.first.get_by_role("link", name=re.compile("merge_upsert"))).to_be_visible()
 
 
-def test_who_owns_what_is_downstream(start: Page) -> None:
+def test_who_owns_the_downstream_datasets(start: Page) -> None:
     find(start, "yellow_taxi_staging", "yellow_taxi_staging")
     start.get_by_role("link", name="Impact").click()
     for owner in ("forecasting", "ingestion"):
         expect(start.get_by_role("region", name=owner, exact=True)).to_be_visible()
 
 
-def test_the_sql_that_makes_this_column(start: Page) -> None:
+def test_which_sql_computes_this_column(start: Page) -> None:
     find(start, "mean_distance", "mean_distance")
     sql = details(start).get_by_role("region", name="SQL")
     expect(sql).to_contain_text("avg(trip_distance) AS mean_distance")
 
 
-def test_last_week_against_today(start: Page) -> None:
+def test_what_changed_since_last_week(start: Page) -> None:
     start.get_by_role("link", name=re.compile("week")).click()
     changes = start.get_by_role("complementary", name="Differences")
     expect(changes.get_by_text("+ cbd_congestion_fee").first).to_be_visible()
@@ -110,10 +110,10 @@ def test_is_it_safe_to_drop_this_column(start: Page, column: str, table: str, ve
     expect(shown.get_by_role("heading")).to_have_text(verdict)
 
 
-def test_where_is_pulocationid_anywhere(start: Page) -> None:
+def test_where_is_pulocationid_used(start: Page) -> None:
     start.get_by_role("combobox").fill("PULocationID")
-    start.get_by_role("link", name=re.compile("All .* places of")).click()
-    expect(start.get_by_text(re.compile(r"\d datasets with such a column"))).to_be_visible()
+    start.get_by_role("link", name=re.compile("All .* matches for")).click()
+    expect(start.get_by_text(re.compile(r"\d datasets with this column"))).to_be_visible()
 
 
 def test_was_this_model_trained_on_pii(start: Page) -> None:

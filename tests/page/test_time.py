@@ -174,12 +174,12 @@ def test_time_views_have_no_axe_violations(name: str, look: Look) -> None:
 def test_timeline_and_difference_fit_a_phone(look: Look) -> None:
     page = look(_at(PREPARE, at=_days_ago(2), **{"from": _BEFORE}), width=390, height=800)
     ranges = _timeline(page).get_by_role("button", name="24 h")
-    for each in (
+    for locator in (
         ranges,
         page.get_by_role("button", name=re.compile("^To ")),
         page.get_by_role("button", name="Compare"),
     ):
-        expect(each.first).to_be_in_viewport(ratio=1)
+        expect(locator.first).to_be_in_viewport(ratio=1)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 

@@ -102,7 +102,7 @@ def test_focus_moves_from_search_to_root_and_back_from_details(
 
 
 def _made(job: str, of: list[str], outputs: list[str]) -> dict[str, Any]:
-    """A job made datasets of others."""
+    """Return a run that wrote datasets from others."""
     return {
         "eventType": "COMPLETE",
         "eventTime": "2026-01-01T00:00:00Z",

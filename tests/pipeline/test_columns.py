@@ -129,7 +129,7 @@ def test_airflow_tasks_have_their_commit(pipeline: Pipeline) -> None:
 
 
 @pytest.mark.parametrize("table", QUERIED)
-def test_a_column_shows_the_query_that_computes_it(table: str, pipeline: Pipeline) -> None:
+def test_column_shows_the_query_that_computes_it(table: str, pipeline: Pipeline) -> None:
     columns, _ = held(pipeline, table)
     (maker, *_) = pipeline.get("/api/v2/column", node=table, field=columns[0])["producers"]
     assert "SELECT" in maker["sql"]

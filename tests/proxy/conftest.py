@@ -37,9 +37,12 @@ def elasticmq(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         elasticmq_jars(settings)
     except SetupError as error:
         pytest.skip(f"ElasticMQ cannot be had: {error}")
-    sqs = start_elasticmq(settings, tmp_path_factory.mktemp("elasticmq") / "elasticmq.log")
-    yield sqs.url
-    sqs.service.stop()
+    services: list[Service] = []
+    log = tmp_path_factory.mktemp("elasticmq") / "elasticmq.log"
+    try:
+        yield start_elasticmq(settings, services, log)
+    finally:
+        services[0].stop()
 
 
 @contextmanager

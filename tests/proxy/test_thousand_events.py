@@ -48,9 +48,9 @@ def _is_poisoned(number: int) -> bool:
 
 
 class _Moody:
-    """DataZone as it answers here: every seventh call is throttled, poison never passes.
+    """A DataZone that throttles every seventh call and always rejects failing events.
 
-    Of the first event from `SLOW` on that it takes the answer waits until it may `go_on`.
+    The response to the first accepted event from `SLOW` on waits until `go_on` is set.
     """
 
     def __init__(self) -> None:

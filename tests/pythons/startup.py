@@ -26,8 +26,7 @@ PACKAGES = (
     *("throughline", "throughline_aws", "metaflow_openlineage"),
 )
 RUN_ALONE = {
-    *("commands.__main__", "throughline.__main__", "spark_jobs.run", "spark_jobs.emr_main"),
-    "commands.docs_hooks",  # loaded by mkdocs, which only the group docs installs
+    *("commands.__main__", "throughline.__main__", "spark_jobs.run", "spark_jobs.emr_main")
 }
 FLOW = REPOSITORY / "packages" / "metaflow-openlineage" / "examples" / "line_flow.py"
 PARSE = """

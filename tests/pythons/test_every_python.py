@@ -62,7 +62,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.mark.parametrize("minor", PROMISED)
-def test_promised_python_is_on_this_machine(minor: str) -> None:
+def test_expected_python_is_on_this_machine(minor: str) -> None:
     if not any(version.startswith(f"{minor}.") for version in interpreters()):
         pytest.skip(f"Python {minor} is promised but NOT TESTED: there is none on this machine")
 

@@ -56,7 +56,7 @@ def test_merge_publishes_the_checked_rows_while_another_run_stages(
     ingest.check_staging(spark, lake, YELLOW_SPEC, [first])
 
     def stage_meanwhile(*arguments: Any) -> None:
-        """Let the other run stage after the check of staging, before it is read."""
+        """Stage files of the other run after the check of staging, before staging is read."""
         monkeypatch.undo()
         ensure_table(*arguments)
         ingest.stage(spark, lake, YELLOW_SPEC, [second])

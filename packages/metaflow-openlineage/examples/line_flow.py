@@ -1,6 +1,6 @@
 """Fit a line to points from a SQLite table: `python line_flow.py run`.
 
-Events go wherever openlineage-python is told to send them, for example
+Events go to the transport that is configured for openlineage-python, for example
 OPENLINEAGE_URL=http://localhost:5000
 """
 

@@ -32,7 +32,7 @@ class Launch:
         self.read()
 
     def read(self) -> None:
-        """Read the events there are by now."""
+        """Read the events that have been written so far."""
         lines = [line for file in self.folder.iterdir() for line in file.read_text().splitlines()]
         self.events: list[Event] = sorted(map(json.loads, lines), key=itemgetter("eventTime"))
 
@@ -42,33 +42,33 @@ class Launch:
             self.read()
             if self.ends(job):
                 return
-            time.sleep(0.1)  # between two looks at the events
+            time.sleep(0.1)  # between two polls of the events
         raise TimeoutError(f"{job} did not end: {self.events}")
 
     def of(self, job: str, *states: str) -> list[Event]:
-        """The events of one job, in these states if any are named."""
+        """Return the events of one job, optionally only in some states."""
         found = [event for event in self.events if event["job"]["name"] == job]
         return [event for event in found if not states or event["eventType"] in states]
 
     def one(self, job: str, state: str) -> Event:
-        """The only such event."""
+        """Return the only event of a job in some states."""
         (event,) = self.of(job, state)
         return event
 
     def ends(self, job: str) -> list[str]:
-        """How the runs of a job ended."""
+        """Return the end states of a job's runs."""
         return sorted(event["eventType"] for event in self.of(job) if event["eventType"] != "START")
 
 
 class Metaflow:
-    """A Metaflow installation of its own, and the way to run flows in it."""
+    """A separate Metaflow installation in which flows run."""
 
     def __init__(self, home: Path) -> None:
         self.home = home
         self.launches: list[Launch] = []
 
     def run(self, flow: Path, *args: str, **environ: str) -> Launch:
-        """Run a flow to its end, whatever that is."""
+        """Run a flow until it ends, successfully or not."""
         folder = self.home / f"events-{len(self.launches)}"
         folder.mkdir()
         transport = {"type": "folder_transport.FolderTransport", "folder": str(folder)}
@@ -104,7 +104,7 @@ class Metaflow:
 
 
 def _ctrl_c_works() -> None:
-    """A shell that starts pytest in the background makes its children deaf to SIGINT."""
+    """Restore SIGINT, which processes ignore if a shell starts pytest in the background."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
@@ -114,7 +114,7 @@ def metaflow(tmp_path_factory: pytest.TempPathFactory) -> Metaflow:
 
 
 def repository(flow: Path, folder: Path) -> Path:
-    """A git repository with a flow in it; returns where the flow now is."""
+    """Return the path of a flow in a new git repository."""
     file = folder / "flows" / flow.name
     file.parent.mkdir(parents=True)
     file.write_text(flow.read_text())
@@ -131,7 +131,7 @@ def repository(flow: Path, folder: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def shapes(metaflow: Metaflow, tmp_path_factory: pytest.TempPathFactory) -> Launch:
-    """ShapesFlow, in a git repository, started by an Airflow task."""
+    """Return a launch of ShapesFlow in a git repository, started by an Airflow task."""
     run = "01a1fd4a-49ef-7259-9396-ffb99203fb3f"
     return metaflow.run(
         repository(FLOWS / "shapes.py", tmp_path_factory.mktemp("repository")),
@@ -153,7 +153,7 @@ def resume(metaflow: Metaflow, launch: Launch, trouble: str, **environ: str) -> 
 
 @pytest.fixture(scope="session")
 def resumed(metaflow: Metaflow) -> list[Launch]:
-    """SmallFlow failing in train; resumed and failing in end; resumed again and done."""
+    """Return launches of SmallFlow: failed in train, resumed until end, resumed and completed."""
     launches = [metaflow.small("train:raise")]
     for trouble in ("end:raise", ""):
         launches.append(resume(metaflow, launches[-1], trouble))
@@ -162,7 +162,7 @@ def resumed(metaflow: Metaflow) -> list[Launch]:
 
 @pytest.fixture(scope="session")
 def served(metaflow: Metaflow) -> Iterator[list[Launch]]:
-    """SmallFlow on a metadata service, killed in train and resumed."""
+    """Return launches of SmallFlow with a metadata service: killed in train, then resumed."""
     command = [sys.executable, str(Path(__file__).parent / "metadata_service.py")]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as service:
         assert service.stdout
@@ -175,7 +175,7 @@ def served(metaflow: Metaflow) -> Iterator[list[Launch]]:
 
 @pytest.fixture(scope="session")
 def troubled(metaflow: Metaflow) -> dict[str, Launch]:
-    """SmallFlow going wrong in each way."""
+    """Return a launch of SmallFlow for each kind of failure."""
     kinds = ("unpicklable", "kill", "exit", "terminate-launcher", "ctrl-c", "kill-launcher")
     launches = {kind: metaflow.small(f"train:{kind}") for kind in kinds}
     launches["kill-launcher"].await_end("SmallFlow.train")
@@ -185,5 +185,5 @@ def troubled(metaflow: Metaflow) -> dict[str, Launch]:
 
 @pytest.fixture(scope="session")
 def nested(metaflow: Metaflow) -> Launch:
-    """NestedFlow, a foreach within a foreach."""
+    """Return a launch of NestedFlow, a foreach within a foreach."""
     return metaflow.run(FLOWS / "nested.py")

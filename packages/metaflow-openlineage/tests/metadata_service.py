@@ -1,4 +1,4 @@
-"""A stand-in for Metaflow's metadata service: as much of its API as a run and a resume use.
+"""A stand-in for Metaflow's metadata service, with the part of its API that runs and resumes use.
 
 Prints its URL and serves until it is terminated.
 """
@@ -11,30 +11,30 @@ import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-MADE: dict[str, Any] = {}
+OBJECTS: dict[str, Any] = {}
 NUMBERS = itertools.count(1)
 
 
 class Handler(BaseHTTPRequestHandler):
-    """What was posted is an object under the path that Metaflow will ask for."""
+    """Stores posted objects under the paths from which Metaflow requests them."""
 
     def do_GET(self) -> None:
-        found = {} if self.path == "/ping" else MADE.get(self.path)
+        found = {} if self.path == "/ping" else OBJECTS.get(self.path)
         if self.path.endswith("/tasks"):
-            found = [made for path, made in MADE.items() if path.rpartition("/")[0] == self.path]
+            found = [item for path, item in OBJECTS.items() if path.rpartition("/")[0] == self.path]
         self.answer(404 if found is None else 200, found)
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         above, _, kind = self.path.rpartition("/")
         if kind in ("metadata", "artifact"):
-            MADE.setdefault(self.path, []).extend(body)
+            OBJECTS.setdefault(self.path, []).extend(body)
         elif kind in ("run", "task"):
             number = next(NUMBERS)
             body["run_number" if kind == "run" else "task_id"] = number
-            MADE[f"{above}/{kind}s/{number}"] = body
+            OBJECTS[f"{above}/{kind}s/{number}"] = body
         else:
-            MADE[above if kind == "step" else self.path] = body
+            OBJECTS[above if kind == "step" else self.path] = body
         self.answer(200, body)
 
     def answer(self, status: int, body: Any) -> None:
@@ -45,7 +45,7 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(data)
 
     def log_message(self, *args: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What counts as read and as written."""
+"""Artifacts that count as read and as written."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_models_are_recognized_by_name_or_declaration():
 
 
 def test_frame_stored_twice_has_equal_content():
-    pandas = pytest.importorskip("pandas", reason="the package does without it")
+    pandas = pytest.importorskip("pandas", reason="optional dependency")
     frame = pandas.DataFrame({"a": [1, 2], "b": ["x", None]})
     again = pickle.loads(pickle.dumps(frame))
     assert equal_content(frame, again)
@@ -125,7 +125,7 @@ def test_frame_stored_twice_has_equal_content():
 
 
 def test_content_without_truth_value_is_compared_by_bytes():
-    numpy = pytest.importorskip("numpy", reason="the package does without it")
+    numpy = pytest.importorskip("numpy", reason="optional dependency")
     one = {"a": numpy.array([1, 2])}
     assert equal_content(one, pickle.loads(pickle.dumps(one)))
     assert not equal_content(one, {"a": numpy.array([1, 3])})

@@ -1,4 +1,4 @@
-"""Emitting: in order, never failing, and never waiting long."""
+"""Emitting events: in order, without failures and long waits."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from metaflow_openlineage._report import harmless
 
 
 class Backend:
-    """A client that remembers, and may refuse or hang."""
+    """A client that records events, and may fail or hang."""
 
     def __init__(self, error: Exception | None = None, gate: threading.Event | None = None) -> None:
         self.error, self.gate = error, gate

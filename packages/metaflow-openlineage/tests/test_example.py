@@ -1,4 +1,4 @@
-"""The example runs anywhere and shows what the README says."""
+"""The example runs without further setup and matches the README."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ REF = RunRef("ns", "Flow.step", "01a1fd4a-49ef-7259-9396-ffb99203fb3f")
 @cache
 def validator() -> Any:
     if not SPEC.exists():
-        pytest.skip(f"the OpenLineage schemas are not at {SPEC}")
+        pytest.skip(f"there are no OpenLineage schemas at {SPEC}")
     from jsonschema import Draft202012Validator, FormatChecker
     from referencing import Registry, Resource
 
@@ -69,9 +69,10 @@ def check(event: dict[str, Any]) -> None:
 
 
 def check_datahub(event: dict[str, Any]) -> None:
-    """Apply the rules of DataHub's converter, which refuses an event that they do not fit.
+    """Apply the rules of DataHub's converter, which rejects events that violate them.
 
-    It must find what runs the job and its parent: by the engine, or by a known producer.
+    It must find the orchestrator of the job and of its parent: by the engine, or by a known
+    producer.
     """
     producer = re.compile(
         r"https://github\.com/(OpenLineage/OpenLineage/.*/.*|(apache/airflow|trinodb/trino)/.*)"
@@ -87,7 +88,7 @@ def check_datahub(event: dict[str, Any]) -> None:
 def test_datahub_rules_match_recorded_responses():
     answers = SPEC.parent / "data" / "datahub-answers"
     if not answers.exists():
-        pytest.skip(f"the recorded answers are not at {answers}")
+        pytest.skip(f"there are no recorded responses at {answers}")
     refused = set()
     for file in sorted(answers.glob("*.event.json")):
         event = json.loads(file.read_text())
@@ -259,8 +260,8 @@ def test_versions_of_a_dataset_are_limited():
 
 
 def test_only_tables_have_fields():
-    pandas = pytest.importorskip("pandas", reason="the package does without it")
-    pyarrow = pytest.importorskip("pyarrow", reason="the package does without it")
+    pandas = pytest.importorskip("pandas", reason="optional dependency")
+    pyarrow = pytest.importorskip("pyarrow", reason="optional dependency")
     assert fields_of(pandas.DataFrame({"a": [1]})) == (("a", "int64"),)
     assert fields_of(pyarrow.table({"a": [1]})) == (("a", "int64"),)
     assert fields_of({"a": [1]}) == ()

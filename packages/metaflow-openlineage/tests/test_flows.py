@@ -1,4 +1,4 @@
-"""What real flows emit."""
+"""Events of real flows."""
 
 from __future__ import annotations
 
@@ -97,13 +97,13 @@ def test_data_edges_match_the_code_exactly(shapes):
 def test_step_reads_the_version_that_another_wrote(shapes):
     written = shapes.one("ShapesFlow.start", "COMPLETE")["outputs"]
     (read,) = shapes.one("ShapesFlow.train", "COMPLETE")["inputs"]
-    (made,) = [dataset for dataset in written if dataset["name"] == read["name"]]
-    assert read["facets"]["version"] == made["facets"]["version"]
+    (written_version,) = [dataset for dataset in written if dataset["name"] == read["name"]]
+    assert read["facets"]["version"] == written_version["facets"]["version"]
     fields = [(field["name"], field["type"]) for field in read["facets"]["schema"]["fields"]]
     assert fields[0] == ("hour", "int64")
     assert fields[1] in (("zone", "object"), ("zone", "str"))  # pandas 2, pandas 3
     assert read["inputFacets"]["inputStatistics"]["rowCount"] == 3
-    assert made["facets"]["schema"] == read["facets"]["schema"]
+    assert written_version["facets"]["schema"] == read["facets"]["schema"]
 
 
 def test_artifact_changed_in_place_has_two_versions(shapes):
@@ -140,19 +140,19 @@ def versions(datasets: list[Event]) -> set[tuple[str, str]]:
     [
         ("row", 2, "start", "rows", [1, 1]),
         ("cell", 6, "row", "numbers", [1, 1, 1, 1, 1, 1]),
-        ("join_row", 2, "cell", "value", [2, 3]),  # of the second row's four, two are equal
+        ("join_row", 2, "cell", "value", [2, 3]),  # two of the second row's four cells are equal
         ("join_all", 1, "join_row", "values", [2]),
     ],
 )
 def test_nested_foreach_has_upstream_runs_and_versions(nested, job, tasks, before, reads, read):
-    """A task reads all that the tasks it depends on wrote, and nothing of the other branches."""
+    """A task reads the outputs of the tasks that it depends on, and none of other branches."""
     completed = nested.of(f"NestedFlow.{job}", "COMPLETE")
     assert len({run_id(event) for event in completed}) == tasks
-    made = {run_id(event): event for event in nested.of(f"NestedFlow.{before}", "COMPLETE")}
+    runs_by_id = {run_id(event): event for event in nested.of(f"NestedFlow.{before}", "COMPLETE")}
     for event in completed:
         runs = {run for name, run in upstream(event) if name == f"NestedFlow.{before}"}
         assert len(runs) == len(upstream(event))
-        wrote = {version for run in runs for version in versions(made[run]["outputs"])}
+        wrote = {version for run in runs for version in versions(runs_by_id[run]["outputs"])}
         assert versions(event["inputs"]) == wrote
         assert names(event["inputs"]) == {f"NestedFlow/{reads}"}
     assert sorted(len(event["inputs"]) for event in completed) == read
@@ -208,7 +208,7 @@ def test_flow_and_tasks_have_owner_and_tags(shapes):
     assert any(event["eventType"] == "FAIL" for event in events)
     for event in events:
         owners = event["job"]["facets"]["ownership"]["owners"]
-        assert owners == [{"name": "user:tester", "type": "MAINTAINER"}]
+        assert owners == [{"name": "tester", "type": "MAINTAINER"}]
         tags = {(tag["source"], tag["key"]): tag["value"] for tag in facet(event, "tags")["tags"]}
         assert {key: value for (source, key), value in tags.items() if source == "USER"} == {
             "team": "forecast",

@@ -1,4 +1,4 @@
-"""Names, ids and settings: pure functions of what is given."""
+"""Names, ids and settings: pure functions of their arguments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The public surface, and what it does where there is no step."""
+"""The public API, and its behavior outside a step."""
 
 from __future__ import annotations
 
@@ -81,8 +81,8 @@ def test_query_outside_a_step_runs():
 
 
 def test_iceberg_table_has_snapshot_and_schema(tmp_path):
-    catalogs = pytest.importorskip("pyiceberg.catalog.sql", reason="the package does without it")
-    pyarrow = pytest.importorskip("pyarrow", reason="the package does without it")
+    catalogs = pytest.importorskip("pyiceberg.catalog.sql", reason="optional dependency")
+    pyarrow = pytest.importorskip("pyarrow", reason="optional dependency")
     catalog = catalogs.SqlCatalog(
         "test", uri=f"sqlite:///{tmp_path}/catalog.db", warehouse=f"file://{tmp_path}"
     )

@@ -1,4 +1,4 @@
-"""Fixtures: an environment without any account of AWS, and a stand-in of DataZone."""
+"""Fixtures: an environment without an AWS account, and a stand-in for DataZone."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def aws_environment(monkeypatch: pytest.MonkeyPatch) -> None:
         "AWS_SECRET_ACCESS_KEY": "testing",
         "AWS_REGION": "us-east-1",
         "AWS_DEFAULT_REGION": "us-east-1",
-        "AWS_ENDPOINT_URL": "http://127.0.0.1:9",  # what a test names no server for is refused
+        "AWS_ENDPOINT_URL": "http://127.0.0.1:9",  # refuses every request
     }.items():
         monkeypatch.setenv(name, value)
 
@@ -70,7 +70,7 @@ def event() -> Event:
 
 @contextmanager
 def _serving(server: Listening) -> Iterator[Listening]:
-    """Have a stand-in listen."""
+    """Run a stand-in."""
     thread = threading.Thread(target=server.serve_forever, args=(0.02,))
     thread.start()
     try:
@@ -83,13 +83,13 @@ def _serving(server: Listening) -> Iterator[Listening]:
 
 @pytest.fixture
 def serve() -> Callable[..., Any]:
-    """Have a stand-in listen as long as a `with` block lasts."""
+    """Return a function that runs a stand-in during a `with` block."""
     return _serving
 
 
 @pytest.fixture
 def written(capsys: pytest.CaptureFixture[str]) -> Callable[[], tuple[Any, Any]]:
-    """What handlers wrote to stdout since it was last asked, as CloudWatch reads it.
+    """Return a function that returns the handlers' new stdout, as CloudWatch reads it.
 
     Handler, name and value of each metric in the embedded format, and the other lines.
     """
@@ -133,7 +133,7 @@ def make_datazone(monkeypatch: pytest.MonkeyPatch) -> Iterator[Make]:
 
 @pytest.fixture(scope="session")
 def _moto() -> Iterator[str]:
-    """URL of moto's server."""
+    """Yield the URL of moto's server."""
     from moto.server import ThreadedMotoServer
 
     server = ThreadedMotoServer(port=0, verbose=False)
@@ -145,7 +145,7 @@ def _moto() -> Iterator[str]:
 
 @pytest.fixture
 def aws(_moto: str, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Any]:
-    """Makes clients of an account of AWS, moto's, that holds nothing."""
+    """Return a function that creates clients of an empty AWS account in moto."""
     import boto3
 
     with urlopen(Request(f"{_moto}/moto-api/reset", method="POST"), timeout=20):
@@ -158,7 +158,7 @@ def aws(_moto: str, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Any]:
 def harvest(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Callable[..., Any]:
-    """Runs `throughline harvest` into a log of the test; answers what it prints."""
+    """Return a function that runs `throughline harvest` on the test's log."""
     from throughline.cli import main
 
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data-home"))
@@ -179,14 +179,14 @@ def harvest(
 
 
 class KilledError(BaseException):
-    """In the place of the end of a process."""
+    """Raised to simulate the end of a process."""
 
 
 @pytest.fixture
 def kill_at(monkeypatch: pytest.MonkeyPatch) -> Callable[..., type[BaseException]]:
-    """Have the process die at the nth call of an operation; all calls of it ask for `more`.
+    """Return a function that makes the nth call of an operation raise, and returns the exception.
 
-    Answers what is raised then.
+    All calls of the operation get the arguments `more`.
     """
     from botocore.client import BaseClient
 
@@ -195,12 +195,12 @@ def kill_at(monkeypatch: pytest.MonkeyPatch) -> Callable[..., type[BaseException
     def kill(operation: str, nth: int, **more: Any) -> type[BaseException]:
         numbers = itertools.count(1)
 
-        def counted(client: Any, name: str, given: dict[str, Any]) -> Any:
+        def counted(client: Any, name: str, arguments: dict[str, Any]) -> Any:
             if name != operation:
-                return call(client, name, given)
+                return call(client, name, arguments)
             if next(numbers) == nth:
                 raise KilledError
-            return call(client, name, given | more)
+            return call(client, name, arguments | more)
 
         monkeypatch.setattr(BaseClient, "_make_api_call", counted)
         return KilledError
@@ -210,7 +210,7 @@ def kill_at(monkeypatch: pytest.MonkeyPatch) -> Callable[..., type[BaseException
 
 @pytest.fixture
 def harvested(tmp_path: Path) -> Callable[..., list[dict[str, Any]]]:
-    """The events of a log of the test, each valid by the schemas of OpenLineage."""
+    """Return the events of the test's log, validated against OpenLineage's schemas."""
     import orjson
 
     from throughline.log import EventLog
@@ -226,7 +226,7 @@ def harvested(tmp_path: Path) -> Callable[..., list[dict[str, Any]]]:
 
 
 def _check(body: dict[str, Any]) -> None:
-    """Have an event and each facet of it be valid, if the schemas are at hand."""
+    """Validate an event and its facets, if the schemas are available."""
     import orjson
     from jsonschema import Draft202012Validator, FormatChecker
     from referencing import Registry, Resource

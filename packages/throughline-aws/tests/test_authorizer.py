@@ -1,4 +1,4 @@
-"""Who may post."""
+"""The authorizer: keys that may post."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rule of a batch, for any batch."""
+"""Selection of the messages of a batch to retry, for arbitrary batches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The backend `datazone`, against a server that holds it to botocore's model."""
+"""The backend `datazone`, with a server that validates requests against botocore's model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the handlers are set up by: variables, and the key in Secrets Manager."""
+"""Configuration of the handlers: variables, and the key in Secrets Manager."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The backend behind throughline's forwarder, which tells it of whole runs."""
+"""The backend with throughline's forwarder, which sends complete runs."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_datazone_receives_complete_runs_and_rejections_are_dead_letters(
     bodies = [
         event(RUN, 1, eventType="START", inputs=[RIDES]),
         event(REFUSED, 2),
-        event(RUN, 3, eventType="COMPLETE"),  # which says nothing of what it read
+        event(RUN, 3, eventType="COMPLETE"),  # which has no inputs
     ]
     live.ingest(Batch([entry_of(orjson.dumps(body)) for body in bodies]))
     forwarding = Forwarder("catalog", read_backends(deliver)["catalog"], live)

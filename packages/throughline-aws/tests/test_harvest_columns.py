@@ -145,8 +145,8 @@ def test_statement_that_moves_no_data_is_ignored(sql: str) -> None:
     assert read_statement(sql, _session()) is None
 
 
-def test_statement_that_is_not_parsed_says_why() -> None:
-    with pytest.raises(UnreadError, match="COPY from what is no URL"):
+def test_unparsable_statement_has_a_reason() -> None:
+    with pytest.raises(UnreadError, match="the source of COPY is not a URL"):
         read_statement("copy rides from 'hosts.txt' ssh", _session())
 
 
@@ -206,7 +206,7 @@ def test_upsert_through_a_temporary_table_has_the_sources_of_that_table() -> Non
         "create temp table stage as select * from rides where false",
     ],
 )
-def test_loaded_temporary_table_passes_its_file_on(create: str) -> None:
+def test_loaded_temporary_table_passes_on_its_file(create: str) -> None:
     name = next(word for word in ("#stage", "pg_temp.stage", "stage") if word in create)
     *_, inserted = _run(
         [
@@ -260,7 +260,7 @@ def test_changes_of_a_temporary_table_add_sources() -> None:
     )
 
 
-def test_unknown_temporary_table_is_no_dataset() -> None:
+def test_unknown_temporary_table_is_not_a_dataset() -> None:
     found = read_statement("insert into rides (id) select id from #stage", _session())
     assert found is not None
     assert (found.tables, found.unknown, _edges(found)) == ([], ["#stage"], set())

@@ -1,4 +1,4 @@
-"""The Glue catalog, which moto's server holds."""
+"""Import of the Glue catalog from moto's server."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _table(glue: Any, name: str, database: str = "lake", **more: Any) -> None:
 
 @pytest.fixture
 def glue(aws: Aws) -> Any:
-    """A catalog of a table by hand, two of a crawler, which ran, and one of another database."""
+    """Return a catalog: a manual table, two of a finished crawler, and one in another database."""
     glue = aws("glue")
     for database in ("lake", "other"):
         glue.create_database(DatabaseInput={"Name": database})
@@ -53,7 +53,7 @@ def glue(aws: Aws) -> Any:
 
 
 def _ended(glue: Any) -> str:
-    """Have moto's crawl end: it moves on with each look at it."""
+    """Let moto's crawl end: its state advances with each request."""
     for _ in range(20):
         (crawl,) = glue.list_crawls(CrawlerName="nightly")["Crawls"]
         if crawl["State"] == "COMPLETED":

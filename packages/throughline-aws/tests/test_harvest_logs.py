@@ -1,4 +1,4 @@
-"""Events in CloudWatch Logs, which moto's server holds."""
+"""Import of events in CloudWatch Logs from moto's server."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_events_of_several_streams_and_records_are_found(
     long = _line(events[1])
     cuts = [0, 200_000, 400_000, len(long)]
     pieces = [long[a:b] for a, b in zip(cuts, cuts[1:], strict=False)]
-    # Records of two jobs take turns; one record has two lines.
+    # Records of two jobs alternate; one record has two lines.
     _write(logs, "jr_1", f"26/11/21 08:00:00 INFO x\n{_line(events[0])}", *pieces)
     _write(logs, "jr_2", _line(events[2]), "26/11/21 08:00:00 WARN y {", _line(events[3]))
     result = harvest("glue-job-logs", "--yes")
@@ -111,7 +111,7 @@ def test_mwaa_tasks_are_read_from_their_log_group(aws: Aws, event: Event, harves
     for group in ("airflow-prod-Task", "airflow-other-Task"):
         _write(aws("logs"), stream, line, group=group)
     assert "events 1," in harvest("mwaa-logs", "prod", "--dry-run").out
-    # moto takes no notice of it, but botocore's model does.
+    # moto ignores it, but botocore validates it.
     streams = "--streams", "dag_id=a/"
     assert "events 1," in harvest("mwaa-logs", "prod", *streams, "--dry-run").out
 

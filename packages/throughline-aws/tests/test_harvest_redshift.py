@@ -1,4 +1,4 @@
-"""Redshift's history, asked through the Data API of a stand-in over PostgreSQL."""
+"""Import of Redshift's query history, with a stand-in for the Data API over PostgreSQL."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ TRUNCATE sys_query_history, sys_query_text, svv_columns"""
 
 
 class RedshiftServer(ThreadingHTTPServer):
-    """A stand-in of the Data API over a real PostgreSQL, whose dialect Redshift's comes from.
+    """A stand-in for the Data API over a real PostgreSQL, whose dialect is close to Redshift's.
 
-    Requests and answers are held to botocore's model. Results come in pages of two rows, a
-    statement is only finished when it is asked about twice, and what `throttled` names is refused
+    Requests and responses are validated against botocore's model. Results have pages of two rows, a
+    statement is finished at its second status request, and operations in `throttled` are rejected
     once.
     """
 
@@ -60,28 +60,28 @@ class RedshiftServer(ThreadingHTTPServer):
         self._looked_at: set[str] = set()
 
     def server_close(self) -> None:
-        """Let go of the database too."""
+        """Close the server and the database connection."""
         self.database.close()
         super().server_close()
 
-    def answer(self, operation: str, given: dict[str, Any]) -> tuple[int, dict[str, Any]]:
-        """What an operation answers."""
+    def answer(self, operation: str, request: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        """Return the response to an operation."""
         model = self.model.operation_model(operation)
         assert model.input_shape is not None
         assert model.output_shape is not None
-        if wrong := ParamValidator().validate(given, model.input_shape).generate_report():
+        if wrong := ParamValidator().validate(request, model.input_shape).generate_report():
             return 400, {"__type": "ValidationException", "Message": wrong}
         if operation in self.throttled:
             self.throttled.discard(operation)
             return 400, {"__type": "ThrottlingException", "Message": "Rate exceeded"}
-        response = getattr(self, f"_{operation}")(given)
+        response = getattr(self, f"_{operation}")(request)
         assert not ParamValidator().validate(response, model.output_shape).has_errors()
         return 200, response
 
-    def _ExecuteStatement(self, given: dict[str, Any]) -> dict[str, Any]:
-        self.asked.append(given)
-        sql = re.sub(r"(?<!:):(\w+)", r"%(\1)s", given["Sql"].replace("%", "%%"))
-        values = {item["name"]: item["value"] for item in given.get("Parameters", [])}
+    def _ExecuteStatement(self, request: dict[str, Any]) -> dict[str, Any]:
+        self.asked.append(request)
+        sql = re.sub(r"(?<!:):(\w+)", r"%(\1)s", request["Sql"].replace("%", "%%"))
+        values = {item["name"]: item["value"] for item in request.get("Parameters", [])}
         id_ = f"00000000-0000-0000-0000-{len(self._results):012}"
         try:
             self._results[id_] = self.database.execute(sql, values).fetchall()
@@ -89,8 +89,8 @@ class RedshiftServer(ThreadingHTTPServer):
             self._results[id_] = [error]
         return {"Id": id_}
 
-    def _DescribeStatement(self, given: dict[str, Any]) -> dict[str, Any]:
-        id_ = given["Id"]
+    def _DescribeStatement(self, request: dict[str, Any]) -> dict[str, Any]:
+        id_ = request["Id"]
         rows = self._results[id_]
         if rows and isinstance(rows[0], psycopg.Error):
             return {"Id": id_, "Status": "FAILED", "Error": f"ERROR: {rows[0]}"}
@@ -98,9 +98,9 @@ class RedshiftServer(ThreadingHTTPServer):
         self._looked_at.add(id_)
         return {"Id": id_, "Status": status}
 
-    def _GetStatementResult(self, given: dict[str, Any]) -> dict[str, Any]:
-        start = int(given.get("NextToken", "0"))
-        rows = self._results[given["Id"]]
+    def _GetStatementResult(self, request: dict[str, Any]) -> dict[str, Any]:
+        start = int(request.get("NextToken", "0"))
+        rows = self._results[request["Id"]]
         page = [[_cell(value) for value in row] for row in rows[start : start + 2]]
         more = {"NextToken": str(start + 2)} if start + 2 < len(rows) else {}
         return {"Records": page, "TotalNumRows": len(rows), **more}
@@ -116,9 +116,9 @@ class _Handler(BaseHTTPRequestHandler):
     server: RedshiftServer
 
     def do_POST(self) -> None:
-        given = orjson.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        request = orjson.loads(self.rfile.read(int(self.headers["Content-Length"])))
         operation = self.headers["X-Amz-Target"].removeprefix("RedshiftData.")
-        status, response = self.server.answer(operation, given)
+        status, response = self.server.answer(operation, request)
         body = orjson.dumps(response)
         self.send_response(status)
         self.send_header("Content-Type", "application/x-amz-json-1.1")
@@ -127,7 +127,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_: Any) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 @pytest.fixture(scope="session")
@@ -146,7 +146,7 @@ def _postgresql() -> Iterator[str]:
 def warehouse(
     _postgresql: str, serve: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[RedshiftServer]:
-    """A warehouse with three tables, in which nothing ran yet."""
+    """Return a warehouse with three tables and an empty history."""
     with serve(RedshiftServer(_postgresql)) as server:
         monkeypatch.setenv("AWS_ENDPOINT_URL_REDSHIFT_DATA", server.url)
         monkeypatch.setattr(redshift, "_WAIT_SECONDS", 0.01)
@@ -177,7 +177,7 @@ def _harvest(harvest: Harvest, *more: str, **options: Any) -> Any:
 
 
 def _ends(events: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """The end of each run by its query id."""
+    """Return the end event of each run by its query id."""
     return {
         event["run"]["facets"]["externalQuery"]["externalQueryId"]: event
         for event in events
@@ -367,7 +367,7 @@ def test_unsupported_statement_is_rejected_and_others_are_imported(
     result = _harvest(harvest, "--dry-run")
     assert "new 4, rejected 2" in result.out
     assert "query 1: Expected table name" in result.err
-    assert "query 3: COPY from what is no URL" in result.err
+    assert "query 3: the source of COPY is not a URL" in result.err
 
 
 def test_long_text_is_read_completely(
@@ -441,7 +441,7 @@ def test_harvests_in_parts_and_at_once_are_equal(
     assert "new 0," in _harvest(harvest, "--yes").out
     warehouse.database.execute("UPDATE svv_columns SET data_type = 'bigint'")
     _ran(warehouse, 7, texts[7])
-    _ran(warehouse, 8, texts[8], at=-600)  # it came late
+    _ran(warehouse, 8, texts[8], at=-600)  # it arrived late
     assert "new 4," in _harvest(harvest, "--yes").out
     _harvest(harvest, "--yes", database="once.db")
     ids = [

@@ -60,9 +60,9 @@ def test_every_mention_of_a_dataset_is_renamed(tmp_path: Path) -> None:
             "outputs": [{**table, "facets": {"columnLineage": lineage}}],
         }
 
-    given = event(old)
-    assert read_names(path, ACCOUNT).event(given) == event(new)
-    assert given == event(old)
+    original = event(old)
+    assert read_names(path, ACCOUNT).event(original) == event(new)
+    assert original == event(old)
 
 
 def test_first_matching_rule_applies(tmp_path: Path) -> None:

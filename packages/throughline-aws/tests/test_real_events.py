@@ -1,4 +1,4 @@
-"""Events of real producers on the whole way, against botocore's model."""
+"""Events of real producers through the whole proxy, validated against botocore's model."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _STACK = ("airflow33-dags", "spark41-iceberg112-jdbc-workaround", "metaflow219-s
 
 
 class _Sqs:
-    """Keeps what it is sent, as a FIFO queue: each once."""
+    """A FIFO queue that keeps each message once."""
 
     def __init__(self) -> None:
         self.sent: dict[str, dict[str, Any]] = {}
@@ -44,7 +44,7 @@ class _Sqs:
 def test_events_of_this_stack_arrive(make_datazone: Make, name: str) -> None:
     path = _EVENTS / "this-stack" / f"{name}.jsonl"
     if not path.exists():
-        pytest.skip("the shared folder of real events is not there")
+        pytest.skip("the shared folder of real events is missing")
     backend, server = make_datazone()
     sqs = _Sqs()
     receiver = Receiver(sqs, "queue.fifo")

@@ -1,4 +1,4 @@
-"""What the receiver takes, what it refuses, and what holds events in order."""
+"""The receiver: accepted and rejected events, and groups that keep events in order."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def event(run: str, *, parent: str = "", **more: Any) -> dict[str, Any]:
 
 
 class Queue:
-    """Remembers what it is sent."""
+    """A queue that records the messages it receives."""
 
     def __init__(self, error: Exception | None = None) -> None:
         self.sent: list[dict[str, Any]] = []
@@ -154,7 +154,7 @@ def test_events_of_one_root_run_share_a_group() -> None:
     assert _group({"parent": {"run": {"runId": ROOT.upper()}}}) == ROOT
     assert _group({"parent": {**parent, "root": {"run": {"runId": ROOT}}}}) == ROOT
     assert _group({"parent": {"root": {"run": 3}, "run": 4}}) == RUN
-    assert len(_group({}, run="x y " * 99)) == 64  # what SQS takes for a name of a group
+    assert len(_group({}, run="x y " * 99)) == 64  # SQS's rule for names of groups
 
 
 def test_requests_are_counted_by_outcome(

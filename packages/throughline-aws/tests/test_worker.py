@@ -1,4 +1,4 @@
-"""What becomes of each message of a batch, and when it comes again."""
+"""The worker: the result of each message of a batch, and the delay of retries."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ QUEUE = Queue("queue", "dead", most_receives=4, first_wait=2)
 
 
 class Backend:
-    """Answers each event by its run."""
+    """A backend whose response depends on the run of an event."""
 
     def __init__(self, **answers: Exception) -> None:
         self.answers = answers
@@ -38,11 +38,11 @@ class Backend:
         self.sent.append(run)
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing."""
 
 
 class Sqs:
-    """Remembers letters and waits; `error` says that it does not answer."""
+    """Records dead letters and delays; with `error`, every call fails."""
 
     def __init__(self, error: Exception | None = None) -> None:
         self.error = error

@@ -1,4 +1,4 @@
-"""Fixtures of all tests: a clean environment, events to order, and the shared real events."""
+"""Fixtures of all tests: a clean environment, builders of events, and the shared real events."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def _clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def shared() -> Path:
     """Return the folder of real events beside the repository; skip the test without it."""
     if not (_SHARED / "data").is_dir():
-        pytest.skip("the shared folder of real events is not there")
+        pytest.skip("the shared folder of real events is missing")
     return _SHARED / "data"
 
 
@@ -131,7 +131,7 @@ def postgresql() -> Iterator[str]:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run what is marked so on each kind of database: what the log itself does, and a few above."""
+    """Run the marked tests on each kind of database: those of the log itself and a few others."""
     is_marked = metafunc.definition.get_closest_marker("each_database")
     if is_marked and "database_kind" in metafunc.fixturenames:
         postgresql = pytest.param("postgresql", marks=pytest.mark.postgresql)
@@ -140,7 +140,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture
 def database_kind() -> str:
-    """The kind of a test's database; who runs on each kind is given them in turn."""
+    """Return the kind of a test's database; marked tests run once for each kind."""
     return "sqlite"
 
 

@@ -59,7 +59,7 @@ def converter_urn(dataset: Json) -> str:
 
 
 class Store:
-    """DataHub as far as it matters here: a map of aspects, of which each new one replaces the old.
+    """The part of DataHub that tests need: a map of aspects; a new aspect replaces the old one.
 
     The endpoint writes the inputs and outputs of a job with every event, empty ones as well.
     """
@@ -68,7 +68,7 @@ class Store:
         self.aspects: dict[tuple[str, str], Json] = {}
 
     def answer(self, body: Json, _nth: int) -> Answer:
-        """Take an event, or the proposals of the emitter."""
+        """Accept an event, or the proposals of the emitter."""
         if "proposals" in body:
             for mcp in body["proposals"]:
                 value = json.loads(mcp["aspect"]["value"])

@@ -32,7 +32,7 @@ def run_entries(draw: st.DrawFn) -> list[Entry]:
     bodies: list[dict[str, Any]] = []
     for _ in range(draw(st.integers(1, 14))):
         run = draw(st.integers(0, 4))
-        job = draw(st.sampled_from((run, run, run, 0)))  # some producers share a run id among jobs
+        job = draw(st.sampled_from((run, run, run, 0)))  # a run id may belong to several jobs
         facets: dict[str, Any] = {}
         if draw(st.booleans()):
             above = draw(st.integers(0, 4))

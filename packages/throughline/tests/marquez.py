@@ -50,7 +50,7 @@ class Difference:
 
 
 class Absent:
-    """In the place of a value that one of the two does not have."""
+    """Represents a value that one of the two responses lacks."""
 
     def __repr__(self) -> str:
         return "absent"
@@ -102,7 +102,7 @@ class Replay:
         return orjson.loads((self._answers / item["file"]).read_bytes())
 
     def _learn_name(self, path: str) -> None:
-        """Under which name we show a job or a dataset that Marquez lists."""
+        """Learn the name under which throughline shows a job or a dataset that Marquez lists."""
         kind = kind_of(path)
         if kind not in ("job", "dataset"):
             return
@@ -168,7 +168,7 @@ def kind_of(path: str) -> str:
 
 def compare(kind: str, theirs: Any, ours: Any) -> Iterator[tuple[str, Any, Any]]:
     """Return all differences of two responses: field, theirs, ours."""
-    if kind == "events lineage":  # Marquez writes events anew: what they are about is compared
+    if kind == "events lineage":  # Marquez rewrites events: only their identities are compared
         theirs, ours = (
             {**side, "events": [_slim(e) for e in side["events"]]} for side in (theirs, ours)
         )

@@ -50,7 +50,7 @@ def _status(kind: str, theirs: int, ours: int, path: str = "") -> Callable[[Diff
 
 
 def _less(d: Difference) -> bool:
-    """Return whether Marquez has no value."""
+    """Return True if Marquez has no value."""
     return d.theirs in (ABSENT, None, "")
 
 

@@ -1,7 +1,7 @@
 """Generator of the sample: two weeks of a pipeline like this repository's.
 
-Airflow loads rides and weather each night with Spark, Metaflow trains on them. On one day the
-weather became an input of the model; a load failed once, and a column was added.
+Airflow loads rides and weather each night with Spark, Metaflow trains on them. On one day, the
+weather became an input of the model; one load failed, and one column was added.
 """
 
 from __future__ import annotations
@@ -94,13 +94,13 @@ class _Night:
 
     def _training(self, raw: Body, sky: Body) -> Iterator[Body]:
         flow, actuals = "TrainForecastModelFlow", _table("yellow_rides_hourly_actuals", _HOURS)
-        made = {
+        columns = {
             "hour": "tpep_pickup_datetime",
             "PULocationID": None,
             "rides": "tpep_pickup_datetime",
             "mean_distance": "trip_distance",
         }
-        yield from self._query(flow, "compute_actuals", 14, raw, actuals, made, 41.0, _HOW)
+        yield from self._query(flow, "compute_actuals", 14, raw, actuals, columns, 41.0, _HOW)
         data, model = _artifact(flow, "training_data"), _artifact(flow, "model", "MODEL")
         reads = [actuals, sky] if self._back <= WEATHER_SINCE else [actuals]
         yield from self._task(flow, "prepare_training_data", 17, reads, [data])
@@ -151,7 +151,7 @@ class _Night:
         yield from self._started(run, begin)
 
     def _query(
-        self, dag: str, task: str, begin: float, of: Body, made: Body,
+        self, dag: str, task: str, begin: float, of: Body, target: Body,
         columns: dict[str, str | None], seconds: float, how: _How | None = None,
     ) -> Iterator[Body]:  # fmt: skip
         """Yield a task that runs a Spark query, with column lineage."""
@@ -161,11 +161,13 @@ class _Night:
             kind = {"type": "DIRECT", "subtype": (how or {}).get(field, ("IDENTITY",))[0]}
             column = {"namespace": of["namespace"], "name": of["name"], "field": source or field}
             fields[field] = {"inputFields": [{**column, "transformations": [kind]}]}
-        written = self._written(made, begin)
+        written = self._written(target, begin)
         written["facets"] = {**written["facets"], "columnLineage": _facet(fields=fields)}
         run = self._run("COMPLETE", f"{name}.write", begin, begin + seconds / 60)
         run["job"]["facets"]["jobType"] = _kind("SPARK", "SQL_JOB")
-        run["job"]["facets"]["sql"] = _facet(query=_sql(made, of, columns, how or {}, self._month))
+        run["job"]["facets"]["sql"] = _facet(
+            query=_sql(target, of, columns, how or {}, self._month)
+        )
         parent = {"run": {"runId": self._id(name)}, "job": _job(name)}
         run["run"]["facets"]["parent"] = _facet(**parent)
         run["inputs"], run["outputs"] = [of], [written]
@@ -178,13 +180,15 @@ class _Night:
         yield {**run, **start}
         yield run
 
-    def _written(self, made: Body, begin: float) -> Body:
-        version = str(abs(hash_of(made["name"], self._time(begin))) % 10**18)
-        facets = {**made["facets"], "version": _facet(datasetVersion=version)}
-        rows = 3_000_000 + 12_345 * (DAYS - self._back) if "yellow_taxi" in made["name"] else 48_840
-        is_table = "/warehouse/" in made["name"]
+    def _written(self, target: Body, begin: float) -> Body:
+        version = str(abs(hash_of(target["name"], self._time(begin))) % 10**18)
+        facets = {**target["facets"], "version": _facet(datasetVersion=version)}
+        rows = (
+            3_000_000 + 12_345 * (DAYS - self._back) if "yellow_taxi" in target["name"] else 48_840
+        )
+        is_table = "/warehouse/" in target["name"]
         result = {"outputStatistics": _facet(rowCount=rows)} if is_table else {}
-        return {**made, "facets": facets, "outputFacets": result}
+        return {**target, "facets": facets, "outputFacets": result}
 
     def _run(self, type_: str, job: str, begin: float, end: float, salt: str = "") -> Body:
         is_flow, is_task = job.startswith("Train"), "." in job
@@ -210,7 +214,7 @@ class _Night:
         return (self._at + timedelta(minutes=minutes)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
-_SQL = """INSERT OVERWRITE {made}
+_SQL = """INSERT OVERWRITE {target}
 SELECT {columns} -- one month replaces itself
 FROM {of}
 WHERE source_month = '{month}'"""
@@ -222,15 +226,17 @@ _HOW = {
 """Kind of transformation and expression of the columns of the actuals."""
 
 
-def _sql(made: Body, of: Body, columns: dict[str, str | None], how: _How, month: str) -> str:
+def _sql(target: Body, of: Body, columns: dict[str, str | None], how: _How, month: str) -> str:
     """Return a query that matches the column lineage."""
     items = [
         f"{how[field][1].format(source or field)} AS {field}" if field in how else field
         for field, source in columns.items()
     ]
     listed = ",\n       ".join(items) if how else "*"
-    names = (item["name"].rsplit("/", 1)[-1] for item in (made, of))
-    return _SQL.format(columns=listed, month=month, **dict(zip(("made", "of"), names, strict=True)))
+    names = (item["name"].rsplit("/", 1)[-1] for item in (target, of))
+    return _SQL.format(
+        columns=listed, month=month, **dict(zip(("target", "of"), names, strict=True))
+    )
 
 
 def _kind(integration: str, kind: str) -> Body:

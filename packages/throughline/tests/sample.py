@@ -230,7 +230,7 @@ def _fail(run: str, time: str) -> dict[str, Any]:
         message="connection refused", programmingLanguage="python"
     )
     event["outputs"] = [_dataset(("postgres://db:5432", "shop.public.hourly"), ("hour",))]
-    del event["producer"]  # which is odd
+    del event["producer"]  # causes a warning
     return event
 
 

@@ -31,7 +31,7 @@ Asked = dict[str, list[dict[str, Any]]]
 
 
 def asked(live: Live) -> Asked:
-    """Parameters by their Python names; what a route is not asked has its default."""
+    """Return parameters by their Python names, with defaults for those that are not passed."""
     with live.reading() as state:
         job = state.jobs[JobRef("shop", "shop_daily.load.append")]
         version = Versions(state).of_job(job)[0].id

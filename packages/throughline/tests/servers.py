@@ -16,7 +16,7 @@ from urllib.request import Request, urlopen
 
 import orjson
 
-# Everything is imported once, by a process that each command is then a fork of.
+# One process imports everything once; each command is a fork of it.
 _FORKS = multiprocessing.get_context("forkserver")
 _FORKS.set_forkserver_preload(["throughline.server._serve"])
 _MAIN = """
@@ -35,8 +35,8 @@ class Command:
 
     def __init__(self, *arguments: str) -> None:
         reader, writer = _FORKS.Pipe(duplex=False)
-        given = {"stdout": writer, "environment": dict(os.environ), "arguments": arguments}
-        self._process = _FORKS.Process(target=exec, args=(_MAIN, given), daemon=True)
+        options = {"stdout": writer, "environment": dict(os.environ), "arguments": arguments}
+        self._process = _FORKS.Process(target=exec, args=(_MAIN, options), daemon=True)
         self._process.start()
         writer.close()
         assert self._process.pid is not None
@@ -76,7 +76,7 @@ class Server(Command):
             return int(response.status)
 
     def refusal(self, body: Any) -> tuple[int, Any]:
-        """Status and headers of a post that must not be acknowledged."""
+        """Return the status and headers of the response to a post that must not be acknowledged."""
         try:
             status = self.post(body)
         except HTTPError as error:
@@ -86,7 +86,7 @@ class Server(Command):
 
 
 def until(condition: Callable[[], bool], seconds: float = 10) -> None:
-    """Wait for a condition of another process; it has no event to wait on."""
+    """Poll a condition of another process, which provides no event to wait for."""
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "waited in vain"

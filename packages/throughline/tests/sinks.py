@@ -16,7 +16,7 @@ import orjson
 
 @dataclass(frozen=True)
 class Said:
-    """A status with a body: bytes as they are, anything else as JSON."""
+    """A status with a body: bytes are sent unchanged, anything else as JSON."""
 
     status: int
     body: Any
@@ -47,7 +47,7 @@ class Sink:
         self.changed = threading.Condition()
 
     def wait(self, condition: Callable[[], bool]) -> None:
-        """Wait until something that this server was sent makes it true."""
+        """Wait until the received requests fulfil a condition."""
         with self.changed:
             assert self.changed.wait_for(condition, 20), (len(self.requests), len(self.taken))
 
@@ -68,7 +68,7 @@ class Sink:
             self.changed.notify_all()
         if isinstance(answer, str):
             if answer == "slow":
-                handler.connection.recv(1)  # until who asked gives up
+                handler.connection.recv(1)  # until the client gives up
             if answer in ("drip", "endless"):
                 self.written = _write_until_closed(handler, is_dripping=answer == "drip")
             if answer == "cut":
@@ -106,7 +106,7 @@ def _write_until_closed(handler: BaseHTTPRequestHandler, *, is_dripping: bool) -
 
 @contextmanager
 def serving(sink: Sink, port: int = 0, host: str = "127.0.0.1") -> Iterator[Sink]:
-    """Have a sink listen at its `url`."""
+    """Run a sink at its `url`."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -116,7 +116,7 @@ def serving(sink: Sink, port: int = 0, host: str = "127.0.0.1") -> Iterator[Sink
             sink.meet(self)
 
         def log_message(self, *_: Any) -> None:
-            """Say nothing."""
+            """Log nothing."""
 
     class Server(ThreadingHTTPServer):
         def handle_error(self, *_: Any) -> None:

@@ -127,6 +127,16 @@ def test_first_key_requires_authentication_and_setting_key_is_admin(live: Live) 
     assert (bad.status_code, "expected some of read" in bad.text) == (400, True)
 
 
+def test_first_key_over_http_must_be_able_to_manage_keys(client: TestClient, live: Live) -> None:
+    rejected = client.post("/api/v2/keys", json={"name": "a", "scopes": ["read"]})
+    assert (rejected.status_code, keys_of(live.log)) == (400, [])
+    assert "the first key must have the scope admin" in rejected.json()["message"]
+    created = client.post("/api/v2/keys", json={"name": "a", "scopes": ["admin"]})
+    headers = _bearer(created.json()["key"])
+    second = client.post("/api/v2/keys", json={"name": "b", "scopes": ["read"]}, headers=headers)
+    assert second.status_code == 201
+
+
 def test_loopback_without_keys_is_open_until_a_key_exists(client: TestClient, live: Live) -> None:
     assert client.get("/api/v1/jobs").status_code == 200
     key = add_key(live.log, "a", ["read"])

@@ -105,7 +105,7 @@ def small(live: Live, build: Any) -> Live:
         ("problems", {"node": "lone"}, "not_reported"),
     ],
 )
-def test_status_tells_unknown_from_none(
+def test_status_distinguishes_unknown_from_none(
     tool: str, arguments: dict[str, str], status: str, small: Live
 ) -> None:
     answer = _ask(small, tool, **arguments)
@@ -153,7 +153,7 @@ def test_columns_lists_inputs_and_their_gaps(taxi: Live) -> None:
     )
 
 
-def test_long_answer_is_cut_and_says_so(live: Live, build: Any) -> None:
+def test_long_answer_is_cut_and_marked(live: Live, build: Any) -> None:
     reads = tuple(f"db|{'x' * 60}{number}" for number in range(300))
     live.ingest(
         Batch(
@@ -179,6 +179,7 @@ def test_long_answer_is_cut_and_says_so(live: Live, build: Any) -> None:
         ("upstream", {"node": "x", "depth": 1_000}, "depth: received 1000"),
         ("upstream", {"node": "x", "sql": "DROP"}, "sql: received 'DROP'"),
         ("upstream", {"node": "x", "as_of": "noon"}, "asOf: received 'noon'"),
+        ("compare", {"since": "noon"}, "since: received 'noon'"),
         ("find", {"text": "x" * 2_000}, "text: received 'xxx"),
     ],
 )

@@ -46,7 +46,7 @@ def _rules(tmp_path: Path, *rules: dict[str, Any]) -> Path:
 
 @pytest.fixture
 def look(live: Live, tmp_path: Path) -> Look:
-    """Looks once at one rule as a process that starts anew; the alerts so far, the oldest first."""
+    """Return a function that checks a rule like a new process and returns all alerts by time."""
 
     def look(kind: str, clock: Callable[[], float] = time.time, **more: Any) -> list[Any]:
         rule = {"name": "r", "kind": kind, "actions": [{"type": "log"}], **more}
@@ -312,7 +312,7 @@ def test_restarted_server_does_not_repeat_alerts(
         server.post(build.run("FAIL", run, "j", "08:00:00"))
         sink.wait(lambda: sink.taken[-1:] != [] and sink.taken[-1]["runId"] == run)  # noqa: B023
         alert: dict[str, Any] = {"isPending": True}
-        while alert["isPending"]:  # until it is crossed out, a crash would repeat it
+        while alert["isPending"]:  # until it is marked as done, a crash would repeat it
             (alert,) = server.get("/api/v2/alerts?limit=1")["items"]
         assert alert["runId"] == run
         server.stop(signal.SIGKILL if run == "first" else signal.SIGTERM)

@@ -231,11 +231,19 @@ def test_job_is_found_by_its_marquez_name(client: TestClient, build: Any) -> Non
 
 
 @pytest.mark.each_database
-def test_events_come_back_as_they_were_sent(client: TestClient, build: Any) -> None:
+def test_events_are_returned_as_sent(client: TestClient, build: Any) -> None:
     events = [build.run("START", "r", "j", f"0{hour}:00:00") for hour in (7, 8, 9)]
     _post(client, events[1], events[0], events[2])
     answer = client.get("/api/v1/events/lineage?limit=2&offset=1&sortDirection=asc").json()
     assert answer == {"totalCount": 3, "events": events[1:]}
+
+
+def test_health_counts_a_dataset_with_two_names_once(client: TestClient, build: Any) -> None:
+    table = build.dataset("file|/wh/t", symlinks=[("hive://h", "db.t", "TABLE")])
+    event = build.run("COMPLETE", "1", "load", "08:00:00")
+    event["outputs"] = [table, build.dataset("hive://h|db.t")]
+    _post(client, event)
+    assert client.get("/healthz").json()["datasets"] == 1
 
 
 def test_with_an_api_key_only_the_health_is_open(live: Live) -> None:

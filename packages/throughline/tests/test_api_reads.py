@@ -129,15 +129,15 @@ def test_upstream_runs_wrote_the_versions_that_were_read(
         build.run("COMPLETE", "late", "load", "11:00:00", writes=("db|t",)),
     )
     result = client.get("/api/v1/runlineage/upstream?runId=c").json()["runs"]
-    assert [each["run"]["id"] for each in result] == ["c", "a", "b"]
+    assert [run["run"]["id"] for run in result] == ["c", "a", "b"]
     made_by = {
-        (each["run"]["id"], item["name"]): item["producedByRunId"]
-        for each in result
-        for item in each["inputs"]
+        (run["run"]["id"], item["name"]): item["producedByRunId"]
+        for run in result
+        for item in run["inputs"]
     }
     assert made_by == {("c", "u"): "b", ("c", "t"): "a", ("b", "t"): "a", ("a", "raw"): None}
     near = client.get("/api/v1/runlineage/upstream?runId=c&depth=0").json()["runs"]
-    assert [each["run"]["id"] for each in near] == ["c"]
+    assert [run["run"]["id"] for run in near] == ["c"]
     assert client.get("/api/v1/runlineage/upstream?runId=nope").status_code == 404
 
 

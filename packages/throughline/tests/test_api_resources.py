@@ -38,9 +38,7 @@ def test_namespaces_are_those_of_jobs_and_datasets(
     assert result[0]["createdAt"] == "2025-11-21T08:00:00Z"
 
 
-def test_jobs_come_in_pages_the_last_changed_first(
-    live: Live, client: TestClient, build: Any
-) -> None:
+def test_jobs_are_paged_last_changed_first(live: Live, client: TestClient, build: Any) -> None:
     _take(live, build, *(build.run("START", f"r{i}", f"j{i}", f"0{i}:00:00") for i in range(5)))
     page = client.get("/api/v1/jobs?limit=2&offset=1").json()
     assert page["totalCount"] == 5

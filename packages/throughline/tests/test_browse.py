@@ -27,7 +27,7 @@ def _owned(event: Any, *owners: str) -> Any:
 
 @pytest.fixture
 def state(build: Any) -> State:
-    """Two teams: one loads two tables from a file, the other reports on one of them."""
+    """Return a state of two teams: one loads two tables, the other reports on one of them."""
     file, report = f"{_BUCKET}|in/trips.csv", f"{_GLUE}|table/reports/Trips"
     tables = f"{_LAKE}|raw.trips", f"{_LAKE}|raw.zones"
     load = _owned(
@@ -94,7 +94,7 @@ def test_datasets_are_filtered(wanted: dict[str, str], names: list[str], state: 
     assert (_names(answer), answer["total"]) == (names, len(names))
 
 
-def test_a_facet_ignores_its_own_filter_but_not_the_others(state: State) -> None:
+def test_facet_ignores_its_own_filter_but_not_the_others(state: State) -> None:
     answer = datasets_answer(state, type_="table", owner="ingest")
     assert _counts(answer, "owner") == {"ingest": 1, "masterdata": 1, "analytics": 1}
     assert _counts(answer, "type") == {"table": 1}

@@ -42,7 +42,7 @@ def test_identity_does_not_depend_on_the_spelling(value: Any, seed: int) -> None
 
 @settings(deadline=None)
 @given(value=_JSON)
-def test_canonical_form_is_final_and_keeps_the_value(value: Any) -> None:
+def test_canonical_form_is_idempotent_and_keeps_the_value(value: Any) -> None:
     text = canonical(value)
     assert orjson.loads(text) == value
     assert canonical(orjson.loads(text)) == text

@@ -29,7 +29,7 @@ _EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "contract.yaml"
 
 
 def _differences(state: State, **contract: Any) -> list[str]:
-    """Kind, subject and name of each difference."""
+    """Return the kind, subject and name of each difference."""
     answer = check_answer(state, json.dumps(contract))
     assert answer["passed"] is not bool(answer["findings"])
     return [_line(found) for found in answer["findings"]]
@@ -175,8 +175,8 @@ def test_check_compares_down_to_columns_and_writes_the_file(
     whole = call("check", str(file), *there)
     assert (whole.returncode, whole.stdout) == (0, "Lineage matches the contract.\n")
 
-    made = {"day": {"a": ["raw.x", "raw.z"]}, "other": {"b": ["raw.x"]}}
-    job = {"inputs": ["raw", "zones"], "outputs": ["day"], "columns": made}
+    columns = {"day": {"a": ["raw.x", "raw.z"]}, "other": {"b": ["raw.x"]}}
+    job = {"inputs": ["raw", "zones"], "outputs": ["day"], "columns": columns}
     file.write_text(yaml.safe_dump({"jobs": {"make_day": job}}))
     result = call("check", str(file), *there)
     assert result.returncode == 1

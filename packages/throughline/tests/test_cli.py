@@ -4,10 +4,12 @@ import os
 import re
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +42,7 @@ def database(tmp_path: Path, build: Any, call: Call) -> str:
     result = call("ingest", str(events), str(events), "--database", str(tmp_path / "log.db"))
     assert result.stdout == "stored 3, duplicates 3, warnings 6, rejected 2\n"
     assert "events.jsonl:4: $: received 'broken', expected JSON" in result.stderr
-    assert result.returncode == 1  # as something was refused
+    assert result.returncode == 1  # because something was rejected
     return str(tmp_path / "log.db")
 
 
@@ -117,12 +119,19 @@ def test_overview_fits_a_screen_and_names_the_command_for_the_rest(
         ("xyzzy", "`throughline --help` lists the commands."),
     ],
 )
-def test_word_that_is_no_command_and_no_node_gets_suggestions(
+def test_unknown_word_gets_command_and_node_suggestions(
     word: str, hint: str, database: str, call: Call
 ) -> None:
     result = call(word, "--database", database)
     assert (result.returncode, result.stdout) == (1, "")
     assert result.stderr.splitlines()[1] == hint
+
+
+def test_misspelled_command_with_an_argument_is_named(database: str, call: Call) -> None:
+    result = call("tre", "db.forecast", "--database", database)
+    assert (result.returncode, result.stdout) == (2, "")
+    assert "there is no command 'tre'" in result.stderr
+    assert result.stderr.splitlines()[1] == "Did you mean: throughline tree"
 
 
 @pytest.mark.parametrize("command", [("tree", "x"), ("runs",), ("export",)])
@@ -143,6 +152,10 @@ def test_read_command_adds_no_tables_to_another_file(tmp_path: Path, call: Call)
     other.touch()
     assert "there is no log in" in call("runs", "--database", str(other)).stderr
     assert b"CREATE TABLE" not in other.read_bytes()
+    with closing(sqlite3.connect(other)) as connection:
+        connection.execute("CREATE TABLE iceberg_tables (name TEXT)")
+    result = call("runs", "--database", str(other)).stderr
+    assert ("is the database of another program" in result, "ingest" in result) == (True, False)
 
 
 def _widen(monkeypatch: pytest.MonkeyPatch, width: int | None) -> None:
@@ -451,7 +464,7 @@ def test_help_describes_every_command_in_a_sentence(call: Call) -> None:
     assert call("--version").stdout.startswith("throughline 0.")
 
 
-def test_response_that_is_not_http_is_no_server(call: Call) -> None:
+def test_non_http_response_is_reported_as_no_server(call: Call) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
         threading.Thread(target=_greet, args=(listener,)).start()

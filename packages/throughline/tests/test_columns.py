@@ -28,8 +28,8 @@ def _write(build: Any, run: str, hour: str, job: str, **fields: list[tuple[Any, 
         listed = []
         for source, *transformations in sources:
             name, field = source.rsplit(".", 1)
-            given = {"transformations": transformations} if transformations else {}
-            listed.append({"namespace": "db", "name": name, "field": field, **given})
+            details = {"transformations": transformations} if transformations else {}
+            listed.append({"namespace": "db", "name": name, "field": field, **details})
         tables.setdefault(table, {})[column] = {"inputFields": listed}
     read = {f"db|{item[0].rsplit('.', 1)[0]}" for sources in fields.values() for item in sources}
     event = build.run("COMPLETE", run, job, f"{hour}:00:00", reads=tuple(sorted(read)))
@@ -94,8 +94,8 @@ def test_indirect_columns_are_optional(events: list[Any], build: Any) -> None:
 
 
 def test_columns_downstream(events: list[Any], build: Any) -> None:
-    (made,) = columns_answer(build.state(*events), "file", "ID", "down")["down"]["children"]
-    assert _tree(made) == {"file.ID": [{"raw.id IDENTITY": [{"day.rides AGGREGATION": []}]}]}
+    (column,) = columns_answer(build.state(*events), "file", "ID", "down")["down"]["children"]
+    assert _tree(column) == {"file.ID": [{"raw.id IDENTITY": [{"day.rides AGGREGATION": []}]}]}
 
 
 def test_inputs_only_in_column_lineage_have_outputs(events: list[Any], build: Any) -> None:
@@ -181,7 +181,7 @@ def test_misspelled_column_error_suggests_similar_names(events: list[Any], build
     schema = {"fields": [{"name": "note", "type": "string"}, {"name": "Rides", "type": "long"}]}
     written["outputs"] = [build.dataset("db|plain", schema=schema)]
     state = build.state(*events, written)
-    for node, field in (("plain", "note"), ("file", "ID")):  # by its schema, by what it makes
+    for node, field in (("plain", "note"), ("file", "ID")):
         (leaf,) = columns_answer(state, node, field)["up"]["children"]
         assert (leaf["field"], leaf["children"]) == (field, [])
     with pytest.raises(NotFoundError, match="plain has no column 'rides'; it has Rides") as caught:

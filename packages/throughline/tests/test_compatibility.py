@@ -72,7 +72,7 @@ def validate(validator: ModuleType) -> Validate:
     return run
 
 
-def test_consumer_has_the_files_that_their_structure_check_wants() -> None:
+def test_consumer_has_the_files_that_their_structure_check_requires() -> None:
     assert not [
         name for name in ("README.md", "maintainers.json", "mapping.json")
         if not (_CONSUMER / name).is_file()
@@ -82,7 +82,7 @@ def test_consumer_has_the_files_that_their_structure_check_wants() -> None:
             assert (scenario / name).exists(), f"{scenario.name}/{name}"
 
 
-def test_configs_name_every_expected_state_as_their_config_check_wants(
+def test_configs_name_every_expected_state_as_required(
     validator: ModuleType,
 ) -> None:
     for scenario in _OURS:
@@ -179,7 +179,7 @@ class ScenarioLineage:
         return self._places.get(name, name)
 
     def runs(self) -> set[tuple[str, str, str]]:
-        """Id, job and state of each run; one that is only named as a parent ends with its parts."""
+        """Return the id, job and state of each run; a mere parent ends with its children."""
         parents = [event["run"]["facets"].get("parent") for event in self.events]
         ended = {
             parent["run"]["runId"]: (parent["job"]["name"], "COMPLETE")
@@ -204,7 +204,7 @@ class ScenarioLineage:
         }
 
     def columns(self) -> set[tuple[str, str, str, str, frozenset[str]]]:
-        """Target dataset and column, source dataset and column, subtypes of transformations."""
+        """Return target and source as dataset and column, with transformation subtypes."""
         last = {}
         for event in self.events:
             for output in event["outputs"]:
@@ -341,11 +341,11 @@ _VALUES: dict[tuple[str, str], Json] = {
 def _values(facet: str, field: str) -> tuple[Json, str]:
     """Return a value of a field of a facet, and the text by which to find it in an answer."""
     mark = f"{facet}.{field}"
-    given = _VALUES.get((facet, field), "§")
-    text = json.dumps(given, ensure_ascii=False)
+    value = _VALUES.get((facet, field), "§")
+    text = json.dumps(value, ensure_ascii=False)
     if "§" not in text:
-        mark = {"STREAMING": "STREAM"}.get(str(given), str(given)[:16])
-        mark = _ABOVE if isinstance(given, dict) else mark
+        mark = {"STREAMING": "STREAM"}.get(str(value), str(value)[:16])
+        mark = _ABOVE if isinstance(value, dict) else mark
     return json.loads(text.replace("§", mark)), mark
 
 

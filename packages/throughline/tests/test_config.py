@@ -78,8 +78,8 @@ def test_option_and_variable_give_the_same_settings(
 ) -> None:
     words = [_option_of(name), VALUES[name], *(["x"] if command == "tree" else [])]
     words += ["--", "true"] if command == "run" else []
-    given = _COMMANDS[command].make_context(command, words).params
-    as_option = resolve({name: given[name]})
+    parsed = _COMMANDS[command].make_context(command, words).params
+    as_option = resolve({name: parsed[name]})
     monkeypatch.setenv(variable_of(name), VALUES[name])
     assert as_option == resolve()
 

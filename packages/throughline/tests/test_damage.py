@@ -92,7 +92,7 @@ class _Sink:
         self.seqs: list[int] = []
 
     def send(self, delivery: Delivery) -> None:
-        """Accept everything."""
+        """Accept every event."""
         self.seqs.append(delivery.seq)
 
     def close(self) -> None:

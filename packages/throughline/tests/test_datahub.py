@@ -25,7 +25,7 @@ from .sinks import Answer
 pytestmark = pytest.mark.replay
 
 _TAXI, _WEATHER, _FLOW = "ingest_yellow_taxi_data", "ingest_weather_data", "TrainForecastModelFlow"
-# DESIGN's table of data edges; files by the folder that they are in.
+# The expected data edges; files are identified by their folder.
 _DESIGN = {
     f"{_TAXI}.download": ({"trip-data"}, {"yellow"}),
     f"{_TAXI}.stage": ({"yellow"}, {"yellow_taxi_staging"}),
@@ -121,7 +121,7 @@ def _urn(platform: str, name: str) -> str:
 def test_payloads_avoid_errors_of_the_endpoint(shared: Path) -> None:
     for name, event, answer in _recorded(shared):
         if not event.get("run", {}).get("runId") or "job" not in event:
-            continue  # what is of no run is never posted: see below
+            continue  # events without a run are never posted: see below
         (body,) = rewrite(event, RunContext())
         assert endpoint_error(body) is None, (name, answer)
         for dataset in (*body["inputs"], *body["outputs"]):
@@ -143,7 +143,7 @@ def test_stand_in_fails_like_the_recorded_endpoint(shared: Path) -> None:
 
 @pytest.fixture(scope="module")
 def delivered(build: Any) -> Store:
-    """DataHub after all of the pipeline was delivered, with the emitter."""
+    """Return DataHub after the delivery of the whole pipeline, with the emitter."""
     store, live = Store(), Live(EventLog("sqlite://"))
     with delivering(live, store.answer) as forwarder:
         fill(live, build, pipeline())

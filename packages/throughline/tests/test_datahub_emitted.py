@@ -164,7 +164,7 @@ def _proposals(events: Any, build: Any) -> list[Any]:
                 self.found += proposals(body, known)
 
         def close(self) -> None:
-            """Nothing is open."""
+            """Do nothing."""
 
     live, emitted = Live(EventLog("sqlite://")), Emitted()
     fill(live, build, events)
@@ -258,7 +258,7 @@ def _validated(proposals: list[Any], folder: Path) -> set[str]:
         if word.startswith("urn:li:")
     }
     for urn in urns:
-        Urn.from_string(urn)  # the check of the file does not look at URNs
+        Urn.from_string(urn)  # the validation of the file does not check URNs
     return urns
 
 

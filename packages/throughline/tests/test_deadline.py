@@ -111,7 +111,7 @@ def test_query_stops_at_the_deadline_and_can_be_repeated(
     looks = iter(range(1_000_000))
 
     def hasty() -> None:
-        deadline.start(ticks, lambda: next(looks))  # a second goes by with each look
+        deadline.start(ticks, lambda: next(looks))  # each reading of the clock adds a second
         _answer(state, build, name, asked)
 
     with pytest.raises(DeadlineError, match=f"longer than {ticks} s"):

@@ -40,7 +40,7 @@ def sink() -> Iterator[Sink]:
 
 @pytest.fixture
 def forward(live: Live, sink: Sink) -> Iterator[Callable[[], Forwarder]]:
-    """Makes forwarders to the sink, each as a process that starts anew."""
+    """Return a function that creates forwarders to the sink, each like a newly started process."""
     results: list[Forwarder] = []
 
     def forward(timeout: float = 30, backoff: Backoff = _QUICK) -> Forwarder:
@@ -229,7 +229,7 @@ def test_event_that_always_fails_becomes_a_dead_letter(
     """Marquez returns 500 for an event without a type every time."""
     sink.answer = lambda body, _nth: 500 if body["run"]["runId"] == "b" else 201
     _fill(live, build, "a", "b", "c")
-    assert forward().drain_patiently(tries=100) == 1  # of the last time
+    assert forward().drain_patiently(tries=100) == 1  # of the last attempt
     assert sink.runs() == ["a", "c"]
     assert len(sink.requests) == 12
     assert "(tried 10 times)" in _standing(live)["newestDeadLetters"][0]["reason"]
@@ -354,7 +354,7 @@ def test_forwarder_sends_letters_retried_by_another_process(
     sink.wait(lambda: len(sink.requests) == 1)
     other = EventLog(database)
     while Deliveries(other, "sink").retry()["retried"] == 0:
-        threading.Event().wait(0.01)  # its refusal is not on record yet
+        threading.Event().wait(0.01)  # its rejection is not stored yet
     other.close()
     sink.wait(lambda: sink.runs() == ["a"])
 

@@ -1,4 +1,4 @@
-"""The deliver file, and the backends that it makes."""
+"""The deliver file, and the backends that it configures."""
 
 from __future__ import annotations
 

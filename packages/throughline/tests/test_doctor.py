@@ -29,7 +29,7 @@ def _found(state: State, *, now: int = 0) -> dict[str, list[tuple[str, str]]]:
     return result
 
 
-def test_where_nothing_is_wrong_nothing_is_found(build: Any) -> None:
+def test_doctor_finds_no_problems_in_healthy_lineage(build: Any) -> None:
     state = build.state(
         build.run("COMPLETE", "1", "a", "08:00:00", reads=("db|x.t",), writes=("db|x.u",)),
         build.run("COMPLETE", "2", "a", "09:00:00", reads=("db|x.t",), writes=("db|x.u",)),
@@ -95,7 +95,7 @@ def test_similar_names_are_reported_unless_aliased(one: str, other: str, build: 
     assert _found(build.state(*events)) == {}
 
 
-def test_names_that_only_end_alike_are_two(build: Any) -> None:
+def test_names_with_only_a_common_suffix_are_distinct(build: Any) -> None:
     names = ("db|a.trips", "db|b.trips", "db|ytrips", "other|a.trips")
     assert _found(build.state(build.run("COMPLETE", "1", "j", "08:00:00", reads=names))) == {}
 

@@ -31,7 +31,7 @@ _GRAPHS = (
 
 @pytest.fixture
 def live(tmp_path: Path, build: Any) -> Iterator[Live]:
-    """t is made into u."""
+    """Return a log in which a job reads t and writes u."""
     live = Live(EventLog(str(tmp_path / "log.db")))
     live.ingest(Batch([_makes(build, "08", "t", "u")]))
     yield live

@@ -212,7 +212,7 @@ def test_every_shared_event_is_accepted_or_rejected_without_server_error(
         ("edge-cases", "rejected"): 1,
         ("golden", "clean"): 42,
         ("golden", "warned"): 280,
-        ("golden", "rejected"): 5,  # patterns of tests, without run id or name
+        ("golden", "rejected"): 5,  # templates of tests, without run id or name
         ("handmade", "clean"): 34,
         ("handmade", "warned"): 79,
         ("handmade", "rejected"): 5,  # no events, or without a time

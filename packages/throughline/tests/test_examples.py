@@ -38,7 +38,7 @@ def _examples(command: Any) -> Iterator[str]:
 
 _ALL = sorted(
     dict.fromkeys(_examples(typer.main.get_command(app))),
-    key=lambda line: ("keys" in line, "remove" in line),  # a log with keys wants one
+    key=lambda line: ("keys" in line, "remove" in line),  # a log with keys requires one
 )
 
 
@@ -131,7 +131,7 @@ def run(sample: tuple[Path, str], call: Call, monkeypatch: pytest.MonkeyPatch) -
     return run
 
 
-# The fixture's own, those that ask AWS, and one that wants a project that ran.
+# Commands that the fixture runs, that call AWS, and one that needs a project with a finished run.
 _ELSEWHERE = (" serve ", "glue", "mwaa", "redshift", "dbt")
 
 
@@ -139,7 +139,7 @@ _ELSEWHERE = (" serve ", "glue", "mwaa", "redshift", "dbt")
     "example", [item for item in _ALL if not any(word in item for word in _ELSEWHERE)]
 )
 def test_every_help_example_runs_unchanged(example: str, run: Run) -> None:
-    # The one word that differs is the server's address, where the example gives it.
+    # Only the server's address differs, if the example has one.
     result = run(example.replace("--url http://localhost:9002", ""))
     assert result.returncode == 0, result.stderr
-    assert "throughline: " not in result.stderr  # so begins what went wrong; the rest are notes
+    assert "throughline: " not in result.stderr  # errors begin like this; other lines are notes

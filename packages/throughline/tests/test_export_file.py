@@ -84,6 +84,12 @@ def test_html_requires_one_node_or_all(
     assert (result.returncode, "requires a NODE or --all" in result.stderr) == (2, True)
 
 
+def test_output_that_cannot_be_written_is_named(database: str, call: Call, tmp_path: Path) -> None:
+    output = ("--output", str(tmp_path / "nowhere" / "x.html"))
+    result = call("export", "raw", "--format", "html", "--database", database, *output)
+    assert (result.returncode, "--output: cannot write" in result.stderr) == (2, True)
+
+
 def test_page_that_is_not_built_is_named(
     database: str, call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

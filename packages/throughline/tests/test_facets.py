@@ -47,7 +47,7 @@ def test_tag_label_omits_the_value_true(value: str, label: str, is_pii: bool) ->
     assert (tag.label, tag.is_pii) == (label, is_pii)
 
 
-def test_reference_without_a_job_or_a_run_is_no_parent() -> None:
+def test_reference_without_a_job_or_a_run_is_not_a_parent() -> None:
     job, run = {"namespace": "ns", "name": "dag"}, {"runId": "r"}
     assert Parent.parse({"job": job, "run": run}).run == (("ns", "dag"), "r")
     for facet in ({"job": job}, {"run": run}, {"job": {"name": "dag"}, "run": run}):

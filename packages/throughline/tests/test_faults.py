@@ -1,4 +1,4 @@
-"""Real faults of the store: full, locked, stopped. Nothing is acknowledged that is not there."""
+"""Real faults of the store: full, locked, stopped. No event is acknowledged but not stored."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_full_disk_rejects_events_until_there_is_space(
     lost = build.run("START", "posted", "j", "08:00:01")
     spooled = build.run("START", "spooled", "j", "08:00:02")
     unlimited = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
-    # No file of the server can grow: what a process gets of a disk without room.
+    # No file of the server can grow, as on a full disk.
     resource.prlimit(server.pid, resource.RLIMIT_FSIZE, (1, resource.RLIM_INFINITY))
     status, headers = server.refusal(lost)
     assert (status, headers["Retry-After"]) == (503, "5")

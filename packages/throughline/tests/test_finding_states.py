@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
+from throughline.alerts.rules import read_rules
+from throughline.alerts.watch import Watch
 from throughline.log import EventLog
 from throughline.projection.live import Batch, Live
 from throughline.server.app import make_app
@@ -19,7 +22,7 @@ _ACKNOWLEDGED = {"subject": _JOB, "state": "acknowledged"}
 
 @pytest.fixture
 def live(log: EventLog, build: Any) -> Live:
-    """Return a log with a failed job; its clock is the test's day, but decisions are made today."""
+    """Return a log with a failed job; its clock shows the test's day, but states are set today."""
     live = Live(log)
     live.ingest(Batch([build.entry(build.run("FAIL", "1", "load", "08:00:00"))]))
     return live
@@ -127,3 +130,54 @@ def test_cli_mutes_acknowledges_and_reopens(
     assert output == "acknowledged: failed  job:demo:load\n"
     assert call("health", *where).returncode == 0
     assert call("acknowledge", "other", *where).returncode == 1
+
+
+def test_muted_finding_sends_no_alert_until_the_mute_ends(
+    live: Live, client: TestClient, build: Any, tmp_path: Path
+) -> None:
+    rules = tmp_path / "alerts.yaml"
+    rules.write_text("rules: [{name: r, kind: failed, actions: [{type: log}]}]")
+    watch = Watch(read_rules(rules), live)
+    client.post("/api/v2/findings", json={"subject": _JOB, "state": "muted"})
+    _fail_again(live, build)
+    watch.check()
+    client.post("/api/v2/findings", json={"subject": _JOB, "state": "open"})
+    live.ingest(Batch([build.entry(build.run("FAIL", "3", "load", "10:00:00"))]))
+    watch.check()
+    alerts = client.get("/api/v2/alerts").json()["items"][::-1]
+    reason = "the finding was muted: no action was performed"
+    assert [(alert["runId"], alert["isPending"], alert["error"]) for alert in alerts] == [
+        ("1", False, None),  # before the rule
+        ("2", False, reason),
+        ("3", True, None),
+    ]
+
+
+def test_gate_marks_muted_violations_and_passes_them_only_on_request(
+    log: EventLog, build: Any, call: Any, database: str
+) -> None:
+    live, dag = Live(log), ("d", "dag")
+    events = [
+        build.run("START", "d", "dag", "08:00:00"),
+        build.run("COMPLETE", "s", "dag.stage", "08:10:00", writes=("db|t",), parent=dag),
+        build.run("FAIL", "c", "dag.check", "08:20:00", reads=("db|t",), parent=dag),
+        build.run("FAIL", "t", "dag.load", "08:30:00", writes=("db|t",), parent=dag),
+        build.run("FAIL", "d", "dag", "08:40:00"),
+    ]
+    live.ingest(Batch([build.entry(event) for event in events]))
+    client = TestClient(make_app(live))
+
+    def gate(policy: str) -> tuple[bool, list[tuple[str, bool]]]:
+        answer = client.get("/api/v2/gate", params={"dataset": "t", "policy": policy}).json()
+        (result,) = answer["datasets"]
+        assert answer["passed"] is result["passed"]
+        return answer["passed"], [(v["subject"], v["isMuted"]) for v in result["violations"]]
+
+    assert gate("{}") == (False, [("job:demo:dag.load", False)])
+    assert gate('{"allow_muted": true}') == (False, [("job:demo:dag.load", False)])
+    client.post("/api/v2/findings", json={"subject": "dag", "kind": "failed", "state": "muted"})
+    assert gate("{}") == (False, [("job:demo:dag.load", True)])
+    assert gate('{"allow_muted": true}') == (True, [("job:demo:dag.load", True)])
+    output = call("gate", "t", "--database", database).stdout
+    assert "job:demo:dag.load" in output
+    assert "(muted)" in output

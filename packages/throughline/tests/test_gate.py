@@ -63,7 +63,7 @@ def test_passing_gate_returns_the_default_policy(
     ]
     assert answer["policy"] == {
         "no_failed_runs": True, "quality_passed": True, "no_pii": True,
-        "fresh": False, "sources": None, "completeness": {},
+        "fresh": False, "allow_muted": False, "sources": None, "completeness": {},
     }  # fmt: skip
     with pytest.raises(NotFoundError):
         gate_answer(_state(build), ["model", "nothing"])
@@ -172,11 +172,11 @@ def _check(build: Any, hour: str, version: str | None, **told: Any) -> dict[str,
     ("checks", "refused"),
     [
         ([("08", "1", False)], True),
-        ([("08", "1", False), ("10", "1", True)], False),  # the newest on a version counts
+        ([("08", "1", False), ("10", "1", True)], False),  # the newest check of a version counts
         ([("08", "1", True), ("10", "1", False)], True),
-        ([("10", "2", False)], False),  # of a version that nothing was made of
+        ([("10", "2", False)], False),  # of a version without downstream data
         ([("08", "1", False), ("10", "2", True)], True),
-        ([("10", None, False)], True),  # the producer says no version: its newest one counts
+        ([("10", None, False)], True),  # the producer reports no version: its newest check counts
         ([("10", None, False), ("11", None, True)], False),
     ],
 )
@@ -209,7 +209,7 @@ def test_low_completeness_is_a_violation_naming_the_jobs(build: Any) -> None:
 
 
 def _trained(build: Any, how: Any) -> State:
-    """raw.email → features, by a transformation, → model."""
+    """Return the events of raw.email → features, by a transformation, → model."""
     model = build.run("COMPLETE", "m", "train", "10:00:00", reads=("db|features",))
     model["outputs"] = [build.dataset("mf|model", datasetType={"datasetType": "MODEL"})]
     after = build.run("COMPLETE", "w", "write", "11:00:00", reads=("mf|model",),

@@ -92,7 +92,7 @@ def test_incomplete_piece_loses_no_later_event(build: Any) -> None:
     assert passed[-2:] == [torn, b"INFO x"]
 
 
-def test_lost_character_is_not_invented(build: Any) -> None:
+def test_lost_character_is_not_replaced(build: Any) -> None:
     raw = _line(_event(build, 1)).encode()
     cut = raw.index("ä".encode()) + 1
     first, second = (piece.decode(errors="replace").encode() for piece in (raw[:cut], raw[cut:]))
@@ -130,7 +130,7 @@ def test_repeated_and_partial_harvests_are_equal(call: Call, tmp_path: Path, bui
     old = tmp_path / "old.log"
     old.write_text(_line(_event(build, 98)) + "\n")
     os.utime(old, (0, 0))
-    shutil.copy2(old, logs / "copied.log")  # keeps the time of long ago
+    shutil.copy2(old, logs / "copied.log")  # keeps its old time
     assert ", new 1," in harvest(parts)
     log.write_bytes(text[:middle])  # another file under the same name
     assert "new 0, rejected 1\n" in harvest(parts)
@@ -179,7 +179,7 @@ def test_invalid_event_is_reported_with_its_position(
     )
     assert f"{torn}: cannot be read to the end: Compressed file ended" in result.stderr
     assert result.returncode == 0
-    # A file that the kernel gives no bytes of; the others are read all the same.
+    # The kernel returns no bytes of this file; the other files are still read.
     result = call("harvest", "spark-logs", "/proc/self/mem", str(log), "--dry-run")
     assert "new 1, rejected 3\n" in result.stdout
     assert "/proc/self/mem: cannot be read to the end: [Errno 5]" in result.stderr

@@ -51,9 +51,9 @@ _TWO_WEEKS = (*(f"2025-11-0{day}" for day in range(3, 8)), *_WEEK)
     [
         (_WEEK, "2025-11-15T08:00:00Z", False),  # two hours after its time
         (_WEEK, "2025-11-15T18:30:00Z", True),
-        (_TWO_WEEKS, "2025-11-16T18:30:00Z", False),  # a Sunday: it never runs on weekends
+        (_TWO_WEEKS, "2025-11-16T18:30:00Z", False),  # a Sunday: the job never runs on weekends
         (_TWO_WEEKS, "2025-11-17T20:00:00Z", True),
-        (("2025-11-10", "2025-11-11"), "2025-11-20T00:00:00Z", False),  # two runs: no rhythm
+        (("2025-11-10", "2025-11-11"), "2025-11-20T00:00:00Z", False),  # two runs: no interval
         (("2025-11-10", "2025-11-10T06:01:00Z", "2025-11-13"), "2025-11-15", False),
         (("2025-11-10",) * 3, "2025-11-20", False),
     ],
@@ -283,7 +283,7 @@ def test_nodes_without_edges_are_reported(build: Any) -> None:
     ]
 
 
-def test_application_beside_a_job_with_data_in_one_task_is_no_orphan(build: Any) -> None:
+def test_application_next_to_a_job_with_data_is_not_an_orphan(build: Any) -> None:
     task = {"parent": ("t", "dag.check")}
     state = build.state(
         build.run("COMPLETE", "t", "dag.check", "09:00:00", kind=TASK),

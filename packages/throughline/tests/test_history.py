@@ -91,7 +91,7 @@ def test_changed_nested_field_has_its_path(build: Any) -> None:
         return {"_producer": SPARK, "fields": fields}
 
     events = [wrote(build, "08", nested("a")), wrote(build, "09", nested("a", "b"))]
-    flat = wrote(build, "10", schema(PYTHON, trip="struct"))  # says nothing of what is nested
+    flat = wrote(build, "10", schema(PYTHON, trip="struct"))  # reports no nested fields
     assert _changes(drift_answer(build.state(*events, flat))["items"]) == [
         ("09", ["trip.b"], [], [])
     ]
@@ -174,7 +174,7 @@ def test_job_history_compares_with_the_last_completed_run(
 
 
 def test_equal_facets_share_one_object(build: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    # A cache of its own: out of the shared one another thread may push what was seen of late.
+    # A separate cache: another thread may evict recent entries from the shared one.
     monkeypatch.setattr(facets, "_interned", lru_cache(None)(facets._interned.__wrapped__))
     state = build.state(*(wrote(build, f"{hour:02}", schema(id="int")) for hour in range(24)))
     uses = [use for run in state.runs.values() for use in run.outputs.values()]

@@ -113,7 +113,7 @@ _NAMES = st.one_of(_PARTS, st.sampled_from(["db.t", "table/db/t", "/a/b/", "file
 
 @settings(deadline=None)
 @given(namespace=_NAMESPACES, name=_NAMES)
-def test_canonical_spelling_is_final(namespace: str, name: str) -> None:
+def test_canonical_spelling_is_idempotent(namespace: str, name: str) -> None:
     once = canonical_name(namespace, name)
     assert canonical_name(*once) == once
 

@@ -129,17 +129,17 @@ def test_only_secrets_are_masked(text: str, clean: str | None) -> None:
 
 
 def test_values_of_secret_keys_are_masked() -> None:
-    given = {
+    body = {
         "properties": {"spark.ssl.keyPassword": "hunter2", "spark.app.name": "x", "dbToken": ""},
         "environmentVariables": [{"name": "DB_PASSWORD", "value": "hunter2"}],
         "fields": [{"name": "token", "type": "string"}],
         "columns": {"password": {"inputFields": []}},
     }
-    clean = redact(given)
+    clean = redact(body)
     assert b"hunter2" not in orjson.dumps(clean)
     assert clean["properties"]["spark.app.name"] == "x"
-    assert clean["fields"] is given["fields"]
-    assert clean["columns"] == given["columns"]
+    assert clean["fields"] is body["fields"]
+    assert clean["columns"] == body["columns"]
 
 
 def test_secrets_are_not_stored(tmp_path: Path, build: Any) -> None:

@@ -15,7 +15,7 @@ from .conftest import Call
 from .generated_docs import check_written
 from .recording_backend import pipeline
 
-_PAGE = """# What arrives where
+_PAGE = """# Facts that arrive at each backend
 
 This page lists the facts that arrive at each backend when throughline delivers the events of this
 repository's pipeline (`./run demo` of two months, twice): *all*, their number, or none (–). Each

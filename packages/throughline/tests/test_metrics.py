@@ -122,7 +122,7 @@ def test_requests_are_counted_by_route_and_status(client: TestClient) -> None:
     assert buckets[-1] == 2
 
 
-def test_metrics_without_a_database_say_so(
+def test_metrics_report_a_missing_database(
     client: TestClient, live: Live, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(_log: EventLog, _seq: int) -> None:

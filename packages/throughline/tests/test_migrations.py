@@ -39,7 +39,7 @@ INSERT INTO meta VALUES ('schema_version', '1');
 
 
 def version_1(path: Path, *entries: Any) -> str:
-    """Make a log of schema version 1 with these entries in it; its name."""
+    """Create a log of schema version 1 with some entries, and return its name."""
     connection = sqlite3.connect(path)
     connection.executescript(_VERSION_1)
     rows = [(entry.hash, "openlineage", entry.event.time, 1, entry.body) for entry in entries]
@@ -52,16 +52,16 @@ def version_1(path: Path, *entries: Any) -> str:
 
 class _Nowhere:
     def send(self, _delivery: Any) -> None:
-        """Take everything."""
+        """Accept every event."""
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing."""
 
 
 def test_log_of_version_1_is_migrated(tmp_path: Path, build: Any) -> None:
     entries = [build.entry(build.run("COMPLETE", run, "j", "08:00:00")) for run in "ab"]
     name = version_1(tmp_path / "log.db", *entries)
-    for _ in range(2):  # once brought up to date, it is opened like any other
+    for _ in range(2):  # after the migration, it is opened like any other log
         log = EventLog(name, must_exist=True)
         assert [body for _, body in log.read()] == [entry.body for entry in entries]
         with log.reading() as connection:

@@ -73,6 +73,8 @@ def test_page_addresses_return_the_page_or_304(
         tag = first.headers["etag"]
         again = client.get(path, headers={"If-None-Match": tag})
         assert (again.status_code, again.content) == (304, b"")
+        head = client.head(path)
+        assert (head.status_code, head.headers["etag"]) == (200, tag)
 
 
 def test_page_built_while_the_server_runs_is_served(client: TestClient, built: Path) -> None:
@@ -127,7 +129,7 @@ def test_asset_has_the_smallest_encoding_that_the_client_accepts(
 
 
 @pytest.mark.usefixtures("built")
-def test_no_other_address_is_the_page(client: TestClient) -> None:
+def test_other_addresses_do_not_return_the_page(client: TestClient) -> None:
     for path in ("/api", "/api/v2/nothing", "/api/v1/lineages", "/lineage/x", "/favicon.ico"):
         answer = client.get(path)
         assert answer.status_code == 404, path

@@ -110,12 +110,12 @@ def test_pages_contain_every_remaining_item_once(
     page = ask(limit=limit)
     result = list(page["items"])
     while page["next"]:
-        known += 1  # beyond the last event nothing arrives any more
+        known += 1  # no event arrives after the last one
         before, page = page, ask(limit=limit, cursor=page["next"])
         assert len(page["items"]) <= limit
         assert page["next"] != before["next"]
         result += page["items"]
-        stood &= {_moved(item) for item in ask(limit=1_000)["items"]}  # a tag may go and come back
+        stood &= {_moved(item) for item in ask(limit=1_000)["items"]}  # a tag may reappear
     reported = [_moved(item) for item in result]
     assert stood <= set(reported)
     assert len(reported) == len(set(reported))
@@ -143,7 +143,7 @@ def test_every_paged_query_is_covered() -> None:
 
 @pytest.fixture
 def client(live: Live, tmp_path: Path, build: Any) -> Iterator[TestClient]:
-    """Yield a client of a log with three of everything that is stored beside the events."""
+    """Yield a client of a log with three of everything that is stored besides events."""
     rules = tmp_path / "rules.yaml"
     rules.write_text("rules: [{name: x, kind: failed, actions: [{type: log}]}]")
     watch = Watch(read_rules(rules), live)
@@ -220,7 +220,7 @@ def test_every_list_of_the_api_is_paged(client: TestClient) -> None:
         for content in [item["get"]["responses"]["200"].get("content", {})]
         if content.get("application/json", {}).get("schema", {}).get("type") == "array"
     }
-    assert bare == {"/api/v2/keys", "/api/v2/deliver"}  # as many as somebody set up
+    assert bare == {"/api/v2/keys", "/api/v2/deliver"}  # only as many as are configured
 
 
 def test_command_line_continues_from_the_cursor(

@@ -178,7 +178,7 @@ def test_arrival_order_does_not_change_the_past(
     result = export(State())
     for body in shuffled:
         live.ingest(Batch([Build.entry(body)]))
-        with live.reading(moment) as state:  # asked in between, it takes in what comes late
+        with live.reading(moment) as state:  # queried in between, it includes late events
             result = export(state)
     log.close()
     expected = [

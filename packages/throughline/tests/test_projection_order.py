@@ -63,7 +63,7 @@ def test_incremental_graph_equals_the_full_graph(entries: list[Entry], asks: lis
 
 
 def _rare(build: Any) -> dict[str, list[dict[str, Any]]]:
-    """Histories whose last event changes an earlier query result, each in a different way."""
+    """Return histories whose last event changes an earlier query result in different ways."""
 
     def run(id_: str, job: str, hour: str, **more: Any) -> dict[str, Any]:
         return build.run(more.pop("type", "COMPLETE"), id_, job, f"{hour}:00:00", **more)

@@ -83,7 +83,7 @@ def test_stale_run_is_lost_until_its_end_arrives(log: EventLog, build: Any) -> N
     live.ingest(Batch([build.entry(build.run("START", *flow, "08:00:00"))]))
     assert states() == {"Flow": "LOST"}
     live.ingest(Batch([build.entry(build.run("START", *step, "09:00:00", parent=flow))]))
-    assert states() == {"Flow": "RUNNING", "Flow.step": "RUNNING"}  # one below it has spoken since
+    assert states() == {"Flow": "RUNNING", "Flow.step": "RUNNING"}  # a child run is active
     live.ingest(Batch([build.entry(build.run("FAIL", *flow, "08:10:00"))]))
     assert states() == {"Flow": "FAILED", "Flow.step": "FAILED"}
 

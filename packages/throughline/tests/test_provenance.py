@@ -69,7 +69,7 @@ def test_provenance_of_a_model_has_runs_versions_and_code(
     assert sources == [("zones", ["z"]), ("/in", [])]
     queries = provenance_answer(state, "model", level="query")
     assert [run for run, *_ in _lines(queries)] == ["s1", "q1"]
-    assert _lines(queries)[1][1] == "dag1"  # a query is of the code of the task above it
+    assert _lines(queries)[1][1] == "dag1"  # a query has the code of its parent task
 
 
 def test_provenance_of_a_version_uses_the_data_of_its_time(build: Any) -> None:

@@ -179,7 +179,7 @@ def test_dbt_model_is_a_view_of_its_file_name() -> None:
 @pytest.mark.parametrize(
     "text", ["select {{ macro() }}", "select 'open", "insert into (", "{% if %}"]
 )
-def test_sql_that_is_not_understood_has_a_reason(text: str) -> None:
+def test_unsupported_sql_has_a_reason(text: str) -> None:
     found = read_file(text, "model", "")
     assert (found.edges, len(found.unread)) == (frozenset(), 1)
 
@@ -191,6 +191,6 @@ def test_sql_that_is_not_understood_has_a_reason(text: str) -> None:
         ("create table t as select * from (", "Expected table name but got the end."),
     ],
 )
-def test_reason_names_the_word_that_is_wrong(text: str, reason: str) -> None:
+def test_reason_contains_the_unexpected_token(text: str, reason: str) -> None:
     (found,) = read_file(text, "model", "spark").unread
     assert found.startswith(reason)

@@ -45,7 +45,7 @@ def test_masked_text_contains_a_marker_of_its_group(text: str) -> None:
     text=st.text("abc", max_size=30),
     before=st.integers(0, 12),
 )
-def test_finder_finds_every_marker_also_between_parts(
+def test_finder_finds_every_marker_even_across_parts(
     markers: set[str], text: str, before: int
 ) -> None:
     ordered = sorted(markers)
@@ -71,7 +71,7 @@ def test_positions_in_lower_case_bytes_are_those_of_the_text(text: str) -> None:
 
 @settings(deadline=None)
 @given(value=_JSON)
-def test_redaction_is_final_and_keeps_the_shape(value: Any) -> None:
+def test_redaction_is_idempotent_and_keeps_the_shape(value: Any) -> None:
     clean = redact(value)
     assert redact(clean) == clean
     assert _shape(clean) == _shape(value)

@@ -32,7 +32,7 @@ def rewriting(request: pytest.FixtureRequest) -> Rewriting:
 
 @pytest.fixture(scope="module")
 def stack(shared: Path) -> list[Json]:
-    """Real events of Airflow, Metaflow and Spark with Iceberg."""
+    """Return real events of Airflow, Metaflow and Spark with Iceberg."""
     folder = shared / "openlineage-events" / "this-stack"
     return events_of(*(folder / name for name in _STACK))
 
@@ -64,11 +64,11 @@ def test_payloads_are_valid(of_stack: list[Json], specification: Specification) 
 
 def test_rewriting_is_pure(rewriting: Rewriting, stack: list[Json], of_stack: list[Json]) -> None:
     for event in stack[:40]:
-        given = deepcopy(event)
+        original = deepcopy(event)
         known = RunContext(inputs=({"namespace": "n", "name": "a", "facets": {"x": {"y": None}}},))
         once = rewriting.rewrite(event, known)
         assert rewriting.rewrite(event, known) == once
-        assert event == given
+        assert event == original
         assert known.inputs[0]["facets"] == {"x": {"y": None}}
     assert sent(rewriting, stack) == of_stack
 

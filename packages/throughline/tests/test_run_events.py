@@ -1,4 +1,4 @@
-"""The events of a run are answered as the log keeps them, page by page."""
+"""The events of a run are returned as stored in the log, page by page."""
 
 from __future__ import annotations
 

@@ -19,9 +19,9 @@ def _ids(item: dict[str, Any]) -> Any:
 def state(build: Any) -> State:
     error = {"errorMessage": {"message": "disk full", "programmingLanguage": "python"}}
     task = {"airflow": _DAG_RUN}
-    given = {"executionParameters": {"parameters": [{"name": "days", "value": "30"}, "junk"]}}
+    parameters = {"executionParameters": {"parameters": [{"name": "days", "value": "30"}, "junk"]}}
     tags = {"tags": {"tags": [{"key": "run_id", "value": "1763"}, 7]}}
-    flow = {**given, **tags}
+    flow = {**parameters, **tags}
     return build.state(
         build.run("COMPLETE", "d", "dag", "08:09:00", facets={"airflowDagRun": _DAG_RUN}),
         build.run("COMPLETE", "t1", "dag.t", "08:01:00", parent=("d", "dag"), facets=task),

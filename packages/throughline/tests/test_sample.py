@@ -101,7 +101,7 @@ def test_sample_addresses_accept_encoded_slashes(
 
 
 @pytest.mark.parametrize("path", ["/sample/api/v1/lineage", "/sample/api/v2/keys", "/sample/"])
-def test_nothing_can_be_put_into_the_sample(path: str, client: TestClient) -> None:
+def test_sample_is_read_only(path: str, client: TestClient) -> None:
     refused = client.post(path, json={})
     assert refused.status_code == 405
     assert "is read-only" in refused.json()["message"]

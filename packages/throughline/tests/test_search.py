@@ -58,6 +58,14 @@ def test_nodes_are_ranked_by_their_best_match(state: State) -> None:
     assert len(search_answer(state, "fare", limit=1)["items"]) == 1
 
 
+def test_name_with_the_word_ranks_before_a_column_of_that_name(build: Any) -> None:
+    event = build.run("COMPLETE", "1", "train", "08:00:00", writes=("db|rides_forecast",))
+    column = {"fields": [{"name": "forecast"}]}
+    event["outputs"].append(build.dataset("db|model", schema=column))
+    result = search_answer(build.state(event), "forecast")["items"]
+    assert [item["name"] for item in result] == ["rides_forecast", "model"]
+
+
 def test_table_columns_rank_before_file_columns(build: Any) -> None:
     event = build.run("COMPLETE", "1", "load", "08:00:00")
     column = {"fields": [{"name": "distance"}]}

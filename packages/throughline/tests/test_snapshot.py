@@ -48,7 +48,7 @@ def _held(log: EventLog) -> set[int]:
 
 
 def _check(log: EventLog, entries: list[Entry], chance: Random) -> None:
-    """Let events come, late and repeated, keep a snapshot now and then, and compare all states."""
+    """Apply events, some late or repeated, store snapshots in between, and compare all states."""
     live = Live(log)
     for entry in [*entries, *chance.choices(entries, k=len(entries) // 3)]:
         live.ingest(Batch([entry]))
@@ -130,7 +130,7 @@ def test_new_snapshot_deletes_other_formats(log: EventLog) -> None:
 
 
 class _Runs:
-    """Pickled, it is a call of a function."""
+    """Pickles to a function call."""
 
     def __init__(self, *called: Any) -> None:
         self._called = called
@@ -214,8 +214,8 @@ def test_repair_deletes_a_wrong_snapshot(live: Live, database: str, build: Any, 
 
 
 def test_format_changes_with_the_code(tmp_path: Path) -> None:
-    made = {*snapshot._CLASSES.values(), apply, parse_event, save}
-    files = {Path(inspect.getsourcefile(item) or "") for item in made}
+    code = {*snapshot._CLASSES.values(), apply, parse_event, save}
+    files = {Path(inspect.getsourcefile(item) or "") for item in code}
     root = Path(throughline.__file__).parent
     packages = {".".join(file.parent.relative_to(root).parts) for file in files}
     assert packages == set(snapshot._PACKAGES)
@@ -256,7 +256,7 @@ def test_idle_server_stores_a_snapshot_for_the_next_start(
     first = serve(database)
     until(lambda: _held(log) == {1_000}, seconds=60)
     assert first.stop() == 0
-    with log.writing() as connection:  # nothing but the snapshot can tell of them now
+    with log.writing() as connection:  # only the snapshot contains them now
         connection.execute(delete(schema.events))
     assert serve(database).get("/healthz")["runs"] == 1_000
 

@@ -176,5 +176,5 @@ def test_stream_ends_with_its_server(tmp_path: Any) -> None:
     process.send_signal(signal.SIGTERM)
     assert client.lines() == []  # the end, and no reset
     _, said = process.communicate(timeout=20)
-    # A start and a stop; else also: "Cancel 1 running task(s)", after a wait.
+    # Only start and stop; otherwise also "Cancel 1 running task(s)", after a wait.
     assert (process.returncode, said.count("\n")) == (0, 2), said

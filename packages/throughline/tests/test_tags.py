@@ -34,9 +34,9 @@ def makes(
         field: {"inputFields": [
             {"namespace": "db", "name": of, "field": column,
              "transformations": how if isinstance(how, list) else [how]}
-            for column, how in made
+            for column, how in sources
         ]}
-        for field, made in (lineage or {}).items()
+        for field, sources in (lineage or {}).items()
     }  # fmt: skip
     facets = {} if lineage is None else {"columnLineage": {"fields": fields}}
     event["outputs"] = [build.dataset(f"db|{name}", **facets)]
@@ -44,8 +44,8 @@ def makes(
 
 
 def _texts(answer: list[dict[str, Any]]) -> set[str]:
-    def column(each: dict[str, Any]) -> str:
-        return f"{each['name']}.{each['field']}" if each["field"] else str(each["name"])
+    def column(node: dict[str, Any]) -> str:
+        return f"{node['name']}.{node['field']}" if node["field"] else str(node["name"])
 
     return {f"{column(item)} {item['key']} < {column(item['from'])}" for item in answer}
 
@@ -84,12 +84,12 @@ def test_masking_stops_only_pii_tags(build: Any) -> None:
 
 
 def test_masking_is_read_from_the_legacy_facet(build: Any) -> None:
-    made = makes(build, "08", "raw", "day", {"mail": [("email", [])]})
-    state = build.state(tagged(build, "db|raw", *_PII), made)
+    run = makes(build, "08", "raw", "day", {"mail": [("email", [])]})
+    state = build.state(tagged(build, "db|raw", *_PII), run)
     assert "day.mail pii < raw.email" in _texts(tags_answer(state, "day")["items"])
-    result = made["outputs"][0]["facets"]["columnLineage"]["fields"]["mail"]
+    result = run["outputs"][0]["facets"]["columnLineage"]["fields"]["mail"]
     result["transformationType"] = "MASKED"
-    state = build.state(tagged(build, "db|raw", *_PII), made)
+    state = build.state(tagged(build, "db|raw", *_PII), run)
     assert _texts(tags_answer(state, "day")["items"]) == {"day.mail tier < raw.email"}
 
 
@@ -156,8 +156,8 @@ def test_columns_and_impact_include_tags(build: Any) -> None:
     assert tags_of(n) == [("n", "tier", "gold", "day", None)]
     assert set(tags_of(top)) == {(None, "tier", "gold", "day", None), *tags_of(mail), *tags_of(n)}
     assert tags_of(mail["children"][0])[0] == ("email", "pii", "true", "raw", "email")
-    (made,) = columns_answer(state, "raw", "email", "down")["down"]["children"][0]["children"]
-    assert tags_of(made) == tags_of(mail)
+    (leaf,) = columns_answer(state, "raw", "email", "down")["down"]["children"][0]["children"]
+    assert tags_of(leaf) == tags_of(mail)
 
     results = {item["name"]: item for item in impact_answer(state, "raw")["affected"]}
     assert tags_of(results["day"]) == tags_of(top)

@@ -63,6 +63,6 @@ def test_missing_time_stays_missing() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "soon", "2025-13-01T00:00:00Z", "2025-11-21T25:00:00"])
-def test_text_that_is_no_time_is_a_value_error(text: str) -> None:
+def test_invalid_time_is_a_value_error(text: str) -> None:
     with pytest.raises(ValueError):  # noqa: PT011
         parse_time(text)

@@ -34,7 +34,7 @@ _ROOT = "01a1fd3d-1a97-7b7f-8cb0-753b3dcc6261"
 _MAIN = [sys.executable, "-c", "from throughline.cli import main; main()", "run"]
 
 
-# What the command line calls, without the second that it takes to load.
+# The function behind the command, without the second that the command line takes to load.
 _DIRECT = [
     sys.executable, "-c",
     "import os, sys\nfrom pathlib import Path\n"
@@ -122,14 +122,14 @@ def test_command_keeps_the_terminal_and_gets_ctrl_c_once(tmp_path: Path) -> None
     running = subprocess.Popen(line, stdin=end, stdout=end, stderr=end, start_new_session=True)
     os.close(end)
     result = _read(terminal, b"terminals: True")
-    running.send_signal(signal.SIGSTOP)  # so that a second one would not fall into the first
+    running.send_signal(signal.SIGSTOP)  # so that a second signal would be counted separately
     os.waitpid(running.pid, os.WUNTRACED)
     os.write(terminal, b"\x03")
     result += _read(terminal, b"heard")
-    running.send_signal(signal.SIGUSR1)  # what was sent before it is forwarded before it
+    running.send_signal(signal.SIGUSR1)  # signals sent earlier are forwarded earlier
     running.send_signal(signal.SIGCONT)
     assert running.wait(timeout=20) == 0
-    with suppress(OSError):  # of a terminal that nobody has open any more
+    with suppress(OSError):  # of a terminal that is no longer open
         result += os.read(terminal, 1_000)
     os.close(terminal)
     assert result.count(b"heard") == 1
@@ -439,7 +439,10 @@ def test_values_of_the_file_are_strings(tmp_path: Path) -> None:
 def test_readme_file_has_owners_descriptions_and_tags(tmp_path: Path) -> None:
     event = _start(read_declared(_EXAMPLE, {}))
     facets = event["inputs"][0]["facets"]
-    assert facets["documentation"]["description"] == "One row a customer, kept by the web shop."
+    assert (
+        facets["documentation"]["description"]
+        == "One row per customer, maintained by the web shop."
+    )
     assert [owner["name"] for owner in facets["ownership"]["owners"]] == ["team:crm", "user:jane"]
     tags = {tag["key"]: tag["value"] for tag in facets["tags"]["tags"]}
     assert tags == {"pii": "true", "retention": "30d"}

@@ -142,6 +142,16 @@ def test_transport_of_openlineage_python_is_used(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+def test_job_of_a_script_is_named_after_its_file(spool: Path, tmp_path: Path) -> None:
+    script = tmp_path / "zones.py"
+    script.write_text(
+        "from throughline.wrap.function import lineage\n\n\n"
+        "@lineage()\ndef load() -> None: ...\n\n\nload()\n"
+    )
+    subprocess.run([sys.executable, str(script)], check=True)
+    assert {event["job"]["name"] for event in _events(spool)} == {"zones.load"}
+
+
 def test_asynchronous_function_is_rejected() -> None:
     async def later() -> None: ...
 

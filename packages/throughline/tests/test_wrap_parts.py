@@ -51,7 +51,7 @@ def test_child_reads_the_parent_that_was_written(
 
 @settings(deadline=None)
 @given(text=st.text(max_size=30) | st.lists(_TEXT).map("/".join))
-def test_arbitrary_text_is_no_parent(text: str) -> None:
+def test_arbitrary_text_is_not_a_parent(text: str) -> None:
     variables = ("OPENLINEAGE_PARENT_ID", "OPENLINEAGE_ROOT_PARENT_ID", "OPENLINEAGE_CONTEXT")
     assert parents(dict.fromkeys(variables, text)) is None
 

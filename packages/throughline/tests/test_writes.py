@@ -68,7 +68,7 @@ def test_versions_of_runs_match_provenance(state: State) -> None:
     assert checked > 10
 
 
-def test_reported_versions_are_no_run_ids(state: State) -> None:
+def test_reported_versions_are_not_run_ids(state: State) -> None:
     ids = {key.run_id for key in state.runs}
     for key in state.runs:
         run = run_answer(generations_of(state), key.run_id)

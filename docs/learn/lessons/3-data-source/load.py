@@ -1,4 +1,4 @@
-"""Load TLC's lookup of taxi zones, of which six rows are beside this file, into a SQLite table."""
+"""Load six rows of TLC's lookup of taxi zones, from the file next to this one, into SQLite."""
 
 import csv
 import sqlite3

@@ -1,6 +1,6 @@
 """Run a command while a stand-in for DataHub runs: `stand_in.py COMMAND ARGUMENTS`.
 
-It accepts every request and records it in received.jsonl beside this file.
+It accepts every request and records it in received.jsonl next to this file.
 """
 
 import json
@@ -24,7 +24,7 @@ class StandIn(BaseHTTPRequestHandler):
         self.answer()
 
     def do_GET(self):
-        """Answer the emitter, which asks for the server's configuration."""
+        """Respond to the emitter, which requests the server's configuration."""
         self.answer()
 
     def answer(self):

@@ -127,6 +127,6 @@ class StepHooks(StepDecorator):
     def task_finished(self, step_name: str, flow: Any, graph: Any, is_ok: Any, *rest: Any) -> None:
         """End the task's run after its artifacts are stored, also on Ctrl-C."""
         if self._task_run is not None:
-            with contextlib.suppress(Exception):  # a late alarm of @timeout
+            with contextlib.suppress(Exception):  # @timeout's alarm may go off late
                 self._task_run.end(ok=is_ok, error=self._task_run.error or sys.exc_info()[1])
             _helpers.enter(None)

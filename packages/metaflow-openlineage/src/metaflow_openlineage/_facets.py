@@ -179,10 +179,11 @@ def without_password(text: str) -> str:
 def job(kind: Literal["FLOW", "STEP", "QUERY"], owner: str | None = None) -> JobFacets:
     """Create the facets of a job's type and owner."""
     m = fv.ownership_job
-    owners = [m.Owner(f"user:{owner}", "MAINTAINER")]
+    # The plain name, as Airflow's provider reports it, so that both name one owner alike.
+    owners = [m.Owner(owner, "MAINTAINER")] if owner else []
     return {
         "jobType": _facet(fv.job_type_job.JobTypeJobFacet, "BATCH", "METAFLOW", kind),
-        **({"ownership": _facet(m.OwnershipJobFacet, owners)} if owner else {}),
+        **({"ownership": _facet(m.OwnershipJobFacet, owners)} if owners else {}),
     }
 
 

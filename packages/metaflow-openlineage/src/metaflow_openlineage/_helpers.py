@@ -1,4 +1,4 @@
-"""Functions with which a step declares its data. Outside a decorated step they do nothing."""
+"""Functions with which a step declares its data. Outside a decorated step, they do nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An OpenLineage transport for tests: each process appends to a file of its own."""
+"""An OpenLineage transport for tests: each process appends to its own file."""
 
 import os
 from pathlib import Path
@@ -8,7 +8,7 @@ from openlineage.client.transport import Config, Transport
 
 
 class FolderConfig(Config):
-    """Where the files go."""
+    """The folder of the files."""
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
@@ -19,7 +19,7 @@ class FolderConfig(Config):
 
 
 class FolderTransport(Transport):
-    """Writes each event as a line."""
+    """A transport that writes each event as a line."""
 
     kind = "folder"
     config_class = FolderConfig

@@ -24,7 +24,7 @@ class Field:
 
 
 class Table:
-    """As much of an Iceberg table as the helpers look at."""
+    """The parts of an Iceberg table that the helpers use."""
 
     class Snapshot:
         snapshot_id = 5124986521368745127

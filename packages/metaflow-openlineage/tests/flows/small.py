@@ -1,4 +1,4 @@
-"""Three steps; the environment says which of them goes wrong, and how."""
+"""Three steps; an environment variable selects one that fails, and how."""
 
 import os
 import signal
@@ -11,7 +11,7 @@ from metaflow_openlineage import openlineage
 
 
 def trouble(flow, here):
-    """Do what SMALL_TROUBLE=<step>:<what> asks for."""
+    """Cause the failure that SMALL_TROUBLE=<step>:<failure> selects."""
     where, _, what = os.environ.get("SMALL_TROUBLE", "").partition(":")
     if where != here:
         return

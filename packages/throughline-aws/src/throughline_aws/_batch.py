@@ -17,7 +17,7 @@ def group_of(record: Record) -> str:
 
 
 def receives_of(record: Record) -> int:
-    """Return how often a message was received, including this time."""
+    """Return the number of times that a message was received, including this one."""
     return int(record["attributes"]["ApproximateReceiveCount"])
 
 

@@ -15,8 +15,8 @@ import orjson
 NAMESPACE = "OpenLineageProxy"
 
 
-def tell(level: str, message: str, **fields: Any) -> None:
-    """Write a log line; the fields contain names and ids of events, never their contents."""
+def write_log(level: str, message: str, **fields: Any) -> None:
+    """Write a log line, whose fields contain names and ids of events, never their contents."""
     _line({"timestamp": _milliseconds(), "level": level, "message": message, **fields})
 
 

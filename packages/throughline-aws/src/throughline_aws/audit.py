@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from throughline_aws._telemetry import count, tell
+from throughline_aws._telemetry import count, write_log
 from throughline_aws.datazone import DataZone, datazone_of_environment
 
 _MOST_LISTED = 50
@@ -18,7 +18,7 @@ def audit(backend: DataZone) -> int:
     """Count and log the failed events; return their number. Raises UnavailableError."""
     failed = list(backend.failed())
     if failed:
-        tell(
+        write_log(
             "ERROR",
             "DataZone could not process events",
             ids=failed[:_MOST_LISTED],

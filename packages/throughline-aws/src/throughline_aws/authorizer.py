@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import cache
 
 from throughline_aws._clients import client, variable
-from throughline_aws._telemetry import count, tell
+from throughline_aws._telemetry import count, write_log
 from throughline_aws.payloads import Authorization, Request
 
 CACHE_SECONDS = 300.0
@@ -34,7 +34,7 @@ class Authorizer:
         token_bytes = token.strip().encode() if scheme.lower() == "bearer" else b""
         is_authorized = any(hmac.compare_digest(token_bytes, key) for key in self._cached_keys())
         if not is_authorized:
-            tell("WARNING", "invalid API key", sourceIp=_source(request))
+            write_log("WARNING", "invalid API key", sourceIp=_source(request))
             count("authorizer", Denied=1)
         return {"isAuthorized": is_authorized}
 

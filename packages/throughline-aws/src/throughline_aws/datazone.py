@@ -123,7 +123,7 @@ class DataZone:
             )
         except (ClientError, BotoCoreError) as error:
             raise _delivery_error(error) from None
-        if not answer["ResponseMetadata"]["HTTPHeaders"]:  # botocore accepts such a response
+        if not answer["ResponseMetadata"]["HTTPHeaders"]:  # botocore accepts an incomplete response
             raise UnavailableError("DataZone: incomplete response")
 
 

@@ -1,4 +1,4 @@
-"""Types of what Lambda passes to the handlers and takes from them, as JSON."""
+"""Types of the JSON that Lambda passes to the handlers and receives from them."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from throughline.errors import BodyError, EventError, TooLargeError
 from throughline.events import Logged, RunEvent
 from throughline.log import entry_of
 from throughline_aws._clients import client, variable
-from throughline_aws._telemetry import count, tell
+from throughline_aws._telemetry import count, write_log
 from throughline_aws.payloads import Request, Response
 
 LARGEST_MESSAGE = 1_048_576
@@ -53,17 +53,17 @@ class Receiver:
     def _queue(self, body: str, event: RunEvent) -> Response:
         from botocore.exceptions import BotoCoreError, ClientError
 
-        # FIFO queues drop repetitions of an event.
+        # FIFO queues drop duplicates of an event.
         order = {"MessageGroupId": group_of(event), "MessageDeduplicationId": event.hash}
         try:
             self._sqs.send_message(
                 QueueUrl=self._queue_url, MessageBody=body, **(order if self._is_fifo else {})
             )
         except (BotoCoreError, ClientError) as error:
-            tell("ERROR", "queue unavailable", error=str(error), event=event.hash)
+            write_log("ERROR", "queue unavailable", error=str(error), event=event.hash)
             count("receiver", Unavailable=1)
             return _response(503, f"the queue is unavailable: {error}", {"Retry-After": "5"})
-        tell("INFO", "queued", event=event.hash, runId=event.run_id, job=event.job.name)
+        write_log("INFO", "queued", event=event.hash, runId=event.run_id, job=event.job.name)
         count("receiver", Received=1)
         return {"statusCode": 201}
 
@@ -140,7 +140,7 @@ def _too_large() -> TooLargeError:
 
 
 def _rejected(status: int, error: EventError) -> Response:
-    tell("WARNING", "rejected", status=status, path=error.path, expected=error.expected)
+    write_log("WARNING", "rejected", status=status, path=error.path, expected=error.expected)
     count("receiver", Refused=1)
     return _response(status, str(error))
 

@@ -19,7 +19,7 @@ from throughline.log import read_entry
 from throughline.projection import State, project
 from throughline_aws._batch import failed_records, group_of, receives_of
 from throughline_aws._clients import client, number, variable
-from throughline_aws._telemetry import count, tell
+from throughline_aws._telemetry import count, write_log
 from throughline_aws.datazone import datazone_of_environment
 from throughline_aws.payloads import Batch, BatchResponse, Record
 
@@ -75,14 +75,14 @@ class Worker:
         except UnavailableError as error:
             allowed = self._queue.most_receives if error.is_doubtful else MOST_RECEIVES_EVER
             if receives < allowed:
-                tell("WARNING", "will be retried", reason=str(error), **_about(record))
+                write_log("WARNING", "will be retried", reason=str(error), **_about(record))
                 return False
             return self._send_to_dead_letters(record, f"{error} (received {receives} times)")
         except (DeliveryError, EventError) as error:
             return self._send_to_dead_letters(record, str(error))
         except Exception as error:  # one event must not stop the others
             return self._send_to_dead_letters(record, f"{type(error).__name__}: {error}")
-        tell("INFO", "delivered", **_about(record))
+        write_log("INFO", "delivered", **_about(record))
         return True
 
     def _send_to_dead_letters(self, record: Record, reason: str) -> bool:
@@ -105,7 +105,7 @@ class Worker:
                 **order,
             )
         except (BotoCoreError, ClientError) as error:
-            tell(
+            write_log(
                 "ERROR",
                 "dead letter not sent",
                 error=str(error),
@@ -113,7 +113,7 @@ class Worker:
                 **_about(record),
             )
             return False
-        tell("ERROR", "dead letter", reason=short_reason, **_about(record))
+        write_log("ERROR", "dead letter", reason=short_reason, **_about(record))
         count("worker", DeadLetters=1)
         return True
 
@@ -128,7 +128,7 @@ class Worker:
                 VisibilityTimeout=seconds,
             )
         except (BotoCoreError, ClientError) as error:  # then the queue's default applies
-            tell("WARNING", "retry delay not set", error=str(error), **_about(record))
+            write_log("WARNING", "retry delay not set", error=str(error), **_about(record))
 
 
 def delivery_of(body: str) -> Delivery:

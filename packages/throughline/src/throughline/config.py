@@ -63,7 +63,7 @@ def filled(class_: type[T], given: object, where: str) -> T:
 
 
 def expected(problem: Mapping[str, Any]) -> str:
-    """Return the expectation of a pydantic error in our terms, with the most similar option."""
+    """Return the expectation of a pydantic error in plain English, with the most similar option."""
     text = str(problem["msg"]).removeprefix("Value error, ").partition(", unable to parse")[0]
     text = text.replace("Input should be ", "expected ").replace("Field required", "it is required")
     words = re.findall(r"'([^']+)'", text)

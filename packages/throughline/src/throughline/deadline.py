@@ -46,7 +46,7 @@ def check() -> None:
     if end is not None and end[2]() > end[0]:
         raise DeadlineError(
             f"the query takes longer than {end[1]:g} s: request fewer steps (depth), one node"
-            " instead of all, or a later time; THROUGHLINE_LONGEST_QUERY allows more time"
+            " instead of all, or a later time, or raise THROUGHLINE_LONGEST_QUERY"
         )
 
 
@@ -67,8 +67,8 @@ def acquired(lock: threading.RLock) -> Iterator[None]:
     remaining = left()
     if not lock.acquire(timeout=-1 if remaining is None else remaining):
         raise BusyError(
-            "other queries used the whole time limit of this one: retry later or request"
-            " less at once; THROUGHLINE_LONGEST_QUERY allows more time"
+            "other queries used the whole time limit of this one: retry later, send fewer"
+            " queries at once, or raise THROUGHLINE_LONGEST_QUERY"
         )
     try:
         yield

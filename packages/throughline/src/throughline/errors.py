@@ -4,7 +4,7 @@ ThroughlineError [1]
   · EventError            an invalid event: path, value received, expectation
     · BodyError           a body that is not valid JSON
       · TooLargeError     a body larger than allowed
-    · LimitError          an event that exceeds a limit of depth, items or characters
+    · LimitError          an event that exceeds a limit on depth, items or characters
   · ConfigError [2]       a setting that cannot be used, and what to give instead
     · ExposureError       a server open to the network without an API key
   · BusyError             the server is overloaded; the request may be retried
@@ -45,7 +45,7 @@ __all__ = [
 
 
 class ThroughlineError(Exception):
-    """The root of every error that throughline raises on purpose."""
+    """Base class of all errors that throughline raises deliberately."""
 
     exit_code = 1
 
@@ -129,7 +129,7 @@ class UnavailableError(DeliveryError):
     """A backend is unavailable.
 
     `retry_after` is its Retry-After in seconds. If `is_doubtful`, the event itself may be the
-    cause: after some attempts, delivery goes on with the next event.
+    cause: after some attempts, delivery continues with the next event.
     """
 
     def __init__(self, message: str, retry_after: float = 0, *, is_doubtful: bool = False) -> None:

@@ -3,8 +3,8 @@
     {"type": "throughline.spool.SpoolTransport", "directory": "/var/spool/lineage"}
 
 Each process appends to its own file, one write per event, without network access. An event that
-cannot be written is dropped with one warning in the log: lineage never breaks a job. Importing this
-module loads openlineage-python, but not throughline's server.
+cannot be written is dropped; the first such error is logged. Lineage never fails a job. Importing
+this module loads openlineage-python, but not throughline's server.
 """
 
 from __future__ import annotations

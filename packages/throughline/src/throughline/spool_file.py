@@ -1,4 +1,4 @@
-"""One process's own file in a spool folder; standard library only, as producers load it."""
+"""A process's own file in a spool folder. Uses only the standard library, as producers load it."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class SpoolFile:
         self._renew()
 
     def append(self, line: bytes) -> None:
-        """Append a line, which ends with a line feed; all of it or nothing. Raises OSError."""
-        if os.getpid() != self._pid:  # forked: a file, and a lock, of its own
+        """Append a whole line, which ends with a line feed, or nothing. Raises OSError."""
+        if os.getpid() != self._pid:  # forked: the child needs its own file and lock
             self._renew()
         with self._lock:
             self._append(line)
@@ -37,12 +37,12 @@ class SpoolFile:
 
     def _append(self, line: bytes) -> None:
         self._directory.mkdir(parents=True, exist_ok=True)
-        # Opened for each event: the collector removes idle files, and a forked child shares none.
+        # Opened for each event: the collector removes idle files, and forks must not share one.
         file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
             size = os.fstat(file).st_size
             if os.write(file, line) < len(line):
-                os.ftruncate(file, size)  # a full disk: no torn line before the next event
+                os.ftruncate(file, size)  # a full disk: leave no torn line before the next event
                 raise OSError("only a part of the event could be written")
         finally:
             os.close(file)

@@ -21,7 +21,7 @@ _WINDOW_BITS = {"gzip": 31, "deflate": 15}
 """zlib's `wbits` by Content-Encoding; `deflate` is a zlib stream (RFC 9110)."""
 
 _MOST_MEMBERS = 1_000
-"""Largest number of consecutive gzip streams: even an empty one costs time."""
+"""Largest number of consecutive gzip streams: even an empty one takes time."""
 
 
 class Unzip:

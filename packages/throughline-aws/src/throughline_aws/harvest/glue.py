@@ -2,8 +2,8 @@
 
 A table without a crawler is described, and joined with its location by a symlink. A table of a
 crawler is an output with its location as input: every crawl has a child run for each table, so that
-tables do not depend on the locations of others. Glue does not report which crawl changed which
-table, so tables are assigned to the newest crawl.
+a table does not depend on the locations of other tables. Glue does not report which crawl changed
+which table, so tables are assigned to the newest crawl.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Import the query history of a Redshift database through its Data API.
 
-Statements of one shape are one job; each execution is a run, identified by its query id. The
+Statements with the same shape are one job; each execution is a run, identified by its query id. The
 history covers a week and the first 4,000 characters of a text; SYS_QUERY_TEXT has the rest.
 """
 
@@ -155,11 +155,11 @@ class Redshift:
         sessions: dict[str, dict[str, SessionTable]],
         lines: Lines,
     ) -> None:
-        """Add the events of a query if it moves data; note its effect on temporary tables."""
+        """Add the events of a query if it moves data; record its effect on temporary tables."""
         text, place = query.text, f"query {query.id}"
         if len(text) >= _WHOLE:
             text = "".join(str(piece) for (piece,) in self._rows_of(_TEXT, id=query.id)).rstrip()
-        text = text.replace("\\n", "\n").replace("\\t", "\t")  # as the system tables write them
+        text = text.replace("\\n", "\n").replace("\\t", "\t")  # in the format of the system tables
         temporary = sessions.get(query.session, {})
         session = Session(self._warehouse.database, query.user, columns, temporary)
         try:
@@ -234,7 +234,7 @@ class Redshift:
         return self._namespace, ".".join(table)
 
     def _inputs(self, origins: Origins) -> list[column_lineage_dataset.InputField]:
-        """Return source columns as the facet has them, each with all its transformations."""
+        """Return source columns in the facet's format, each with all its transformations."""
         kinds: dict[tuple[Table, str], list[column_lineage_dataset.Transformation]] = {}
         for table, column, kind in sorted(origins):
             kinds.setdefault((table, column), []).append(
@@ -259,7 +259,7 @@ class Redshift:
         while (description := self._client.describe_statement(Id=id_))[
             "Status"
         ] not in _FINAL_STATUSES:
-            time.sleep(_WAIT_SECONDS)  # between two looks at the query
+            time.sleep(_WAIT_SECONDS)  # between two polls of the query
         if description["Status"] != "FINISHED":
             raise ServerError(f"Redshift: {description.get('Error', description['Status'])}")
         for page in self._client.get_paginator("get_statement_result").paginate(Id=id_):

@@ -55,7 +55,7 @@ class Downstream(_Followed):
 
     With a column, `affected` takes values from it, `indirect` has rows that it filters, joins,
     groups or sorts, and `possible` may be affected: no column lineage was reported there.
-    `drop` says if the column is safe to drop.
+    `drop` states whether the column is safe to drop.
     """
 
     name = "downstream"
@@ -117,7 +117,7 @@ class Columns(_Followed):
         found = context.query("columns", {**where, **how, "indirect": self.indirect})
         health = context.health(self.as_of)
         top = found[self.direction]
-        # The first step of the tree leads from the dataset to its own columns.
+        # The first step of the tree goes from the dataset to its own columns.
         items = [_column(steps - 1, leaf, above) for steps, leaf, above in walk(top) if steps > 1]
         status: Status = "found" if items else self._empty(context, found["node"])
         return reply(
@@ -266,7 +266,7 @@ def _column(steps: int, leaf: Json, above: Json) -> Json:
 
 
 def _drop(found: Json) -> str | None:
-    """Return if the column of an impact answer is safe to drop."""
+    """Return whether the column of an impact answer is safe to drop."""
     verdict: str | None = found["drop"]["verdict"] if "drop" in found else None
     return verdict
 

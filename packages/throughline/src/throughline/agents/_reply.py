@@ -1,6 +1,6 @@
 """Short answers of the tools: status, moment, completeness, link to the page, limited length.
 
-The status tells what is unknown from what does not exist:
+The status distinguishes unknown lineage from lineage that does not exist:
 
 - `found`: the answer has items
 - `none`: lineage was reported around the node, and there is nothing in this direction
@@ -41,7 +41,7 @@ class CompleteHealth(HealthAnswer):
 class Context:
     """The source of answers for tools, the URL of the page, and a reporter if allowed.
 
-    The reporter is a `Reporter`; who has none cannot write.
+    The reporter is a `Reporter`; without one, the tools cannot write.
     """
 
     source: Source
@@ -50,8 +50,8 @@ class Context:
 
     def query(self, name: str, params: Params) -> Json:
         """Return the answer to a query; parameters that are None are not sent."""
-        given = {key: value for key, value in params.items() if value is not None}
-        answer: Json = self.source(name, given)
+        sent = {key: value for key, value in params.items() if value is not None}
+        answer: Json = self.source(name, sent)
         return answer
 
     def health(self, as_of: str | None = None) -> CompleteHealth:
@@ -64,8 +64,8 @@ class Context:
         """Return the address of a view of the page."""
         if self.url is None:
             return None
-        given = {name: value for name, value in parameters.items() if value is not None}
-        address = f"{self.url}/{view}?{urlencode(given)}" if given else f"{self.url}/{view}"
+        query = {name: value for name, value in parameters.items() if value is not None}
+        address = f"{self.url}/{view}?{urlencode(query)}" if query else f"{self.url}/{view}"
         return address if len(address) <= _LONGEST_PAGE else None
 
 
@@ -79,7 +79,7 @@ def reply(
     note: str | None = None,
     **content: object,
 ) -> Json:
-    """Return an answer; `about` are the ids of the nodes whose `measures` matter."""
+    """Return an answer, with the gaps of `measures` at the nodes with the ids `about`."""
     answer: Json = {"status": status, "at": health["at"]}
     answer |= {name: value for name, value in content.items() if value not in (None, [], {})}
     if note:
@@ -96,7 +96,7 @@ def reply(
 def unresolved(error: NotFoundError) -> Json:
     """Return the answer about a node or column that does not exist or is ambiguous."""
     candidates = list(error.nearest)
-    # Only an ambiguous name has ids as candidates, also if a server responded.
+    # Only an ambiguous name has ids as candidates, even in the response of a server.
     is_ambiguous = bool(candidates) and all(
         text.startswith(("dataset:", "job:")) for text in candidates
     )

@@ -1,7 +1,7 @@
-"""The tool `report`: what an agent read and wrote, as a run with the agent as the job.
+"""The tool `report`: records what an agent read and wrote as a run, with the agent as the job.
 
-OpenLineage has no model of agents yet (OpenLineage#4484 asks for one). An agent is a job here, a
-task that it works on is a run, and each report adds inputs and outputs to the run.
+OpenLineage has no model of agents yet (OpenLineage#4484 requests one). Here, an agent is a job,
+each task that it works on is a run, and each report adds inputs and outputs to the run.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ _MOST = 100
 class Reporter:
     """Sends reports of an agent.
 
-    `run_id` is the run of reports that name none, by default a new one for each. `parents` are the
-    parent run and the root run.
+    `run_id` is the run of reports that name no run, by default a new run for each. `parents` are
+    the parent run and the root run.
     """
 
     agent: str

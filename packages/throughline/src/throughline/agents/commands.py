@@ -23,8 +23,8 @@ def mcp(
     """Let agents query lineage, over MCP on stdin and stdout.
 
     MCP is the Model Context Protocol. The tools query a server or a log, like the other commands.
-    A server also has them itself, at /mcp. With --report-as, the agent is a job, and what it
-    reports is a run of it, below the run that started it (`throughline run`).
+    A server also provides them itself, at /mcp. With --report-as, the agent is recorded as a job
+    and its reports as a run of this job, below the run that started it (`throughline run`).
 
     Example: throughline mcp --url http://localhost:9002
     """

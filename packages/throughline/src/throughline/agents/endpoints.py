@@ -1,7 +1,7 @@
 """`/mcp`: the tools over streamable HTTP, without sessions.
 
-Requests pass the same access control and limits as those of the API, and each call of a tool takes
-a slot of the queries and has their time limit.
+Requests have the same access control and limits as those of the API. Each call of a tool counts as
+a query, with the same time limit.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class _Endpoint:
     """The ASGI application at /mcp."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request; a server and its transport live as long as the request."""
+        """Handle one request; a server and its transport exist only during the request."""
         try:
             await run_in_threadpool(load_sdk)
         except ThroughlineError as error:
@@ -88,5 +88,5 @@ def _query(live: Live, name: str, params: Params) -> Any:
     return ask(live, load_queries()[name], params)
 
 
-# A GET would open a stream for messages of the server, which sends none: it gets a 405.
+# A GET would open a stream for server messages. The server sends none, so it returns a 405.
 router.routes.append(Route("/mcp", _Endpoint(), methods=["POST"]))

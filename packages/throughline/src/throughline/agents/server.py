@@ -1,6 +1,6 @@
 """The tools as a server of the Model Context Protocol, over HTTP and stdio.
 
-Importing the SDK takes a quarter as long as importing the server, so the first request does it.
+Importing the SDK takes a quarter as long as importing the server, so the first request imports it.
 """
 
 from __future__ import annotations

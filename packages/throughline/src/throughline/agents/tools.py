@@ -1,6 +1,6 @@
-"""The tools: each is a model of its arguments with a method that answers them.
+"""The tools: each is a model of its arguments, with a method that returns the answer.
 
-They query through a `Source`, so they work on a server, in the server and on a log alike.
+They query through a `Source`, so they work on a remote server, within the server, and on a log.
 """
 
 from __future__ import annotations
@@ -73,7 +73,11 @@ class Compare(Tool):
     def answer(self, context: Context) -> Json:
         """Return the differences; edges are pairs of ids in the direction of the data."""
         where = {"from_": self.since, "to": self.until, "level": self.level}
-        found = context.query("diff", where)
+        try:
+            found = context.query("diff", where)
+        except ConfigError as error:  # it names the parameters of the query
+            message = str(error).replace("from:", "since:").replace("to:", "until:")
+            raise ConfigError(message) from None
         parts = ("added", "removed", "edgesAdded", "edgesRemoved", "schemas", "code")
         differences = {name: found[name] for name in parts}
         failed = [
@@ -96,7 +100,7 @@ class Compare(Tool):
 class Provenance(Tool):
     """List every run, code version and source that a dataset or model comes from.
 
-    `gate` says if this provenance passes the default policy, with the violations.
+    `gate` states whether this provenance passes the default policy, with the violations.
     """
 
     name = "provenance"

@@ -147,5 +147,5 @@ def _of_run(found: Finding) -> Cause:
 
 
 def _cause(key: str, found: Finding) -> Cause:
-    """Return a cause whose message also names the subject, as it is read alone."""
+    """Return a cause whose message also names the subject, because it is shown on its own."""
     return Cause(key, {**found, "message": f"{name_of_subject(found)} {found['message']}"})

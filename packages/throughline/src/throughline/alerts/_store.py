@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,8 @@ from throughline.log.store import EventLog
 from throughline.redaction import redact, redact_text
 from throughline.trust.findings import finding
 from throughline.trust.models import Finding
+
+_MUTED = "the finding was muted: no action was performed"
 
 
 class Alert(Finding):
@@ -31,7 +33,7 @@ class AlertInfo(Alert):
     isPending: bool
     """True while an action is still to be done."""
     error: str | None
-    """Why an action was given up."""
+    """Why an action was given up, or not performed because the finding is muted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,7 @@ class FiredAlert:
 
 
 class Alerts:
-    """The alerts of one log. A rule fires once per cause; the cause stays on record."""
+    """The alerts of one log. A rule fires once per cause; the cause stays stored."""
 
     def __init__(self, log: EventLog) -> None:
         self._log = log
@@ -60,15 +62,23 @@ class Alerts:
             causes = set(connection.execute(query).scalars())
         return causes - {""} if causes else None
 
-    def fire(self, rule: str, found: Mapping[str, Finding], actions: Sequence[int]) -> None:
-        """Store the findings of causes with their pending actions."""
+    def fire(
+        self,
+        rule: str,
+        found: Mapping[str, Finding],
+        actions: Sequence[int],
+        muted: Collection[tuple[str, str]] = (),
+    ) -> None:
+        """Store the findings of causes with their pending actions; muted findings have none."""
+        is_muted = {key: (item["kind"], item["subject"]) in muted for key, item in found.items()}
         rows = [
             {
                 "rule": rule,
                 "cause": cause,
                 "body": orjson.dumps(redact(cause_finding)).decode(),
                 "fired_at": time.time_ns() // 1_000,
-                "pending": ",".join(map(str, actions)),
+                "pending": "" if is_muted[cause] else ",".join(map(str, actions)),
+                "error": _MUTED if is_muted[cause] else None,
             }
             for cause, cause_finding in found.items()
         ]

@@ -53,7 +53,7 @@ class _ToUrl(Document):
     def _check_url(self) -> _ToUrl:
         if (self.url is None) == (self.url_env is None):
             raise ValueError("expected `url`, or `url_env` with the name of a variable")
-        if not self._is_valid():  # the message has no URL: it may contain a secret
+        if not self._is_valid():  # the message omits the URL, which may contain a secret
             key = "url" if self.url else "url_env"
             raise ValueError(f"{key}: expected the URL of a {self.type}")  # type: ignore[attr-defined]
         return self
@@ -155,7 +155,7 @@ Kind = Literal["failed", "lost", "late", "quality", "schema", "completeness"]
 
 
 class Rule(Document):
-    """A rule. A glob pattern matches a name or `namespace/name`; no patterns match everything."""
+    """A rule; globs match a name or `namespace/name`. Without patterns, everything matches."""
 
     name: Annotated[str, Len(1, 64)]
     kind: Kind

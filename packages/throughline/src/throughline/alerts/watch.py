@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 
 from throughline.alerts._causes import FINDERS, STANDING, Cause, Changed
@@ -23,6 +23,7 @@ from throughline.identity import DatasetName, canonical_name
 from throughline.log import read_entry, storable
 from throughline.projection import Run, RunKey, State
 from throughline.projection.live import Live
+from throughline.trust.finding_states import muted_findings
 
 log = logging.getLogger(__name__)
 
@@ -75,8 +76,9 @@ class Watch:
                 for rule in self._rules.values()
                 if is_standing or rule.kind not in STANDING
             }
+            muted = muted_findings(self._live.log, state.now)
         for name, causes in found.items():
-            self._record(self._rules[name], causes)
+            self._record(self._rules[name], causes, muted)
         self._seq = newest
         if is_standing:  # slow checks run rarely: they block queries and writes
             took = time.monotonic() - began
@@ -117,7 +119,9 @@ class Watch:
                 found.append(read_entry(body))
         return found
 
-    def _record(self, rule: Rule, causes: Sequence[Cause]) -> None:
+    def _record(
+        self, rule: Rule, causes: Sequence[Cause], muted: Collection[tuple[str, str]]
+    ) -> None:
         fired = self._fired[rule.name]
         found = {storable(cause.key): cause.finding for cause in causes}
         new = {key: cause for key, cause in found.items() if fired is None or key not in fired}
@@ -125,7 +129,7 @@ class Watch:
             self._alerts.begin(rule.name, new)
             self._fired[rule.name] = set(new)
             return
-        self._alerts.fire(rule.name, new, range(len(rule.actions)))
+        self._alerts.fire(rule.name, new, range(len(rule.actions)), muted)
         fired |= new.keys()
         if rule.kind == "completeness":  # it may fall below the limit again
             resolved = fired - found.keys()

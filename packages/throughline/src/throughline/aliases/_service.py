@@ -23,9 +23,9 @@ def alias_entry(state: State, one: str, other: str, now: int, *, is_removed: boo
         raise ConfigError(f"other: received {other!r}, expected another name than {one!r}")
     if is_removed and not state.aliases.get((first, second), (None, False))[1]:
         joined = [f"{a.name} = {b.name}" for (a, b), (_, on) in state.aliases.items() if on]
-        raise NotFoundError(f"{one!r} and {other!r} were not joined by hand", joined[:5])
+        raise NotFoundError(f"{one!r} and {other!r} were not joined by an alias", joined[:5])
     previous = state.aliases.get((first, second))
-    # Later than the previous entry, even if that came from a clock that is ahead.
+    # Later than the previous entry, even if another clock was ahead.
     time = now if previous is None else max(now, previous[0].time + 1)
     return make_alias(first, second, time, is_removed=is_removed)
 

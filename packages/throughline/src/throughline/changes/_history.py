@@ -43,7 +43,7 @@ def history(
     name = node.dataset_name
     entries: list[HistoryEntry] = [*_wrote(generations, name), *_checked(state, name)]
     entries += [{"done": "schema", **change} for change in drift(state, name)]
-    # A run that uses two names of a dataset reports the same twice.
+    # A run that uses two names of a dataset reports the same entry twice.
     entries = list({place_of_entry(entry): entry for entry in entries}.values())
     return paged(*cut(about, entries, place_of_entry, limit, cursor, newest_first=True))
 
@@ -82,7 +82,7 @@ def _checked(state: State, name: DatasetName) -> list[CheckedEntry]:
 
 
 def _ran(state: State, newest_first: list[Run], runs: list[Run]) -> list[RanEntry]:
-    """Return the entries of some runs of a job; `runs` are all, to compare the oldest with."""
+    """Return the entries of some runs of a job, compared with the earlier ones in `runs`."""
     found: list[RanEntry] = []
     last = place_of_run(state, newest_first[-1]) if newest_first else ()
     older = (run for run in runs if place_of_run(state, run) < last and _is_good(state, run))

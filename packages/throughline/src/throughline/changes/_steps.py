@@ -53,7 +53,7 @@ class Counting:
         self.left: list[Generation] = []
 
     def take(self, generation: Generation) -> None:
-        """Add the next generation; set `entered` and `left` to the changes of what is effective."""
+        """Add the next generation; `entered` and `left` are those that became effective or not."""
         self.entered, self.left = [], []
         writes = generation.edges.writes
         self._retain(generation)
@@ -63,7 +63,7 @@ class Counting:
             for superseded in (self._base, *self._newer):
                 self._release(superseded)
             self._base, self._newer = generation, []
-        else:  # it looked and found nothing to do
+        else:  # it found nothing to do
             self._release(generation)
         if generation.is_complete:
             self._settle(writes)

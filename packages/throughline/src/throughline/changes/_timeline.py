@@ -56,7 +56,7 @@ _BAD = (RunState.FAILED, RunState.ABORTED, RunState.LOST)
 
 @dataclass(slots=True)
 class Scope:
-    """The nodes that a timeline is about; `inner` have all of their readers or writers in it."""
+    """The nodes of a timeline; all readers or writers of `inner` nodes are in it."""
 
     jobs: set[JobRef] = field(default_factory=set)
     datasets: set[DatasetName] = field(default_factory=set)
@@ -315,7 +315,7 @@ class _GraphHistory:
             return False
         if self._level is not Level.PIPELINE or edge.dataset in self._scope.datasets:
             return True
-        graph, own = self._graph, {edge.job}  # what stays inside a pipeline is not shown
+        graph, own = self._graph, {edge.job}  # datasets inside a pipeline are not shown
         return not graph.readers_of(edge.dataset) == graph.writers_of(edge.dataset) == own
 
 

@@ -80,7 +80,7 @@ RunCounts = TypedDict(
         "running": int,
     },
 )
-RunCounts.__doc__ = "Runs that started between two times; at `at` all that have an end had ended."
+RunCounts.__doc__ = "Runs that started between two times; at `at`, all runs with an end had ended."
 
 
 class GraphChange(Answer):

@@ -20,7 +20,7 @@ from throughline.collect.commands import ingest
 from throughline.config import expected
 from throughline.console.text import escaped
 from throughline.delivery.commands import backends, deliver
-from throughline.errors import NotFoundError, ThroughlineError, shown
+from throughline.errors import ConfigError, NotFoundError, ThroughlineError, shown
 from throughline.export.commands import export
 from throughline.harvest import commands as harvest
 from throughline.keys import commands as keys
@@ -57,8 +57,12 @@ class _Commands(TyperGroup):
                 formatter.write_dl(rows)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Return the command of the arguments; a first one that is no command is a node."""
+        """Return the command of the arguments; a first argument that is not a command is a node."""
         is_node = not (args[0].startswith("-") or args[0] in self.commands)
+        if is_node and args[1:] and not args[1].startswith("-"):
+            raise ConfigError(
+                f"there is no command {shown(args[0])}: `throughline --help` lists them"
+            )
         return super().resolve_command(ctx, ["show", *args] if is_node else args)
 
     def invoke(self, ctx: Any) -> Any:
@@ -94,7 +98,7 @@ app = typer.Typer(
 for _group, _members in _COMMANDS.items():
     for _command in _members:
         app.command(rich_help_panel=_group)(_command)
-# The options of the command that `run` starts are not ours.
+# Options of the command that `run` starts are not throughline's.
 app.command(rich_help_panel="Collect", context_settings={"allow_interspersed_args": False})(run)
 app.add_typer(backends, name="backends", rich_help_panel="Operate")
 app.add_typer(harvest.app, name="harvest", rich_help_panel="Collect")
@@ -137,7 +141,7 @@ def main() -> None:
 
 
 def _hint(error: ThroughlineError, program: str, commands: list[str]) -> str:
-    """Return a line with similar nodes, and similar commands if the first word is no command."""
+    """Return a line with similar nodes, and similar commands if the first word is not a command."""
     similar = list(error.nearest) if isinstance(error, NotFoundError) else []
     word = sys.argv[1] if len(sys.argv) > 1 else ""
     if word not in commands:

@@ -86,7 +86,7 @@ def _read(source: str, lines: Iterable[bytes], is_log: bool) -> Iterator[tuple[s
 
 
 def _documents(raw: bytes) -> tuple[list[bytes], bool]:
-    """Return one document if the whole is JSON, else its lines, and True if it is a log."""
+    """Return one document if the file is JSON, else its lines, and True if it is a log."""
     try:
         load(raw)
     except EventError:

@@ -31,7 +31,7 @@ _START = re.compile(
 )
 _ABOUT = frozenset({"run", "job", "dataset"})
 _MOST_TRIES, _MOST_WASTED = 1_000, 16 * 2**20
-"""Limits of attempts and of characters decoded in vain per line, to avoid quadratic time."""
+"""Limits per line on attempts and on characters of failed attempts, to avoid quadratic time."""
 
 
 @dataclass(slots=True)

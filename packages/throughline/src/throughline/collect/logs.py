@@ -14,7 +14,7 @@ import orjson
 
 _DECODER = json.JSONDecoder()
 MARKER = b"eventTime"
-"""A text that every event contains and few other lines do."""
+"""A text that every event contains, but few other lines."""
 
 _TEXTS = ("event", "message", "msg", "log")
 

@@ -3,7 +3,7 @@
 The read position of a file is stored in the same transaction as its events, so a crash neither
 loses nor duplicates events. A file that shrank, was rewritten or was replaced under the same name
 is read from the start; events already ingested are recognised by their hash. A drained file that
-is idle for long is renamed, drained once more after a grace period, and then removed.
+has been idle for a while is renamed, drained once more after a grace period, and then removed.
 
 Only regular files are read. An error in one file does not block the others; `stuck` lists the files
 that cannot be read.
@@ -237,7 +237,7 @@ def _open_regular(path: str) -> Iterator[int]:
 
 
 def _require_regular(status: os.stat_result) -> None:
-    """Raise OSError unless it is a regular file: a link may lead anywhere, a FIFO may never end."""
+    """Raise OSError unless it is a regular file: a link may point anywhere, a FIFO never end."""
     if not stat.S_ISREG(status.st_mode):
         kind = _KINDS.get(stat.S_IFMT(status.st_mode), "special file")
         raise OSError(f"it is a {kind}; expected a regular file: replace or remove it")

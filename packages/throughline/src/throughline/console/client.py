@@ -134,7 +134,7 @@ class Client:
 def with_client(
     *, past: bool = False, as_json: bool = True
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Add the options of a `Client` to a command, whose first argument it is.
+    """Add the options of a `Client` to a command, as its first argument.
 
     `past` adds the options that select a past state, `as_json` the option --json.
     """
@@ -180,7 +180,7 @@ def moment(text: str, option: str) -> str:
     Raises:
         ConfigError: the text looks like a time but is not valid.
     """
-    for written in (text, f"{date.today()}T{text}"):  # a time alone is one of today
+    for written in (text, f"{date.today()}T{text}"):  # a time without a date refers to today
         with suppress(ValueError):
             return datetime.fromisoformat(written).astimezone().isoformat()
     if _LIKE_A_TIME.match(text):

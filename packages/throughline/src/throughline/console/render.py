@@ -147,7 +147,7 @@ def new_console() -> Console:
 def print_table(
     rows: Iterable[Sequence[RenderableType]], *, lead: int = 0, empty: str = ""
 ) -> None:
-    """Print rows in columns two spaces apart, or the text `empty` if there are none.
+    """Print rows as columns separated by two spaces, or the text `empty` if there are none.
 
     On a terminal, the first `lead` columns keep their width and the others are wrapped.
     """

@@ -64,6 +64,6 @@ def _reported(
         for keys, side in ((record.readers, "inputs"), (record.writers, "outputs")):
             for run in (state.runs[key] for key in keys):
                 use = getattr(run, side)[record.name]
-                # dbt says the same twice, older ones only as a facet of the dataset's own.
+                # dbt reports the checks twice; older versions only as a facet of the dataset.
                 facets = use.dataset_facets.plain() | use.facets.plain()
                 yield ended_at(state, run), run, use.version[1] if use.version else None, facets

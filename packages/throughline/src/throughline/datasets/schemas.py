@@ -68,7 +68,7 @@ def _reported_by(uses: Iterable[tuple[Run, Use]]) -> list[ReportedSchema]:
 def _change(
     name: DatasetName, last: Schema, same: Schema | None, current: ReportedSchema
 ) -> SchemaChange | None:
-    """Return what differs from the last schema and from the last one of the same producer."""
+    """Return the differences from the last schema, and from the last one of the same producer."""
     schema = current.schema
     if schema is last:  # parsed once for equal facets
         return None

@@ -145,7 +145,7 @@ class OpenMetadata(Marquez):
 
 
 class DataHub(Http):
-    """Posts run events, and as proposals what the endpoint does not support."""
+    """Posts run events; sends what the endpoint does not support as proposals."""
 
     settings_class: ClassVar[type[ServerSettings]] = DataHubSettings
 
@@ -208,7 +208,7 @@ def read_backends(path: Path) -> dict[str, Backend]:
     try:
         file = _DeliverFile[Annotated[union, Field(discriminator="type")]].model_validate(content)
     except ValidationError as error:
-        # A misspelled key explains itself best.
+        # Report a misspelled key first: its message is the clearest.
         details = min(error.errors(), key=lambda details: details["type"] != "extra_forbidden")
         raise ConfigError(f"{path}: {_message(details, classes, {*classes, *others})}") from None
     backends: dict[str, Backend] = {}
@@ -230,7 +230,7 @@ def _uses(content: Any, kind: str) -> bool:
 
 
 def _message(error: ErrorDetails, classes: dict[str, type[Any]], kinds: set[str]) -> str:
-    """Return the place, the value received and what is expected; of keys never their value."""
+    """Return the place, the value received and the expectation; never the value of a key."""
     loc, problem = list(error["loc"]), error["type"]
     model = classes[str(loc.pop(2))].settings_class if len(loc) > 2 else _DeliverFile
     if problem == "extra_forbidden":

@@ -148,7 +148,7 @@ def _add_required_fields(facets: Any, kind: str, producer: str) -> None:
 
 
 def without_nulls(part: Any) -> Any:
-    """Return a copy of JSON without nulls, for which some backends drop the event."""
+    """Return a copy of JSON without nulls, because some backends drop events with nulls."""
     if isinstance(part, dict):
         return {key: without_nulls(value) for key, value in part.items() if value is not None}
     if isinstance(part, list):

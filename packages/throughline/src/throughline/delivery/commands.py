@@ -94,7 +94,7 @@ def _print_statuses(statuses: list[BackendInfo]) -> None:
         parts = [status["backend"], f"lag {status['lag']}", f"dead letters {status['deadLetters']}"]
         if status["isFailing"] and status["errorAt"]:
             parts.append(f"failing since {moment_of(status['errorAt'])}: {status['error']}")
-        print_line(escaped("  ".join(parts)))  # also line ends, which backends may send
+        print_line(escaped("  ".join(parts)))  # escapes the line breaks of an error
         for letter in status["newestDeadLetters"]:
             print_line(escaped(f"  event {letter['seq']}: {letter['reason']}"))
     if not statuses:
@@ -159,7 +159,7 @@ def loss(
 
 
 def _print_losses(losses: list[Loss]) -> None:
-    """Print a Markdown table with all, the number or none of the facts that arrive."""
+    """Print a Markdown table of the facts that arrive: all, their number, or none."""
     rows = [["kind", "reported", *(losses[0].arrived if losses else ())]]
     for loss in losses:
         shown = ("all" if n == loss.reported else str(n or "–") for n in loss.arrived.values())

@@ -1,6 +1,6 @@
 """The context of an event: everything reported about its run and job.
 
-Backends need it whose lineage is replaced by every event, so that each must be complete.
+Some backends replace lineage with every event, so each event must be complete.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Model:
 
 @dataclass(frozen=True, slots=True)
 class RunContext:
-    """Everything reported about a run and its job; empty if nothing was reported.
+    """Everything that was reported about a run and its job; empty if nothing was.
 
     `inputs` and `outputs` are OpenLineage datasets, each once and under its name for the backend:
     those of the run and all runs below it, of a pipeline only its own. The run's facets are those
@@ -135,7 +135,7 @@ class Contexts:
     def of_declaration(self, event: JobEvent | DatasetEvent) -> RunContext:
         """Return the context of a JobEvent or DatasetEvent.
 
-        `started` and `run_facets` are those of one run of the job; None and empty without a run.
+        `started` and `run_facets` are those of one run of the job; None and empty without one.
         """
         state = self._state
         if isinstance(event, DatasetEvent):
@@ -273,7 +273,7 @@ class Contexts:
 
 
 def affected_ends(state: State, event: RunEvent) -> dict[RunKey, tuple[Stamp, EventType]]:
-    """Return the ends that an event changes: of its run, and of the tasks that contain it."""
+    """Return the end events that an event changes: of its run, and of the tasks that contain it."""
     run = state.runs.get(RunKey(event.run_id, event.job))
     if run is None:
         return {}

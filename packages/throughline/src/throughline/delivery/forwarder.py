@@ -35,9 +35,9 @@ _MOST_LISTED = 10
 class Backoff:
     """Seconds to wait between attempts: doubled each time, up to a limit.
 
-    `patience` are the seconds without progress after which `drain_patiently` begins no further
-    attempt, `look` those after which a retried dead letter is noticed, and `processed` those
-    between queries for events that could not be processed.
+    `patience` is the number of seconds without progress after which `drain_patiently` starts no
+    further attempt. `look` is the interval at which retried dead letters are detected, and
+    `processed` the interval of queries for events that could not be processed.
     """
 
     first: float = 0.5
@@ -79,7 +79,7 @@ class Forwarder:
         self._thread.start()
 
     def stop(self) -> None:
-        """Finish the current event; if that hangs, the event is resent on restart."""
+        """Finish the current event; if it hangs, it is resent on restart."""
         self._stopping.set()
         self._woken.set()
         if self._thread.is_alive():

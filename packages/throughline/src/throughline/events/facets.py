@@ -1,7 +1,7 @@
-"""Models of the facets that throughline understands; all others stay JSON.
+"""Models of the facets that throughline uses; all others stay JSON.
 
-Each model has one parser. It ignores values of an unexpected type, because producers send what
-they like. The facets of lineage are in `column_lineage` and `explicit_lineage`.
+Each model has one parser. It ignores values of an unexpected type, because producers send arbitrary
+values. The facets of lineage are in `column_lineage` and `explicit_lineage`.
 """
 
 from __future__ import annotations
@@ -312,7 +312,7 @@ class Tag(NamedTuple):
 
     @property
     def label(self) -> str:
-        """The key, with the value unless the value only means true."""
+        """The key, and the value unless it is just a form of `true`."""
         return self.key if self.value.lower() in ("", "true") else f"{self.key}:{self.value}"
 
     @property

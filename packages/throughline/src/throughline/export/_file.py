@@ -1,6 +1,6 @@
-"""The lineage page as one HTML file: its code, styles and the answers that it needs.
+"""The lineage page as one HTML file: its code, its styles and the answers that it needs.
 
-`web/src/api/oneFile.ts` reads what this module writes.
+`web/src/api/oneFile.ts` reads the format that this module writes.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ def _packed(value: object) -> str:
 
 
 def _pooled(answer: Json, pool: dict[str, int]) -> Json:
-    """Return an answer whose list items are places in a pool, as many answers share them."""
+    """Replace list items of an answer by their index in a pool, because many answers share them."""
     return {
         key: {"pool": [pool.setdefault(_packed(item), len(pool)) for item in value]}
         if isinstance(value, list) and value and isinstance(value[0], dict)
@@ -136,7 +136,7 @@ def _all(ask: Source) -> list[str]:
 
 
 def _around(ask: Source, root: str) -> list[str]:
-    """Return the ids of a node and of all nodes up- and downstream, at every level."""
+    """Return the ids of a node and of all its upstream and downstream nodes, at every level."""
     found = [root]
     for level in _LEVELS:
         with suppress(ConfigError, NotFoundError):

@@ -148,7 +148,7 @@ def _value(item: object, place: str) -> object:
 def _converted(column: str, value: object) -> object:
     """Return a value of JSON in the type of its column."""
     if value is None or column == "duration_ms":
-        return None  # it follows from the times
+        return None  # computed from the times
     if column.endswith("_at"):
         return parse_time(str(value)) if value else None
     if isinstance(value, list):

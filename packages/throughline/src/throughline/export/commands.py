@@ -59,13 +59,7 @@ def export(
     if (form is Format.HTML) != (is_all or node is not None) or (is_all and node is not None):
         raise ConfigError("--format html requires a NODE or --all; other formats accept neither")
     if form is Format.HTML:
-        from throughline.export._file import write_file
-
-        page = write_file(client.query, node)
-        if output is None:
-            sys.stdout.write(page)
-        else:
-            output.write_text(page)
+        _write_page(client, node, output)
     elif output is not None:
         from throughline.export._parquet import write_parquet
 
@@ -81,6 +75,21 @@ def export(
         edges = every(client.source, "edges", {"level": level, "kind": "data"})
         pairs = every(client.source, "edges", {"level": level, "kind": "direct"})
         sys.stdout.write((mermaid if form is Format.MERMAID else graphviz)(edges, pairs))
+
+
+def _write_page(client: Client, node: str | None, output: Path | None) -> None:
+    from throughline.export._file import write_file
+
+    if output is None:
+        sys.stdout.write(write_file(client.query, node))
+        return
+    try:
+        with output.open("a"):  # first, because the work takes some time
+            pass
+        output.write_text(write_file(client.query, node))
+    except OSError as error:
+        raise ConfigError(f"--output: cannot write {output}: {error.strerror}") from None
+    print_line(f"Wrote {output}.", is_error=True)
 
 
 def events_of(client: Client, page_size: int = 500) -> Iterator[Json]:

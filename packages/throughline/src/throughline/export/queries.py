@@ -16,7 +16,7 @@ from throughline.query.registry import query
 
 
 class Export(TypedDict):
-    """The whole projection as canonical JSON, to be compared rather than read."""
+    """The whole projection as canonical JSON, for comparisons."""
 
     jobs: list[Json]
     runs: list[Json]

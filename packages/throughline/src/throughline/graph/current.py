@@ -1,4 +1,4 @@
-"""The graph of a state, built once until its next event."""
+"""The graph of a state, cached until the next event."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def once_an_event(compute: Callable[[State], Answer]) -> Callable[[State], Answe
 
 
 def graph_of(state: State, level: Level) -> LevelGraph:
-    """Return the graph of the effective runs at a level; built once until the next event."""
+    """Return the graph of the effective runs at a level; cached until the next event."""
     return _GRAPHS[level](state)
 
 

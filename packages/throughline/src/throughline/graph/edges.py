@@ -1,10 +1,10 @@
 """The data edges of the graph at a level, from the effective generations.
 
 Effective generations are determined for tasks (see throughline.graph.generations) and used at
-every level: the edges of pipelines are those of their tasks rolled up, and the edges of queries are
-the same ones in detail. The owner of a run at the level (see Levels.owner) gets its edges. A run of
-a coarser level, a container, is shown only with the edges that no run below it reports. Of the two
-runs that Spark reports for one CREATE TABLE AS SELECT, the outer one is left out at query level.
+every level: pipelines have the edges of their tasks, rolled up, and queries have the same edges in
+detail. The owner of a run at the level (see Levels.owner) gets its edges. A run of a coarser level,
+a container, is shown only with the edges that no run below it reports. Of the two runs that Spark
+reports for one CREATE TABLE AS SELECT, the outer one is left out at query level.
 
 Without a level, each job has the edges of its own events, as in Marquez.
 
@@ -63,7 +63,7 @@ class LevelGraph:
     ) -> LevelGraph:
         """Build the graph at a level; without one, from the events of each job itself.
 
-        Of a mapping, the edges of each generation are limited to its value.
+        If the generations are a mapping, the edges of each are limited to its value.
         """
         graph = cls()
         owners: dict[RunKey | JobRef, Run | JobRef] = {}
@@ -247,8 +247,8 @@ class _Own:
 
 def _left_over(edges: Edges, lower: Edges) -> Edges:
     """Return the edges of a container that no run below it reports.
-    If edges remain on one side, the other side stays whole: otherwise a step that reads a table by
-    a query and writes an artifact itself would have no path between the two.
+    If edges remain on one side, the other side stays complete. Otherwise, a step that reads a table
+    with a query and writes an artifact itself would have no path between the two.
     """
     reads, writes = edges.reads - lower.reads, edges.writes - lower.writes
     left = Edges(edges.reads if writes else reads, edges.writes if reads else writes)

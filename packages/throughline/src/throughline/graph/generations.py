@@ -5,16 +5,16 @@
   writes whatever its runs and all runs below them do.
 - The newest finished generation is effective. It is the newest one that wrote something, or, for a
   task that never wrote, the newest one that read. A load that was skipped or found nothing to do
-  removes no edge; a dataset that the task stopped reading is gone with the next finished run.
+  removes no edge; a dataset that the task no longer reads disappears with the next finished run.
 - Newer unfinished and failed generations are effective as well, because they may have changed data.
 - Generations are ordered by their start, not by the arrival of their events.
 
-These are the last actions of each job. The contents of a dataset can be older: a table that is
-loaded in partitions still contains rows of earlier generations, from files that the newest one did
-not read. `sources` therefore leads from a generation to those whose data it used: for each dataset
-that it read, the ones that were effective when it started, and for each dataset whose rows its
-commits kept, the ones before it. Iceberg's commit report says whether rows were kept; without one,
-a write is taken to replace the dataset.
+Effective generations are the last actions of each job. The contents of a dataset can be older: a
+table that is loaded in partitions still contains rows of earlier generations, from files that the
+newest one did not read. `sources` therefore leads from a generation to those whose data it used:
+for each dataset that it read, the ones that were effective when it started, and for each dataset
+whose rows its commits kept, the ones before it. Iceberg's commit report says whether rows were
+kept; without one, a write is assumed to replace the dataset.
 """
 
 from __future__ import annotations
@@ -88,9 +88,9 @@ class _OfJob:
 
 class Generations:
     """All generations of a state, and the data flow between them.
-    Each is computed on request and cached until an event changes it, so that the work grows with
-    the query and with the events since the last one. An event that moves known runs, changes the
-    level of a job or joins names clears the cache.
+    Each is computed on request and cached until an event changes it, so the cost depends on the
+    query and on the events since the last one. An event that moves known runs, changes the level of
+    a job or joins names clears the cache.
     """
 
     def __init__(self, state: State) -> None:
@@ -112,7 +112,7 @@ class Generations:
         self._present: list[Generation] | None = None
 
     def refresh(self) -> None:
-        """Take in the events that were applied to the state since."""
+        """Process the events that were applied to the state since the last call."""
         state = self.state
         others = (states_other_jobs(state, state.runs[key]) for key in state.touched)
         if state.shape != self._shape or any(others):
@@ -178,7 +178,7 @@ class Generations:
     def jobs(self) -> Iterable[JobRef]:
         """Return all tasks that have generations."""
         if self._jobs is None:
-            found: dict[JobRef, None] = {}  # not kept unless it is whole: a check may end it
+            found: dict[JobRef, None] = {}  # cached only when complete
             for run in self.state.runs.values():
                 deadline.check()
                 if self._has_data(run):
@@ -225,7 +225,7 @@ class Generations:
 
     @property
     def present(self) -> list[Generation]:
-        """Return the effective generations of all jobs, and all that their data comes from."""
+        """Return the effective generations of all jobs, and those that their data comes from."""
         if self._present is None:
             effective = [g for ref in self.jobs() for g in self.effective(ref)]
             self._present = list(self.behind(effective))
@@ -260,9 +260,9 @@ class Generations:
         return found
 
     def behind(self, roots: Iterable[Generation], target: DatasetName | None = None) -> Walked:
-        """Return the roots and all that led to them, or to one dataset that the roots wrote.
+        """Return the roots and everything upstream of them, or of one dataset that the roots wrote.
 
-        Where events state which input feeds which output, only the edges that led there count.
+        Where events state which input feeds which output, only the edges on the way count.
         """
         found: Walked = {}
         open_ = [(root, target) for root in roots]
@@ -295,7 +295,7 @@ class Generations:
         living: Iterable[Generation],
         source: DatasetName | None = None,
     ) -> Walked:
-        """Return the roots, and those of the living that they, or one dataset they read, led to."""
+        """Return the roots, and living generations downstream of them or of a dataset they read."""
         flows: dict[Generation, list[tuple[Generation, DatasetName, bool]]] = defaultdict(list)
         for generation in living:
             deadline.check()
@@ -400,7 +400,7 @@ class Generations:
         """Return the runs that a task owns and that read or wrote data, by unit."""
         if ref not in self._units:
             units: dict[RunKey, dict[RunKey, Run]] = defaultdict(dict)
-            is_above = self.levels.of(ref) > Level.TASK  # it answers for nothing below it
+            is_above = self.levels.of(ref) > Level.TASK  # it does not own the runs below it
             for key in self.state.jobs[ref].runs:
                 run = self.state.runs[key]
                 for member in [run] if is_above else [run, *descendants_of(self.state, run)]:
@@ -443,12 +443,12 @@ class Generations:
 
 
 def _static(ref: JobRef, edges: Edges) -> Generation:
-    """Return a generation without runs: what is declared, which holds until a run does it."""
+    """Return a generation without runs: the declared edges, which apply until the job runs."""
     return Generation(ref, (0, None), True, edges, frozenset(), ())
 
 
 def counting(oldest_first: list[Generation]) -> list[Generation]:
-    """Return the newest finished one that counts, and the unfinished ones after it."""
+    """Return the newest effective finished generation, and the unfinished ones after it."""
     complete = [g for g in reversed(oldest_first) if g.is_complete]
     base = next((g for g in complete if g.edges.writes), complete[0] if complete else None)
     if base is None:
@@ -473,7 +473,7 @@ def living(oldest_first: list[Generation]) -> list[Generation]:
 
 
 def _effective(oldest_first: list[Generation]) -> list[Generation]:
-    """Return those that count, and those whose writing is still there."""
+    """Return the effective generations, and those whose written data still exists."""
     return list(dict.fromkeys((*counting(oldest_first), *living(oldest_first))))
 
 

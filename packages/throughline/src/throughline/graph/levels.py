@@ -26,7 +26,7 @@ class Level(IntEnum):
 
 _PIPELINES = {"DAG", "FLOW", "PIPELINE", "WORKFLOW"}
 _TASKS = {"TASK", "STEP"}
-_HIGHEST_TREE = 50  # no real tree is; it keeps a chain of a thousand parents from the stack
+_HIGHEST_TREE = 50  # more than in any real tree; prevents a stack overflow
 _OF_DBT = {"JOB": Level.PIPELINE, "PROJECT": Level.PIPELINE}
 
 

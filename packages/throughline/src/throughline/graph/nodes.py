@@ -161,7 +161,7 @@ def find_dataset(state: State, text: str) -> Node:
 
 
 def _by_id(state: State, kind: str, rest: str) -> Node | None:
-    """Return the node of an id; known names decide where a namespace that has colons ends."""
+    """Return the node of an id; existing names determine where a namespace with colons ends."""
     at = rest.find(":")
     while at >= 0:
         namespace, name = rest[:at], rest[at + 1 :]
@@ -197,7 +197,7 @@ def _by_short_name(state: State, text: str, type_: str | None) -> Node:
             whole.add(node)
         elif name.endswith(text) and name[-len(text) - 1] in "./:":
             part.add(node)
-    if all(node.type == "job" for node in whole):  # a job does not hide the table it is named after
+    if all(node.type == "job" for node in whole):  # a job does not hide a table of the same name
         whole |= {node for node in part if whole and node.type == "dataset"}
     found = sorted(whole or part)
     if len(found) == 1:

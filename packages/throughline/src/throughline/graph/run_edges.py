@@ -87,7 +87,7 @@ def united(one: Edges | None, other: Edges) -> Edges:
 
 
 def side_by_side(parts: list[Edges]) -> Edges:
-    """Return the edges of several runs, where what one read did not feed what another wrote."""
+    """Return the edges of separate runs: inputs of one run do not feed outputs of another."""
     if len(parts) == 1:
         return parts[0]
     reads = {name for part in parts for name in part.reads}
@@ -102,7 +102,7 @@ def side_by_side(parts: list[Edges]) -> Edges:
 
 
 def run_edges(state: State, run: Run) -> Edges:
-    """Return what the events of a run itself say."""
+    """Return the edges that the events of a run itself report."""
     edges = _of_names(state, run.inputs, run.outputs)
     if run.lineage:
         entries = [entry for facet in run.lineage for entry in parsed(facet, parse_entries)]
@@ -115,7 +115,7 @@ def run_edges(state: State, run: Run) -> Edges:
 
 
 def declared_edges(state: State, job: Job) -> Edges:
-    """Return what JobEvents, and the explicit lineage of other jobs, declare for a job."""
+    """Return the edges that JobEvents and the explicit lineage of other jobs declare for a job."""
     declared = job.declared
     edges = Edges()
     if declared is not None:
@@ -142,12 +142,12 @@ def derived_edges(state: State, name: DatasetName) -> Edges:
 
 
 def handoff(job: JobRef) -> DatasetName:
-    """Return the name of what a job passes on without a dataset."""
+    """Return the name of the handoff of a job, which passes on data without a dataset."""
     return DatasetName("", "\0".join(job))
 
 
 def handed_by(name: DatasetName) -> JobRef | None:
-    """Return the job that passes on a handoff; None for a real dataset."""
+    """Return the job of a handoff; None for a real dataset."""
     if name.namespace:
         return None
     namespace, _, job = name.name.partition("\0")
@@ -160,7 +160,7 @@ def only_datasets(names: Iterable[DatasetName]) -> set[DatasetName]:
 
 
 def derivation(name: DatasetName) -> JobRef:
-    """Return the name in the place of the job that a derived dataset does not have."""
+    """Return the name of the derivation that takes the place of a derived dataset's missing job."""
     return JobRef("", "\0".join(name))
 
 
@@ -173,7 +173,7 @@ def derived_by(ref: JobRef) -> DatasetName | None:
 
 
 def states_other_jobs(state: State, run: Run) -> bool:
-    """Return True if explicit lineage of a run's job, which the run may replace, names others."""
+    """Return True if a run's job has explicit lineage, which the run may replace, of other jobs."""
     ref = run.key.job
     runs = map(state.runs.__getitem__, state.jobs[ref].runs) if run.lineage else ()
     facets = {facet for other in runs for facet in other.lineage or ()}
@@ -187,7 +187,7 @@ def _of_names(state: State, inputs: Iterable[DatasetName], outputs: Iterable[Dat
 
 
 def _take_entries(state: State, edges: Edges, own: JobRef, entries: Iterable[Entry]) -> None:
-    """Take the sources of each output from explicit lineage; an output without has none."""
+    """Use explicit lineage as the sources of each output; an output without an entry has none."""
     edges.free = set()
     edges.stated = {target: set() for target in edges.writes}
     for entry in entries:

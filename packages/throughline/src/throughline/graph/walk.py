@@ -103,8 +103,8 @@ def parts_of(generations: Generations, graph: LevelGraph, root: Node, level: Lev
 def leave_out_inner(graph: LevelGraph, reached: Iterable[Generation], root: Node) -> None:
     """Remove the datasets that a single job both writes and reads.
 
-    A dataset that no task derived another one from (a table that a MERGE reads to write it) is the
-    result of the job: it stays downstream of it. The root keeps the edges that lead on from it.
+    A dataset from which no task derived another one (a table that a MERGE both reads and writes) is
+    the result of the job: it stays downstream of the job. The root keeps its outgoing edges.
     """
     used = {name for g in reached for name in g.edges.reads if g.edges.writes - {name}}
     for name, jobs in graph.writers.items():

@@ -1,8 +1,8 @@
 """Import events that a console transport wrote to log files of Spark or Airflow.
 
-Files are read in the order of their last change (ctime, which neither a copy nor a touch can set
-back), each from its last position. Positions are stored for the thousand files that changed last.
-An older file that changes again is read from its start, which yields the same events.
+Files are read in the order of their last change (ctime, which cannot be set back, neither by a copy
+nor by touch), each from its last position. Positions are stored for the thousand files that changed
+last. An older file that changes again is read from its start, which yields the same events.
 """
 
 from __future__ import annotations

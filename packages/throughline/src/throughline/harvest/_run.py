@@ -23,7 +23,7 @@ from throughline.harvest.harvester import Cursor, Harvester, Portion
 from throughline.log import Entry, RejectedLine
 
 _REASONS = 10
-_MOST_RECENT = 20_000  # recent events that are recognised without asking the store
+_MOST_RECENT = 20_000  # recent events that are recognised without querying the store
 
 
 @dataclass(slots=True)

@@ -2,7 +2,7 @@
 
 CloudWatch splits records after 256 kB, Docker after 16 kB, and events can be longer. A line with an
 incomplete JSON object waits for the next lines that do not begin like log lines. Other lines in
-between are passed on. What stays incomplete is passed on unchanged and then rejected as not JSON.
+between are passed on, as is an object that stays incomplete: it is rejected as invalid JSON.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ Where = TypeVar("Where")
 
 _MOST_BYTES = 32 * 1024 * 1024
 _MOST_INTERLEAVED = 100
-_LOST = "\ufffd".encode()  # written for a character that was split
-# A string, which may have no end, or a brace outside of strings.
+_LOST = "\ufffd".encode()  # written in place of a character that was split
+# A string, which may be unterminated, or a brace outside of strings.
 _TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|[{}]', re.DOTALL)
 _OBJECT = re.compile(rb'\{\s*(?:"|\Z)')
 # 26/11/22 08:00:00 INFO, 2026-11-22T08:00:00.000Z INFO, [2026-11-22, 08:00:00 UTC], INFO ...;

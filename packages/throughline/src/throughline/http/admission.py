@@ -45,7 +45,7 @@ class Admission:
         if has_waited and self.waiting >= self._most_waiting:
             raise BusyError(
                 f"{self._running} queries run and {self.waiting} wait, which is the limit:"
-                " retry later; THROUGHLINE_WAITING_QUERIES allows more to wait"
+                " retry later, or raise THROUGHLINE_WAITING_QUERIES"
             )
         self.waiting += 1
         try:
@@ -54,7 +54,7 @@ class Admission:
         except TimeoutError:
             raise BusyError(
                 f"{self._running} queries run, which is the limit, and none ended before the"
-                " deadline of this one: retry later; THROUGHLINE_LONGEST_QUERY allows more time"
+                " deadline of this one: retry later, or raise THROUGHLINE_LONGEST_QUERY"
             ) from None
         finally:
             self.waiting -= 1

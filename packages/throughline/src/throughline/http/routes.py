@@ -83,8 +83,8 @@ class Plain(APIRoute):
 class Tagged(Queried):
     """A query route whose responses carry an ETag; an unchanged response is a 304.
 
-    The tag is a hash of the response. The last event is not enough: a run becomes stale and a
-    job late with time, without any event.
+    The tag is a hash of the response. The id of the last event would not be enough, because a run
+    becomes stale and a job late without any event.
     """
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
@@ -225,7 +225,7 @@ def _places(error: EventError) -> dict[str, str]:
 
 
 def unavailable(error: ThroughlineError) -> Response:
-    """Respond that nothing was done and that the client may retry."""
+    """Return a 503: nothing was done, and the client may retry."""
     response = answer({"code": 503, "message": str(error)}, 503)
     response.headers["Retry-After"] = str(_RETRY_AFTER)
     return response

@@ -2,8 +2,8 @@
 
 A union-find over canonical names. The rank of a name only improves (it was a TABLE symlink, a
 producer used it), and the primary name of a dataset is its least name by rank, then by text.
-Neither depends on the order of events. Aliases can be removed; as a union-find cannot split, it is
-then rebuilt.
+Neither depends on the order of events. Aliases can be removed; because a union-find cannot split,
+it is then rebuilt.
 """
 
 from __future__ import annotations
@@ -39,6 +39,10 @@ class Identity:
     def __iter__(self) -> Iterator[DatasetName]:
         """Iterate over the primary names of all datasets."""
         return iter(self._primary.values())
+
+    def __len__(self) -> int:
+        """Return the number of datasets."""
+        return len(self._primary)
 
     def add(self, dataset: Dataset) -> DatasetName:
         """Add a dataset with its symlinks; return its own name in canonical spelling."""

@@ -34,6 +34,8 @@ def add(
 ) -> None:
     """Create a key and print it once; only its hash is stored.
 
+    As soon as a server has a key, every request needs one.
+
     Example: throughline keys add spark --scope write --database lineage.db
     """
     scopes = [part.strip() for part in scope.split(",") if part.strip()]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, Field
 
+from throughline.errors import ConfigError
 from throughline.http.models import NewKeyInfo
 from throughline.http.routes import LiveState, answer
 from throughline.keys.store import KeyInfo, add_key, keys_of, remove_key
@@ -28,8 +29,17 @@ def list_keys(live: LiveState) -> Response:
 
 
 @router.post("", status_code=201, response_model=NewKeyInfo)
-def post_key(live: LiveState, new: NewKey) -> Response:
-    """Create a key; its text is not stored and cannot be shown again."""
+def post_key(request: Request, live: LiveState, new: NewKey) -> Response:
+    """Create a key; its text is not stored and cannot be shown again.
+
+    The first key of a server must have the scope `admin`: from then on, every request needs a key.
+    """
+    if request.scope.get("has_no_key") and "admin" not in new.scopes:
+        raise ConfigError(
+            f"scopes: received {', '.join(new.scopes)!r}, but the first key must have the scope"
+            " admin, because the server then requires a key for every request: create one first"
+            " with `throughline keys add admin --scope admin`"
+        )
     created: NewKeyInfo = {"name": new.name, "key": add_key(live.log, new.name, new.scopes)}
     return answer(created, 201)
 

@@ -1,6 +1,6 @@
 """API keys: shown once when created, stored as hashes.
 
-A key is 256 random bits, so SHA-256 is sufficient. The slow, salted hashes that passwords need
+A key is 256 random bits, so SHA-256 is sufficient. The slow, salted hashes that passwords require
 would only slow down every request.
 """
 

@@ -35,7 +35,7 @@ class _Producer:
 def describe_column(generations: Generations, root: Node, column: str) -> ColumnAnswer:
     """Return a column and the jobs that wrote its present contents, newest first.
 
-    `inputs` combine what all `runs` of a job reported; query, code and run are the newest.
+    `inputs` combine what all `runs` of a job reported; query, code and run are those of the newest.
 
     Raises:
         NotFoundError: the dataset has no such column.

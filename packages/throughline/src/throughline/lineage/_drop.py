@@ -1,7 +1,7 @@
 """The verdict on dropping a column: safe, not safe or unknown, with reasons.
 
 A column is safe to drop only if every job that reads its dataset completed and reported column
-lineage, and none of it uses the column.
+lineage, and none of them uses the column.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def drop_verdict(
 ) -> DropVerdict:
     """Return the verdict on dropping a column with some direct, indirect and possible dependents.
 
-    A job without column lineage is known only by its nodes in `possible`.
+    Jobs without column lineage only appear as nodes in `possible`.
     """
     untold = [node["name"] for node in possible if node["type"] == "job"]
     used = [
@@ -67,7 +67,7 @@ def _incomplete(generations: Generations, root: Node) -> list[str]:
         condition = condition_of(state, run) if run else RunState.COMPLETED
         if condition in _OPEN:
             return True
-        # A job that never completed reported what it reads, but perhaps not its columns.
+        # A job that never completed reported its inputs, but perhaps not their columns.
         has_result = any(name in g.edges.reads for g in generations.effective(ref) if g.is_complete)
         return condition != RunState.COMPLETED and not has_result
 

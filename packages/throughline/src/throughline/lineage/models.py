@@ -202,7 +202,7 @@ class GraphAnswer(Answer):
     nodes: list[GraphNode]
     edges: list[GraphEdge]
     sources: list[JobSources]
-    """Of jobs whose outputs come from different inputs; of others, all come from all."""
+    """Of jobs whose outputs have different inputs; otherwise, every input feeds every output."""
     left: HiddenNodes
     columns: list[GraphColumnEdge]
 
@@ -297,7 +297,7 @@ class ImpactAnswer(Answer):
     level: NotRequired[str]
     field: NotRequired[str]
     indirect: NotRequired[list[AffectedNode]]
-    """Of a column, those whose rows it filters, joins, groups or sorts, and what follows."""
+    """Of a column, those whose rows it filters, joins, groups or sorts, with their downstream."""
     untold: NotRequired[list[AffectedNode]]
     """Of a column, nodes that may be affected: no column lineage was reported."""
     drop: NotRequired[DropVerdict]

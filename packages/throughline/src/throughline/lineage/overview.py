@@ -32,7 +32,7 @@ class _Row(NamedTuple):
 
 
 def print_overview(answer: OverviewAnswer) -> None:
-    """Print a node, its last run, and what is nearest to it upstream and downstream."""
+    """Print a node, its last run, and the nearest upstream and downstream nodes."""
     console = new_console()
     console.print(Text(answer["name"], "bold") if answer["type"] == "job" else dataset_text(answer))
     print_table(_header(answer), lead=1)
@@ -62,7 +62,7 @@ def _header(answer: OverviewAnswer) -> Iterator[tuple[Text, Text]]:
 
 
 def _rows(root: TreeNode) -> list[_Row]:
-    """Return the rows below a root, in the order of the tree; the root's own has the depth 0."""
+    """Return the rows below a root, in the order of the tree; the root's row has the depth 0."""
     rows: list[_Row] = []
     open_ = [(root, 0)]
     while open_:
@@ -78,7 +78,7 @@ def _rows(root: TreeNode) -> list[_Row]:
 
 
 def _print_way(answer: OverviewAnswer, way: str, rows: list[_Row], lines: int) -> None:
-    """Print the rows nearest to the node, and how many nodes are left out."""
+    """Print the rows nearest to the node, and the number of omitted nodes."""
     console = new_console()
     title = "Upstream" if way == "up" else "Downstream"
     total = _count(rows)

@@ -91,7 +91,7 @@ def print_impact(answer: ImpactAnswer) -> None:
 
 
 def _print_verdict(drop: DropVerdict) -> None:
-    """Print if a column can be dropped, and one reason per line."""
+    """Print whether a column can be dropped, and one reason per line."""
     console = new_console()
     title, style = _VERDICTS[drop["verdict"]]
     console.print(title, style=style)
@@ -156,7 +156,7 @@ def _column_source(node: ColumnNode | AffectedNode) -> Text:
 
 
 def _tags_text(node: ColumnNode | AffectedNode) -> Text:
-    """Return the distinct tags of a node, those of a column with where they come from."""
+    """Return the distinct tags of a node; those of a column with their origins."""
     origins: dict[str, list[str]] = {}
     for tag in node["tags"]:
         value = f"={tag['value']}" if tag["value"] not in ("", "true") else ""
@@ -166,7 +166,7 @@ def _tags_text(node: ColumnNode | AffectedNode) -> Text:
 
 
 def _tag_origin(tag: TagInfo, node: ColumnNode | AffectedNode) -> str:
-    """Return the column or dataset that has a tag; empty for that of the node."""
+    """Return the column or dataset that has a tag; empty if it is the node itself."""
     origin = tag["from"]
     is_own = origin["name"] == node["name"] and origin["field"] in (None, node["field"])
     if node["type"] != "column" or is_own:

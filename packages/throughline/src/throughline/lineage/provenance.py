@@ -64,9 +64,9 @@ def provenance(
 ) -> ProvenanceAnswer:
     """Return the upstream data lineage of a dataset as a flat list, newest run first.
     `versions` are those that producers reported. Where a run wrote without reporting one, the
-    version is the run's id; where one read without, it is what the runs before it wrote. `sources`
-    are the datasets that no known run wrote; `datasets` has the kind and owners of each dataset,
-    and `tags` their tags and those of their columns, with their origin.
+    version is the run's id; where a run read without one, it is the version that the runs before it
+    wrote. `sources` are the datasets that no known run wrote; `datasets` has the kind and owners of
+    each dataset, and `tags` their tags and those of their columns, with their origin.
     """
     walked = origin(generations, root, version)
     entries = _entries(generations, walked, level)

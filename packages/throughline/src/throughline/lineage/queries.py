@@ -152,8 +152,8 @@ def impact_answer(
     """Return the nodes that a change of a node or of one column affects, with tags.
 
     For a column, `affected` takes values from it, and `indirect` has rows that it filters, joins,
-    groups or sorts. `untold` is possibly affected (no column lineage reported). `drop` says
-    if the column can be dropped: safe, unsafe or unknown, with reasons.
+    groups or sorts. `untold` is possibly affected (no column lineage reported). `drop` states
+    whether the column can be dropped: safe, unsafe or unknown, with reasons.
     """
     found = find_node(state, node, "dataset" if field is not None else None)
     generations = generations_of(state)

@@ -1,9 +1,9 @@
 """Tags, and their propagation along column lineage.
 
 A tag of a dataset applies to all its columns. Tags follow direct column edges only, because a
-column that only filters or groups passes on no value. PII (a tag `pii` that is not `false`) ends
-where the transformation masks. Output of a run without column lineage may contain all data that the
-run read: the dataset as a whole inherits the tags of the inputs.
+column that only filters or groups passes on no value. PII (a tag `pii` that is not `false`) does
+not pass through a masking transformation. Output of a run without column lineage may contain all
+data that the run read: the dataset as a whole inherits the tags of the inputs.
 """
 
 from __future__ import annotations

@@ -54,8 +54,8 @@ def entry_of(raw: bytes, body: Any = None) -> Entry:
 def without_secrets(raw: bytes, body: Any) -> tuple[bytes, Any]:
     """Return standard JSON and its decoded form, both with secrets masked.
 
-    The JSON is rewritten if it contains a secret or a repeated key: the decoded form has only
-    the last value of a key, so the first one was not checked.
+    The JSON is rewritten if it contains a secret or a repeated key: the decoded form only has the
+    last value of a key, so earlier values were not checked.
 
     Raises:
         EventError: the body is nested too deeply.

@@ -180,7 +180,7 @@ def _new_kind(_connection: Connection) -> None:
 
 
 def _new_scope(connection: Connection) -> None:
-    """Add the scope `sql` to keys that could read, so that they see what they saw before."""
+    """Add the scope `sql` to keys that could read, so that they still see SQL and code."""
     for name, scopes in connection.execute(select(keys.c.name, keys.c.scopes)).all():
         if "read" in scopes.split(","):
             more = ",".join(sorted({*scopes.split(","), "sql"}))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import shlex
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -87,8 +88,9 @@ class EventLog:
             with ExitStack() as undone:
                 undone.callback(self.close)
                 with self._transaction() as connection:
-                    if must_exist and not inspect(connection).has_table(schema.events.name):
-                        raise _missing(url)
+                    tables = inspect(connection).get_table_names() if must_exist else []
+                    if must_exist and schema.events.name not in tables:
+                        raise _foreign(url) if tables else _missing(url)
                     schema.prepare(connection)
                 undone.pop_all()
         except ArgumentError as error:
@@ -310,7 +312,7 @@ class EventLog:
                     yield connection
                     connection.exec_driver_sql("COMMIT")
                 except BaseException:
-                    # On a full disk SQLite may already have rolled back.
+                    # On a full disk, SQLite may already have rolled back.
                     driver = connection.connection.driver_connection
                     if driver is not None and driver.in_transaction:
                         connection.exec_driver_sql("ROLLBACK")
@@ -418,15 +420,22 @@ def _reason(error: Exception) -> str:
 
 
 def _is_about_a_value(error: SQLAlchemyError) -> bool:
-    """Return True if the database rejected a value; False if it cannot store any value."""
+    """Return True if the database rejected this value; False if it cannot store any value."""
     state = getattr(getattr(error, "orig", None), "sqlstate", None) or ""
     return isinstance(error, DataError) or state.startswith("54")  # program limit exceeded
 
 
-def _missing(url: str) -> LogError:
+def _foreign(url: str) -> LogError:
     return LogError(
-        f"there is no log in {_printable(url)!r}: use an existing one,"
-        f" or create it with `throughline ingest PATH --database {_printable(url)}`"
+        f"{_printable(url)!r} is the database of another program: use that of a lineage server"
+    )
+
+
+def _missing(url: str) -> LogError:
+    name = _printable(url)
+    return LogError(
+        f"there is no log in {name!r}: use an existing one,"
+        f" or create it with `throughline ingest PATH --database {shlex.quote(name)}`"
     )
 
 

@@ -138,7 +138,7 @@ class Converter:
         return None
 
     def _naming(self, run: Run) -> list[Run]:
-        """Return the runs that name a run as above them, even if its id means another one."""
+        """Return the runs that name a run as parent or root, even if the id resolves to another."""
         found = {run.key: run}
         waiting = [run]
         while waiting:

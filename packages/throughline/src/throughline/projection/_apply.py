@@ -279,7 +279,7 @@ def _update_job(state: State, ref: JobRef, facets: Facets, stamp: Stamp) -> Job:
     job = _job_record(state, ref)
     kind = job.facets.packed(JobType.KEY)
     if job.first is None and job.children:
-        state.structure_changes += 1  # its own events replace the hints
+        state.structure_changes += 1  # its own events replace values inferred from others
     job.first = stamp.time if job.first is None else min(job.first, stamp.time)
     job.last = stamp.time if job.last is None else max(job.last, stamp.time)
     job.facets.put(facets, stamp)

@@ -1,4 +1,4 @@
-"""A state with one reader at a time, and a queue of changes to apply between readers.
+"""Hold a state for one reader at a time, with a queue of changes to apply between readers.
 
 Queries fill caches, so only one query reads a state at a time. Changes made meanwhile wait in a
 queue. The queue is applied at the end of a query, before the next query, or by `add` if there is no
@@ -52,7 +52,7 @@ class Readers:
     def counts(self) -> Counts:
         """The size of the state without queued changes; never waits for a reader."""
         state = self._state
-        return Counts(len(state.jobs), len(state.runs), len(state.datasets))
+        return Counts(len(state.jobs), len(state.runs), len(state.identity))
 
     @property
     def unreadable(self) -> Mapping[int, str]:

@@ -37,7 +37,7 @@ def _interned(text: bytes) -> bytes:
 
 def pack(facet: Json) -> bytes:
     """Encode a facet for storage in memory."""
-    # A copy: orjson's result keeps its whole write buffer alive, often ten times as long.
+    # A copy: orjson's result keeps its whole write buffer alive, which is often ten times as large.
     return _interned(bytes(memoryview(orjson.dumps(facet))))
 
 

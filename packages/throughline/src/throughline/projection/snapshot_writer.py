@@ -1,4 +1,4 @@
-"""Write snapshots in a separate process, as that takes seconds of CPU.
+"""Write snapshots in a separate process, because this takes seconds of CPU.
 
 The process (`python -m throughline.projection.snapshot_writer`) restores the newest snapshot,
 applies the events since, as any start does, and writes a new snapshot. It only needs the database.
@@ -112,7 +112,7 @@ def main() -> int:
     from throughline.projection.snapshots.state import gc_paused, save
 
     if hasattr(os, "nice"):
-        os.nice(10)  # the server goes first
+        os.nice(10)  # the server has priority
     try:
         event_log = EventLog(os.environ[_DATABASE], must_exist=True)
         live = Live(event_log)

@@ -2,8 +2,8 @@
 
 A register is a value with the stamp (event time, event hash) of the event that reported it, and the
 greatest stamp wins. Sets, minima, maxima and registers are independent of the order and repetition
-of events, so the whole state is. Nothing here is joined by dataset identity: each name has its own
-record, and records are joined when they are read, so that a late symlink changes no record. Sets
+of events, and so is the whole state. Records are not merged by dataset identity: each name has its
+own record, and records are joined when they are read, so a late symlink changes no record. Sets
 that are usually empty are None instead, which saves a tenth of the memory.
 """
 

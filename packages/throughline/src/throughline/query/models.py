@@ -93,7 +93,7 @@ class FieldRef(Name):
 
 
 class CodeLocation(Answer, total=False):
-    """Where the code of a run is (sourceCodeLocation); empty if it was not reported."""
+    """The location of a run's code (sourceCodeLocation); empty if it was not reported."""
 
     repoUrl: str | None
     path: str | None

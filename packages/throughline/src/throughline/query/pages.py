@@ -1,9 +1,9 @@
 """Pages of unbounded lists: a number of items, and a cursor to the next page.
 
 A cursor is the sort key of the last item, not an offset: items that arrive between two pages shift
-nothing. All pages together contain once each item that was there at the first page and kept its
-sort key. An item that changes its key in the meantime (a run with a late START) is included if its
-new key is still ahead.
+nothing. Together, the pages contain each item exactly once if it existed at the first page and kept
+its sort key. An item that changes its key in the meantime (a run with a late START) is included if
+its new key is still ahead.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ Finish = Callable[[EventLog, int, Any], Any]
 class ApiQuery(NamedTuple):
     """A query: its name below /api/v2, the function that answers it, and its states.
 
-    `finish` adds to an answer what is only in the log, as of a time in microseconds.
+    `finish` adds data that is only in the log to an answer, as of a time in microseconds.
     """
 
     name: str
@@ -131,14 +131,14 @@ def ask(live: Readable, query: ApiQuery, parameters: Mapping[str, Any]) -> Any:
     """Run a query; parameters have their Python names."""
     values = dict(parameters)
     with ExitStack() as stack:
-        # The past is opened first: who reads it must not hold the present while waiting for it.
+        # The past is opened first, so that the present is not held while waiting for the past.
         texts = [values.pop(name, None) for name in query.times.parameters]
         moments = list(_moments(live, query.times, texts))
         states = [stack.enter_context(live.reading(moment)) for moment in moments]
         found, now = query.answer(*states, **values), states[-1].now
     if query.finish is not None:
         found = query.finish(live.log, now, found)
-    deadline.check()  # whatever it spent its time on
+    deadline.check()  # whatever took the time
     return found
 
 

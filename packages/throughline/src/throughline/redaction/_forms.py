@@ -19,7 +19,7 @@ URLS = Group(
     "@",
     (
         r"(:(?:\\{0,8}/){2}[^/\s:@'\"\\?#]{0,256}):"
-        # A slash and an @ in one password: the last host has a port, which no path has.
+        # A password with a slash and an @: the last host has a port, which a path cannot have.
         r"(?:(?!\d{1,5}(?:\\?/|[?#]))(?:(?!://)[^\s'\"]){0,512}(?=@[\w.-]{1,253}:\d{1,5}(?!\d))"
         r"|[^\s'\"/?#]{0,512}|(?!\d{1,5}(?:\\?/|[?#]))[^\s'\"@]{0,512})@",
         rf"\1:{MASK}@",

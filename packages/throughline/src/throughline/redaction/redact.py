@@ -104,7 +104,7 @@ _CUT_OFF = ("", "'", '"', "@x")
 
 
 def redact_line(text: str) -> str:
-    """Mask the secrets in a line that is truncated or not JSON, also after JSON escapes."""
+    """Mask the secrets in a line that is truncated or not JSON, even after JSON escapes."""
     plain = _ESCAPED.sub(lambda match: chr(int(match[1], 16)) if match[1] else "\n", text)
     clean = plain
     for end in _CUT_OFF:

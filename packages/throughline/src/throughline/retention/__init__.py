@@ -1,1 +1,1 @@
-"""Retention: delete old events that no answer about the kept time needs."""
+"""Retention: delete old events that no query about the retained period needs."""

@@ -44,7 +44,7 @@ def undelivered(log: EventLog) -> tuple[int, set[int]]:
         delivered = connection.execute(select(func.min(deliveries.c.seq))).scalar()
         newest = connection.execute(select(func.max(events.c.seq))).scalar() or 0
         letters = set(connection.execute(select(schema.dead_letters.c.seq)).scalars())
-    # The newest row stays: an append compares its `seq` with the last one that it knows.
+    # The newest row stays: an append compares `seq` with the last one that the process has read.
     return min(newest - 1, newest if delivered is None else delivered), letters
 
 
@@ -59,7 +59,7 @@ def remove(log: EventLog, seqs: Sequence[int], runs: set[str], newest: int, cuto
     with log.writing() as connection:
         for row in connection.execute(later):
             if runs & run_ids(read_logged(row.kind, row.body)):
-                raise LogError("nothing was deleted: an event of an old run arrived: try again")
+                raise LogError("nothing was deleted: an event of an old run arrived; try again")
         for start in range(0, len(seqs), _PAGE):
             part = c.seq.in_(seqs[start : start + _PAGE])
             connection.execute(delete(schema.events).where(part))

@@ -22,10 +22,10 @@ def prune(
     yes: Annotated[bool, typer.Option("--yes", help="Delete. [only count]")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Delete old events that no present answer needs.
+    """Delete old events that no current query needs.
 
-    The current graph, column lineage and the provenance of every dataset stay as they are, and so
-    does every state since that time. Restart a running server afterwards, or use `serve --keep`.
+    The current graph, column lineage and the provenance of every dataset do not change, nor does
+    any state since that time. Restart a running server afterwards, or use `serve --keep`.
 
     Example: throughline prune --keep 30d --database lineage.db
     """

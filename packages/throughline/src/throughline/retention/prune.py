@@ -1,8 +1,8 @@
 """Decide which events of a log can be deleted, and delete them.
 
-Everything from a cutoff on stays as it is: the present, and each past state as of and known at a
-time since. Only run events can be deleted whose event time and arrival are before the cutoff, and
-only all events of a tree of runs together. A tree stays if
+The present state does not change, nor does any past state as of or known at a time since the
+cutoff. Only run events whose event time and arrival are before the cutoff can be deleted, and the
+events of a tree of runs are only deleted together. A tree stays if
 
 - a run in it is effective, or some dataset's present contents come from it, now or at the cutoff,
 - it is one of the newest of a job, or of a job's writes of a dataset (freshness reads these),
@@ -39,7 +39,7 @@ Fact = tuple[object, ...]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What can be deleted: events by `seq`, and ids of runs; `newest` is the last `seq` read."""
+    """The deletable events by `seq`, and the ids of their runs; `newest` is the last `seq` read."""
 
     cutoff: int
     seqs: tuple[int, ...]
@@ -49,7 +49,7 @@ class Plan:
 
 @dataclass(slots=True)
 class _Reading:
-    """What one pass over the log collects."""
+    """Data that one pass over the log collects."""
 
     now: State = field(default_factory=State)
     old: State = field(default_factory=State)
@@ -86,7 +86,7 @@ class _Reading:
             self.ends[fact] = min(first, at), max(last, at)
 
     def top(self, run_id: str) -> str:
-        """Return the id that stands for the tree of a run."""
+        """Return the id that represents the tree of a run."""
         while (above := self.tops.get(run_id, run_id)) != run_id:
             self.tops[run_id] = self.tops.get(above, above)
             run_id = above
@@ -122,7 +122,7 @@ def prune(log: EventLog, found: Plan) -> None:
         return
     deleted = frozenset(found.seqs)
     if _graph(log, found.newest) != _graph(log, found.newest, deleted):
-        raise LogError("nothing was deleted: the graph would change, which is a bug: report it")
+        raise LogError("nothing was deleted: the graph would change; please report this bug")
     remove(log, found.seqs, set(found.runs), found.newest, found.cutoff)
 
 
@@ -145,7 +145,7 @@ def _read(log: EventLog, cutoff: int) -> _Reading:
 
 
 def _graph(log: EventLog, newest: int, without: frozenset[int] = frozenset()) -> list[object]:
-    """Return the edges of all levels, of the events up to `newest` without some."""
+    """Return the edges of all levels from the events up to `newest`, except the `without` ones."""
     state = State()
     with gc_paused():
         for seq, kind, _, body in rows_of(log):
@@ -208,7 +208,7 @@ def _dependencies(reading: _Reading, kept: set[str]) -> Iterator[str]:
 
 
 def _facts(event: RunEvent) -> Iterator[Fact]:
-    """Yield what an event adds to the sets of a state, without the run."""
+    """Yield the facts that an event adds to the sets of a state, without the run."""
     job = event.job
     yield "job", job
     parent = Parent.parse(event.run_facets.get(Parent.KEY, {}))

@@ -1,4 +1,4 @@
-"""Prune a served log once a day in a separate process, as that takes seconds of CPU.
+"""Prune a served log once a day in a separate process, because this takes seconds of CPU.
 
 The process (`python -m throughline.retention.pruner`) reads the log, deletes the events and exits.
 The server then reads the remaining events in place of its projection.
@@ -52,7 +52,7 @@ def main() -> int:
     from throughline.settings import resolve
 
     if hasattr(os, "nice"):
-        os.nice(10)  # the server goes first
+        os.nice(10)  # the server has priority
     try:
         settings = resolve()
         assert settings.keep is not None

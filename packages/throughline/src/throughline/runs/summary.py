@@ -46,7 +46,7 @@ def run_line(state: State, run: Run) -> RunSummary:
 
 
 def code_of(run: Run) -> CodeLocation:
-    """Return where the code of a run is (sourceCodeLocation); empty if it was not reported."""
+    """Return the location of a run's code (sourceCodeLocation); empty if it was not reported."""
     if not run.code.get(SourceCodeLocation.KEY):
         return {}
     place = run.code.parsed(SourceCodeLocation)

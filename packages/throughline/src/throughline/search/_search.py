@@ -25,8 +25,9 @@ class Hit(NamedTuple):
     """A node that matches a search, with its best match."""
 
     is_fuzzy: bool
-    fit: int  # 0 for the whole text, 1 for the beginning of a word, 2 for any part;
-    # if fuzzy, the rank of the similar word
+    fit: int
+    """0 for the whole text, 1 for the beginning of a word, 2 for any part; 1 more if it is no name.
+    Of a fuzzy hit, the rank of the similar word."""
     kind: int
     is_file: bool  # ranked last: a table may have many files
     is_unread: bool  # of columns: a table that no run reads ranks after those in use
@@ -42,8 +43,8 @@ class Hit(NamedTuple):
 def search(state: State, text: str) -> list[Hit]:
     """Return the nodes with a text in a name, column, tag, owner, description or query.
 
-    A match of a whole text ranks before the beginning of a word, and that before any other part. If
-    there is none, similar names, columns and words of them are searched (`isFuzzy`).
+    A match of a whole text ranks before the beginning of a word, and that before any other part; a
+    word in a name ranks like another whole text. If there is none, similar names, columns and words of them are searched (`isFuzzy`).
     """
     if found := _matches(state, text):
         return found
@@ -75,7 +76,7 @@ def _matches(state: State, text: str) -> list[Hit]:
             if wanted not in folded:
                 continue
             is_whole = wanted in (folded, _last(folded))
-            fit = 0 if is_whole else 1 if begins.search(folded) else 2
+            fit = (0 if is_whole else 1 if begins.search(folded) else 2) + (kind > 0)
             is_file = node.type == "dataset" and kind_of(state, node) == "file"
             is_unread = kind == 1 and node.type == "dataset" and not _is_read(state, node)
             excerpt = _excerpt(value, folded.find(wanted))
@@ -148,5 +149,5 @@ def search_hit(state: State, hit: Hit) -> SearchHit:
 
 
 def hits_in(hits: Iterable[Hit], kind: str | None) -> list[Hit]:
-    """Return the hits of a kind of text; all without one."""
+    """Return the hits of a kind of text; without a kind, all hits."""
     return [hit for hit in hits if kind in (None, _KINDS[hit.kind])]

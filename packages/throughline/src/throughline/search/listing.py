@@ -123,7 +123,7 @@ def listed_job(state: State, node: Node) -> ListedJob:
 
 
 def groups_of(state: State, by: Grouping, text: str | None) -> Iterable[NodeGroup]:
-    """Return the owners or tags of all nodes whose name has a text, with the number of nodes."""
+    """Return the owners or tags of nodes with a text in their name, with the number of nodes."""
     wanted = (text or "").strip().casefold()
     return [group for group in _groups(state)[by] if wanted in group["value"].casefold()]
 

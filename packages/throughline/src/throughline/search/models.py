@@ -30,7 +30,7 @@ class InferredOwners(Answer):
 
 
 class NodeSummary(NodeRef):
-    """A node in one line; what does not apply to its type is null or empty."""
+    """A node in one line; fields that do not apply to its type are null or empty."""
 
     owners: list[str]
     tags: list[str]

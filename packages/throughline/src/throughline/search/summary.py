@@ -26,7 +26,7 @@ from throughline.search.models import InferredOwners, NodeAnswer, NodeSummary
 
 
 def node_summary(generations: Generations, node: Node) -> NodeSummary:
-    """Return a node in one line; what does not apply to its type is null or empty."""
+    """Return a node in one line; fields that do not apply to its type are null or empty."""
     state = generations.state
     answer: NodeSummary = {
         **node_ref(node),

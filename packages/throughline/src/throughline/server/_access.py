@@ -55,12 +55,12 @@ class Guard:
         """Return the response to a request without permission, or None.
 
         `may_write` of the scope is set to True if the request has a key with the scope `write`,
-        and `hides_sql` if its key lacks the scope `sql`.
+        `hides_sql` if its key lacks the scope `sql`, and `has_no_key` if the server has no key.
         """
         method, path = scope["method"], scope["path"]
         origin = headers.get("origin")
         own = headers.get("host", "").lower()
-        # Browsers let pages of any origin post simple requests.
+        # Browsers allow pages of any origin to post simple requests.
         if method not in ("GET", "HEAD") and origin and origin.lower().split("://")[-1] != own:
             return _error(403, f"Origin: received {origin!r}, expected the origin of this server")
         if path == "/healthz":
@@ -70,6 +70,7 @@ class Guard:
         except LogError as error:
             return unavailable(error)
         if not keys and not self._options.api_key and not self._options.is_exposed:
+            scope["has_no_key"] = True
             return self._wrong_host(headers)
         sent = _sent_key(headers)
         if self._options.api_key and hmac.compare_digest(sent, self._options.api_key.encode()):
@@ -79,7 +80,7 @@ class Guard:
         if key is None:
             problem = "is not a key of this server" if sent else "is needed"
             rejection = _error(401, f"Authorization: Bearer <API key> {problem}")
-            # A browser asks for a name, which is ignored, and a password, the key.
+            # A browser asks for a user name, which is ignored, and a password, which is the key.
             rejection.headers["WWW-Authenticate"] = 'Basic realm="throughline: API key as password"'
             return rejection
         scope["may_write"] = key.may("write")
@@ -91,7 +92,7 @@ class Guard:
         return _error(403, f"the key {key.name!r} has the scope {scopes}; this needs {needed}")
 
     def _wrong_host(self, headers: Headers) -> Response | None:
-        """Reject other host names: after DNS rebinding, a page still sends its own name."""
+        """Reject other host names: after DNS rebinding, a page still sends its own host name."""
         host = headers.get("host", "")
         try:
             name = urlsplit(f"//{host}").hostname

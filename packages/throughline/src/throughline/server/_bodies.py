@@ -1,8 +1,8 @@
 """Read the body of each request before the application does, within limits.
 
-Three limits apply to every endpoint: the size of a body, the time it may take to arrive, and the
-memory of all bodies together. The first 64 KiB of a body do not count as memory, so that ordinary
-events are accepted even if large bodies use all of it. The number of connections limits them.
+Three limits apply to every endpoint: the size of a body, the time until it has arrived, and the
+total memory of all bodies. The first 64 KiB of a body do not count as memory, so that ordinary
+events are accepted even if large bodies use all of it. Only the number of connections limits these.
 """
 
 from __future__ import annotations
@@ -161,7 +161,7 @@ class Bodies:
             await self._reader.read(receive, body)
             await self._app(scope, _replay(body.take(), receive), send)
         except ConnectionError:
-            return  # the client is gone
+            return  # the client has disconnected
         except ThroughlineError as error:
             if body is not None:
                 self._reader.release(body)

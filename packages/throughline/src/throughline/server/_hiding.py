@@ -1,7 +1,7 @@
 """Hide SQL and source code in every response to a key without the scope `sql`.
 
-This is the only place that does it: it reads the finished JSON, whatever made it, so that no
-endpoint, stored event or tool for agents can be forgotten.
+This is the only place that does so. It filters the finished JSON of every response, so that no
+endpoint, stored event or tool for agents can bypass it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 REASON = "hidden: the API key needs the scope sql"
-"""Value of `hidden` beside each value that is null for lack of the scope."""
+"""Value of `hidden` next to each value that is null because the key lacks the scope."""
 
 _TEXTS = {"sql", "query", "sourceCode", "bash_command"}
 """Names of strings with SQL or code, in answers and in facets."""
@@ -35,7 +35,7 @@ class Hiding:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, with another `send` if its key lacks the scope."""
+        """Pass the request on; filter the response if the key lacks the scope."""
         is_hidden = scope["type"] == "http" and scope.get("hides_sql") is True
         await self._app(scope, receive, _Sender(send).send if is_hidden else send)
 
@@ -73,7 +73,7 @@ class _Sender:
             body = await run_in_threadpool(json_without_sql, body)
             headers = MutableHeaders(scope=self._start)
             headers["content-length"] = str(len(body))
-            del headers["etag"]  # it is that of the whole response
+            del headers["etag"]  # it belongs to the unfiltered response
         await self._send(self._start)
         await self._send({"type": "http.response.body", "body": body})
 
@@ -84,7 +84,7 @@ def json_without_sql(body: bytes) -> bytes:
 
 
 def without_sql(value: Any) -> Any:
-    """Return decoded JSON in which SQL and code are null, with a reason beside them."""
+    """Return decoded JSON in which SQL and code are null, with the reason in `hidden`."""
     if isinstance(value, list):
         return [without_sql(item) for item in value if not _is_sql_match(item)]
     if not isinstance(value, dict):
@@ -97,7 +97,7 @@ def without_sql(value: Any) -> Any:
 
 
 def _inner(key: str, value: Any) -> Any:
-    """Return a value without SQL; the count of matches in SQL as 0."""
+    """Return a value without SQL; the number of matches in SQL becomes 0."""
     return 0 if key == "sql" and isinstance(value, int) else without_sql(value)
 
 
@@ -112,7 +112,7 @@ def _hidden_keys(value: dict[str, Any]) -> Iterable[str]:
 
 
 def _is_sql_match(item: Any) -> bool:
-    """Return True for a search result that was found in SQL: its presence would reveal the text."""
+    """Return True for a search result found in SQL: its presence alone would reveal the text."""
     return isinstance(item, dict) and item.get("matched") == "sql"
 
 

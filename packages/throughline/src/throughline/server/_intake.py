@@ -1,4 +1,4 @@
-"""POST /api/v1/lineage and /api/v1/lineage/batch: events as JSON, zipped if so declared."""
+"""POST /api/v1/lineage and /api/v1/lineage/batch: events as JSON, optionally compressed."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ async def post_lineage(request: Request) -> Response:
     """Ingest an event or an array; 201 once the events are durable.
 
     Valid events of an array are ingested even if others are rejected. At most
-    THROUGHLINE_MOST_EVENTS are read, and none after 1,000 rejected ones; `unread` counts the rest.
-    The first 100 errors are listed.
+    THROUGHLINE_MOST_EVENTS are read, and none after 1,000 rejections; `unread` counts the rest. The
+    first 100 errors are listed.
     """
     items, count = await _read_counted(request, _lineage_items)
     receipt = await _store(request, items.entries)
@@ -92,7 +92,7 @@ async def post_batch(request: Request) -> Response:
 
     Returns 200 if all events are ingested, 207 if some are and 422 if none is. The response lists
     the first 100 rejected events with their reasons; do not resend them unchanged. At most
-    THROUGHLINE_MOST_EVENTS are read, and none after 1,000 rejected ones. Resend the unread ones.
+    THROUGHLINE_MOST_EVENTS are read, and none after 1,000 rejections. Resend the unread ones.
     """
     items, count = await _read_counted(request, _batch_items)
     receipt = await _store(request, items.entries)

@@ -1,7 +1,7 @@
 """`/metrics`: event counts, lags, backlogs and request times in Prometheus's text format.
 
-Everything is computed when it is requested; only events and requests are counted before. Counts
-start at 0 with the process. prometheus-client is imported at the first request.
+Values are computed on request, except the counts of events and requests. Counts start at 0 with the
+process. prometheus-client is imported at the first request.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _BOUNDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 class RequestCounts:
     """Response times by (method, route, status), and the number of rejected events.
 
-    Only the thread of the event loop changes it.
+    Only the event loop's thread changes it.
     """
 
     def __init__(self) -> None:
@@ -47,7 +47,7 @@ class RequestCounts:
         total[0] += seconds
 
     def histograms(self) -> list[tuple[tuple[str, str, str], list[tuple[str, float]], float]]:
-        """Return labels, cumulated numbers by upper bound, and the sum of seconds."""
+        """Return labels, cumulative counts by upper bound, and the sum of seconds."""
         bounds = [*map(str, _BOUNDS), "+Inf"]
         return [
             (labels, list(zip(bounds, accumulate(numbers), strict=True)), total[0])
@@ -79,7 +79,7 @@ class Timed:
 
 
 def _route_of(scope: Scope) -> str:
-    """Return the template of a request's route: there are few, unlike paths."""
+    """Return the template of a request's route; unlike paths, there are only a few."""
     if scope["path"].startswith(PREFIX):
         return PREFIX
     return getattr(scope.get("route"), "path", "other").replace(":segment", "")
@@ -104,7 +104,7 @@ class _Collector:
         self._state = state
 
     def collect(self) -> Iterator[Metric]:
-        """Yield the metrics; those of the log only while it responds."""
+        """Yield the metrics; those of the log only while the database responds."""
         yield from _of_memory(self._state)
         if self._state.tail is not None:
             yield _gauge("spool_lag_bytes", "Unread bytes.", self._state.tail.lag().bytes)

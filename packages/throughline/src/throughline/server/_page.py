@@ -19,6 +19,10 @@ _PROGRAM = b'name="program" content="throughline"'  # of web/index.html
 _PRESENT = b'name="present" content=""'
 _KEY = b'name="key" content=""'
 _ENCODINGS = {"br": ".br", "gzip": ".gz"}  # the smallest first
+_PATHS = (
+    *("/", "/lineage", "/run", "/impact", "/provenance", "/completeness", "/search"),
+    *("/datasets", "/jobs", "/runs", "/owners", "/tags"),
+)
 _FOREVER = "public, max-age=31536000, immutable"
 _NOT_BUILT = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>throughline</title></head><body>
@@ -34,21 +38,13 @@ Node and, once, a network.</p>
 """
 
 
-@router.get("/", include_in_schema=False)
-@router.get("/lineage", include_in_schema=False)
-@router.get("/run", include_in_schema=False)
-@router.get("/impact", include_in_schema=False)
-@router.get("/provenance", include_in_schema=False)
-@router.get("/completeness", include_in_schema=False)
-@router.get("/search", include_in_schema=False)
-@router.get("/datasets", include_in_schema=False)
-@router.get("/jobs", include_in_schema=False)
-@router.get("/runs", include_in_schema=False)
-@router.get("/owners", include_in_schema=False)
-@router.get("/tags", include_in_schema=False)
 def get_page(request: Request) -> Response:
-    """Return the page; it renders the view of its address itself."""
+    """Return the page, which renders the view of its address in the browser."""
     return _page(request, 200)
+
+
+for _path in _PATHS:
+    router.add_api_route(_path, get_page, methods=["GET", "HEAD"], include_in_schema=False)
 
 
 def not_found(request: Request) -> Response | None:
@@ -79,7 +75,7 @@ def get_asset(request: Request, name: str) -> Response:
     """
     folder = _BUILT / "assets"
     assets = {path.name: path for path in folder.iterdir()} if folder.is_dir() else {}
-    if name not in assets:  # looked up, not joined: no name escapes the folder
+    if name not in assets:  # a lookup, not a path: no name can leave the folder
         raise NotFoundError(f"the page has no asset {name!r}; reload it")
     headers = {"Cache-Control": _FOREVER}
     path = assets[name]

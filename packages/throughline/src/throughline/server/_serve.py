@@ -114,7 +114,7 @@ def _stop_on_signals(server: Server) -> None:
     def stop(*_: object) -> None:
         server.should_exit = True
 
-    # uvicorn listens to signals only once it runs, and raises what it caught once more at its end.
+    # uvicorn handles signals only while it runs, and raises a received signal again when it ends.
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, stop)
 
@@ -129,7 +129,7 @@ def _announce(settings: Settings, event_log: EventLog, listener: socket.socket) 
 
 
 class Server(uvicorn.Server):
-    """A uvicorn server that limits slow, silent or too many clients."""
+    """A uvicorn server that limits the number of clients, and slow and silent ones."""
 
     def __init__(self, app: FastAPI) -> None:
         protocol: Any = partial(BoundedProtocol, app.state.options)
@@ -188,7 +188,7 @@ def _listen(settings: Settings) -> socket.socket:
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((settings.host, settings.port))
-        listener.listen(128)  # from here on clients wait instead of being turned away
+        listener.listen(128)  # from here on, clients wait instead of being rejected
     except OSError as error:
         listener.close()
         raise ConfigError(

@@ -90,7 +90,7 @@ def _of(
     app.state.stream_readers = CapacityLimiter(4)  # threads; the others serve requests
     app.state.document = None
     for router in routers:
-        app.router.routes += router.routes  # include_router would build them again
+        app.router.routes += router.routes  # include_router would rebuild them
     app.add_exception_handler(ThroughlineError, _on_error)
     app.add_exception_handler(RequestValidationError, _on_invalid)
     app.add_exception_handler(HTTPException, _on_http)

@@ -1,7 +1,7 @@
 """The sample: example lineage below /sample, separate from the server's own.
 
-It has the same API and page, read-only, with an in-memory store. Its clock is fixed, so that
-shared addresses always show the same state and no job becomes late.
+It has the same API and page, read-only, with an in-memory store. Its clock is fixed, so that shared
+links always show the same state and no job becomes late.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Sample:
         self._lock = threading.Lock()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a request without the prefix; reject all but reads."""
+        """Serve a request without the prefix; reject all requests except reads."""
         if scope["method"] not in ("GET", "HEAD"):
             message = "the sample is read-only; your own lineage is at the address without /sample"
             response = answer({"code": 405, "message": message}, 405)

@@ -1,4 +1,4 @@
-"""UPDATE, DELETE and MERGE, each read as the SELECT whose rows it writes."""
+"""Interpret UPDATE, DELETE and MERGE as the SELECT whose rows they write."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def _inserted_values(then: exp.Insert, known: list[str]) -> list[tuple[str, exp.
     if then.expression:
         names = [column.name for column in then.this.expressions]
         return list(zip(names, then.expression.expressions, strict=False))
-    # Without names, sqlglot takes VALUES for a function in the place of the names.
+    # Without column names, sqlglot parses VALUES as a function in their place.
     values = then.this.expressions[0].expressions if isinstance(then.this, exp.Tuple) else []
     return list(zip(known, values, strict=False))
 

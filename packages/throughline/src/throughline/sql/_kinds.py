@@ -54,7 +54,7 @@ JOIN, FILTER, GROUP_BY, SORT, _WINDOW, CONDITIONAL = (
 
 _MASKING = (exp.Count, exp.ApproxDistinct, exp.MD5, exp.MD5Digest, exp.SHA, exp.SHA2)
 _MASKING_NAMES = frozenset({"checksum", "crc32", "farmfingerprint64", "fnv_hash", "func_sha1"})
-# They return the value of one row of the window, which is no aggregation of several.
+# They return the value of one row of the window, so they do not aggregate.
 _ROW_FUNCTIONS = (exp.FirstValue, exp.LastValue, exp.NthValue, exp.Lag, exp.Lead)
 # WITHIN GROUP (ORDER BY x): their value comes from x itself.
 _ORDERED_SET = (exp.PercentileCont, exp.PercentileDisc, exp.Mode)
@@ -105,7 +105,7 @@ def _nullif(node: exp.Expr) -> Iterator[_Part]:
 
 
 def _decode(node: exp.Expr) -> Iterator[_Part]:
-    """DECODE(x, search, result, search, result, …, default)."""
+    """Yield the parts of DECODE(x, search, result, search, result, …, default)."""
     value, *rest = node.expressions
     searches, results = rest[0 : len(rest) // 2 * 2 : 2], rest[1::2]
     default = rest[-1:] if len(rest) % 2 else []
@@ -130,7 +130,7 @@ def _filter(node: exp.Expr) -> Iterator[_Part]:
 
 
 def _order(node: exp.Expr) -> Iterator[_Part]:
-    """ORDER BY within the arguments of an aggregate, whose argument is `this`."""
+    """Yield the parts of ORDER BY within an aggregate, whose argument is `this`."""
     yield from _with_kind(node.args.get("this"), kind=IDENTITY)
     is_of_sorted = isinstance(node.parent, exp.WithinGroup)
     yield from _with_kind(*node.expressions, kind=IDENTITY if is_of_sorted else SORT)

@@ -31,7 +31,7 @@ from throughline.sql.relations import (
 
 
 class Reader:
-    """Interpreter of queries; `table` returns what a name that is no CTE stands for."""
+    """Interpreter of queries; `table` resolves a name that is not a CTE."""
 
     def __init__(self, table: Callable[[exp.Table], Relation], dialect: str) -> None:
         self._table = table

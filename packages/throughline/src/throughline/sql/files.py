@@ -29,14 +29,14 @@ class Edge(NamedTuple):
     """A table or column that another one is computed from."""
 
     target: str
-    """`TABLE` or `TABLE.COLUMN`; `TABLE.*` stands for all rows."""
+    """`TABLE` or `TABLE.COLUMN`; `TABLE.*` means all rows."""
     source: str
     kind: str
     """`table`, or the subtype of the transformation."""
 
 
 class SqlFile(NamedTuple):
-    """The edges of a file, the tables that it writes, and why statements were not understood."""
+    """The edges of a file, the tables that it writes, and the errors of unsupported statements."""
 
     edges: frozenset[Edge]
     targets: frozenset[str]
@@ -46,8 +46,8 @@ class SqlFile(NamedTuple):
 def read_file(text: str, name: str, dialect: str) -> SqlFile:
     """Return the edges that a file states.
 
-    A query alone, like a dbt model, defines a view of the file's `name`. Of templates, `ref`,
-    `source`, `this`, `config` and the placeholders of Python's `str.format` are understood.
+    A query alone, like a dbt model, defines a view of the file's `name`. Supported templates are
+    `ref`, `source`, `this`, `config` and the placeholders of Python's `str.format`.
     """
     edges: set[Edge] = set()
     targets: set[str] = set()
@@ -82,7 +82,7 @@ def _without_templates(text: str, name: str) -> str:
     text = _REF.sub(ref, _CONFIG.sub("", text))
     text = _PLACEHOLDER.sub(r"\1", _THIS.sub(name, text))
     if "{{" in text or "{%" in text:
-        raise UnreadError("it contains a template that is not understood")
+        raise UnreadError("it contains an unsupported template")
     return text
 
 

@@ -1,4 +1,4 @@
-"""The inputs and the output of one SQL statement, and how they are filled in."""
+"""The inputs and the output of one SQL statement, and functions that fill them in."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from throughline.sql.session import Session, SessionTable, Temporary
 
 
 class UnreadError(Exception):
-    """A statement that may move data was not understood."""
+    """A statement that may move data is not supported."""
 
 
 @dataclass(slots=True)
@@ -83,7 +83,7 @@ def columns_of(table: exp.Table, session: Session) -> list[str]:
 def read_query(
     query: exp.Expr, statement: Statement, session: Session, changed: Table | None = None
 ) -> Relation:
-    """Read a query, and note the tables and files that it reads; not the one it changes."""
+    """Read a query, and record the tables and files that it reads, except the one it changes."""
 
     def relation(found: exp.Table) -> Relation:
         if session.table(found) != changed:
@@ -107,7 +107,7 @@ def name_columns(
     statement: Statement, relation: Relation, names: list[str], session: Session
 ) -> None:
     """Set the columns of a statement to those of a query, under the names of the target's."""
-    if names and not relation.is_whole:  # which is the first, the second… is unknown
+    if names and not relation.is_whole:  # their order is unknown
         return
     known_columns = session.columns.get(statement.target, {}) if statement.target else {}
     for index, (own_name, origins) in enumerate(relation.columns):

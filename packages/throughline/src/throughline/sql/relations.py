@@ -1,6 +1,6 @@
 """Relations that a query reads or returns, and the names that are visible within a SELECT.
 
-Names are compared exactly, so identifiers must be spelled as the catalog spells them.
+Names are compared exactly, so identifiers must be spelled as in the catalog.
 """
 
 from __future__ import annotations

@@ -107,11 +107,11 @@ class Session:
         )
 
     def spell(self, parsed: exp.Expr) -> None:
-        """Spell all identifiers of a statement as the catalog does.
+        """Spell all identifiers of a statement as in the catalog.
 
-        Names without quotes are lower case. Redshift keeps the case of quoted names only if
+        Unquoted names are lower case. Redshift keeps the case of quoted names only if
         enable_case_sensitive_identifier is on, so a quoted name that is neither in the catalog nor
-        defined by the statement stands for the lower-case one, if there is one.
+        defined by the statement refers to the lower-case name, if that exists.
         """
         mixed = [
             identifier

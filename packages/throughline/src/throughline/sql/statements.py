@@ -50,7 +50,7 @@ def read_statement(sql: str, session: Session) -> Statement | None:
     """Return what a statement reads and writes; None if it moves no data.
 
     Raises:
-        UnreadError: the statement may move data and was not understood.
+        UnreadError: the statement may move data and is not supported.
     """
     if not _RELEVANT.match(sql):
         return None
@@ -84,7 +84,7 @@ def _statement(parsed: exp.Expr, session: Session) -> Statement | None:
             if statement is not None:
                 statement.shape = statement.shape or shape
             return statement
-    raise UnreadError(f"{parsed.key} is not understood")
+    raise UnreadError(f"{parsed.key} is not supported")
 
 
 def _create(parsed: exp.Create, session: Session) -> Statement | None:
@@ -155,21 +155,21 @@ def _copy(parsed: exp.Copy, session: Session) -> Statement | None:
     table, _ = target_of(parsed.this)
     files = [file.name for file in parsed.args["files"] if "://" in file.name]
     if not files:
-        raise UnreadError("COPY from what is no URL")
+        raise UnreadError("the source of COPY is not a URL")
     statement = new_statement("copy", table, session)
     statement.files = files
     return statement
 
 
 def _append(found: re.Match[str], session: Session) -> Statement:
-    """ALTER TABLE APPEND moves the rows of one table into another, column by name."""
+    """Read ALTER TABLE APPEND, which moves rows to another table, matching columns by name."""
     names = [exp.to_table(name, dialect=session.dialect) for name in found.groups()[:2]]
     for name in names:
         session.spell(name)
     target, source = (session.table(name) for name in names)
     statement = Statement("append", _digest(found[0].lower()), target, tables=[source])
     target_columns, source_columns = (session.columns.get(table, {}) for table in (target, source))
-    # Without FILLTARGET both have the same columns, of which one may be gone from the catalog.
+    # Without FILLTARGET, both have the same columns; one may be missing in the catalog.
     shared = (
         [name for name in source_columns if name in target_columns]
         if target_columns and source_columns

@@ -1,4 +1,4 @@
-"""Compare the types of columns, which engines name differently."""
+"""Compare the types of columns, whose names differ between engines."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _FAMILIES = {
 }
 _PATTERNS = {family: re.compile(pattern) for family, pattern in _FAMILIES.items()}
 _ACCEPTED = {"number": {"integer"}, "date": {"timestamp"}}
-"""Families that a declared one includes: before v3.1, ODCS had no timestamps but `date`."""
+"""Families that a declared one includes: before v3.1, the only time type of ODCS was `date`."""
 
 
 def is_same_type(declared: str, captured: str) -> bool:

@@ -52,7 +52,7 @@ class DatasetContract(Document):
 
 
 class Contract(Document):
-    """Declared jobs and datasets; another job that matches a pattern of `covers` is unexpected."""
+    """Declared jobs and datasets; a job that only matches a pattern of `covers` is undeclared."""
 
     level: Literal["pipeline", "task", "query"] = "task"
     covers: list[Text] = []
@@ -135,7 +135,7 @@ def differences(state: State, contract: Contract, captured: list[Captured]) -> I
 def updated(contract: Contract | None, captured: list[Captured]) -> Contract:
     """Return a contract of the captured lineage, with the texts of an old one that still match.
 
-    Without an old contract it has every job, otherwise the jobs that the old one lists or covers.
+    Without an old contract, it has every job; otherwise, the jobs that the old one lists or covers.
     """
     jobs = {}
     for actual in deadline.watched(captured):

@@ -237,7 +237,7 @@ def _intake(log: EventLog, spool: Spool) -> Iterator[Finding]:
 
 
 def _events_with_warnings(log: EventLog) -> int:
-    """Return how many of the newest events have warnings."""
+    """Return the number of the newest events that have warnings."""
     return sum(_has_warnings(text) for _, text in log.latest(None, _NEWEST))
 
 

@@ -44,7 +44,7 @@ def health_answer(state: State) -> HealthAnswer:
         "counts": {
             "jobs": len(state.jobs),
             "runs": sum(run.has_events for run in state.runs.values()),
-            "datasets": len(set(state.identity)),
+            "datasets": len(state.identity),
             "errors": errors,
             "warnings": warnings,
         },

@@ -107,7 +107,8 @@ def _finding_row(found: Finding) -> Sequence[str]:
 
 
 def _place(found: Finding) -> str:
-    return f"{_code(_subject(found))} {_plain(found['message'])}"
+    muted = " (muted)" if found.get("isMuted") else ""
+    return f"{_code(_subject(found))} {_plain(found['message'])}{muted}"
 
 
 def _subject(found: Finding) -> str:

@@ -1,8 +1,8 @@
 """Read Open Data Contract Standard files (ODCS v3) as contracts.
 
 https://bitol-io.github.io/open-data-contract-standard: an object of `schema` is a dataset, its
-properties are columns. Everything that lineage does not say is ignored;
-docs/how-to/trust.md lists it.
+properties are columns. Keys without a counterpart in lineage are ignored; docs/how-to/trust.md
+lists them.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class _DataContract(BaseModel):
 
 
 def contract_of(body: Any) -> Contract:
-    """Return the contract of a decoded file, in our form or in that of ODCS v3.
+    """Return the contract of a decoded file, in throughline's format or in that of ODCS v3.
 
     Raises:
         ConfigError: a key or a value is invalid.

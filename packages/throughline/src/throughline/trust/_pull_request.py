@@ -1,4 +1,4 @@
-"""Collect what a pull request changes in the lineage, and what this affects."""
+"""Collect the changes of a pull request to the lineage, and the nodes that they affect."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class SqlChange(TypedDict):
     path: str
     edges: list[Change]
     unread: list[str]
-    """Reasons why its statements were not understood."""
+    """Reasons why its statements could not be read."""
 
 
 class Affected(TypedDict):
@@ -59,7 +59,7 @@ class Affected(TypedDict):
 
 
 class Report(TypedDict):
-    """A pull request's changes of the lineage, and what they affect."""
+    """A pull request's changes to the lineage, and the nodes that they affect."""
 
     base: str
     contract: str
@@ -68,7 +68,7 @@ class Report(TypedDict):
     affected: list[Affected] | None
     """None if unknown."""
     unknown: list[str]
-    """Changed jobs and datasets of which the lineage knows nothing."""
+    """Changed jobs and datasets that are not in the lineage."""
     check: CheckAnswer | None
     gate: GateAnswer | None
     missing: list[str]

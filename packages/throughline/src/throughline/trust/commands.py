@@ -1,4 +1,4 @@
-"""Commands of trust: they ask the server and print what is wrong."""
+"""Commands about trust, which query the server and print the problems."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ Kind = Annotated[
 ]
 Note = Annotated[str | None, typer.Option(help="Reason, shown with the finding.")]
 
-_RETRY_SECONDS = 1.0  # in which a server should have drained its spool
+_RETRY_SECONDS = 1.0  # seconds in which a server should have read its spool
 
 
 @with_client(past=True)

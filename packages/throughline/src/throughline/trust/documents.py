@@ -51,7 +51,7 @@ def validated(model: type[T], body: object, name: str) -> T:
         reason = expected(first)
         for noun in ("String", "List"):
             reason = reason.replace(f"{noun} should have", f"expected a {noun.lower()} of")
-        if first["type"] != "value_error":  # which says itself what was received
+        if first["type"] != "value_error":  # the message already contains the value received
             reason = f"received {shown(first['input'])}, {reason}"
         raise ConfigError(f"{place.lstrip('.') or name}: {reason}") from None
 

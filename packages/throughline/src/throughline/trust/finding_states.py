@@ -54,6 +54,15 @@ def open_health(log: EventLog, now: int, answer: HealthWithFindings) -> HealthAn
     return {"at": answer["at"], "isHealthy": not errors, "counts": counts}
 
 
+def muted_findings(log: EventLog, now: int) -> set[tuple[str, str]]:
+    """Return the kinds and subjects of the muted findings, at a time in microseconds."""
+    table = schema.finding_states
+    lasts = table.c.until.is_(None) | (table.c.until > now)
+    query = select(table.c.kind, table.c.subject).where(table.c.state == "muted", lasts)
+    with log.reading() as connection:
+        return {(row.kind, row.subject) for row in connection.execute(query)}
+
+
 def change_state(
     log: EventLog, findings: Sequence[HealthFinding], change: StateChange
 ) -> HealthFinding:

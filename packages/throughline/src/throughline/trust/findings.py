@@ -1,4 +1,4 @@
-"""Findings: what is wrong with runs, jobs and datasets, in one form for all answers and alerts."""
+"""Findings: problems of runs, jobs and datasets, in one format for all answers and alerts."""
 
 from __future__ import annotations
 

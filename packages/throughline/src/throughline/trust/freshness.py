@@ -8,9 +8,9 @@ The intervals are those between the starts of a job's newest runs; runs under on
   deviation of a normal distribution), and
 - 1.1 times the 90th percentile.
 
-So neither a slow morning nor the weekend of a weekday's job is late. After thirty intervals, the
-job has stopped instead. A job with the tag `ad-hoc` runs on request: neither it nor the datasets
-that it writes have an interval.
+So a slow morning does not make a job late, nor does the weekend a job that runs on weekdays. After
+thirty intervals, the job has stopped instead. A job with the tag `ad-hoc` runs on request: neither
+it nor the datasets that it writes have an interval.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from throughline.projection.derived import ancestry_of, began_at, parent_of
 from throughline.trust.models import LateJob
 
 _LEAST_RUNS = 3
-_NEWEST = 31  # starts, so that old intervals do not count for ever
+_NEWEST = 31  # starts; older intervals are ignored
 _STOPPED = 30  # intervals
 _SCALE = 1.4826
 AD_HOC = "ad-hoc"

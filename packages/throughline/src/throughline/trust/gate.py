@@ -22,11 +22,13 @@ from throughline.graph.run_edges import derived_by, only_datasets
 from throughline.identity import DatasetName
 from throughline.lineage.provenance import origin, sources_of
 from throughline.lineage.tags import Tags
+from throughline.log import EventLog
 from throughline.projection import Run, State
-from throughline.projection.derived import began_at, is_lost, parent_of
+from throughline.projection.derived import ancestry_of, began_at, is_lost, parent_of
 from throughline.runs.failures import is_failed, is_retried
 from throughline.trust.completeness import measure_units, units_of
 from throughline.trust.documents import Document, Text
+from throughline.trust.finding_states import muted_findings
 from throughline.trust.findings import (
     failed_checks,
     failed_run,
@@ -36,7 +38,14 @@ from throughline.trust.findings import (
     names_of,
 )
 from throughline.trust.freshness import late
-from throughline.trust.models import Finding, GateAnswer, GatedDataset, Measure
+from throughline.trust.models import Finding, GateAnswer, GatedDataset, Measure, Violation
+
+_HEALTH_KINDS = {
+    "no_failed_runs": ("failed", "lost"),
+    "fresh": ("late", "stopped"),
+    "quality_passed": ("quality",),
+}
+"""The kinds of findings of health that violate a rule."""
 
 
 class Policy(Document):
@@ -46,6 +55,8 @@ class Policy(Document):
     quality_passed: bool = True
     no_pii: bool = True
     fresh: bool = False
+    allow_muted: bool = False
+    """Pass despite violations whose findings of health are muted."""
     sources: list[Text] | None = None
     """Patterns of `NAMESPACE:NAME`."""
     completeness: dict[Measure, Annotated[float, Ge(0), Le(1)]] = {}
@@ -65,7 +76,20 @@ def gate(known: Generations, nodes: Iterable[Node], policy: Policy) -> GateAnswe
     }
 
 
-def _violations(known: Generations, root: Node, policy: Policy) -> Iterator[Finding]:
+def with_mutes(log: EventLog, now: int, answer: GateAnswer) -> GateAnswer:
+    """Return the answer with its muted violations marked; `allow_muted` lets these pass."""
+    muted = muted_findings(log, now)
+    allows = Policy.model_validate(answer["policy"]).allow_muted
+    for dataset in answer["datasets"]:
+        for found in dataset["violations"]:
+            kinds = _HEALTH_KINDS.get(found["kind"], ())
+            subjects = (found["subject"], found["pipeline"])
+            found["isMuted"] = any((kind, about) in muted for kind in kinds for about in subjects)
+        dataset["passed"] = all(allows and found["isMuted"] for found in dataset["violations"])
+    return {**answer, "passed": all(dataset["passed"] for dataset in answer["datasets"])}
+
+
+def _violations(known: Generations, root: Node, policy: Policy) -> Iterator[Violation]:
     state, generations = known.state, origin(known, root)
     if policy.sources is not None:
         yield from _of_rule("sources", _unknown_sources(state, generations, root, policy.sources))
@@ -80,10 +104,11 @@ def _violations(known: Generations, root: Node, policy: Policy) -> Iterator[Find
         yield from _of_rule("no_pii", _pii(known, generations, root))
 
 
-def _of_rule(rule: str, findings: Iterable[Finding]) -> Iterator[Finding]:
-    for found in findings:
-        found["kind"] = rule
-        yield found
+def _of_rule(rule: str, findings: Iterable[Finding | tuple[Finding, str]]) -> Iterator[Violation]:
+    """Yield findings, some with the id of their pipeline, as violations of a rule."""
+    for item in findings:
+        found, pipeline = item if isinstance(item, tuple) else (item, None)
+        yield {**found, "kind": rule, "pipeline": pipeline, "isMuted": False}
 
 
 def _unknown_sources(
@@ -96,22 +121,27 @@ def _unknown_sources(
             yield finding("source", source, "is not an allowed source", remedy)
 
 
-def _failed_runs(known: Generations, generations: Walked, root: Node) -> Iterator[Finding]:
+def _failed_runs(
+    known: Generations, generations: Walked, root: Node
+) -> Iterator[tuple[Finding, str]]:
+    """Yield the findings about failed and stale runs, each with the id of its pipeline."""
     state = known.state
     runs = [unit.run for unit in units_of(known, _runs(generations))]
     runs += _newest_runs(known, generations, root)
     for run in {run.key: run for run in runs}.values():
+        *_, top = ancestry_of(state, run)
+        pipeline = node_id(Node.of_job(top.key.job))
         if is_failed(state, run) and not is_retried(state, run):
-            yield failed_run(state, run)
+            yield failed_run(state, run), pipeline
         elif is_lost(state, run):
-            yield lost_run(state, run)
+            yield lost_run(state, run), pipeline
 
 
 def _newest_runs(known: Generations, generations: Walked, root: Node) -> Iterator[Run]:
     """Yield the newest run of each upstream job, with its siblings, even without data.
 
-    A run that failed before it read or wrote anything is in no generation. A run that began after
-    the last reader of its job's outputs is ignored, because it cannot have affected that reader.
+    A run that failed before it read or wrote anything has no generation. A run that began after the
+    last reader of its job's outputs is ignored, because it cannot have affected that reader.
     """
     state = known.state
     until: dict[JobRef, float] = {}

@@ -1,6 +1,6 @@
-"""Models of the answers about trust; everything that is wrong is a `Finding`.
+"""Models of the answers about trust; every problem is a `Finding`.
 
-See `throughline.query.models` for how answers are modelled.
+`throughline.query.models` explains the models.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class MeasureResult(Answer):
 
 
 class CompletenessAnswer(Answer):
-    """All measures over the newest runs of all jobs, and what no edge leads to."""
+    """All measures over the newest runs of all jobs, and the nodes without edges."""
 
     measures: dict[Measure, MeasureResult]
     orphans: list[Finding]
@@ -114,7 +114,7 @@ class Reason(Finding):
 
 
 class LatenessAnswer(Answer):
-    """When a node was due, and the problems upstream that delay it."""
+    """The due time of a node, and the problems upstream that delay it."""
 
     node: str
     lastAt: str | None
@@ -126,13 +126,22 @@ class LatenessAnswer(Answer):
     reasons: list[Reason]
 
 
+class Violation(Finding):
+    """A violation of a policy; `kind` is a key of the policy."""
+
+    pipeline: str | None
+    """Id of the pipeline whose run failed or is stale."""
+    isMuted: bool
+    """True if the finding of health about the subject or its pipeline is muted."""
+
+
 class GatedDataset(Answer):
     """A dataset with the rules that its provenance violates."""
 
     id: str
     passed: bool
-    violations: list[Finding]
-    """Their kinds are keys of the policy."""
+    """True if there is no violation; with `allow_muted`, none that is not muted."""
+    violations: list[Violation]
 
 
 class GateAnswer(Answer):

@@ -39,7 +39,8 @@ def print_findings(findings: Iterable[Finding], console: Console | None = None) 
         for found in group[:_SHOWN]:
             place = ".".join(filter(None, (found["subject"], found["column"])))
             line = Text.assemble("  ", (place, "bold"), f"  {localized(found['message'])}")
-            console.print(line.append(f"  {found['runId']}" if found["runId"] else "", "dim"))
+            line.append(f"  {found['runId']}" if found["runId"] else "", "dim")
+            console.print(line.append("  (muted)" if found.get("isMuted") else "", "yellow"))
         if len(group) > _SHOWN:
             console.print(Text(f"  … and {len(group) - _SHOWN} more (--json)", "dim"))
         console.print(Text(f"  → {group[0]['remedy']}", "yellow"))

@@ -19,7 +19,7 @@ from throughline.trust.completeness import completeness_answer, pipelines_of
 from throughline.trust.documents import decoded, validated
 from throughline.trust.finding_states import open_health, with_states
 from throughline.trust.freshness import late
-from throughline.trust.gate import Policy, gate
+from throughline.trust.gate import Policy, gate, with_mutes
 from throughline.trust.models import (
     CheckAnswer,
     GateAnswer,
@@ -60,7 +60,7 @@ def findings_answer(
 def pipelines_answer(
     state: State, limit: Limit = 1_000, cursor: Cursor = None
 ) -> Page[PipelineCompleteness]:
-    """Return the pipelines with what their runs do not report, those with most first."""
+    """Return the pipelines with the lineage that their runs do not report, most gaps first."""
     found = pipelines_of(state)
     return paged(*cut(("completeness/pipelines",), found, _place_of_pipeline, limit, cursor))
 
@@ -74,7 +74,7 @@ def _place_of_late(late: LateJob) -> Place:
     return late["dueAt"].removesuffix("Z"), job["namespace"], job["name"]
 
 
-@query("gate", Times.THEN)
+@query("gate", Times.THEN, finish=with_mutes)
 def gate_answer(
     state: State,
     dataset: Annotated[list[str], "A dataset: an id or a short name; any number of them."],

@@ -1,4 +1,4 @@
-"""The run of a command as OpenLineage has it, with everything declared."""
+"""Convert a command's run and its declaration to OpenLineage."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _FORWARDED = ("SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM", "SIGUSR1", "SIGUSR2")
 _OF_TERMINAL = (signal.SIGINT, signal.SIGQUIT)
 _CRASHES = (signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE, signal.SIGABRT)
-_NOT_FOUND, _NOT_RUN = 127, 126  # as shells have it
+_NOT_FOUND, _NOT_RUN = 127, 126  # like a shell's
 
 
 def run_command(

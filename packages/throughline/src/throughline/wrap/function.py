@@ -47,11 +47,11 @@ def lineage(
     """Report each call of a function as a run, with its inputs and outputs.
 
     The parent is the run of the decorated function that called it in the same thread, or else that
-    of the environment (OPENLINEAGE_PARENT_ID). The job is named after the function unless `job` is
-    given; its namespace is OPENLINEAGE_NAMESPACE or `default`. Events go to THROUGHLINE_SPOOL or
-    THROUGHLINE_URL, or else to openlineage-python's transport. Without any of them, or with
-    OPENLINEAGE_DISABLED=true, the function is only called. Lineage never changes its result or
-    exception.
+    of the environment (OPENLINEAGE_PARENT_ID). The job is named after the module and the function
+    unless `job` is given; its namespace is OPENLINEAGE_NAMESPACE or `default`. Events go to
+    THROUGHLINE_SPOOL or THROUGHLINE_URL, or else to openlineage-python's transport. Without any of
+    them, or with OPENLINEAGE_DISABLED=true, the function is only called. Lineage never changes its
+    result or exception.
 
     Raises:
         TypeError: the function is asynchronous or a generator.
@@ -61,7 +61,7 @@ def lineage(
         checks = (inspect.iscoroutinefunction, inspect.isgeneratorfunction)
         if any(check(function) for check in (*checks, inspect.isasyncgenfunction)):
             raise TypeError(f"lineage: received {function.__qualname__}, expected a plain function")
-        name = (job or f"{function.__module__}.{function.__qualname__}").replace("/", ".")
+        name = (job or f"{_module(function)}.{function.__qualname__}").replace("/", ".")
 
         @functools.wraps(function)
         def call(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -78,6 +78,13 @@ def lineage(
         return call
 
     return decorate
+
+
+def _module(function: Callable[..., object]) -> str:
+    """Return the module of a function; for a script, the name of its file."""
+    if function.__module__ == "__main__" and (file := inspect.getsourcefile(function)):
+        return Path(file).stem
+    return function.__module__
 
 
 def _is_on(environment: Mapping[str, str]) -> bool:
@@ -103,9 +110,9 @@ def _reported(
         return _described(function, ref, ancestors, *datasets())
 
     def report(state: str, error: BaseException | None = None) -> None:
-        at = datetime.now(UTC)
         try:
-            send(described, state, at, None if error is None else _message(error))
+            described()  # before the start time: its first call imports openlineage-python
+            send(described, state, datetime.now(UTC), None if error is None else _message(error))
         except Exception as problem:  # lineage must never break a function
             log.warning("lineage of %s is not complete: %r", ref.job, problem)
 

@@ -46,7 +46,7 @@ class ReportedRun:
     ref: RunRef
     integration: str
     job_type: str | None = None
-    """The type of the job; without it the level follows from the parent and the children."""
+    """The type of the job; without it, the level follows from the parent and the children."""
     parents: tuple[RunRef, RunRef] | None = None
     """The parent run and the root run."""
     language: str = "unknown"

@@ -30,7 +30,7 @@ class RunRef(NamedTuple):
     def new(cls, namespace: str, job: str) -> RunRef:
         """Return a run with a new id, a UUID that is ordered by time (RFC 9562, version 7).
 
-        openlineage-python would generate it, too, but takes too long to import.
+        openlineage-python could generate it too, but takes too long to import.
         """
         number = time.time_ns() // 1_000_000 << 80 | secrets.randbits(80)
         number = number & ~(0xF << 76) | 7 << 76

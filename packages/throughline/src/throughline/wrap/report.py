@@ -1,7 +1,7 @@
 """Send the events of a command without delaying or breaking it.
 
-The spool file is written immediately. Events for a server are sent by a thread, for which the end
-of the command waits only briefly. After a timeout no further events are sent.
+The spool file is written immediately. A thread sends events to a server; at the end, the command
+waits only briefly for it. After a timeout no further events are sent.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Report:
         """Set the destination of events.
 
         `address` is the URL to post to, by default `url`'s. `patience` is the time in seconds to
-        wait for a response, and for all of them at the end.
+        wait for one response, and at the end for all of them.
         """
         self._spool = SpoolFile(spool) if spool else None
         self._url = url
@@ -103,7 +103,7 @@ class Report:
             self._queue.put(None)
             self._thread.join(self._patience)
             if self._thread.is_alive():
-                self._problems["url"] = f"{self._url} took too long"
+                self._problems["url"] = f"{self._url} did not respond in time"
         return [f"lineage of this run is not complete: {why}" for why in self._problems.values()]
 
     def _post_all(self) -> None:

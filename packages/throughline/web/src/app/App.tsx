@@ -14,6 +14,7 @@ import { FRAME } from "../strings/frame";
 import { useAddress } from "./address";
 import { Header } from "./Header";
 import { SampleBanner } from "./SampleBanner";
+import { COMPONENTS } from "../strings/components";
 
 // The start page does not load the code of these views.
 const BrowsePage = lazyView(() => import("../features/browse/BrowsePage"));
@@ -44,7 +45,7 @@ export function App(): ReactNode {
       <Tip />
       <div id="content" className={skip["content"]}>
         <Boundary about={address.href}>
-          <Suspense fallback={<p className="waiting">Loading …</p>}>{emptyViewAt(address) ?? viewAt(pathname)}</Suspense>
+          <Suspense fallback={<p className="waiting">{COMPONENTS.loading}</p>}>{emptyViewAt(address) ?? viewAt(pathname)}</Suspense>
         </Boundary>
       </div>
     </>

@@ -2,21 +2,16 @@ import "./header.css";
 import type { ReactNode } from "react";
 import { ONE_FILE, IS_STATIC, TOUR_ADDRESS } from "../api/base";
 import { useAnswer } from "../api/answers";
-import { Icon } from "../components/Icon";
+import { Icon, type IconName } from "../components/Icon";
 import { Link } from "../components/Link";
 import { Menu } from "../components/Menu";
 import { Search } from "../components/Search";
-import { plural } from "../graph/words";
 import { BROWSE } from "../strings/browse";
 import { FRAME } from "../strings/frame";
 import { go } from "./address";
 import { useTheme, type Theme } from "./theme";
 
-const THEMES: Record<Theme, { icon: "auto" | "sun" | "moon"; text: string }> = {
-  auto: { icon: "auto", text: "Theme: system. Switch to light" },
-  light: { icon: "sun", text: "Theme: light. Switch to dark" },
-  dark: { icon: "moon", text: "Theme: dark. Switch to system" },
-};
+const THEMES: Record<Theme, IconName> = { auto: "auto", light: "sun", dark: "moon" };
 
 const LISTS = ["datasets", "jobs", "runs", "owners", "tags"] as const;
 
@@ -27,12 +22,12 @@ export function Header({ isLive, pathname }: { isLive: boolean; pathname: string
   const problems = health?.counts.errors ?? 0;
   return (
     <header className="header">
-      <Link href="/" className="brand" aria-label="throughline, start page">
+      <Link href="/" className="brand" aria-label={FRAME.brand}>
         <svg viewBox="0 0 32 32" aria-hidden="true">
           <path d="M3 16h8m10 0h8" />
           <circle cx="16" cy="16" r="5" />
         </svg>
-        throughline
+        {FRAME.name}
       </Link>
       <nav className="header-nav" aria-label={BROWSE.navigation}>
         {(ONE_FILE && ONE_FILE.start !== "/" ? [] : LISTS).map((list) => (
@@ -45,13 +40,13 @@ export function Header({ isLive, pathname }: { isLive: boolean; pathname: string
       {isLive && health && health.counts.runs > 0 && (
         <Link href="/" className={`state ${problems ? "warn" : "good"}`}>
           <Icon name={problems ? "alert" : "done"} />
-          {problems ? plural(problems, "problem") : "Healthy"}
+          {problems ? FRAME.problems(problems) : FRAME.healthy}
         </Link>
       )}
       {!IS_STATIC && (
-        <span className={`live${isLive ? "" : " off"}`} role="status" title={isLive ? "New events appear immediately" : "The server is unavailable; the page reconnects automatically"}>
+        <span className={`live${isLive ? "" : " off"}`} role="status" title={isLive ? FRAME.liveAbout : FRAME.offlineAbout}>
           <i aria-hidden="true" />
-          {isLive ? "Live" : "Reconnecting"}
+          {isLive ? FRAME.live : FRAME.offline}
         </span>
       )}
       <Menu
@@ -64,8 +59,8 @@ export function Header({ isLive, pathname }: { isLive: boolean; pathname: string
           { text: FRAME.completeness, about: FRAME.completenessAbout, act: () => go("/completeness") },
         ]}
       />
-      <button type="button" className="button bare square" onClick={switchTheme} aria-label={THEMES[theme].text} title={THEMES[theme].text}>
-        <Icon name={THEMES[theme].icon} />
+      <button type="button" className="button bare square" onClick={switchTheme} aria-label={FRAME.themes[theme]} title={FRAME.themes[theme]}>
+        <Icon name={THEMES[theme]} />
       </button>
     </header>
   );

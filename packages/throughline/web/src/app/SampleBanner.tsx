@@ -1,15 +1,17 @@
 import type { ReactNode } from "react";
 import { PRESENT } from "../api/base";
+import { FRAME } from "../strings/frame";
 
 /** The banner of the sample, with a link to leave it. */
 export function SampleBanner(): ReactNode {
   return (
-    <aside className="sample-banner" aria-label="Sample">
+    <aside className="sample-banner" aria-label={FRAME.sample}>
       <span>
-        <strong>Sample:</strong> two weeks of a made-up pipeline, seen on {PRESENT.slice(0, 10)}. Not your data.
+        <strong>{FRAME.sampleMark}</strong>
+        {FRAME.sampleAbout(PRESENT.slice(0, 10))}
       </span>
       <a className="link" href="/">
-        Leave the sample
+        {FRAME.leaveSample}
       </a>
     </aside>
   );

@@ -1,6 +1,9 @@
 import { Component, useEffect, useState, type ReactNode } from "react";
 import { ChunkLoadError } from "./lazyView";
+import { COMPONENTS } from "../strings/components";
 import styles from "./message.module.css";
+
+const FAILURE = COMPONENTS.failure;
 
 interface Props {
   /** The address; a new address clears the error. */
@@ -30,8 +33,8 @@ export class Boundary extends Component<Props, State> {
     if (!error) return this.props.children;
     return (
       <main className={styles.lost}>
-        <h1>This view cannot be shown</h1>
-        {error instanceof ChunkLoadError ? <LoadFailure error={error} /> : <PageError text="The page has an error." error={error} />}
+        <h1>{FAILURE.view}</h1>
+        {error instanceof ChunkLoadError ? <LoadFailure error={error} /> : <PageError text={FAILURE.page} error={error} />}
       </main>
     );
   }
@@ -46,7 +49,7 @@ function PageError({ text, error }: { text: string; error: Error }): ReactNode {
       <pre className="wrap muted">{error.message}</pre>
       <p>
         <button type="button" className="button" onClick={() => location.reload()}>
-          Reload
+          {FAILURE.reload}
         </button>
       </p>
     </>
@@ -80,11 +83,11 @@ function LoadFailure({ error }: { error: ChunkLoadError }): ReactNode {
       clearTimeout(timer);
     };
   }, []);
-  if (isAway === null) return <p className="muted">Loading …</p>;
-  if (!isAway) return <PageError text="A part of the page could not be loaded." error={error} />;
+  if (isAway === null) return <p className="muted">{COMPONENTS.loading}</p>;
+  if (!isAway) return <PageError text={FAILURE.part} error={error} />;
   return (
     <div className="note bad" role="alert">
-      <p>The server does not respond. This view opens automatically when it does.</p>
+      <p>{FAILURE.away}</p>
     </div>
   );
 }

@@ -1,6 +1,7 @@
 import { useEffect, useMemo, useRef, type ReactNode } from "react";
 import { marked, piecesOf, type Language, type Range } from "../graph/code";
 import { Copy } from "./Copy";
+import { COMPONENTS } from "../strings/components";
 
 const NO_MARKS: readonly Range[] = [];
 
@@ -14,7 +15,7 @@ export function Code({ text, language, marks = NO_MARKS }: { text: string; langu
   }, [pieces]);
   return (
     <div className="command code">
-      <pre ref={code} tabIndex={0} role="region" aria-label={language === "sql" ? "SQL" : "Code"}>
+      <pre ref={code} tabIndex={0} role="region" aria-label={COMPONENTS.code[language]}>
         {pieces.map((piece, place) => {
           const Element = piece.isMarked ? "mark" : "span";
           return (
@@ -24,7 +25,7 @@ export function Code({ text, language, marks = NO_MARKS }: { text: string; langu
           );
         })}
       </pre>
-      <Copy text={text} label={language === "sql" ? "Copy the SQL" : "Copy the code"} />
+      <Copy text={text} label={COMPONENTS.copy.code[language]} />
     </div>
   );
 }

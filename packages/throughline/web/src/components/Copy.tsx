@@ -2,10 +2,13 @@ import { useEffect, useState, type ReactNode } from "react";
 import { BASE, PROGRAM } from "../api/base";
 import { commandLine } from "../graph/words";
 import { Icon } from "./Icon";
+import { COMPONENTS } from "../strings/components";
+
+const TEXTS = COMPONENTS.copy;
 
 /** A button that copies a text and confirms it; a wide one shows its label. */
 export function Copy({ text, label, isWide = false }: { text: string; label: string; isWide?: boolean }): ReactNode {
-  const [message, setMessage] = useState<"" | "Copied" | "Not copied: the browser does not allow it">("");
+  const [message, setMessage] = useState("");
   useEffect(() => {
     if (!message) return;
     const timer = setTimeout(() => setMessage(""), 1_500);
@@ -13,12 +16,12 @@ export function Copy({ text, label, isWide = false }: { text: string; label: str
   }, [message]);
   const copy = () =>
     writeToClipboard(text).then(
-      () => setMessage("Copied"),
-      () => setMessage("Not copied: the browser does not allow it"),
+      () => setMessage(TEXTS.done),
+      () => setMessage(TEXTS.failed),
     );
   return (
     <button type="button" className={isWide ? "button" : "button bare square"} onClick={() => void copy()} aria-label={label} title={message || label}>
-      <Icon name={message === "Copied" ? "done" : "copy"} />
+      <Icon name={message === TEXTS.done ? "done" : "copy"} />
       {isWide && label}
       <span className="hidden" role="status">
         {message}
@@ -45,7 +48,7 @@ async function writeToClipboard(text: string): Promise<void> {
 }
 
 /** A command line to copy. throughline commands use the server's program name and URL. */
-export function Command({ text: given, label = "Copy the command" }: { text: string; label?: string }): ReactNode {
+export function Command({ text: given, label = TEXTS.command }: { text: string; label?: string }): ReactNode {
   const text = commandLine(given, PROGRAM, `${location.origin}${BASE}`);
   return (
     <div className="command">

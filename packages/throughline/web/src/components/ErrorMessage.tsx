@@ -2,6 +2,9 @@ import type { ReactNode } from "react";
 import { ApiError, UserFacingError } from "../api/client";
 import { addressOf } from "../graph/view";
 import { Link } from "./Link";
+import { COMPONENTS } from "../strings/components";
+
+const TEXTS = COMPONENTS.error;
 
 /** The error of a request, and what to do about it. */
 export function ErrorMessage({ error, children }: { error: Error; children?: ReactNode }): ReactNode {
@@ -9,19 +12,19 @@ export function ErrorMessage({ error, children }: { error: Error; children?: Rea
   return (
     <div className="note bad" role="alert">
       <p>
-        {error instanceof UserFacingError ? error.message : "The server does not respond. This page retries automatically."}
-        {isApiError && error.nearest.length > 0 && ". Did you mean "}
+        {error instanceof UserFacingError ? error.message : TEXTS.away}
+        {isApiError && error.nearest.length > 0 && TEXTS.nearest}
         {isApiError &&
           error.nearest.map((name, place) => (
             <span key={name}>
-              {place > 0 && " or "}
+              {place > 0 && TEXTS.or}
               <Link className="link" href={addressOf(name)}>
                 {name}
               </Link>
             </span>
           ))}
-        {isApiError && error.nearest.length > 0 && "?"}
-        {isApiError && error.status === 401 && " Reload the page to enter an API key as the password."}
+        {isApiError && error.nearest.length > 0 && TEXTS.end}
+        {isApiError && error.status === 401 && TEXTS.key}
       </p>
       {children}
     </div>

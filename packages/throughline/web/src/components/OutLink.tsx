@@ -1,5 +1,6 @@
 import type { ReactNode } from "react";
 import { Copy } from "./Copy";
+import { COMPONENTS } from "../strings/components";
 
 const isFramed = window.self !== window.top;
 
@@ -9,7 +10,7 @@ export function OutLink({ href, children }: { href: string; children: ReactNode 
     return (
       <span className="out" title={href}>
         {children}
-        <Copy text={href} label="Copy the address: this page is in a frame, which cannot open others" />
+        <Copy text={href} label={COMPONENTS.copy.address} />
       </span>
     );
   return (

@@ -1,27 +1,28 @@
 import type { ReactNode } from "react";
 import { Icon, type IconName } from "./Icon";
+import { COMPONENTS } from "../strings/components";
 
-const LOOKS: Record<string, readonly [string, IconName, string]> = {
-  COMPLETED: ["good", "done", "Completed"],
-  FAILED: ["bad", "fail", "Failed"],
-  ABORTED: ["bad", "fail", "Aborted"],
-  RUNNING: ["run", "run", "Running"],
-  NEW: ["run", "run", "Started"],
-  LOST: ["warn", "lost", "No end event"],
+const LOOKS: Record<string, readonly [string, IconName]> = {
+  COMPLETED: ["good", "done"],
+  FAILED: ["bad", "fail"],
+  ABORTED: ["bad", "fail"],
+  RUNNING: ["run", "run"],
+  NEW: ["run", "run"],
+  LOST: ["warn", "lost"],
 };
 
 /** Return the label of a run's state. */
 export function labelOfState(state: string): string {
-  return LOOKS[state]?.[2] ?? state;
+  return COMPONENTS.states[state] ?? state;
 }
 
 /** The state of a run: colour, icon and text. */
 export function RunState({ state }: { state: string }): ReactNode {
-  const [tone, icon, word] = LOOKS[state] ?? ["", "lost", state];
+  const [tone, icon] = LOOKS[state] ?? ["", "lost"];
   return (
-    <span className={`state ${tone}`} title={state === "LOST" ? "Stale run: no end event and no recent events" : undefined}>
+    <span className={`state ${tone}`} title={state === "LOST" ? COMPONENTS.stale : undefined}>
       <Icon name={icon} />
-      {word}
+      {labelOfState(state)}
     </span>
   );
 }

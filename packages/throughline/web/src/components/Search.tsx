@@ -5,14 +5,14 @@ import { troubleOf, useAnswer } from "../api/answers";
 import { go } from "../app/address";
 import { addressOfHit, besideHit, tagsOfHit, type Hit } from "../graph/found";
 import { foundOf } from "../graph/places";
-import { parts, plural } from "../graph/words";
+import { parts } from "../graph/words";
 import { wantFocus } from "./focus";
 import { Icon } from "./Icon";
 import { Link } from "./Link";
 import { PlatformIcon } from "./PlatformIcon";
 import { Tags } from "./Tags";
 import { ErrorMessage } from "./ErrorMessage";
-import { SEARCH } from "../strings/search";
+import { SEARCH } from "../strings/components";
 import styles from "./search.module.css";
 
 const PAUSE_MS = 120;
@@ -67,8 +67,8 @@ export function Search({ isLarge = false }: { isLarge?: boolean }): ReactNode {
       <input
         ref={setInput}
         value={text}
-        aria-label="Search the lineage"
-        placeholder={isLarge ? (window.innerWidth < SEARCH.narrow ? SEARCH.placeholderNarrow : SEARCH.placeholder) : SEARCH.placeholderSmall}
+        aria-label={SEARCH.label}
+        placeholder={isLarge ? (window.innerWidth < SEARCH.narrow ? SEARCH.placeholderNarrow : SEARCH.placeholderLarge) : SEARCH.placeholder}
         {...getReferenceProps({
           onFocus: () => setOpen(true),
           onChange: (event) => {
@@ -79,12 +79,12 @@ export function Search({ isLarge = false }: { isLarge?: boolean }): ReactNode {
           onKeyDown: (event) => event.key === "Enter" && choose(hits[at]),
         })}
       />
-      <kbd aria-hidden="true">/</kbd>
+      <kbd aria-hidden="true">{SEARCH.key}</kbd>
       <div className={styles.hits} hidden={!isShown} ref={setSheet}>
         {trouble && <ErrorMessage error={trouble} />}
-        {hits[0]?.isFuzzy && <p className={styles.note}>No matches for “{query}”. Similar names:</p>}
-        {hits.length === 0 && !isFetching && !trouble && <p className={styles.note}>No matches for “{query}” in names, columns, tags, owners, descriptions and SQL.</p>}
-        <ul {...getFloatingProps({ "aria-label": "Search results" })}>
+        {hits[0]?.isFuzzy && <p className={styles.note}>{SEARCH.similar(query)}</p>}
+        {hits.length === 0 && !isFetching && !trouble && <p className={styles.note}>{SEARCH.noMatches(query)}</p>}
+        <ul {...getFloatingProps({ "aria-label": SEARCH.results })}>
           {hits.map((hit, place) => {
             const { title } = parts(hit.name, hit.type === "job" ? "job" : "dataset");
             return (
@@ -110,17 +110,11 @@ export function Search({ isLarge = false }: { isLarge?: boolean }): ReactNode {
         {data && hits.length > 0 && (
           <p className={styles.note}>
             <Link className="link" href={foundOf(query)} onClickCapture={() => setOpen(false)}>
-              {listed(Object.values(data.counts).reduce((sum, count) => sum + count, 0), query, hits[0]?.isFuzzy)}
+              {SEARCH.all(Object.values(data.counts).reduce((sum, count) => sum + count, 0), query, hits[0]?.isFuzzy)}
             </Link>
           </p>
         )}
       </div>
     </search>
   );
-}
-
-/** The link to all results; similar names are no places of the text. */
-function listed(count: number, query: string, isFuzzy = false): string {
-  if (isFuzzy) return plural(count, "similar name");
-  return `${count === 1 ? "The one place" : `All ${plural(count, "place")}`} of “${query}”`;
 }

@@ -4,6 +4,7 @@ import type { ImpactView } from "../graph/places";
 import { moment } from "../graph/words";
 import { Icon, type IconName } from "./Icon";
 import { Link } from "./Link";
+import { COMPONENTS } from "../strings/components";
 import styles from "./sheet.module.css";
 
 interface Props {
@@ -21,7 +22,7 @@ interface Props {
 /** A page with a heading, actions and content. */
 export function Sheet({ icon, kind, title, name, about, actions, isBusy = false, children }: Props): ReactNode {
   useEffect(() => {
-    document.title = `${name} · throughline`;
+    document.title = COMPONENTS.tab(name);
   }, [name]);
   return (
     <main className={styles.sheet} aria-busy={isBusy}>
@@ -46,9 +47,9 @@ export function AsOf({ at, now }: { at: ImpactView["at"]; now: string }): ReactN
   if (at === null) return null;
   return (
     <p className="sheet-line">
-      As of {moment(at)}.{" "}
+      {COMPONENTS.asOf(moment(at))}{" "}
       <Link className="link" href={now}>
-        Now
+        {COMPONENTS.now}
       </Link>
     </p>
   );

@@ -1,7 +1,26 @@
+import { plural } from "../graph/words";
+
 /** Texts of the frame around every view. */
 export const FRAME = {
   skip: "Skip to content",
   reconnecting: "The server is unavailable. The page reconnects automatically.",
+  brand: "throughline, start page",
+  name: "throughline",
+  healthy: "Healthy",
+  problems: (count: number) => plural(count, "problem"),
+  live: "Live",
+  liveAbout: "New events appear immediately",
+  offline: "Reconnecting",
+  offlineAbout: "The server is unavailable; the page reconnects automatically",
+  themes: {
+    auto: "Theme: system. Switch to light",
+    light: "Theme: light. Switch to dark",
+    dark: "Theme: dark. Switch to system",
+  },
+  sample: "Sample",
+  sampleMark: "Sample:",
+  sampleAbout: (day: string) => ` two weeks of a made-up pipeline, seen on ${day}. Not your data.`,
+  leaveSample: "Leave the sample",
   help: "Help",
   tour: "Guided tour",
   tourAbout: "five steps",

@@ -1,6 +1,16 @@
 /** Texts of the start page. */
 export const START = {
   description: "See where your data comes from, what depends on it, and whether you can trust it: down to columns, at any time.",
+  heading: "Lineage",
+  lastWeek: "Changes since last week",
+  yesterday: "since yesterday",
+  sample: ["New to lineage? Explore ", "the example data", "."],
+  newest: "Newest runs",
+  shown: "Runs to show",
+  pipelines: "Pipelines",
+  all: "All",
+  newestOf: (count: number) => `The ${count} newest.`,
+  allRuns: "All runs",
   incomplete: "Incomplete pipelines",
   tour: "Take the guided tour",
   tourAbout: "five steps over the example data",
@@ -23,5 +33,16 @@ export const START = {
   more: (count: number) => `Show ${count} more`,
   show: "Show",
   stopped: (jobs: string) => `${jobs} stopped running regularly.`,
+  empty: {
+    title: "No lineage yet",
+    point: ["Point any OpenLineage producer (Spark, Airflow, dbt, Metaflow, Flink) at ", ", path ", ". New events appear here immediately. To try it, send one event:"],
+    key: ["The command needs an API key with the scope ", " in ", ". Create one with ", "."],
+    addKey: (program: string, scope: string) => `${program} keys add NAME --scope ${scope}`,
+    sources: (program: string) => `${program} harvest --help`,
+    harvest: ["Import lineage from existing logs and catalogs: ", " lists the sources."],
+    tour: ["New to lineage? ", ", ", ". Or explore it yourself: "],
+    sample: "open a sample lineage",
+    sampleAbout: ", two weeks of an example pipeline, separate from your lineage.",
+  },
   decided: (count: number) => `${count} muted or acknowledged.`,
 } as const;

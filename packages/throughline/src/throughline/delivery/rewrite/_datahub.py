@@ -1,4 +1,4 @@
-"""Rewriting for DataHub's OpenLineage endpoint, which fails in undocumented cases.
+"""Rewriting for DataHub's OpenLineage endpoint, which has undocumented restrictions.
 
 - It stores inputs and outputs per job, and every event replaces them.
 - It derives a job's orchestrator from the run's engine, and requires a known producer of a parent.

@@ -17,7 +17,7 @@ _TABLE = re.compile(r"[^/.]+(\.[^/.]+)+")
 
 
 def rewrite(event: Body, context: RunContext) -> list[Body]:
-    """Return the complete COMPLETE event; other events have no effect.
+    """Return the COMPLETE event with its whole context; other events have no effect.
 
     With explicit lineage, return one event for each output.
     """

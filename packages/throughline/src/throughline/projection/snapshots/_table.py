@@ -80,10 +80,10 @@ class Snapshots:
 def _superfluous(seqs: Sequence[int]) -> list[int]:
     """Return the least useful snapshot if there are too many; `seqs` is newest first.
 
-    A start needs the newest snapshot. A query of the past needs one shortly before its time,
-    relative to its age, as most queries ask for recent times. So the one is deleted whose
-    neighbours are closest relative to its distance from the newest. The distances of the remaining
-    ones double, for a log of any length, and the oldest stays.
+    A start needs the newest snapshot. A query about the past needs one shortly before its time;
+    because most queries are about recent times, "shortly" is relative to the age. Therefore, the
+    snapshot is deleted whose neighbours are closest relative to its distance from the newest. The
+    distances between the remaining ones double, for a log of any length, and the oldest one stays.
     """
     if len(seqs) <= _MOST_SNAPSHOTS:
         return []

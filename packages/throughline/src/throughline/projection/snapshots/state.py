@@ -91,7 +91,7 @@ def restore(
     except Exception as error:  # an invalid pickle can raise any exception
         log.warning(
             "the snapshot up to event %d cannot be used (%s), so the whole log is read;"
-            " the server creates a new one, and `throughline rebuild --database` deletes it",
+            " the server creates a new one, and `throughline repair --yes --database` deletes it",
             seq,
             error or type(error).__name__,
         )
@@ -136,8 +136,8 @@ class _Reader(pickle.Unpickler):
 def _format(root: Traversable | None = None) -> str:
     """Return the snapshot format: a digest of the code that turns events into a state.
 
-    Unlike a version number, it cannot be forgotten. An irrelevant change costs one slow start.
-    `root` is the folder of the code, by default that of this package.
+    Unlike a version number, nobody can forget to change it. An irrelevant change costs one slow
+    start. `root` is the folder of the code, by default that of this package.
     """
     digest = hashlib.sha256()
     for package in _PACKAGES:

@@ -8,6 +8,7 @@ import { duration, taskName } from "../../graph/words";
 import { DETAILS } from "../../strings/details";
 import styles from "./about.module.css";
 import type { NodeAnswer } from "./props";
+import { COMPONENTS } from "../../strings/components";
 
 /** The reported description of a node. */
 export function Description({ text }: { text: string | null }): ReactNode {
@@ -53,7 +54,7 @@ export function Freshness({ id, view }: { id: string; view: View }): ReactNode {
 export function Commands({ texts }: { texts: readonly string[] }): ReactNode {
   return (
     <details className="facet">
-      <summary>{DETAILS.commands}</summary>
+      <summary>{COMPONENTS.commandLine}</summary>
       {texts.map((text) => (
         <Command key={text} text={text} />
       ))}

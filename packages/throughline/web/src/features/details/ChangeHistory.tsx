@@ -8,6 +8,8 @@ import type { Level } from "../../graph/types";
 import { formatView, type View } from "../../graph/view";
 import { moment, shellQuoted } from "../../graph/words";
 import type { NodeAnswer } from "./props";
+import { COMPONENTS } from "../../strings/components";
+import { DETAILS } from "../../strings/details";
 
 /** The history of a node: changes of edges, schema and code, and failures. */
 export function ChangeHistory({ node, view }: { node: NodeAnswer; view: View }): ReactNode {
@@ -19,8 +21,8 @@ export function ChangeHistory({ node, view }: { node: NodeAnswer; view: View }):
   const changes = data.changes.filter((change) => change.node === node.id || change.other === node.id);
   return (
     <>
-      {view.at && <p className="muted">Up to {moment(view.at)}.</p>}
-      {changes.length === 0 && <p className="muted">No changes since its first event.</p>}
+      {view.at && <p className="muted">{DETAILS.upTo(moment(view.at))}</p>}
+      {changes.length === 0 && <p className="muted">{DETAILS.noChanges}</p>}
       <ul className="entries">
         {changes.map((change) => (
           <li key={JSON.stringify([change.at, change.kind, change.node, change.other, change.detail])}>
@@ -28,19 +30,19 @@ export function ChangeHistory({ node, view }: { node: NodeAnswer; view: View }):
             <span className="wrap">{sentence(change, data.nodes)}</span>
             <span className="entry-links">
               <Link className="link" href={formatView({ ...view, from: change.before, at: change.at })}>
-                Before and after
+                {DETAILS.beforeAndAfter}
               </Link>
               {change.runId && (
                 <Link className="link" href={formatView({ ...view, open: `run:${change.runId}`, tab: null })}>
-                  Run
+                  {DETAILS.run}
                 </Link>
               )}
             </span>
           </li>
         ))}
       </ul>
-      {data.isMore && <p className="muted">Older changes are omitted; the command lists all.</p>}
-      <h3>On the command line</h3>
+      {data.isMore && <p className="muted">{DETAILS.omitted}</p>}
+      <h3>{COMPONENTS.commandLine}</h3>
       <Command text={`throughline timeline ${shellQuoted(node.id)} --up ${steps} --down ${steps} --level ${level}${data.isMore ? " --limit 1000" : ""}`} />
     </>
   );

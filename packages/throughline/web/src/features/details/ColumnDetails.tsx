@@ -18,12 +18,13 @@ import { codeText } from "../../graph/repository";
 import { columnTags } from "../../graph/tags";
 import { isDirect, transformationTexts } from "../../graph/transformation";
 import { DEEPEST, formatView, type View } from "../../graph/view";
-import { parts, plural, shellQuoted } from "../../graph/words";
-import { DETAILS } from "../../strings/details";
+import { parts, shellQuoted } from "../../graph/words";
 import { Verdict } from "../impact/Verdict";
 import styles from "./column.module.css";
 import type { DetailsProps } from "./props";
 import { Tabs, type Tab } from "./Tabs";
+import { COMPONENTS } from "../../strings/components";
+import { COLUMN, DETAILS } from "../../strings/details";
 
 type ColumnAnswer = Answer<"column">;
 type Producer = ColumnAnswer["producers"][number];
@@ -34,25 +35,26 @@ export function ColumnDetails({ id, view, change }: DetailsProps & { id: string 
   const { data, error } = useAnswer("column", { node, field, asOf: view.at });
   const { data: impact, isPlaceholderData } = useAnswer("impact", { node, field, asOf: view.at, level: "task", depth: DEEPEST });
   if (error) return <div className="details-head"><ErrorMessage error={error} /></div>;
-  if (!data) return <p className="waiting">Loading …</p>;
+  if (!data) return <p className="waiting">{COMPONENTS.loading}</p>;
   const { title } = parts(node.slice(node.lastIndexOf(":") + 1), "dataset");
   const tabs: Tab[] = [
-    { id: "made", title: "Lineage", content: () => <Producers column={data} view={view} /> },
-    { id: "elsewhere", title: "Elsewhere", content: () => <Elsewhere node={data.node} field={field} /> },
+    { id: "made", title: DETAILS.tabs.lineage, content: () => <Producers column={data} view={view} /> },
+    { id: "elsewhere", title: DETAILS.tabs.elsewhere, content: () => <Elsewhere node={data.node} field={field} /> },
   ];
   return (
     <>
       <div className="details-head">
         <p className="muted details-kind">
           <Icon name="column" />
-          column{data.type && <code>{data.type}</code>}
+          {COLUMN.kind}
+          {data.type && <code>{data.type}</code>}
         </p>
         <h2 className="details-title">
           {field}
-          <Copy text={field} label="Copy the name" />
+          <Copy text={field} label={COMPONENTS.copy.name} />
         </h2>
         <p className="muted wrap">
-          of{" "}
+          {COLUMN.of}
           <Link className="link" href={formatView({ ...view, open: data.node, tab: null })}>
             {title}
           </Link>
@@ -66,7 +68,7 @@ export function ColumnDetails({ id, view, change }: DetailsProps & { id: string 
         )}
         <div className="details-links">
           <Link className="button" href={impactOf(data.node, { field, at: view.at })}>
-            <Icon name="impact" /> Downstream columns
+            <Icon name="impact" /> {COLUMN.downstream}
           </Link>
         </div>
       </div>
@@ -79,11 +81,11 @@ function Producers({ column, view }: { column: ColumnAnswer; view: View }): Reac
   const asOf = view.at ? ` --as-of ${view.at}` : "";
   return (
     <>
-      {column.producers.length === 0 && <p className="muted">No reported run wrote this dataset; it is a source.</p>}
+      {column.producers.length === 0 && <p className="muted">{COLUMN.noProducer}</p>}
       {column.producers.map((producer) => (
         <ProducerItem key={`${producer.job.namespace} ${producer.job.name}`} producer={producer} field={column.field} view={view} />
       ))}
-      <h3>On the command line</h3>
+      <h3>{COMPONENTS.commandLine}</h3>
       <Command text={`throughline columns ${shellQuoted(column.node)} ${shellQuoted(column.field)} --indirect${asOf}`} />
     </>
   );
@@ -96,7 +98,7 @@ function ProducerItem({ producer, field, view }: { producer: Producer; field: st
   const indirect = inputs.filter((input) => !isDirect(input.transformations));
   const { title, above } = parts(producer.task.name, "job");
   return (
-    <section className="made-by" aria-label={`By ${job.name}`}>
+    <section className="made-by" aria-label={COLUMN.by(job.name)}>
       <p className="entry-line">
         <Link className="link clip" href={formatView({ ...view, open: `job:${job.namespace}:${job.name}`, tab: null })} title={job.name}>
           {title}
@@ -106,15 +108,15 @@ function ProducerItem({ producer, field, view }: { producer: Producer; field: st
       <p className="entry-line muted">
         <RunState state={run.state} />
         <Ago at={run.startedAt} />
-        {runs > 1 && <span>{plural(runs, "run")} made what it holds</span>}
+        {runs > 1 && <span>{COLUMN.writers(runs)}</span>}
       </p>
-      {inputs.length === 0 && <p className="muted">This run wrote the dataset but reported no lineage for this column.</p>}
-      <Inputs title="Source columns" inputs={direct} view={view} />
-      <Inputs title="Rows determined by" inputs={indirect} view={view} />
+      {inputs.length === 0 && <p className="muted">{COLUMN.noLineage}</p>}
+      <Inputs title={COLUMN.sources} inputs={direct} view={view} />
+      <Inputs title={COLUMN.rows} inputs={indirect} view={view} />
       <ProducerCode producer={producer} field={field} />
       {codeText(code) && (
         <p>
-          <span className="muted">Code </span>
+          <span className="muted">{COLUMN.codeAt}</span>
           <CodeLink code={code} />
         </p>
       )}
@@ -150,12 +152,12 @@ function ProducerCode({ producer: { sql, source, language: reported }, field }: 
   const text = sql ?? source;
   const language = sql !== null || reported?.toLowerCase() === "sql" ? "sql" : "python";
   const marks = useMemo(() => (text === null ? [] : placesOf(text, language, field)), [text, language, field]);
-  if (text === null) return <p className="muted">No query or code reported.</p>;
+  if (text === null) return <p className="muted">{COLUMN.noCode}</p>;
   return (
     <>
-      <h3>{language === "sql" ? "SQL" : "Code of the job"}</h3>
+      <h3>{COLUMN.code[language]}</h3>
       <Code text={text} language={language} marks={marks} />
-      {marks.length === 0 && <p className="muted">{language === "sql" ? DETAILS.notInSql(field) : DETAILS.notInCode(field)}</p>}
+      {marks.length === 0 && <p className="muted">{COLUMN.unnamed[language](field)}</p>}
     </>
   );
 }
@@ -165,11 +167,11 @@ const SHOWN = 20;
 /** Other datasets with a column of that name. */
 function Elsewhere({ node, field }: { node: string; field: string }): ReactNode {
   const { data } = useAnswer("search", { text: field, limit: 200 });
-  if (!data) return <p className="waiting">Loading …</p>;
+  if (!data) return <p className="waiting">{COMPONENTS.loading}</p>;
   const others = data.items.filter((hit) => hit.matched === "column" && hit.text === field && hit.id !== node);
   return (
     <>
-      <p className="muted">{others.length === 0 ? "No other dataset has a column of this name." : `${plural(others.length, "other dataset has", "other datasets have")} a column of this name.`}</p>
+      <p className="muted">{COLUMN.others(others.length)}</p>
       <ul className="entries">
         {others.slice(0, SHOWN).map((hit) => (
           <li key={hit.id}>
@@ -181,7 +183,7 @@ function Elsewhere({ node, field }: { node: string; field: string }): ReactNode 
         ))}
       </ul>
       <Link className="link" href={foundOf(field)}>
-        Everything that has “{field}” in it
+        {COLUMN.search(field)}
       </Link>
     </>
   );

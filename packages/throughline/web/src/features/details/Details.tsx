@@ -28,11 +28,11 @@ export function Details({ view, change }: DetailsProps): ReactNode {
     [open],
   );
   return (
-    <aside className="details" aria-label="Details" tabIndex={-1} ref={panel} style={{ "--details-width": `${width}px` } as CSSProperties}>
+    <aside className="details" aria-label={DETAILS.label} tabIndex={-1} ref={panel} style={{ "--details-width": `${width}px` } as CSSProperties}>
       <span className="details-resize">
         <Resize label={DETAILS.resize} width={width} change={setWidth} {...WIDTHS} isRight />
       </span>
-      <button type="button" className="button bare square details-close" onClick={() => change({ open: null, tab: null })} aria-label="Close details" title="Close (Esc)">
+      <button type="button" className="button bare square details-close" onClick={() => change({ open: null, tab: null })} aria-label={DETAILS.close} title={DETAILS.closeTitle}>
         <Icon name="close" />
       </button>
       <Content id={open} view={view} change={change} />

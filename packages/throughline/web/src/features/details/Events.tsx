@@ -4,6 +4,8 @@ import { Copy } from "../../components/Copy";
 import { Skeleton } from "../../components/Skeleton";
 import { ErrorMessage } from "../../components/ErrorMessage";
 import { moment } from "../../graph/words";
+import { COMPONENTS } from "../../strings/components";
+import { RUN } from "../../strings/details";
 
 /** The received events of a run. */
 export function Events({ runId }: { runId: string }): ReactNode {
@@ -13,26 +15,26 @@ export function Events({ runId }: { runId: string }): ReactNode {
   const events = data.pages.flatMap((page) => page.items) as { eventType?: string; eventTime?: string }[];
   return (
     <>
-      {events.length === 0 && !hasNextPage && <p className="muted">No events; only other runs mention this run.</p>}
+      {events.length === 0 && !hasNextPage && <p className="muted">{RUN.noEvents}</p>}
       {events.map((event, nth) => {
         const text = JSON.stringify(event, null, 2);
         return (
           <details key={nth} className="facet">
             <summary>
-              {event.eventType ?? "event"} <span className="muted">{moment(event.eventTime ?? "")}</span>
+              {event.eventType ?? RUN.event} <span className="muted">{moment(event.eventTime ?? "")}</span>
             </summary>
             <div className="command code">
-              <pre tabIndex={0} role="region" aria-label={`Event ${nth + 1}`}>
+              <pre tabIndex={0} role="region" aria-label={RUN.eventOf(nth + 1)}>
                 {text}
               </pre>
-              <Copy text={text} label="Copy the event" />
+              <Copy text={text} label={RUN.copyEvent} />
             </div>
           </details>
         );
       })}
       {hasNextPage && (
         <button type="button" className="link" disabled={isFetching} onClick={() => void fetchNextPage()}>
-          {isFetching ? "Loading …" : "More events"}
+          {isFetching ? COMPONENTS.loading : RUN.moreEvents}
         </button>
       )}
     </>

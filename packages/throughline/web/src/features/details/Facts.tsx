@@ -1,4 +1,5 @@
 import type { ReactNode } from "react";
+import { DETAILS } from "../../strings/details";
 
 /** A list of names with values, without empty values. */
 export function Facts({ facts }: { facts: readonly (readonly [string, ReactNode])[] }): ReactNode {
@@ -18,7 +19,7 @@ export function Facts({ facts }: { facts: readonly (readonly [string, ReactNode]
 /** Facets as reported, each expandable. */
 export function Facets({ facets }: { facets: Record<string, unknown> }): ReactNode {
   const names = Object.keys(facets).sort();
-  if (names.length === 0) return <p className="waiting">No facets reported.</p>;
+  if (names.length === 0) return <p className="waiting">{DETAILS.noFacets}</p>;
   return names.map((name) => (
     <details key={name} className="facet">
       <summary>{name}</summary>

@@ -9,6 +9,8 @@ import { openColumn } from "../../graph/lit";
 import { formatView, type View } from "../../graph/view";
 import { plural, taskName } from "../../graph/words";
 import type { NodeAnswer } from "./props";
+import { COMPONENTS } from "../../strings/components";
+import { DETAILS } from "../../strings/details";
 
 type Entry = Answer<"history">["items"][number];
 const SHOWN = 200;
@@ -30,7 +32,7 @@ function EntryRun({ runId, job, view }: { runId: string; job: string; view: View
 }
 
 function Older(): ReactNode {
-  return <p className="muted">Shown is what the newest {SHOWN} entries of its history say; `{PROGRAM} history` has all.</p>;
+  return <p className="muted">{DETAILS.older(SHOWN, PROGRAM)}</p>;
 }
 
 /** The columns and their changes. */
@@ -38,9 +40,9 @@ export function Schema({ node, view }: { node: NodeAnswer; view: View }): ReactN
   const drift = useHistory(node.id, view.at, "schema");
   return (
     <>
-      {node.fields.length === 0 && <p className="muted">No columns reported.</p>}
+      {node.fields.length === 0 && <p className="muted">{DETAILS.noColumns}</p>}
       <table className="table">
-        <caption className="hidden">Columns</caption>
+        <caption className="hidden">{DETAILS.columns}</caption>
         <tbody>
           {node.fields.map((field) => (
             <tr key={field.name}>
@@ -57,7 +59,7 @@ export function Schema({ node, view }: { node: NodeAnswer; view: View }): ReactN
           ))}
         </tbody>
       </table>
-      {drift && drift.entries.length > 0 && <h3>Changes</h3>}
+      {drift && drift.entries.length > 0 && <h3>{DETAILS.changes}</h3>}
       <ul className="entries">
         {drift?.entries.map((entry) => (
           <li key={`${entry.at} ${entry.runId ?? ""}`}>
@@ -67,17 +69,17 @@ export function Schema({ node, view }: { node: NodeAnswer; view: View }): ReactN
             </span>
             {entry.added.map((field) => (
               <code key={`+${field.name}`}>
-                + {field.name}: {field.type}
+                {DETAILS.added(field.name, field.type)}
               </code>
             ))}
             {entry.removed.map((field) => (
               <code key={`-${field.name}`}>
-                − {field.name}: {field.type}
+                {DETAILS.removed(field.name, field.type)}
               </code>
             ))}
             {entry.changed.map((field) => (
               <code key={`~${field.name}`}>
-                {field.name}: {field.from} → {field.to}
+                {DETAILS.changed(field.name, field.from, field.to)}
               </code>
             ))}
           </li>
@@ -91,8 +93,8 @@ export function Schema({ node, view }: { node: NodeAnswer; view: View }): ReactN
 /** All versions with the runs that wrote them. */
 export function Versions({ node, view }: { node: NodeAnswer; view: View }): ReactNode {
   const written = useHistory(node.id, view.at, "wrote");
-  if (!written) return <p className="waiting">Loading …</p>;
-  if (written.entries.length === 0) return <p className="muted">No writing runs reported.</p>;
+  if (!written) return <p className="waiting">{COMPONENTS.loading}</p>;
+  if (written.entries.length === 0) return <p className="muted">{DETAILS.noWriters}</p>;
   return (
     <>
       <ul className="entries">
@@ -119,8 +121,8 @@ export function Versions({ node, view }: { node: NodeAnswer; view: View }): Reac
 /** The results of checks over time. */
 export function Quality({ node, view }: { node: NodeAnswer; view: View }): ReactNode {
   const checked = useHistory(node.id, view.at, "checked");
-  if (!checked) return <p className="waiting">Loading …</p>;
-  if (checked.entries.length === 0) return <p className="muted">No checks reported.</p>;
+  if (!checked) return <p className="waiting">{COMPONENTS.loading}</p>;
+  if (checked.entries.length === 0) return <p className="muted">{DETAILS.noChecks}</p>;
   return (
     <ul className="entries">
       {checked.entries.map((entry) => (
@@ -133,7 +135,7 @@ export function Quality({ node, view }: { node: NodeAnswer; view: View }): React
             <span key={place} className={`state ${assertion.success ? "good" : "bad"}`}>
               <Icon name={assertion.success ? "done" : "fail"} />
               {[assertion.assertion, assertion.column].filter(Boolean).join(" ")}
-              <span className="hidden">{assertion.success ? "holds" : "does not hold"}</span>
+              <span className="hidden">{assertion.success ? DETAILS.passed : DETAILS.failed}</span>
             </span>
           ))}
         </li>

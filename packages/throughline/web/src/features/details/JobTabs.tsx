@@ -20,14 +20,16 @@ import { Facets, Facts } from "./Facts";
 import { Lateness } from "./Lateness";
 import type { NodeAnswer } from "./props";
 import type { Tab } from "./Tabs";
+import { COMPONENTS } from "../../strings/components";
+import { DETAILS } from "../../strings/details";
 
 /** Return the tabs of a job's details. */
 export function jobTabs(node: NodeAnswer, view: View): Tab[] {
   return [
-    { id: "about", title: "About", content: () => <About node={node} view={view} /> },
-    { id: "runs", title: "Runs", content: () => <Runs node={node} view={view} /> },
-    { id: "history", title: "History", content: () => <ChangeHistory node={node} view={view} /> },
-    { id: "facets", title: "Facets", content: () => <Facets facets={node.facets} /> },
+    { id: "about", title: DETAILS.tabs.about, content: () => <About node={node} view={view} /> },
+    { id: "runs", title: DETAILS.tabs.runs, content: () => <Runs node={node} view={view} /> },
+    { id: "history", title: DETAILS.tabs.history, content: () => <ChangeHistory node={node} view={view} /> },
+    { id: "facets", title: DETAILS.tabs.facets, content: () => <Facets facets={node.facets} /> },
   ];
 }
 
@@ -38,25 +40,25 @@ function About({ node, view }: { node: NodeAnswer; view: View }): ReactNode {
       <Description text={node.description} />
       <Facts
         facts={[
-          ["Owners", <Owners key="owners" node={node} view={view} />],
-          ["Newest run", node.run && <RunState state={node.run.state} />],
-          ["Started", node.run && <Ago at={node.run.startedAt} />],
-          ["Duration", node.run?.durationMs != null && duration(node.run.durationMs)],
-          ["Freshness", node.run && <Freshness id={node.id} view={view} />],
-          ["Tags", node.tags.length > 0 && <Tags tags={node.tags} />],
-          ["Code", codeText(code) && <CodeLink code={code} />],
+          [JOB.facts.owners, <Owners key="owners" node={node} view={view} />],
+          [JOB.facts.run, node.run && <RunState state={node.run.state} />],
+          [JOB.facts.started, node.run && <Ago at={node.run.startedAt} />],
+          [JOB.facts.duration, node.run?.durationMs != null && duration(node.run.durationMs)],
+          [JOB.facts.freshness, node.run && <Freshness id={node.id} view={view} />],
+          [JOB.facts.tags, node.tags.length > 0 && <Tags tags={node.tags} />],
+          [JOB.facts.code, codeText(code) && <CodeLink code={code} />],
         ]}
       />
       <Lateness id={node.id} view={view} />
       {node.sql && (
         <>
-          <h3>SQL</h3>
+          <h3>{JOB.sql}</h3>
           <Code text={node.sql} language="sql" />
         </>
       )}
       {node.source && (
         <>
-          <h3>Source</h3>
+          <h3>{JOB.source}</h3>
           <Code text={node.source} language={node.language?.toLowerCase() === "sql" ? "sql" : "python"} />
         </>
       )}
@@ -69,13 +71,13 @@ const SHOWN = 50;
 
 function Runs({ node, view }: { node: NodeAnswer; view: View }): ReactNode {
   const { data } = useAnswer("runs", { job: node.id, limit: SHOWN });
-  if (!data) return <p className="waiting">Loading …</p>;
+  if (!data) return <p className="waiting">{COMPONENTS.loading}</p>;
   const longest = Math.max(1, ...data.items.map((run) => run.durationMs ?? 0));
   const durations = durationsOf(data.items);
   return (
     <>
       {durations && <DurationChart durations={durations} view={view} />}
-      {view.at && <p className="muted">All runs, including those after the selected time.</p>}
+      {view.at && <p className="muted">{JOB.allRuns}</p>}
       <ul className="entries">
         {data.items.map((run) => (
           <li key={run.runId} className="run-entry">
@@ -90,13 +92,13 @@ function Runs({ node, view }: { node: NodeAnswer; view: View }): ReactNode {
                 <Ago at={run.startedAt} />
               </span>
             </Link>
-            <Link className="button bare square" href={formatView({ ...view, open: `run:${run.runId}`, tab: "below" })} aria-label={`Timeline of the child runs of ${run.startedAt}`} title="Timeline of its child runs">
+            <Link className="button bare square" href={formatView({ ...view, open: `run:${run.runId}`, tab: "below" })} aria-label={JOB.childrenOf(run.startedAt ?? "")} title={JOB.children}>
               <Icon name="bars" />
             </Link>
           </li>
         ))}
       </ul>
-      {data.next && <p className="muted">The {SHOWN} newest; `{PROGRAM} runs` lists all.</p>}
+      {data.next && <p className="muted">{JOB.newest(SHOWN, PROGRAM)}</p>}
     </>
   );
 }

@@ -6,14 +6,15 @@ import { Icon, type IconName } from "../../components/Icon";
 import { Link } from "../../components/Link";
 import { formatView, type View } from "../../graph/view";
 import { duration, nameOf, parts } from "../../graph/words";
+import { LATENESS } from "../../strings/details";
 
 type Reason = Answer<"lateness">["reasons"][number];
 
-const LOOKS: Record<string, readonly [string, IconName, string]> = {
-  failed: ["bad", "fail", "first failed"],
-  lost: ["warn", "lost", "sent no end event; last event"],
-  running: ["run", "run", "is still running; started"],
-  late: ["warn", "clock", "was not started; due"],
+const LOOKS: Record<string, readonly [string, IconName]> = {
+  failed: ["bad", "fail"],
+  lost: ["warn", "lost"],
+  running: ["run", "run"],
+  late: ["warn", "clock"],
 };
 
 /** The due time of a late node and the upstream causes; nothing if it is on time. */
@@ -22,12 +23,13 @@ export function Lateness({ id, view }: { id: string; view: View }): ReactNode {
   if (data?.node !== id || (!data.lateSeconds && data.reasons.length === 0)) return null;
   const isLate = data.isLate || data.isStopped;
   return (
-    <section className={`lateness${isLate ? " late" : ""}`} aria-label="Lateness">
-      <h3>{isLate ? "Causes of the delay" : "Possible causes of a delay"}</h3>
+    <section className={`lateness${isLate ? " late" : ""}`} aria-label={LATENESS.label}>
+      <h3>{isLate ? LATENESS.causes : LATENESS.possible}</h3>
       {data.everySeconds !== null && (data.lateSeconds ?? 0) > 0 && (
         <p>
-          Due <Ago at={data.dueAt} />; expected every {duration(data.everySeconds * 1_000)}
-          {data.isStopped && " and has stopped"}.
+          {LATENESS.due}
+          <Ago at={data.dueAt} />
+          {LATENESS.every(duration(data.everySeconds * 1_000), data.isStopped)}
         </p>
       )}
       <ul className="entries">
@@ -42,13 +44,13 @@ export function Lateness({ id, view }: { id: string; view: View }): ReactNode {
           </li>
         ))}
       </ul>
-      {data.reasons.length === 0 && <p>Upstream is healthy; this job was not started.</p>}
+      {data.reasons.length === 0 && <p>{LATENESS.healthy}</p>}
     </section>
   );
 }
 
 function ReasonLink({ reason, view }: { reason: Reason; view: View }): ReactNode {
-  const [tone, icon, words] = LOOKS[reason.kind] ?? ["", "lost", reason.kind];
+  const [tone, icon] = LOOKS[reason.kind] ?? ["", "lost"];
   const open = reason.kind === "late" ? reason.subject : `run:${reason.runId}`;
   return (
     <Link className="entry-line" href={formatView({ ...view, open, tab: null })} title={nameOf(reason.subject)}>
@@ -56,7 +58,7 @@ function ReasonLink({ reason, view }: { reason: Reason; view: View }): ReactNode
         <Icon name={icon} />
       </span>
       <span>
-        <span className="link">{parts(nameOf(reason.subject), "job").title}</span> {words} <Ago at={reason.at} />
+        <span className="link">{parts(nameOf(reason.subject), "job").title}</span> {LATENESS.reasons[reason.kind] ?? reason.kind} <Ago at={reason.at} />
       </span>
     </Link>
   );

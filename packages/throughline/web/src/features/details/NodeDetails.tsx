@@ -15,6 +15,7 @@ import { datasetTabs } from "./DatasetTabs";
 import type { DetailsProps } from "./props";
 import { jobTabs } from "./JobTabs";
 import { Tabs } from "./Tabs";
+import { COMPONENTS } from "../../strings/components";
 
 /** Details of a dataset or a job. */
 export function NodeDetails({ id, view, change }: DetailsProps & { id: string }): ReactNode {
@@ -33,22 +34,22 @@ export function NodeDetails({ id, view, change }: DetailsProps & { id: string })
         </p>
         <h2 className="details-title">
           {title}
-          <Copy text={node.name} label="Copy the name" />
+          <Copy text={node.name} label={COMPONENTS.copy.name} />
         </h2>
         {above && <p className="muted wrap">{above}</p>}
         <p className="muted wrap">{node.namespace}</p>
         <div className="details-links">
           <Link className="button" href={impactOf(node.id, { at: view.at })}>
-            <Icon name="impact" /> Impact
+            <Icon name="impact" /> {COMPONENTS.impact}
           </Link>
           {!isJob && (
             <Link className="button" href={provenanceOf(node.id, { at: view.at })}>
-              <Icon name="origin" /> Provenance
+              <Icon name="origin" /> {COMPONENTS.provenance}
             </Link>
           )}
           {node.id !== view.node && (
             <Link className="button" href={addressOf(node.id, { level: view.level, at: view.at, from: view.from })}>
-              <Icon name="pipeline" /> Show in graph
+              <Icon name="pipeline" /> {COMPONENTS.inGraph}
             </Link>
           )}
         </div>

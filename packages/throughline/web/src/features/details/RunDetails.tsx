@@ -14,13 +14,14 @@ import { codeText } from "../../graph/repository";
 import { formatView, type View } from "../../graph/view";
 import { kindText } from "../../platforms";
 import { cardCommand, duration, errorLines, moment, parts, shellQuoted } from "../../graph/words";
-import { DETAILS } from "../../strings/details";
+import { DETAILS, RUN } from "../../strings/details";
 import type { DetailsProps } from "./props";
 import styles from "./causes.module.css";
 import { Events } from "./Events";
 import { Facets, Facts } from "./Facts";
 import { RunGantt } from "./RunGantt";
 import { Tabs, type Tab } from "./Tabs";
+import { COMPONENTS } from "../../strings/components";
 
 type Run = Answer<"runs/{run_id}">;
 
@@ -30,10 +31,10 @@ export function RunDetails({ id, view, change }: DetailsProps & { id: string }):
   if (error) return <div className="details-head"><ErrorMessage error={error} /></div>;
   if (!run) return <Skeleton />;
   const tabs: Tab[] = [
-    { id: "about", title: "About", content: () => <About run={run} view={view} /> },
-    { id: "below", title: "Child runs", count: run.below.length, content: () => <RunGantt runId={run.runId} view={view} /> },
-    { id: "events", title: "Events", content: () => <Events runId={run.runId} /> },
-    { id: "facets", title: "Facets", content: () => <Facets facets={run.facets} /> },
+    { id: "about", title: DETAILS.tabs.about, content: () => <About run={run} view={view} /> },
+    { id: "below", title: DETAILS.tabs.children, count: run.below.length, content: () => <RunGantt runId={run.runId} view={view} /> },
+    { id: "events", title: DETAILS.tabs.events, content: () => <Events runId={run.runId} /> },
+    { id: "facets", title: DETAILS.tabs.facets, content: () => <Facets facets={run.facets} /> },
   ];
   const { title, above } = parts(run.job.name, "job");
   return (
@@ -47,10 +48,10 @@ export function RunDetails({ id, view, change }: DetailsProps & { id: string }):
         {above && <p className="muted wrap">{above}</p>}
         <p className="muted entry-line">
           <code className="clip">{run.runId}</code>
-          <Copy text={run.runId} label="Copy the run’s id" />
+          <Copy text={run.runId} label={RUN.copyId} />
         </p>
         <Link className="link" href={formatView({ ...view, open: `job:${run.job.namespace}:${run.job.name}`, tab: null })}>
-          All runs of the job
+          {RUN.allRuns}
         </Link>
         <OutLinks links={run.links} />
       </div>
@@ -64,41 +65,41 @@ function About({ run, view }: { run: Run; view: View }): ReactNode {
   const card = cardCommand(run.facets);
   return (
     <>
-      {view.at && <p className="muted">Current state of the run, not as of {moment(view.at)}.</p>}
+      {view.at && <p className="muted">{RUN.current(moment(view.at))}</p>}
       {run.error && <Failure error={run.error} links={run.links} />}
       {run.causes.length > 0 && <Causes causes={run.causes} view={view} />}
       <Facts
         facts={[
-          ["State", <RunState key="state" state={run.state} />],
-          ["Started", run.startedAt !== null && <><Ago at={run.startedAt} /> <span className="muted">{moment(run.startedAt)}</span></>],
-          ["Duration", run.durationMs !== null && duration(run.durationMs)],
-          ["Code", codeText(run.code) && <CodeLink code={run.code} />],
-          ["Id in the orchestrator", run.ownId && <span className="wrap">{run.ownId}</span>],
+          [RUN.facts.state, <RunState key="state" state={run.state} />],
+          [RUN.facts.started, run.startedAt !== null && <><Ago at={run.startedAt} /> <span className="muted">{moment(run.startedAt)}</span></>],
+          [RUN.facts.duration, run.durationMs !== null && duration(run.durationMs)],
+          [RUN.facts.code, codeText(run.code) && <CodeLink code={run.code} />],
+          [RUN.facts.ownId, run.ownId && <span className="wrap">{run.ownId}</span>],
         ]}
       />
       {run.above.length > 0 && (
         <>
-          <h3>Part of</h3>
+          <h3>{RUN.above}</h3>
           <ul className="entries">
             {run.above.map((parent, place) => (
               <li key={parent.runId} className="entry-line">
                 <RunLink run={parent} view={view} />
-                <span className="muted">{place === run.above.length - 1 ? "root" : "parent"}</span>
+                <span className="muted">{place === run.above.length - 1 ? RUN.root : RUN.parent}</span>
               </li>
             ))}
           </ul>
         </>
       )}
-      <DatasetList title="Read" datasets={run.inputs} view={view} />
-      <DatasetList title="Wrote" datasets={run.outputs} view={view} />
+      <DatasetList title={RUN.read} datasets={run.inputs} view={view} />
+      <DatasetList title={RUN.wrote} datasets={run.outputs} view={view} />
       {parameters.length > 0 && (
         <>
-          <h3>Parameters</h3>
+          <h3>{RUN.parameters}</h3>
           <Facts facts={parameters.map(([name, value]) => [name, <code key={name} className="wrap">{typeof value === "string" ? value : JSON.stringify(value)}</code>])} />
         </>
       )}
-      <h3>On the command line</h3>
-      {card && <Command text={card} label="Copy the command that opens the card" />}
+      <h3>{COMPONENTS.commandLine}</h3>
+      {card && <Command text={card} label={RUN.copyCard} />}
       <Command text={`throughline runs --tree ${shellQuoted(run.runId)}`} />
     </>
   );
@@ -108,15 +109,15 @@ function About({ run, view }: { run: Run; view: View }): ReactNode {
 function Failure({ error, links }: { error: string; links: Run["links"] }): ReactNode {
   const { first, rest } = errorLines(error);
   return (
-    <section className="note bad failure" aria-label="Error">
+    <section className="note bad failure" aria-label={RUN.error}>
       <p className="wrap">{first}</p>
       {rest && (
         <details>
-          <summary>Full error</summary>
-          <pre className="wrap" tabIndex={0} role="region" aria-label="Full error">{rest}</pre>
+          <summary>{RUN.fullError}</summary>
+          <pre className="wrap" tabIndex={0} role="region" aria-label={RUN.fullError}>{rest}</pre>
         </details>
       )}
-      {links[0] && <OutLink href={links[0].url}>Open the log: {links[0].name}</OutLink>}
+      {links[0] && <OutLink href={links[0].url}>{RUN.log(links[0].name)}</OutLink>}
     </section>
   );
 }
@@ -131,7 +132,7 @@ function Causes({ causes, view }: { causes: Run["causes"]; view: View }): ReactN
           <li key={cause.runId}>
             <RunLink run={cause} view={view} />
             <p className="wrap">{error ? errorLines(error).first : DETAILS.noError}</p>
-            {links[0] && <OutLink href={links[0].url}>Open the log: {links[0].name}</OutLink>}
+            {links[0] && <OutLink href={links[0].url}>{RUN.log(links[0].name)}</OutLink>}
           </li>
         ))}
       </ul>

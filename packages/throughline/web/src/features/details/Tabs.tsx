@@ -1,4 +1,5 @@
 import { useId, type KeyboardEvent, type ReactNode } from "react";
+import { DETAILS } from "../../strings/details";
 
 export interface Tab {
   id: string;
@@ -20,7 +21,7 @@ export function Tabs({ tabs, selected, select }: { tabs: readonly Tab[]; selecte
   };
   return (
     <>
-      <div className="tabs" role="tablist" aria-label="Details">
+      <div className="tabs" role="tablist" aria-label={DETAILS.label}>
         {tabs.map((tab, place) => (
           <button key={tab.id} type="button" role="tab" id={`${own}-${tab.id}`} data-tab={tab.id} aria-selected={place === at} aria-controls={`${own}-panel`} tabIndex={place === at ? 0 : -1} onClick={() => select(tab.id)} onKeyDown={onKey}>
             {tab.title}

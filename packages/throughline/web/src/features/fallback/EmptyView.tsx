@@ -9,48 +9,35 @@ import { ErrorMessage } from "../../components/ErrorMessage";
 import { impactOf, provenanceOf } from "../../graph/places";
 import { addressOf } from "../../graph/view";
 import { parts } from "../../graph/words";
+import { SEARCH } from "../../strings/components";
+import { FALLBACK } from "../../strings/fallback";
 import styles from "./emptyView.module.css";
 
 interface EmptyViewContent {
   icon: IconName;
-  kind: string;
-  title: string;
-  about: string;
   /** Parameters that select the subject of the view. */
   parameters: readonly string[];
   linkTo: (node: string) => string;
 }
 
-const VIEWS: Record<string, EmptyViewContent> = {
+const VIEWS: Readonly<Record<keyof typeof FALLBACK.views, EmptyViewContent>> = {
   "/lineage": {
     icon: "pipeline",
-    kind: "Graph",
-    title: "Upstream and downstream lineage",
-    about: "The graph shows the jobs and data around a table, a model or a job, now or at any time.",
     parameters: ["node", "from"],
     linkTo: addressOf,
   },
   "/provenance": {
     icon: "origin",
-    kind: "Provenance",
-    title: "Upstream versions",
-    about: "Provenance lists every upstream version, run and commit of a table or model, down to the files.",
     parameters: ["node"],
     linkTo: provenanceOf,
   },
   "/impact": {
     icon: "impact",
-    kind: "Impact",
-    title: "Downstream impact",
-    about: "Impact lists everything downstream of a table, a column or a job, by owner.",
     parameters: ["node"],
     linkTo: impactOf,
   },
   "/search": {
     icon: "search",
-    kind: "Search",
-    title: "Search the lineage",
-    about: "Search lists every match in names, columns, tags, owners, descriptions and SQL.",
     parameters: ["text"],
     linkTo: addressOf,
   },
@@ -58,13 +45,19 @@ const VIEWS: Record<string, EmptyViewContent> = {
 
 /** Return the empty state of a view whose address has no subject, or null. */
 export function emptyViewAt({ pathname, searchParams }: URL): ReactNode {
+  if (!isKnown(pathname)) return null;
   const view = VIEWS[pathname];
-  if (!view || view.parameters.some((parameter) => searchParams.get(parameter)?.trim())) return null;
+  if (view.parameters.some((parameter) => searchParams.get(parameter)?.trim())) return null;
+  const [kind, title, about] = FALLBACK.views[pathname];
   return (
-    <Sheet icon={view.icon} kind={view.kind} name={view.kind} title={view.title} about={view.about}>
+    <Sheet icon={view.icon} kind={kind} name={kind} title={title} about={about}>
       <RecentDatasets linkTo={view.linkTo} />
     </Sheet>
   );
+}
+
+function isKnown(pathname: string): pathname is keyof typeof FALLBACK.views {
+  return Object.hasOwn(FALLBACK.views, pathname);
 }
 
 /** A search hint and the recently written datasets. */
@@ -76,12 +69,15 @@ export function RecentDatasets({ linkTo }: Pick<EmptyViewContent, "linkTo">): Re
     <>
       <p className="sheet-line">
         <span>
-          Search above (<kbd>/</kbd>){data && data.items.length > 0 ? ", or select a recently written dataset:" : "."}
+          {FALLBACK.hint[0]}
+          <kbd>{SEARCH.key}</kbd>
+          {FALLBACK.hint[1]}
+          {FALLBACK.hintEnd(data !== undefined && data.items.length > 0)}
         </span>
       </p>
       {trouble && <ErrorMessage error={trouble} />}
       {data && data.items.length > 0 && (
-        <ul className={clsx(styles.newest, "card rows")} aria-label="Recently written">
+        <ul className={clsx(styles.newest, "card rows")} aria-label={FALLBACK.recent}>
           {data.items.map((dataset) => {
             const { title, above } = parts(dataset.name, "dataset");
             return (

@@ -1,6 +1,7 @@
 import type { ReactNode } from "react";
 import { useAddress } from "../../app/address";
 import { Link } from "../../components/Link";
+import { FALLBACK } from "../../strings/fallback";
 import styles from "../../components/message.module.css";
 
 /** The page for unknown addresses. */
@@ -8,11 +9,13 @@ export function NotFound(): ReactNode {
   const { pathname, search } = useAddress();
   return (
     <main className={styles.lost} data-testid="lost">
-      <h1>Not found</h1>
+      <h1>{FALLBACK.notFound}</h1>
       <p>
-        No page at <code className="wrap">{pathname + search}</code>. Search above for a table or a job, or go to the{" "}
+        {FALLBACK.noPage[0]}
+        <code className="wrap">{pathname + search}</code>
+        {FALLBACK.noPage[1]}
         <Link className="link" href="/">
-          start page
+          {FALLBACK.start}
         </Link>
         .
       </p>

@@ -1,4 +1,4 @@
-import { useMemo, type ReactNode } from "react";
+import { useId, useMemo, type ReactNode } from "react";
 import { troubleOf, useAnswer } from "../../api/answers";
 import { isUnknown } from "../../api/client";
 import { go, useAddress } from "../../app/address";
@@ -15,6 +15,8 @@ import { parts, shellQuoted } from "../../graph/words";
 import { RecentDatasets } from "../fallback/EmptyView";
 import { Owners } from "./Owners";
 import { Verdict } from "./Verdict";
+import { COMPONENTS } from "../../strings/components";
+import { IMPACT } from "../../strings/impact";
 
 const LEVELS: readonly Level[] = ["pipeline", "task", "query"];
 
@@ -38,22 +40,22 @@ export default function ImpactPage(): ReactNode {
   return (
     <Sheet
       icon="impact"
-      kind="Impact"
-      name={`Impact of ${name}`}
-      title={<>Impact of {field ? <><code>{field}</code> of {title}</> : title}</>}
+      kind={COMPONENTS.impact}
+      name={IMPACT.of(name)}
+      title={<>{IMPACT.title[0]}{field ? <><code>{field}</code>{IMPACT.title[1]}{title}</> : title}</>}
       about={about?.id === id ? about.namespace : undefined}
       isBusy={isPlaceholderData}
       actions={
         <>
           <Link className="button" href={graphOf({ id: id as NodeId, field }, at)}>
-            <Icon name="pipeline" /> Graph
+            <Icon name="pipeline" /> {COMPONENTS.graph}
           </Link>
           {!id.startsWith("job:") && (
             <Link className="button" href={provenanceOf(id, { at })}>
-              <Icon name="origin" /> Provenance
+              <Icon name="origin" /> {COMPONENTS.provenance}
             </Link>
           )}
-          <Copy text={impactText(`Impact of ${name}: ${all.length > 0 ? countLine(all) : "no downstream nodes reported"}`, all)} label="Copy as text" isWide />
+          <Copy text={impactText(IMPACT.text(name, all.length > 0 ? countLine(all) : IMPACT.noNodes), all)} label={COMPONENTS.copy.text} isWide />
         </>
       }
     >
@@ -67,8 +69,8 @@ export default function ImpactPage(): ReactNode {
         <>
           <div className="sheet-tools">
             {about?.type === "dataset" && about.fields.length > 0 && (
-              <select className="select" aria-label="Whole dataset or a column" value={field ?? ""} onChange={(event) => change({ field: event.target.value || null })}>
-                <option value="">Whole dataset</option>
+              <select className="select" aria-label={IMPACT.scope} value={field ?? ""} onChange={(event) => change({ field: event.target.value || null })}>
+                <option value="">{IMPACT.whole}</option>
                 {about.fields.map((column) => (
                   <option key={column.name} value={column.name}>
                     {column.name}
@@ -78,29 +80,28 @@ export default function ImpactPage(): ReactNode {
               </select>
             )}
             {!field && (
-              <div className="segments" role="group" aria-label="Level">
+              <div className="segments" role="group" aria-label={COMPONENTS.level}>
                 {LEVELS.map((choice) => (
                   <button key={choice} type="button" aria-pressed={choice === level} onClick={() => change({ level: choice })}>
-                    {choice[0]?.toUpperCase()}
-                    {choice.slice(1)}
+                    {COMPONENTS.levels[choice]}
                   </button>
                 ))}
               </div>
             )}
-            <input className="field" value={text} placeholder="Filter by name, owner, kind or tag" aria-label="Filter" onChange={(event) => change({ text: event.target.value }, true)} />
+            <input className="field" value={text} placeholder={IMPACT.filterAbout} aria-label={IMPACT.filter} onChange={(event) => change({ text: event.target.value }, true)} />
           </div>
           {data ? (
             <>
               {data.drop && <Verdict drop={data.drop} />}
               <Downstream all={all} text={text} isField={field !== null} clear={() => change({ text: "" })} at={at} />
-              <Dependents title="Filtered or grouped by it" text="The column filters, joins, groups or sorts the rows of these nodes or of their upstream." reached={indirect} filter={text} at={at} part="indirect" />
-              <Dependents title="Possibly affected" text="These nodes are downstream of the column's dataset and reported no column lineage." reached={possible} filter={text} at={at} part="perhaps" />
+              <Dependents texts={IMPACT.indirect} reached={indirect} filter={text} at={at} />
+              <Dependents texts={IMPACT.possible} reached={possible} filter={text} at={at} />
             </>
           ) : (
-            <p className="waiting">Loading …</p>
+            <p className="waiting">{COMPONENTS.loading}</p>
           )}
           <section className="sheet-part">
-            <h2>On the command line</h2>
+            <h2>{COMPONENTS.commandLine}</h2>
             <Command text={command} />
           </section>
         </>
@@ -110,22 +111,22 @@ export default function ImpactPage(): ReactNode {
 }
 
 interface DependentsProps {
-  title: string;
-  text: string;
+  /** The title and the explanation. */
+  texts: readonly [string, string];
   reached: ReturnType<typeof reachedOf>;
   filter: string;
   at: string | null;
-  part: string;
 }
 
 /** A section of indirect or possible dependents; hidden if empty. */
-function Dependents({ title, text, reached, filter, at, part }: DependentsProps): ReactNode {
+function Dependents({ texts: [title, text], reached, filter, at }: DependentsProps): ReactNode {
+  const id = useId();
   if (reached.length === 0) return null;
   return (
-    <section className="sheet-part" aria-labelledby={part}>
-      <h2 id={part}>{title}</h2>
+    <section className="sheet-part" aria-labelledby={id}>
+      <h2 id={id}>{title}</h2>
       <p className="muted">{text}</p>
-      <Owners reached={filterByText(reached, filter)} at={at} part={part} />
+      <Owners reached={filterByText(reached, filter)} at={at} part={title} />
     </section>
   );
 }
@@ -140,22 +141,22 @@ interface DownstreamProps {
 
 function Downstream({ all, text, isField, clear, at }: DownstreamProps): ReactNode {
   const shown = filterByText(all, text);
-  if (all.length === 0) return <p className="sheet-line">{isField ? "No downstream columns reported" : "No downstream nodes reported"}</p>;
+  if (all.length === 0) return <p className="sheet-line">{isField ? IMPACT.none.column : IMPACT.none.node}</p>;
   const hidden = all.length - shown.length;
   return (
     <>
       <p className="sheet-line" role="status">
-        {shown.length > 0 ? countLine(shown) : "No matches."}
+        {shown.length > 0 ? countLine(shown) : IMPACT.noMatches}
         {hidden > 0 && (
           <span className="muted">
-            {hidden.toLocaleString("en")} hidden by the filter.{" "}
+            {IMPACT.hidden(hidden)}{" "}
             <button type="button" className="link" onClick={clear}>
-              Show
+              {IMPACT.show}
             </button>
           </span>
         )}
       </p>
-      {all.some((node) => node.distance >= DEEPEST) && <p className="sheet-line muted">Shows at most {DEEPEST} steps; there may be more.</p>}
+      {all.some((node) => node.distance >= DEEPEST) && <p className="sheet-line muted">{IMPACT.deepest(DEEPEST)}</p>}
       <Owners reached={shown} at={at} />
     </>
   );

@@ -6,14 +6,15 @@ import { Link } from "../../components/Link";
 import { RunState } from "../../components/RunState";
 import { Tags } from "../../components/Tags";
 import { byOwner, graphOf, type OwnerGroup, type Reached } from "../../graph/impact";
-import { plural } from "../../graph/words";
+import { COMPONENTS } from "../../strings/components";
+import { IMPACT } from "../../strings/impact";
 
 const FIRST = 50;
 
 interface Props {
   reached: readonly Reached[];
   at: string | null;
-  /** The id of the section with its own heading, if any. */
+  /** The heading of the section, if it has one. */
   part?: string;
 }
 
@@ -27,19 +28,19 @@ function Owner({ group: { owner, reached }, at, part }: Omit<Props, "reached"> &
   const Heading = part ? "h3" : "h2";
   const inferredCount = reached.filter((node) => node.isByJob).length;
   return (
-    <section className="card owner" aria-label={[owner ?? "No owner", part].filter(Boolean).join(", ")}>
+    <section className="card owner" aria-label={IMPACT.ownerIn(owner ?? IMPACT.noOwner, part)}>
       <Heading>
-        {owner ?? "No owner"} <span className="muted">{reached.length.toLocaleString("en")}</span>
-        {inferredCount > 0 && <span className="muted owner-note"> {inferredCount === reached.length ? "" : `${inferredCount} of them `}by the owner of the writing job</span>}
+        {owner ?? IMPACT.noOwner} <span className="muted">{reached.length.toLocaleString("en")}</span>
+        {inferredCount > 0 && <span className="muted owner-note">{IMPACT.inferred(inferredCount, reached.length)}</span>}
       </Heading>
       <table className="reached">
         <thead>
           <tr>
-            <th scope="col">Steps</th>
-            <th scope="col">Name</th>
-            <th scope="col">Kind</th>
-            <th scope="col">Transformation, newest run</th>
-            <th scope="col">Tags</th>
+            <th scope="col">{IMPACT.heads.steps}</th>
+            <th scope="col">{IMPACT.heads.name}</th>
+            <th scope="col">{IMPACT.heads.kind}</th>
+            <th scope="col">{IMPACT.heads.how}</th>
+            <th scope="col">{IMPACT.heads.tags}</th>
           </tr>
         </thead>
         <tbody>
@@ -51,7 +52,7 @@ function Owner({ group: { owner, reached }, at, part }: Omit<Props, "reached"> &
       {!isAll && reached.length > FIRST && (
         <p className="card-foot">
           <button type="button" className="link" onClick={() => setAll(true)}>
-            Show {plural(reached.length - FIRST, "more", "more")}
+            {COMPONENTS.showMore(reached.length - FIRST)}
           </button>
         </p>
       )}
@@ -65,7 +66,7 @@ function Row({ reached, at }: { reached: Reached; at: string | null }): ReactNod
     <tr>
       <td className="reached-far muted">{reached.distance}</td>
       <th scope="row">
-        <Link className="reached-name" href={graphOf(reached, at)} title={`${[above, title, field].filter(Boolean).join(" ")}\n${namespace}\nShow it in the graph`}>
+        <Link className="reached-name" href={graphOf(reached, at)} title={IMPACT.row([above, title, field].filter(Boolean).join(" "), namespace)}>
           <Icon name={(field ? "column" : kind) as IconName} />
           <span className="clip">
             {field ?? title}
@@ -73,7 +74,7 @@ function Row({ reached, at }: { reached: Reached; at: string | null }): ReactNod
           </span>
         </Link>
       </th>
-      <td className="muted">{field ? "column" : kind}</td>
+      <td className="muted">{field ? IMPACT.column : kind}</td>
       <td className="reached-how">
         <span>
           {reached.how && <span className="ways">{reached.how}</span>}

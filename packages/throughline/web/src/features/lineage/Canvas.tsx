@@ -1,6 +1,5 @@
 import "./canvas.css";
 import "./edges.css";
-import "./legend.css";
 import { Background, Panel, ReactFlow, ReactFlowProvider, useReactFlow, type Edge, type ReactFlowInstance } from "@xyflow/react";
 import { useCallback, useEffect, useId, useLayoutEffect, useMemo, useRef, useState, type FocusEvent, type KeyboardEvent, type ReactNode } from "react";
 import { focusNode, takesFocus } from "../../components/focus";
@@ -20,6 +19,7 @@ import { spaceBelow, addedBeside, focusedOf, keepInWindow, MOVING_MS, countOutsi
 import { NODE_TYPES } from "./nodes";
 import { useGradually } from "./useGradually";
 import { boxOf, Overview } from "./Overview";
+import { LINEAGE } from "../../strings/lineage";
 
 interface Props {
   label: string;
@@ -196,9 +196,9 @@ function FlowCanvas({ label, nodes, edges, frames, extent, shared, anchor, path,
           {nodes.length > 0 && <Overview nodes={nodes} />}
         </Panel>
         <Panel position="bottom-left" className="zoom">
-          <ToolButton icon="plus" text="Zoom in" onClick={() => void flow.zoomIn()} />
-          <ToolButton icon="minus" text="Zoom out" onClick={() => void flow.zoomOut()} />
-          <ToolButton icon="fit" text="Fit everything into the window" onClick={fitAll} />
+          <ToolButton icon="plus" text={LINEAGE.zoomIn} onClick={() => void flow.zoomIn()} />
+          <ToolButton icon="minus" text={LINEAGE.zoomOut} onClick={() => void flow.zoomOut()} />
+          <ToolButton icon="fit" text={LINEAGE.fit} onClick={fitAll} />
           <Legend />
         </Panel>
       </ReactFlow>}

@@ -23,7 +23,7 @@ export function Changes({ diff, view, show }: { diff: DiffAnswer; view: View; sh
     <aside className="changes" aria-label={TIME.differences}>
       <div className="changes-head">
         <h2>{TIME.differences}</h2>
-        <p className="muted">{TIME.inAll(moment(view.from ?? ""), view.at ? moment(view.at) : "now")}</p>
+        <p className="muted">{TIME.inAll(moment(view.from ?? ""), TIME.until(view.at && moment(view.at)))}</p>
       </div>
       {sections.length === 0 && <p className="waiting">{TIME.noDifferences}</p>}
       {sections.map(({ type, groups }) => (
@@ -58,7 +58,7 @@ function Group({ group: { node, kind, text, changes }, show }: { group: ChangeGr
         {shown.map((change) => (
           <li key={change.key}>
             <button type="button" className={styles.change} onClick={() => show(viewOf(change), change.ends)}>
-              <span className="hidden">{text}: </span>
+              <span className="hidden">{TIME.prefix(text)}</span>
               <span className={`mark ${change.mark}`}>{TIME.marks[change.mark]}</span>
               <span className={styles.detail}>{change.detail}</span>
             </button>

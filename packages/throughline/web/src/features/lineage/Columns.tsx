@@ -3,10 +3,9 @@ import { useEffect, useRef, type ReactNode } from "react";
 import { COLUMNS_SHOWN, type RowPage } from "../../graph/columns";
 import { columnKey } from "../../graph/lit";
 import { ALL_ROWS } from "../../graph/types";
-import { plural } from "../../graph/words";
 import { useActions } from "./actions";
 import type { DatasetFlowNode } from "./flow";
-import { MARKS } from "./marks";
+import { COLUMNS, LINEAGE, NODE } from "../../strings/lineage";
 
 /** The columns of a dataset in its node, those with lineage first. A click locks the column's path. */
 export function Columns({ data, columns }: { data: DatasetFlowNode["data"]; columns: RowPage }): ReactNode {
@@ -24,12 +23,12 @@ export function Columns({ data, columns }: { data: DatasetFlowNode["data"]; colu
   useEffect(() => update(node.id), [update, node.id, names]);
   return (
     <div className="columns nowheel nodrag nopan">
-      {of !== null ? <p className="columns-path muted">{all} of {plural(of, "column")}: on the path</p> : <input
+      {of !== null ? <p className="columns-path muted">{COLUMNS.onPath(all, of)}</p> : <input
         ref={input}
         className="columns-search"
         defaultValue={text}
-        placeholder={all ? `Search ${all} columns` : "No columns reported"}
-        aria-label={`Search the columns of ${node.name}`}
+        placeholder={COLUMNS.search(all)}
+        aria-label={COLUMNS.searchOf(node.name)}
         disabled={all === 0}
         onChange={(event) => seek({ id: node.id, text: event.target.value, page: 0 }, true)}
       />}
@@ -39,9 +38,9 @@ export function Columns({ data, columns }: { data: DatasetFlowNode["data"]; colu
           return (
             <li key={row.name} className={isLit ? "lit" : litColumns.size ? "dim" : ""}>
               <Handle type="target" position={Position.Left} id={`in:${row.name}`} isConnectable={false} />
-              <button type="button" aria-pressed={isLit} className={row.isRelated ? "" : "muted"} onClick={() => lockColumn(node.id, row.name, !row.isRelated)} title={row.name === ALL_ROWS ? "Columns that filter, join, group or sort its rows" : !row.isRelated ? `${row.name}: no column lineage within the shown graph. Open its details` : isLit ? `${row.name}: open its details` : `${row.name}: highlight its path`}>
+              <button type="button" aria-pressed={isLit} className={row.isRelated ? "" : "muted"} onClick={() => lockColumn(node.id, row.name, !row.isRelated)} title={titleOf(row, isLit)}>
                 <span className="clip">{row.name}</span>
-                {row.mark && <span className={`mark ${row.mark}`}>{MARKS[row.mark]}</span>}
+                {row.mark && <span className={`mark ${row.mark}`}>{LINEAGE.marks[row.mark]}</span>}
                 <span className="clip muted">{row.type}</span>
               </button>
               <Handle type="source" position={Position.Right} id={`out:${row.name}`} isConnectable={false} />
@@ -49,18 +48,24 @@ export function Columns({ data, columns }: { data: DatasetFlowNode["data"]; colu
           );
         })}
       </ul>
-      {found === 0 && all > 0 && <p className="columns-pages muted">No matching column.</p>}
+      {found === 0 && all > 0 && <p className="columns-pages muted">{COLUMNS.noMatch}</p>}
       {pages > 1 && (
         <p className="columns-pages muted">
           <button type="button" className="link" disabled={page === 0} onClick={() => goToPage(page - 1)}>
-            Back
+            {COLUMNS.back}
           </button>
-          {page * COLUMNS_SHOWN + 1}–{page * COLUMNS_SHOWN + rows.length} of {found}
+          {COLUMNS.page(page * COLUMNS_SHOWN + 1, page * COLUMNS_SHOWN + rows.length, found)}
           <button type="button" className="link" disabled={page === pages - 1} onClick={() => goToPage(page + 1)}>
-            More
+            {COLUMNS.more}
           </button>
         </p>
       )}
     </div>
   );
+}
+
+function titleOf({ name, isRelated }: RowPage["rows"][number], isLit: boolean): string {
+  if (name === ALL_ROWS) return COLUMNS.allRows;
+  if (!isRelated) return COLUMNS.unrelated(name);
+  return isLit ? NODE.detailsOf(name) : COLUMNS.highlight(name);
 }

@@ -1,12 +1,15 @@
 import { useState, type ReactNode } from "react";
 import { PROGRAM } from "../../api/base";
-import { Menu } from "../../components/Menu";
+import { Menu, type Choice } from "../../components/Menu";
 import { COLOURS, pictureOf, scaleOf, type Pens, type Picture } from "../../graph/picture";
 import type { View } from "../../graph/view";
-import { moment, plural } from "../../graph/words";
+import { moment } from "../../graph/words";
 import { markupOf, platformOf } from "../../platforms";
 import { fileName, jsonOf, mermaidOf } from "../../graph/written";
 import type { Scene } from "./useScene";
+import { TOOLBAR } from "../../strings/lineage";
+
+const TEXTS = TOOLBAR.export;
 
 /** A menu to save the shown graph as a picture or as data. */
 export function Export({ scene: { graph, shown, drawn }, view }: { scene: Scene; view: View }): ReactNode {
@@ -15,38 +18,42 @@ export function Export({ scene: { graph, shown, drawn }, view }: { scene: Scene;
   const name = fileName(view.node, view.at ?? now);
   const picture = () => {
     const title = view.node.slice(view.node.lastIndexOf(":") + 1);
-    const when = [view.from, view.at ?? now].filter((at) => at !== null).map(moment).join(" to ");
-    const about = [`${view.level} level`, when, plural(drawn.nodes.length, "node"), "throughline"].join(" · ");
+    const when = [view.from, view.at ?? now].filter((at) => at !== null).map(moment);
+    const about = TEXTS.caption(view.level, TEXTS.times(when), drawn.nodes.length);
     return pictureOf(drawn.nodes, drawn.edges, drawn.frames.map(({ box }) => box), title, about, pens());
   };
   const png = () => {
     setTrouble("");
     pngOf(picture()).then(
       (blob) => save(`${name}.png`, blob),
-      () => setTrouble("This browser cannot create a PNG of this size. Save as SVG, or show fewer nodes."),
+      () => setTrouble(TEXTS.tooLarge),
     );
   };
   return (
     <>
       <Menu
         icon="save"
-        text="Export"
-        title="Save the graph as shown"
+        text={TEXTS.text}
+        title={TEXTS.title}
         isDisabled={!graph || !shown || drawn.nodes.length === 0}
         choices={[
-          { text: "Picture", about: "PNG", act: png },
-          { text: "Drawing", about: "SVG", act: () => save(`${name}.svg`, new Blob([picture().svg], { type: "image/svg+xml" })) },
-          { text: "Diagram for Markdown", about: "Mermaid", act: () => shown && save(`${name}.mmd`, new Blob([mermaidOf(shown)], { type: "text/plain" })) },
-          { text: "Data", about: "JSON", act: () => shown && graph && save(`${name}.json`, new Blob([jsonOf(shown, graph, view)], { type: "application/json" })) },
+          choiceOf(TEXTS.png, png),
+          choiceOf(TEXTS.svg, () => save(`${name}.svg`, new Blob([picture().svg], { type: "image/svg+xml" }))),
+          choiceOf(TEXTS.mermaid, () => shown && save(`${name}.mmd`, new Blob([mermaidOf(shown)], { type: "text/plain" }))),
+          choiceOf(TEXTS.json, () => shown && graph && save(`${name}.json`, new Blob([jsonOf(shown, graph, view)], { type: "application/json" }))),
         ]}
       >
         <p>
-          What is shown. All of the lineage: <code>{PROGRAM} export</code>
+          {TEXTS.about} <code>{TEXTS.command(PROGRAM)}</code>
         </p>
       </Menu>
       {trouble && <span role="alert">{trouble}</span>}
     </>
   );
+}
+
+function choiceOf([text, about]: readonly [string, string], act: () => void): Choice {
+  return { text, about, act };
 }
 
 /** Return the current colours, icons and text measurements of the page. */

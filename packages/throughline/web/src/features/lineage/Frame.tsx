@@ -5,18 +5,19 @@ import { PlatformIcon } from "../../components/PlatformIcon";
 import { TROUBLE_TEXT } from "../../graph/state";
 import { useActions } from "./actions";
 import type { FrameFlowNode } from "./flow";
+import { NODE } from "../../strings/lineage";
 
 /** A frame around the tasks of a pipeline, with a button to collapse it into one node. */
 export function Frame({ data }: NodeProps<FrameFlowNode>): ReactNode {
   const { box: { frame }, trouble } = data;
   const { toggle, select } = useActions();
   return (
-    <section className={trouble ? `frame alarm ${trouble}` : "frame"} aria-label={`Pipeline ${frame.name}`}>
+    <section className={trouble ? `frame alarm ${trouble}` : "frame"} aria-label={NODE.pipeline(frame.name)}>
       <p className="frame-head">
-        <button type="button" className="frame-toggle nodrag" onClick={() => toggle(frame.id)} aria-expanded={true} aria-label={`Collapse ${frame.name}`} title="Collapse the pipeline into one node">
+        <button type="button" className="frame-toggle nodrag" onClick={() => toggle(frame.id)} aria-expanded={true} aria-label={NODE.collapseOf(frame.name)} title={NODE.collapse}>
           <Icon name="down" />
         </button>
-        <button type="button" className="frame-name nodrag" onClick={() => select(frame.id, true)} title={`${frame.name}: open its details`}>
+        <button type="button" className="frame-name nodrag" onClick={() => select(frame.id, true)} title={NODE.detailsOf(frame.name)}>
           <PlatformIcon node={{ kind: "pipeline", namespace: "", platform: frame.platform }} />
           <span className="clip">{frame.name}</span>
         </button>

@@ -1,15 +1,7 @@
+import "./legend.css";
 import { useEffect, useId, useState, type ReactNode } from "react";
 import { Icon } from "../../components/Icon";
-
-const LINES: readonly (readonly [string, string])[] = [
-  ["data", "Data dependency"],
-  ["control", "Control dependency: order only, no data"],
-  ["lit", "Highlighted path"],
-  ["column lit", "Column lineage: values"],
-  ["column lit indirect", "Column lineage: filter, join, group or sort"],
-  ["added", "Added between the compared times"],
-  ["removed", "Removed between the compared times"],
-];
+import { LEGEND } from "../../strings/lineage";
 
 /** A button that opens the legend. */
 export function Legend(): ReactNode {
@@ -28,30 +20,30 @@ export function Legend(): ReactNode {
   }, [isOpen]);
   return (
     <>
-      <button type="button" className="button bare square" aria-label="Legend" title="Legend (?)" aria-expanded={isOpen} aria-controls={isOpen ? id : undefined} onClick={() => setOpen(!isOpen)}>
+      <button type="button" className="button bare square" aria-label={LEGEND.label} title={LEGEND.title} aria-expanded={isOpen} aria-controls={isOpen ? id : undefined} onClick={() => setOpen(!isOpen)}>
         <Icon name="lost" />
       </button>
       {isOpen && (
-        <ul className="legend" id={id} aria-label="Legend">
+        <ul className="legend" id={id} aria-label={LEGEND.label}>
           <li>
-            <i className="legend-job" /> Job: a pipeline, a task or a query
+            <i className="legend-job" /> {LEGEND.job}
           </li>
           <li>
-            <i className="legend-dataset" /> Table, file or stream
+            <i className="legend-dataset" /> {LEGEND.dataset}
           </li>
           <li>
-            <i className="legend-dataset made" /> Model or artifact
+            <i className="legend-dataset made" /> {LEGEND.model}
           </li>
           <li>
-            <i className="legend-frame" /> Pipeline, with its tasks and their datasets
+            <i className="legend-frame" /> {LEGEND.frame}
           </li>
           <li>
-            <i className="alarm failed" /> Failed run or failed checks
+            <i className="alarm failed" /> {LEGEND.failed}
           </li>
           <li>
-            <i className="alarm late" /> Late, or no end event
+            <i className="alarm late" /> {LEGEND.late}
           </li>
-          {LINES.map(([tone, text]) => (
+          {LEGEND.lines.map(([tone, text]) => (
             <li key={tone}>
               <svg viewBox="0 0 28 4" className={`react-flow__edge ${tone}`} aria-hidden="true">
                 <path className="react-flow__edge-path" d="M0 2h28" />

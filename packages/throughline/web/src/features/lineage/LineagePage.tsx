@@ -8,7 +8,6 @@ import { sharedViewport } from "../../graph/shared";
 import type { View } from "../../graph/view";
 import { Details } from "../details/Details";
 import { Timeline } from "../timeline/Timeline";
-import { TIME } from "../../strings/time";
 import type { Outside } from "./Canvas";
 import { Changes } from "./Changes";
 import { MomentTabs } from "./MomentTabs";
@@ -17,6 +16,7 @@ import { Beside, Pane } from "./Pane";
 import { Toolbar } from "./Toolbar";
 import { useDepths } from "./useDepths";
 import { useScene } from "./useScene";
+import { LINEAGE } from "../../strings/lineage";
 
 /** The graph around a node, its details beside it, and the differences between two moments. */
 export default function LineagePage(): ReactNode {
@@ -37,7 +37,7 @@ export default function LineagePage(): ReactNode {
   const [outside, setOutside] = useState<Outside | null>(null);
   const { graph, shown, diff, trouble } = scene;
   useEffect(() => {
-    document.title = view.node ? `${view.node.slice(view.node.lastIndexOf(":") + 1)} · throughline` : "throughline";
+    document.title = LINEAGE.tab(view.node.slice(view.node.lastIndexOf(":") + 1));
   }, [view.node]);
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
@@ -49,7 +49,7 @@ export default function LineagePage(): ReactNode {
   }, [view.open, change]);
   return (
     <main className="lineage">
-      <h1 className="hidden">Lineage of {view.node}</h1>
+      <h1 className="hidden">{LINEAGE.heading(view.node)}</h1>
       {diff && <Changes diff={diff} view={view} show={show} />}
       <div className="stage">
         <Toolbar view={view} change={change} scene={scene} />
@@ -57,7 +57,7 @@ export default function LineagePage(): ReactNode {
         <div className="panes">
           <section className="pane" aria-label={nameOf(momentOf(view))}>
             {view.beside && <h2 className="pane-head clip">{nameOf(momentOf(view))}</h2>}
-            {view.node || !view.from || trouble ? <Pane scene={scene} view={view} change={change} ends={ends} shared={view.beside ? shared : null} onOutside={setOutside} /> : <p className="waiting">{diff ? (changesOf(diff).length > 0 ? TIME.selectChange : TIME.noChange) : "Comparing …"}</p>}
+            {view.node || !view.from || trouble ? <Pane scene={scene} view={view} change={change} ends={ends} shared={view.beside ? shared : null} onOutside={setOutside} /> : <p className="waiting">{diff ? (changesOf(diff).length > 0 ? LINEAGE.selectChange : LINEAGE.noDifferences) : LINEAGE.comparing}</p>}
           </section>
           {view.beside && <Beside moment={view.beside} view={view} change={change} shared={shared} />}
         </div>

@@ -2,6 +2,7 @@ import type { ReactNode } from "react";
 import { Icon } from "../../components/Icon";
 import { closeMoment, momentOf, nameOf, NOW, tabsOf, timesOf } from "../../graph/moments";
 import type { View } from "../../graph/view";
+import { TIME } from "../../strings/time";
 import styles from "./moments.module.css";
 
 /** Tabs of the open times; a second time can be shown beside the current one. */
@@ -10,7 +11,7 @@ export function MomentTabs({ view, change }: { view: View; change: (change: Part
   const shown = momentOf(view);
   if (tabs.length < 2) return null;
   return (
-    <ul className={styles.moments} aria-label="Moments">
+    <ul className={styles.moments} aria-label={TIME.open}>
       {tabs.map((moment) => {
         const name = nameOf(moment);
         const isShown = moment === shown;
@@ -21,12 +22,12 @@ export function MomentTabs({ view, change }: { view: View; change: (change: Part
               {name}
             </button>
             {!isShown && (
-              <button type="button" className="button bare square" aria-pressed={isBeside} aria-label={`Show ${name} beside`} title="Show it beside the graph" onClick={() => change({ beside: isBeside ? null : moment })}>
+              <button type="button" className="button bare square" aria-pressed={isBeside} aria-label={TIME.besideOf(name)} title={TIME.beside} onClick={() => change({ beside: isBeside ? null : moment })}>
                 <Icon name="beside" />
               </button>
             )}
             {moment !== NOW && (
-              <button type="button" className="button bare square" aria-label={`Close ${name}`} title="Close" onClick={() => change(closeMoment(view, moment))}>
+              <button type="button" className="button bare square" aria-label={TIME.closeOf(name)} title={TIME.close} onClick={() => change(closeMoment(view, moment))}>
                 <Icon name="close" />
               </button>
             )}

@@ -4,6 +4,7 @@ import { present } from "../../components/now";
 import { isoTime } from "../../graph/timeline";
 import type { View } from "../../graph/view";
 import { MomentPicker } from "./MomentPicker";
+import { TIME } from "../../strings/time";
 
 const DAY = 86_400_000;
 
@@ -15,16 +16,16 @@ function weekBefore(at: string | null): string {
 /** Controls to select a time, or two times to compare. */
 export function Moments({ view, change }: { view: View; change: (change: Partial<View>) => void }): ReactNode {
   return (
-    <span className="group push" role="group" aria-label="Time, in UTC">
-      {view.from !== null && <MomentPicker label="From" at={view.from} node={view.node} choose={(from) => change({ from })} />}
-      <MomentPicker label={view.from === null ? "As of" : "To"} at={view.at} node={view.node} choose={(at) => change({ at })} />
+    <span className="group push" role="group" aria-label={TIME.group}>
+      {view.from !== null && <MomentPicker label={TIME.from} at={view.from} node={view.node} choose={(from) => change({ from })} />}
+      <MomentPicker label={view.from === null ? TIME.asOf : TIME.to} at={view.at} node={view.node} choose={(at) => change({ at })} />
       {view.at !== null && (
         <button type="button" className="button" onClick={() => change({ at: null })}>
-          Now
+          {TIME.now}
         </button>
       )}
-      <button type="button" className="button" aria-pressed={view.from !== null} onClick={() => change({ from: view.from === null ? weekBefore(view.at) : null })} title="Compare two times; default: with a week before">
-        <Icon name="compare" /> Compare
+      <button type="button" className="button" aria-pressed={view.from !== null} onClick={() => change({ from: view.from === null ? weekBefore(view.at) : null })} title={TIME.compareAbout}>
+        <Icon name="compare" /> {TIME.compare}
       </button>
     </span>
   );

@@ -3,7 +3,8 @@ import type { Graph } from "../../graph/types";
 import type { Outside } from "./Canvas";
 import { DEEPEST, type View } from "../../graph/view";
 import type { Shown } from "../../graph/visible";
-import { moment, plural } from "../../graph/words";
+import { moment } from "../../graph/words";
+import { NOTES } from "../../strings/lineage";
 import styles from "./notes.module.css";
 
 interface Props {
@@ -18,8 +19,6 @@ interface Props {
   outside: Outside | null;
 }
 
-const SHOWN_LEVEL: Record<View["level"], string> = { pipeline: "its pipeline is shown", task: "its tasks are shown", query: "its queries are shown" };
-
 /** Convert steps between datasets to steps between jobs and datasets. */
 const stepsOver = (steps: number) => Math.min(2 * steps, DEEPEST);
 
@@ -30,20 +29,20 @@ export function Notes({ view, change, graph, shown, left, isAlone, outside }: Pr
   const beyond = [...shown.hidden.values()].reduce((sum, count) => sum + Math.max(0, count.up) + Math.max(0, count.down), 0);
   const isElsewhere = graph.roots.length > 0 && !graph.roots.includes(view.node as Graph["roots"][number]) && view.node.startsWith("job:");
   const notes: { key: string; text: string; show?: [string, Partial<View> | (() => void)] }[] = [
-    { key: "count", text: plural(shown.nodes.length, "node") },
+    { key: "count", text: NOTES.nodes(shown.nodes.length) },
   ];
-  if (outside) notes.push({ key: "outside", text: `${plural(outside.count, "node is", "nodes are")} outside the window`, show: ["Fit all", outside.fitAll] });
-  if (isElsewhere) notes.push({ key: "level", text: `${view.node.slice(view.node.lastIndexOf(":") + 1)}: ${SHOWN_LEVEL[view.level]}` });
-  if (beyond > 0) notes.push({ key: "beyond", text: `${plural(beyond, "line")} to hidden nodes; + on a node shows them` });
-  if (view.datasetsOnly && jobs === 0 && beyond === 0) notes.push({ key: "alone", text: "No jobs connect it to other datasets", show: ["Show jobs", { datasetsOnly: false }] });
-  else if (view.datasetsOnly) notes.push({ key: "jobs", text: `${plural(jobs, "job")} drawn as lines`, show: ["Show", { datasetsOnly: false, up: stepsOver(view.up), down: stepsOver(view.down) }] });
-  if (control > 0) notes.push({ key: "control", text: `${plural(control, "control line")} hidden`, show: ["Show", { control: true }] });
-  if (view.level === "pipeline") notes.push({ key: "inner", text: "Datasets inside a pipeline are hidden", show: ["Show tasks", { level: "task" }] });
-  if (view.folded.length > 0) notes.push({ key: "folded", text: `${plural(view.folded.length, "side")} collapsed`, show: ["Expand", { folded: [] }] });
-  if (left > 0) notes.push({ key: "lines", text: `${plural(left, "line")} to columns that are not shown`, ...(view.seeks.length > 0 && { show: ["Show the first columns", { seeks: [] }] as [string, Partial<View>] }) });
-  if (view.column) notes.push({ key: "column", text: `Locked on ${view.column.slice(view.column.lastIndexOf("|") + 1)}`, show: ["Unlock", { column: null }] });
-  if (isAlone && beyond > 0 && !view.datasetsOnly) notes.push({ key: "alone-column", text: "Its upstream and downstream columns are not shown", show: ["Show two more steps", { up: Math.min(view.up + 2, DEEPEST), down: Math.min(view.down + 2, DEEPEST) }] });
-  if (view.at) notes.push({ key: "at", text: `As of ${moment(view.at)}`, show: ["Now", { at: null }] });
+  if (outside) notes.push({ key: "outside", text: NOTES.outside(outside.count), show: [NOTES.fit, outside.fitAll] });
+  if (isElsewhere) notes.push({ key: "level", text: NOTES.elsewhere(view.node.slice(view.node.lastIndexOf(":") + 1), NOTES.level[view.level]) });
+  if (beyond > 0) notes.push({ key: "beyond", text: NOTES.beyond(beyond) });
+  if (view.datasetsOnly && jobs === 0 && beyond === 0) notes.push({ key: "alone", text: NOTES.noJobs, show: [NOTES.showJobs, { datasetsOnly: false }] });
+  else if (view.datasetsOnly) notes.push({ key: "jobs", text: NOTES.jobs(jobs), show: [NOTES.show, { datasetsOnly: false, up: stepsOver(view.up), down: stepsOver(view.down) }] });
+  if (control > 0) notes.push({ key: "control", text: NOTES.control(control), show: [NOTES.show, { control: true }] });
+  if (view.level === "pipeline") notes.push({ key: "inner", text: NOTES.inner, show: [NOTES.showTasks, { level: "task" }] });
+  if (view.folded.length > 0) notes.push({ key: "folded", text: NOTES.folded(view.folded.length), show: [NOTES.expand, { folded: [] }] });
+  if (left > 0) notes.push({ key: "lines", text: NOTES.lines(left), ...(view.seeks.length > 0 && { show: [NOTES.firstColumns, { seeks: [] }] as [string, Partial<View>] }) });
+  if (view.column) notes.push({ key: "column", text: NOTES.locked(view.column.slice(view.column.lastIndexOf("|") + 1)), show: [NOTES.unlock, { column: null }] });
+  if (isAlone && beyond > 0 && !view.datasetsOnly) notes.push({ key: "alone-column", text: NOTES.alone, show: [NOTES.twoSteps, { up: Math.min(view.up + 2, DEEPEST), down: Math.min(view.down + 2, DEEPEST) }] });
+  if (view.at) notes.push({ key: "at", text: NOTES.asOf(moment(view.at)), show: [NOTES.now, { at: null }] });
   return (
     <div className={styles.notes} role="status" data-testid="notes">
       {notes.map(({ key, text, show }) => (

@@ -4,6 +4,7 @@ import { useMemo, useRef, type PointerEvent, type ReactNode } from "react";
 import { around, outline, type Box } from "../../graph/layout";
 import { TROUBLES } from "../../graph/state";
 import type { FlowNode } from "./flow";
+import { LINEAGE } from "../../strings/lineage";
 import styles from "./overview.module.css";
 
 /** The overview is hidden on canvases narrower than this. */
@@ -33,7 +34,7 @@ export function Overview({ nodes }: { nodes: readonly FlowNode[] }): ReactNode {
   };
   if (isAllVisible || width < WIDE) return null;
   return (
-    <svg ref={drawing} className={styles.overview} role="img" aria-label="Overview of the graph" viewBox={`${frame.x} ${frame.y} ${frame.width} ${frame.height}`} onPointerDown={moveTo} onPointerMove={moveTo}>
+    <svg ref={drawing} className={styles.overview} role="img" aria-label={LINEAGE.overview} viewBox={`${frame.x} ${frame.y} ${frame.width} ${frame.height}`} onPointerDown={moveTo} onPointerMove={moveTo}>
       <path d={datasets} />
       <path className={styles.job} d={jobs} />
       {troubles.map(({ trouble, path }) => path && <path key={trouble} className={clsx(styles.alarm, styles[trouble])} data-trouble={trouble} d={path} />)}

@@ -16,6 +16,7 @@ import { RecentDatasets } from "../fallback/EmptyView";
 import { Canvas, type Anchor, type Outside } from "./Canvas";
 import { useActionsOf } from "./useActionsOf";
 import { useScene, type Scene } from "./useScene";
+import { LINEAGE } from "../../strings/lineage";
 
 interface Props {
   scene: Scene;
@@ -44,7 +45,7 @@ export function Pane({ scene: { drawn, trouble, awaySince }, view, change, ends 
         <ErrorMessage error={trouble}>
           {(view.at ?? view.from) && (
             <button type="button" className="button" onClick={() => change({ at: null, from: null })}>
-              Show the current graph
+              {LINEAGE.current}
             </button>
           )}
         </ErrorMessage>
@@ -70,7 +71,7 @@ export function Pane({ scene: { drawn, trouble, awaySince }, view, change, ends 
         </div>
       )}
       <Canvas
-        label={view.beside ? `Lineage graph, ${nameOf(momentOf(view))}` : "Lineage graph"}
+        label={LINEAGE.canvas(view.beside ? nameOf(momentOf(view)) : null)}
         nodes={drawn.nodes}
         edges={drawn.edges}
         frames={drawn.frames}
@@ -96,10 +97,10 @@ export function Beside({ moment, view, change, shared }: { moment: Moment; view:
   // This pane keeps its time; other changes apply to both graphs.
   const changeBoth: Change = (changes, isSmall) => change("node" in changes ? { ...changes, at: view.at, from: view.from } : "at" in changes ? { beside: null } : changes, isSmall);
   return (
-    <section className="pane" aria-label={`Beside: ${nameOf(moment)}`}>
+    <section className="pane" aria-label={LINEAGE.beside(nameOf(moment))}>
       <h2 className="pane-head">
         <span className="clip">{nameOf(moment)}</span>
-        <button type="button" className="button bare square" onClick={() => change({ beside: null })} aria-label={`Close the comparison with ${nameOf(moment)}`} title="Close the comparison">
+        <button type="button" className="button bare square" onClick={() => change({ beside: null })} aria-label={LINEAGE.closeBesideOf(nameOf(moment))} title={LINEAGE.closeBeside}>
           <Icon name="close" />
         </button>
       </h2>

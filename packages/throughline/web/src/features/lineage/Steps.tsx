@@ -1,11 +1,8 @@
 import type { ReactNode } from "react";
 import { Icon } from "../../components/Icon";
-import type { Side } from "../../graph/types";
-import { plural } from "../../graph/words";
 import { useActions } from "./actions";
 import type { FlowNode } from "./flow";
-
-const WORDS: Record<Side, string> = { up: "upstream", down: "downstream" };
+import { NODE } from "../../strings/lineage";
 
 /** Buttons on both sides of a node to show more nodes or hide shown ones. */
 export function Steps({ data }: { data: FlowNode["data"] }): ReactNode {
@@ -14,7 +11,7 @@ export function Steps({ data }: { data: FlowNode["data"] }): ReactNode {
   return (["up", "down"] as const).map((side) => {
     const more = counts[side];
     if (more <= 0 && !shownSides[side]) return null;
-    const text = more > 0 ? `Show ${plural(more, "more node")} ${WORDS[side]} of ${node.name}` : `Hide nodes ${WORDS[side]} of ${node.name}`;
+    const text = more > 0 ? NODE.showSide(more, NODE.side[side], node.name) : NODE.hideSide(NODE.side[side], node.name);
     return (
       <button key={side} type="button" className={`step ${side}${more > 0 ? " more" : ""}`} onClick={() => step(side, node.id, more > 0)} aria-label={text} title={text}>
         <Icon name={more > 0 ? "plus" : "minus"} />

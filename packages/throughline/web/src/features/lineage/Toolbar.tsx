@@ -6,11 +6,12 @@ import type { Direction } from "../../graph/types";
 import type { Level, Side } from "../../graph/types";
 import { AUTO, DEEPEST, type View } from "../../graph/view";
 import { farthest } from "../../graph/visible";
-import { plural } from "../../graph/words";
 import { Export } from "./Export";
 import { Moments } from "./Moments";
 import type { Scene } from "./useScene";
 import { ViewLinks } from "./ViewLinks";
+import { COMPONENTS } from "../../strings/components";
+import { TOOLBAR } from "../../strings/lineage";
 import styles from "./toolbar.module.css";
 
 const LEVELS: readonly Level[] = ["pipeline", "task", "query"];
@@ -45,44 +46,44 @@ export function Toolbar({ view, change, scene }: Props): ReactNode {
   };
   return (
     <div className={styles.frame}>
-      <div className={styles.toolbar} role="toolbar" aria-label="Graph options" aria-busy={isFetching}>
-        <div className="segments" role="group" aria-label="Level">
+      <div className={styles.toolbar} role="toolbar" aria-label={TOOLBAR.label} aria-busy={isFetching}>
+        <div className="segments" role="group" aria-label={COMPONENTS.level}>
           {LEVELS.map((level) => (
             <button key={level} type="button" aria-pressed={view.level === level} onClick={() => change({ level, grown: [], folded: [] })}>
-              {level[0]?.toUpperCase()}
-              {level.slice(1)}
+              {COMPONENTS.levels[level]}
             </button>
           ))}
         </div>
-        <button type="button" className={clsx(styles.more, "button")} title="Graph options" aria-expanded={isOpen} aria-controls={menu} ref={setButton} {...getReferenceProps()}>
-          <Icon name="more" /> Options
+        <button type="button" className={clsx(styles.more, "button")} title={TOOLBAR.label} aria-expanded={isOpen} aria-controls={menu} ref={setButton} {...getReferenceProps()}>
+          <Icon name="more" /> {TOOLBAR.options}
         </button>
         <div id={menu} className={clsx(styles.rest, isOpen && styles.open)} ref={setSheet} {...getFloatingProps()}>
-          <Depth side="up" text="Upstream" view={view} change={change} scene={scene} />
-          <Depth side="down" text="Downstream" view={view} change={change} scene={scene} />
+          <Depth side="up" view={view} change={change} scene={scene} />
+          <Depth side="down" view={view} change={change} scene={scene} />
           {isConfirming ? (
             <span className="group" role="alert">
-              {plural(all + 1, "node")} take a while to draw.
+              {TOOLBAR.slow(all + 1)}
               <button type="button" className="button" onClick={showAll}>
-                Show all
+                {TOOLBAR.showAll}
               </button>
               <button type="button" className="button bare" onClick={() => setConfirming(false)}>
-                Cancel
+                {TOOLBAR.cancel}
               </button>
             </span>
           ) : (
             <button type="button" className="button" aria-pressed={isAll} onClick={() => (all > MANY && !isAll ? setConfirming(true) : showAll())}>
-              Everything{all > 0 && <span className="muted">{(all + 1).toLocaleString("en")}</span>}
+              {TOOLBAR.everything}
+              {all > 0 && <span className="muted">{(all + 1).toLocaleString("en")}</span>}
             </button>
           )}
-          <button type="button" className="button" aria-pressed={view.datasetsOnly} aria-label="Datasets only" title="Datasets only: jobs are drawn as lines" onClick={() => change({ datasetsOnly: !view.datasetsOnly })}>
-            <Icon name="table" /> <span className="wide">Datasets only</span>
+          <button type="button" className="button" aria-pressed={view.datasetsOnly} aria-label={TOOLBAR.datasetsOnly} title={TOOLBAR.datasetsOnlyAbout} onClick={() => change({ datasetsOnly: !view.datasetsOnly })}>
+            <Icon name="table" /> <span className="wide">{TOOLBAR.datasetsOnly}</span>
           </button>
-          <button type="button" className="button" aria-pressed={!view.control} aria-label="Hide control" onClick={() => change({ control: !view.control })} title="Hide control dependencies (dashed lines)">
-            <Icon name="pipeline" /> <span className="wide">Hide control</span>
+          <button type="button" className="button" aria-pressed={!view.control} aria-label={TOOLBAR.control} onClick={() => change({ control: !view.control })} title={TOOLBAR.controlAbout}>
+            <Icon name="pipeline" /> <span className="wide">{TOOLBAR.control}</span>
           </button>
-          <button type="button" className="button" aria-pressed={view.chains} aria-label="Collapse chains" onClick={() => change({ chains: !view.chains, expanded: [] })} title="Collapse each chain of nodes into one node">
-            <Icon name="chain" /> <span className="wide">Collapse chains</span>
+          <button type="button" className="button" aria-pressed={view.chains} aria-label={TOOLBAR.chains} onClick={() => change({ chains: !view.chains, expanded: [] })} title={TOOLBAR.chainsAbout}>
+            <Icon name="chain" /> <span className="wide">{TOOLBAR.chains}</span>
           </button>
           <Directions view={view} change={change} shown={scene.drawn.direction} />
           <ViewLinks view={view} />
@@ -94,17 +95,17 @@ export function Toolbar({ view, change, scene }: Props): ReactNode {
   );
 }
 
-const DIRECTIONS: readonly { direction: Direction; icon: IconName; text: string }[] = [
-  { direction: "right", icon: "across", text: "Left to right" },
-  { direction: "down", icon: "downward", text: "Top to bottom" },
+const DIRECTIONS: readonly (readonly [Direction, IconName])[] = [
+  ["right", "across"],
+  ["down", "downward"],
 ];
 
 /** The direction of the data on the screen; a second click on a direction restores the automatic one. */
 function Directions({ view, change, shown }: { view: View; change: Props["change"]; shown: Direction | null }): ReactNode {
   return (
-    <div className="segments directions" role="group" aria-label="Direction">
-      {DIRECTIONS.map(({ direction, icon, text }) => (
-        <button key={direction} type="button" aria-pressed={shown === direction} aria-label={text} title={view.direction === direction ? `${text}; click again for automatic` : text} onClick={() => change({ direction: view.direction === direction ? null : direction })}>
+    <div className="segments" role="group" aria-label={TOOLBAR.direction}>
+      {DIRECTIONS.map(([direction, icon]) => (
+        <button key={direction} type="button" aria-pressed={shown === direction} aria-label={TOOLBAR.directions[direction]} title={view.direction === direction ? TOOLBAR.resetDirection(TOOLBAR.directions[direction]) : TOOLBAR.directions[direction]} onClick={() => change({ direction: view.direction === direction ? null : direction })}>
           <Icon name={icon} />
         </button>
       ))}
@@ -112,18 +113,18 @@ function Directions({ view, change, shown }: { view: View; change: Props["change
   );
 }
 
-function Depth({ side, text, view, change, scene: { graph } }: Props & { side: Side; text: string }): ReactNode {
+function Depth({ side, view, change, scene: { graph } }: Props & { side: Side }): ReactNode {
   const depth = view[side];
   const set = (count: number) => change({ [side]: count });
   const less = () => set((depth === DEEPEST && graph ? Math.max(1, farthest(graph, side)) : depth) - 1);
   return (
-    <span className={styles.depth} role="group" aria-label={`Steps ${text.toLowerCase()}`}>
-      <span className="muted">{text}</span>
-      <button type="button" className="button bare square" disabled={depth <= 0} onClick={less} aria-label={`One step fewer ${text.toLowerCase()}`} title={`One step fewer ${text.toLowerCase()}`}>
+    <span className={styles.depth} role="group" aria-label={TOOLBAR.steps[side]}>
+      <span className="muted">{side === "up" ? TOOLBAR.upstream : TOOLBAR.downstream}</span>
+      <button type="button" className="button bare square" disabled={depth <= 0} onClick={less} aria-label={TOOLBAR.fewer[side]} title={TOOLBAR.fewer[side]}>
         <Icon name="minus" />
       </button>
-      <span className={styles.count}>{depth === DEEPEST ? "all" : depth === AUTO ? "…" : depth}</span>
-      <button type="button" className="button bare square" disabled={depth === DEEPEST || depth === AUTO} onClick={() => set(depth + 1)} aria-label={`One step more ${text.toLowerCase()}`} title={`One step more ${text.toLowerCase()}`}>
+      <span className={styles.count}>{depth === DEEPEST ? TOOLBAR.allSteps : depth === AUTO ? TOOLBAR.automatic : depth}</span>
+      <button type="button" className="button bare square" disabled={depth === DEEPEST || depth === AUTO} onClick={() => set(depth + 1)} aria-label={TOOLBAR.more[side]} title={TOOLBAR.more[side]}>
         <Icon name="plus" />
       </button>
     </span>

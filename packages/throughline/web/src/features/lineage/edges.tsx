@@ -4,6 +4,7 @@ import type { Place } from "../../graph/layout";
 import { besidePath, linePath } from "../../graph/route";
 import type { NodeId } from "../../graph/types";
 import { useActions } from "./actions";
+import { COLUMNS } from "../../strings/lineage";
 
 type LineProps = EdgeProps<Edge<{ corners: readonly Place[]; isDown?: boolean; isBeside?: boolean }>>;
 
@@ -28,8 +29,8 @@ function ColumnLine(line: LineProps): ReactNode {
             className="edge-how nodrag nopan"
             style={{ transform: `translate(-100%, -50%) translate(${targetX - 8}px, ${targetY}px)` }}
             onClick={() => openColumn(target as NodeId, field)}
-            aria-label={`${label}: lineage of ${field}`}
-            title={`Lineage of ${field}`}
+            aria-label={COLUMNS.transformation(label, field)}
+            title={COLUMNS.lineageOf(field)}
           >
             {label}
           </button>

@@ -13,13 +13,13 @@ import { RunState } from "../../components/RunState";
 import { kindText } from "../../platforms";
 import { TROUBLE_TEXT } from "../../graph/state";
 import { isPiiText } from "../../graph/tags";
-import { duration, shortVersion, parts, plural, short } from "../../graph/words";
+import { duration, parts, short } from "../../graph/words";
 import { useActions } from "./actions";
 import { Columns } from "./Columns";
 import { SIDES, type DatasetFlowNode, type FlowNode, type JobFlowNode } from "./flow";
 import { Frame as PipelineFrame } from "./Frame";
-import { MARKS } from "./marks";
 import { Steps } from "./Steps";
+import { LINEAGE, NODE } from "../../strings/lineage";
 
 /** The frame of every node: name, kind, and a button on each side. */
 function NodeFrame({ data, children, below }: { data: FlowNode["data"]; children: ReactNode; below?: ReactNode }): ReactNode {
@@ -29,7 +29,7 @@ function NodeFrame({ data, children, below }: { data: FlowNode["data"]; children
   const where = above || node.namespace;
   const owners = node.owners.join(", ");
   const group = node.type === "job" ? node.group : undefined;
-  const about = group ? `${plural(group.jobs, "job")} · ${plural(group.datasets, "dataset")}` : [kindText(node), isFramed ? "" : where, owners].filter(Boolean).join(" · ");
+  const about = group ? NODE.group(group.jobs, group.datasets) : [kindText(node), isFramed ? "" : where, owners].filter(Boolean).join(" · ");
   const tone = [node.type, node.kind, direction, trouble && `alarm ${trouble}`, group && "stack", isDim && "dim", isLit && "lit", isRoot && "root", mark].filter(Boolean).join(" ");
   return (
     <div className={`node ${tone}`}>
@@ -40,7 +40,7 @@ function NodeFrame({ data, children, below }: { data: FlowNode["data"]; children
         data-node={node.id}
         onClick={() => (group?.kind === "chain" ? toggle(node.id) : select(node.id))}
         aria-pressed={isLit}
-        title={group?.kind === "chain" ? "Expand the chain" : isLit || isRoot ? "Open details" : "Highlight path"}
+        title={group?.kind === "chain" ? NODE.expandChain : isLit || isRoot ? NODE.details : NODE.highlight}
       >
         <span className="node-head">
           <span className="node-kind">
@@ -49,16 +49,16 @@ function NodeFrame({ data, children, below }: { data: FlowNode["data"]; children
           <span className="node-title clip" title={`${node.name}\n${node.namespace}`}>
             {title}
           </span>
-          {mark && <span className={`mark ${mark}`}>{MARKS[mark]}</span>}
+          {mark && <span className={`mark ${mark}`}>{LINEAGE.marks[mark]}</span>}
           {trouble === "late" && <span className="mark late">{TROUBLE_TEXT[trouble]}</span>}
         </span>
         <span className="node-where muted">
-          <span className="clip" title={[where, owners && `Owned by ${owners}`].filter(Boolean).join("\n")}>
+          <span className="clip" title={[where, owners && NODE.ownedBy(owners)].filter(Boolean).join("\n")}>
             {about}
           </span>
           {node.type === "dataset" && node.version && (
-            <span className="at-end" title={`Version ${node.version}`}>
-              version {shortVersion(node.version)}
+            <span className="at-end" title={NODE.versionTitle(node.version)}>
+              {NODE.version(node.version)}
             </span>
           )}
         </span>
@@ -75,7 +75,7 @@ function Job({ data }: NodeProps<JobFlowNode>): ReactNode {
   const { run, group, id, name } = data.node;
   const { toggle } = useActions();
   const expand = group && (
-    <button type="button" className="node-columns" aria-expanded={false} aria-label={`Expand ${name}`} title="Expand" onClick={() => toggle(id)}>
+    <button type="button" className="node-columns" aria-expanded={false} aria-label={NODE.expandOf(name)} title={NODE.expand} onClick={() => toggle(id)}>
       <Icon name="down" />
     </button>
   );
@@ -90,7 +90,7 @@ function Job({ data }: NodeProps<JobFlowNode>): ReactNode {
           </span>
         </>
       ) : (
-        <span className="muted">Never ran</span>
+        <span className="muted">{NODE.noRuns}</span>
       )}
     </NodeFrame>
   );
@@ -109,8 +109,8 @@ function Dataset({ data }: NodeProps<DatasetFlowNode>): ReactNode {
             type="button"
             className="node-columns"
             aria-expanded={isExpanded}
-            aria-label={`Columns of ${node.name}`}
-            title={isExpanded ? "Hide the columns" : "Show the columns"}
+            aria-label={NODE.columnsOf(node.name)}
+            title={isExpanded ? NODE.hideColumns : NODE.showColumns}
             onClick={() => toggleColumns(node.id)}
           >
             <Icon name={isExpanded ? "up" : "down"} />
@@ -120,24 +120,24 @@ function Dataset({ data }: NodeProps<DatasetFlowNode>): ReactNode {
       }
     >
       {node.failedChecks !== null && node.failedChecks > 0 && (
-        <span className="state bad" title={`${plural(node.failedChecks, "check")} of the newest do not hold`}>
+        <span className="state bad" title={NODE.failedChecksTitle(node.failedChecks)}>
           <Icon name="alert" />
-          {plural(node.failedChecks, "check")}
+          {NODE.failedChecks(node.failedChecks)}
         </span>
       )}
       {node.failedChecks === 0 && (
-        <span className="state good" title="All newest checks passed">
+        <span className="state good" title={NODE.checksTitle}>
           <Icon name="done" />
-          <span className={node.tags.length > 0 ? "hidden" : ""}>Checks</span>
+          <span className={node.tags.length > 0 ? "hidden" : ""}>{NODE.checks}</span>
         </span>
       )}
-      {node.rows !== null && <span className={`muted clip ${facts.rows}`} title="Rows written by its last run">{short(node.rows)} written</span>}
+      {node.rows !== null && <span className={`muted clip ${facts.rows}`} title={NODE.rowsTitle}>{NODE.rows(short(node.rows))}</span>}
       {node.tags.length > 0 && (
         <span className={`chip ${node.tags.length === 1 ? `clip ${facts.tag}` : facts.count}${node.tags.some(isPiiText) ? " pii" : ""}`} title={node.tags.join("\n")}>
-          {node.tags.length === 1 ? node.tags[0] : `${node.tags.length} tags`}
+          {node.tags.length === 1 ? node.tags[0] : NODE.tags(node.tags.length)}
         </span>
       )}
-      <span className={`muted at-end ${facts.time}`}>{node.writtenAt ? <Ago at={node.writtenAt} /> : node.up === 0 && <span title="No known run wrote it">Source</span>}</span>
+      <span className={`muted at-end ${facts.time}`}>{node.writtenAt ? <Ago at={node.writtenAt} /> : node.up === 0 && <span title={NODE.sourceTitle}>{NODE.source}</span>}</span>
     </NodeFrame>
   );
 }

@@ -10,13 +10,15 @@ import { Tags } from "../../components/Tags";
 import type { Maker, Member, Origin, Upstream } from "../../graph/provenance";
 import { codeText } from "../../graph/repository";
 import { addressOf } from "../../graph/view";
-import { parts, plural } from "../../graph/words";
+import { parts } from "../../graph/words";
+import { COMPONENTS } from "../../strings/components";
+import { PROVENANCE } from "../../strings/provenance";
 import styles from "./provenance.module.css";
 
 /** The upstream tree: each dataset, its writers, and their inputs. */
 export function OriginTree({ root, at }: { root: Origin; at: string | null }): ReactNode {
   return (
-    <section className={clsx(styles.origins, "card")} aria-label="Upstream versions" data-testid="origins">
+    <section className={clsx(styles.origins, "card")} aria-label={PROVENANCE.tree} data-testid="origins">
       <ul>
         <OriginItem origin={root} at={at} />
       </ul>
@@ -37,15 +39,15 @@ function OriginItem({ origin, at }: { origin: Origin; at: string | null }): Reac
         {isMany ? (
           <span className={styles.name}>{origin.title}</span>
         ) : (
-          <Link className={clsx(styles.name, "clip")} href={addressOf(first?.id ?? "", { at })} title={`${first?.name ?? ""}\nShow it in the graph`}>
+          <Link className={clsx(styles.name, "clip")} href={addressOf(first?.id ?? "", { at })} title={PROVENANCE.inGraph(first?.name ?? "")}>
             {origin.title}
           </Link>
         )}
         <span className="muted clip">{origin.where}</span>
         {!isMany && first && <Versions member={first} />}
         <Tags tags={[...new Set(members.flatMap((member) => member.tags))]} />
-        {isAbove && <span className="muted">as above</span>}
-        {by.length === 0 && !isAbove && <span className="chip">source: no known run wrote {isMany ? "them" : "it"}</span>}
+        {isAbove && <span className="muted">{PROVENANCE.asAbove}</span>}
+        {by.length === 0 && !isAbove && <span className="chip">{PROVENANCE.source(isMany)}</span>}
       </div>
       {isMany && <Members members={members} at={at} />}
       {by.length > 0 && (
@@ -61,14 +63,14 @@ function OriginItem({ origin, at }: { origin: Origin; at: string | null }): Reac
 
 function Versions({ member: { versions } }: { member: Member }): ReactNode {
   const [newest] = versions;
-  if (newest === undefined) return <span className="muted">no version reported</span>;
-  if (versions.length > 1) return <More text={plural(versions.length, "version")} items={versions.map((version) => <code key={version} className="wrap">{version}</code>)} />;
+  if (newest === undefined) return <span className="muted">{PROVENANCE.noVersion}</span>;
+  if (versions.length > 1) return <More text={PROVENANCE.versions(versions.length)} items={versions.map((version) => <code key={version} className="wrap">{version}</code>)} />;
   return (
     <span className={styles.version}>
       <code className="clip" title={newest}>
         {newest}
       </code>
-      <Copy text={newest} label="Copy the version" />
+      <Copy text={newest} label={PROVENANCE.copyVersion} />
     </span>
   );
 }
@@ -86,7 +88,7 @@ function Members({ members, at }: { members: readonly Member[]; at: string | nul
       )}
     </span>
   ));
-  return <More text={`Which ${members.length.toLocaleString("en")}`} items={items} />;
+  return <More text={PROVENANCE.members(members.length)} items={items} />;
 }
 
 function MakerItem({ maker, at }: { maker: Maker; at: string | null }): ReactNode {
@@ -100,7 +102,7 @@ function MakerItem({ maker, at }: { maker: Maker; at: string | null }): ReactNod
         <span className={styles.kind}>
           <Icon name="task" />
         </span>
-        <Link className={clsx(styles.name, "clip")} href={addressOf(job, { at })} title={`${name}\nShow it in the graph`}>
+        <Link className={clsx(styles.name, "clip")} href={addressOf(job, { at })} title={PROVENANCE.inGraph(name)}>
           {title}
         </Link>
         <span className="muted clip">{above}</span>
@@ -112,12 +114,12 @@ function MakerItem({ maker, at }: { maker: Maker; at: string | null }): ReactNod
             </span>
           </Link>
         ) : (
-          <span className="muted">declared; no runs reported</span>
+          <span className="muted">{PROVENANCE.declared}</span>
         )}
-        {commits[0] ? <CodeLink code={commits[0]} /> : <span className="muted">no commit reported</span>}
-        {commits.length > 1 && <span className="muted">and {plural(commits.length - 1, "other commit")}</span>}
+        {commits[0] ? <CodeLink code={commits[0]} /> : <span className="muted">{PROVENANCE.noCommit}</span>}
+        {commits.length > 1 && <span className="muted">{PROVENANCE.otherCommits(commits.length - 1)}</span>}
       </div>
-      {runs.length > 1 && <More text={`All ${plural(runs.length, "run")}`} items={runs} />}
+      {runs.length > 1 && <More text={PROVENANCE.allRuns(runs.length)} items={runs} />}
       {inputs.length > 0 && (
         <ul className={styles.read}>
           {inputs.map((input) => (
@@ -130,7 +132,7 @@ function MakerItem({ maker, at }: { maker: Maker; at: string | null }): ReactNod
 }
 
 function Run({ run, entry: { job, code, inputs, outputs }, at }: { run: NonNullable<Upstream["run"]>; entry: Omit<Upstream, "run">; at: string | null }): ReactNode {
-  const versionsText = (uses: Upstream["inputs"]) => uses.map((use) => `${parts(use.name, "dataset").title} @ ${use.versions.join(", ") || "no version reported"}`).join("\n");
+  const versionsText = (uses: Upstream["inputs"]) => uses.map((use) => PROVENANCE.read(parts(use.name, "dataset").title, use.versions.join(", "))).join("\n");
   return (
     <span className={styles.member}>
       <Link className={styles.run} href={addressOf(`job:${job.namespace}:${job.name}`, { open: `run:${run.runId}`, at })} title={run.runId}>
@@ -140,7 +142,7 @@ function Run({ run, entry: { job, code, inputs, outputs }, at }: { run: NonNulla
         </span>
       </Link>
       {codeText(code) && <CodeLink code={code} />}
-      <span className="muted clip" title={`read\n${versionsText(inputs)}\nwrote\n${versionsText(outputs)}`}>
+      <span className="muted clip" title={PROVENANCE.uses(versionsText(inputs), versionsText(outputs))}>
         {versionsText(inputs).split("\n")[0]} → {versionsText(outputs).split("\n")[0]}
       </span>
     </span>
@@ -159,7 +161,7 @@ function More({ text, items }: { text: string; items: readonly ReactNode[] }): R
       {isOpen && <div className={styles.list}>{isAll ? items : items.slice(0, FIRST)}</div>}
       {isOpen && !isAll && items.length > FIRST && (
         <button type="button" className="link" onClick={() => setAll(true)}>
-          Show {(items.length - FIRST).toLocaleString("en")} more
+          {COMPONENTS.showMore(items.length - FIRST)}
         </button>
       )}
     </details>

@@ -15,6 +15,8 @@ import { moment, parts, shellQuoted } from "../../graph/words";
 import { RecentDatasets } from "../fallback/EmptyView";
 import { OriginTree } from "./OriginTree";
 import { clsx } from "clsx";
+import { COMPONENTS } from "../../strings/components";
+import { PROVENANCE } from "../../strings/provenance";
 import styles from "./provenance.module.css";
 
 const SHOWN = 200;
@@ -36,20 +38,20 @@ export default function ProvenancePage(): ReactNode {
   return (
     <Sheet
       icon="origin"
-      kind="Provenance"
-      name={`Provenance of ${title}`}
-      title={`Provenance of ${title}`}
+      kind={COMPONENTS.provenance}
+      name={PROVENANCE.title(title)}
+      title={PROVENANCE.title(title)}
       about={data?.datasets.find((dataset) => dataset.id === id)?.namespace}
       isBusy={isPlaceholderData}
       actions={
         <>
           <Link className="button" href={addressOf(id, { up: 3, at })}>
-            <Icon name="pipeline" /> Graph
+            <Icon name="pipeline" /> {COMPONENTS.graph}
           </Link>
           <Link className="button" href={impactOf(id, { at })}>
-            <Icon name="impact" /> Impact
+            <Icon name="impact" /> {COMPONENTS.impact}
           </Link>
-          {tree && <Copy text={provenanceText(tree)} label="Copy as text" isWide />}
+          {tree && <Copy text={provenanceText(tree)} label={COMPONENTS.copy.text} isWide />}
         </>
       }
     >
@@ -60,31 +62,30 @@ export default function ProvenancePage(): ReactNode {
           {isUnknown(trouble) && at === null && <RecentDatasets linkTo={provenanceOf} />}
         </>
       ) : !data || !tree ? (
-        <p className="waiting">Loading …</p>
+        <p className="waiting">{COMPONENTS.loading}</p>
       ) : (
         <>
           <div className="sheet-tools">
             <label className="sheet-line">
-              <span className="muted">Version</span>
-              <select className="select" aria-label="Version" value={version ?? ""} onChange={(event) => go(provenanceOf(node, { at, version: event.target.value || null }))}>
-                <option value="">Contents {at ? "at that time" : "now"}</option>
+              <span className="muted">{PROVENANCE.version}</span>
+              <select className="select" aria-label={PROVENANCE.version} value={version ?? ""} onChange={(event) => go(provenanceOf(node, { at, version: event.target.value || null }))}>
+                <option value="">{PROVENANCE.contents(Boolean(at))}</option>
                 {!isKnown && <option value={version}>{version}</option>}
                 {versions.map((entry) => (
                   <option key={entry.version} value={entry.version ?? ""}>
-                    {entry.version}
-                    {entry.at ? `, ${moment(entry.at)}` : ""}
+                    {PROVENANCE.option(entry.version, entry.at ? moment(entry.at) : "")}
                   </option>
                 ))}
               </select>
             </label>
             <span className="muted">{provenanceLine(data)}</span>
-            {history?.next && <span className="muted">The newest {versions.length} versions; `{PROGRAM} history` lists all.</span>}
+            {history?.next && <span className="muted">{PROVENANCE.newest(versions.length, PROGRAM)}</span>}
           </div>
           <PersonalData provenance={data} />
           <OriginTree root={tree} at={at} />
           <Unknowns provenance={data} />
           <section className="sheet-part">
-            <h2>On the command line</h2>
+            <h2>{COMPONENTS.commandLine}</h2>
             <Command text={command} />
           </section>
         </>
@@ -99,7 +100,7 @@ type ProvenanceAnswer = Parameters<typeof piiVerdict>[0];
 function PersonalData({ provenance }: { provenance: ProvenanceAnswer }): ReactNode {
   const { tone, text, columns } = piiVerdict(provenance);
   return (
-    <div className={clsx(styles.verdict, styles[tone])} role="note" aria-label="Personal data">
+    <div className={clsx(styles.verdict, styles[tone])} role="note" aria-label={PROVENANCE.personalData}>
       <Icon name={tone === "good" ? "done" : "alert"} />
       <p>
         {text}
@@ -119,8 +120,8 @@ function Unknowns({ provenance }: { provenance: ProvenanceAnswer }): ReactNode {
   const unknown = unknownsOf(provenance);
   return (
     <section className="sheet-part" aria-labelledby="unknown">
-      <h2 id="unknown">Unknown</h2>
-      {unknown.length === 0 && <p className="muted">None: every run reported its commit, versions and end.</p>}
+      <h2 id="unknown">{PROVENANCE.unknown}</h2>
+      {unknown.length === 0 && <p className="muted">{PROVENANCE.complete}</p>}
       <ul className={styles.unknown}>
         {unknown.map((gap) => (
           <li key={gap}>{gap}.</li>

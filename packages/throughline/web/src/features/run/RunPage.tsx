@@ -5,6 +5,8 @@ import { Link } from "../../components/Link";
 import { ErrorMessage } from "../../components/ErrorMessage";
 import { addressOf } from "../../graph/view";
 import { NotFound } from "../fallback/NotFound";
+import { COMPONENTS } from "../../strings/components";
+import { FALLBACK } from "../../strings/fallback";
 import styles from "../../components/message.module.css";
 
 /** Redirect to the run with an orchestrator's run id. */
@@ -19,20 +21,24 @@ export function RunPage(): ReactNode {
     if (job && run) go(addressOf(job, { open: `run:${run.runId}` }), true);
   }, [job, run]);
   if (!job || !ownId) return <NotFound />;
-  if (run || (!data && !trouble)) return <p className="waiting">Loading …</p>;
+  if (run || (!data && !trouble)) return <p className="waiting">{COMPONENTS.loading}</p>;
   return (
     <main className={styles.lost} data-testid="lost">
       {trouble ? (
         <ErrorMessage error={trouble} />
       ) : (
         <>
-          <h1>No events for this run yet</h1>
+          <h1>{FALLBACK.noRun}</h1>
           <p>
-            Run <code>{ownId}</code> of <code>{job}</code> is unknown. It appears here when its first event arrives.
+            {FALLBACK.unknownRun[0]}
+            <code>{ownId}</code>
+            {FALLBACK.unknownRun[1]}
+            <code>{job}</code>
+            {FALLBACK.unknownRun[2]}
           </p>
           <p>
             <Link className="link" href={addressOf(job)}>
-              Show the job
+              {FALLBACK.job}
             </Link>
           </p>
         </>

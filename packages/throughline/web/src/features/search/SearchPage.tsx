@@ -17,6 +17,7 @@ import { BROWSE } from "../../strings/browse";
 import { changed, selectedIn } from "../browse/address";
 import { Filters } from "../browse/Filters";
 import { NodeName } from "../browse/rows";
+import { COMPONENTS, SEARCH } from "../../strings/components";
 
 const PAGE = 200;
 const MOST = 1_000;
@@ -33,14 +34,14 @@ export default function SearchPage(): ReactNode {
   const trouble = troubleOf(answer);
   const titles = distinctNames(data?.items ?? []);
   return (
-    <Sheet icon="search" kind="Search" name={`Search ${text}`} title={<>Search results for <code>{text}</code></>} isBusy={isPlaceholderData}>
+    <Sheet icon="search" kind={SEARCH.kind} name={SEARCH.tab(text)} title={<>{SEARCH.resultsFor} <code>{text}</code></>} isBusy={isPlaceholderData}>
       {trouble && <ErrorMessage error={trouble} />}
       {data && !trouble && (
         <>
           <Counts text={text} answer={data} isFiltered={Object.keys(selected).length > 0} kind={matched ?? null} />
           <Filters facets={data.facets} />
           {data.items.length > 0 && (
-            <ul className="card found" aria-label="Search results">
+            <ul className="card found" aria-label={SEARCH.results}>
               {data.items.map((hit) => (
                 <Result key={hit.id} hit={hit} title={titles.get(hit.id) ?? hit.name} />
               ))}
@@ -48,18 +49,18 @@ export default function SearchPage(): ReactNode {
           )}
           {data.next && (
             <p className="sheet-line muted">
-              The first {data.items.length.toLocaleString("en")} of {(data.total ?? 0).toLocaleString("en")}.{" "}
+              {SEARCH.first(data.items.length, data.total ?? 0)}{" "}
               {!isLong ? (
                 <button type="button" className="link" onClick={() => go(changed(address, { list: "long" }))}>
-                  Show more
+                  {SEARCH.more}
                 </button>
               ) : (
-                `\`${PROGRAM} search\` lists all.`
+                SEARCH.listed(PROGRAM)
               )}
             </p>
           )}
           <section className="sheet-part">
-            <h2>On the command line</h2>
+            <h2>{COMPONENTS.commandLine}</h2>
             <Command text={`throughline search ${shellQuoted(text)}`} />
           </section>
         </>
@@ -84,12 +85,12 @@ function Counts({ text, answer, isFiltered, kind }: CountsProps): ReactNode {
   return (
     <>
       <p className="sheet-line" role="status">
-        {all === 0 ? noMatches(text, isFiltered) : answer.items[0]?.isFuzzy ? `No matches for “${text}”. Similar names:` : `${plural(all, "place")}: ${counts.map(([where, count]) => countText(where, count)).join(", ")}`}
+        {all === 0 ? noMatches(text, isFiltered) : answer.items[0]?.isFuzzy ? SEARCH.similar(text) : SEARCH.counts(all, counts.map(([where, count]) => countText(where, count)))}
       </p>
       {(counts.length > 1 || kind !== null) && (
-        <div className="segments found-kinds" role="group" aria-label="Kind of match">
+        <div className="segments found-kinds" role="group" aria-label={SEARCH.kinds}>
           <button type="button" aria-pressed={kind === null} onClick={() => select(null)}>
-            All <span className="muted">{all}</span>
+            {SEARCH.allKinds} <span className="muted">{all}</span>
           </button>
           {counts.map(([where, count]) => (
             <button key={where} type="button" aria-pressed={kind === where} onClick={() => select(where)}>
@@ -103,13 +104,12 @@ function Counts({ text, answer, isFiltered, kind }: CountsProps): ReactNode {
 }
 
 function noMatches(text: string, isFiltered: boolean): string {
-  const matches = `No matches for “${text}”`;
-  return isFiltered ? `${matches} with these filters.` : `${matches} in names, columns, tags, owners, descriptions and SQL.`;
+  return isFiltered ? SEARCH.noFiltered(text) : SEARCH.noMatches(text);
 }
 
 function countText(where: string, count: number): string {
-  if (where === "column") return `${plural(count, "dataset")} with such a column`;
-  if (where === "sql") return plural(count, "query", "queries");
+  if (where === "column") return SEARCH.ofColumn(count);
+  if (where === "sql") return SEARCH.ofSql(count);
   return plural(count, PLACES[where]?.toLowerCase() ?? where);
 }
 
@@ -131,8 +131,8 @@ function Result({ hit, title }: { hit: Hit; title: string }): ReactNode {
       <span className="found-when muted" title={hit.type === "job" ? BROWSE.startedAt : BROWSE.writtenAt}>
         {hit.activeAt === null ? (hit.type === "job" ? BROWSE.noRuns : BROWSE.noWrites) : <Ago at={hit.activeAt} />}
       </span>
-      <Link className="link" href={impactOf(hit.id, isColumn ? { field: hit.text } : {})} aria-label={`Impact of ${isColumn ? `${hit.text} of ` : ""}${hit.name}`}>
-        Impact
+      <Link className="link" href={impactOf(hit.id, isColumn ? { field: hit.text } : {})} aria-label={SEARCH.impactOf(hit.name, isColumn ? hit.text : null)}>
+        {COMPONENTS.impact}
       </Link>
     </li>
   );

@@ -4,6 +4,11 @@ import { Command } from "../../components/Copy";
 import { uuid } from "../../graph/words";
 import { START } from "../../strings/start";
 
+const PATH = "/api/v1/lineage";
+const VARIABLE = "THROUGHLINE_API_KEY";
+const SCOPE = "write";
+const EMPTY = START.empty;
+
 /** Return a command that sends one event of a job with one input and one output. */
 function firstEvent(): string {
   const event = {
@@ -17,8 +22,8 @@ function firstEvent(): string {
     inputs: [{ namespace: "demo", name: "source_table" }],
     outputs: [{ namespace: "demo", name: "target_table" }],
   };
-  const key = IS_KEYED ? ` -H "Authorization: Bearer $THROUGHLINE_API_KEY"` : "";
-  return `curl ${location.origin}/api/v1/lineage -H 'Content-Type: application/json'${key} \\\n  -d '${JSON.stringify(event)}'`;
+  const key = IS_KEYED ? ` -H "Authorization: Bearer $${VARIABLE}"` : "";
+  return `curl ${location.origin}${PATH} -H 'Content-Type: application/json'${key} \\\n  -d '${JSON.stringify(event)}'`;
 }
 
 /** Instructions for a server without events. */
@@ -26,30 +31,43 @@ export function Empty(): ReactNode {
   const [command] = useState(firstEvent);
   return (
     <section className="card empty" aria-labelledby="empty">
-      <h2 id="empty">No lineage yet</h2>
+      <h2 id="empty">{EMPTY.title}</h2>
       <p>
-        Point any OpenLineage producer (Spark, Airflow, dbt, Metaflow, Flink) at <code>{location.origin}</code>, path{" "}
-        <code>/api/v1/lineage</code>. New events appear here immediately. To try it, send one event:
+        {EMPTY.point[0]}
+        <code>{location.origin}</code>
+        {EMPTY.point[1]}
+        <code>{PATH}</code>
+        {EMPTY.point[2]}
       </p>
       <Command text={command} />
       {IS_KEYED && (
         <p>
-          The command needs an API key with the scope <code>write</code> in <code>THROUGHLINE_API_KEY</code>. Create one with <code>{PROGRAM} keys add NAME --scope write</code>.
+          {EMPTY.key[0]}
+          <code>{SCOPE}</code>
+          {EMPTY.key[1]}
+          <code>{VARIABLE}</code>
+          {EMPTY.key[2]}
+          <code>{EMPTY.addKey(PROGRAM, SCOPE)}</code>
+          {EMPTY.key[3]}
         </p>
       )}
       <p>
-        Import lineage from existing logs and catalogs: <code>{PROGRAM} harvest --help</code> lists the sources.
+        {EMPTY.harvest[0]}
+        <code>{EMPTY.sources(PROGRAM)}</code>
+        {EMPTY.harvest[1]}
       </p>
       <p>
-        New to lineage?{" "}
+        {EMPTY.tour[0]}
         <a className="link" href={TOUR_ADDRESS}>
           {START.tour}
         </a>
-        , {START.tourAbout}. Or explore it yourself:{" "}
+        {EMPTY.tour[1]}
+        {START.tourAbout}
+        {EMPTY.tour[2]}
         <a className="link" href="/sample/">
-          open a sample lineage
+          {EMPTY.sample}
         </a>
-        , two weeks of an example pipeline, separate from your lineage.
+        {EMPTY.sampleAbout}
       </p>
     </section>
   );

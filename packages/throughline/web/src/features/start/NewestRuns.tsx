@@ -7,6 +7,7 @@ import { PlatformIcon } from "../../components/PlatformIcon";
 import { RunState } from "../../components/RunState";
 import { addressOf } from "../../graph/view";
 import { duration, parts } from "../../graph/words";
+import { START } from "../../strings/start";
 
 const SHOWN = 20;
 
@@ -17,13 +18,13 @@ export function NewestRuns(): ReactNode {
   return (
     <section className="card" aria-labelledby="newest">
       <div className="card-head">
-        <h2 id="newest">Newest runs</h2>
-        <div className="segments" role="group" aria-label="Runs to show">
+        <h2 id="newest">{START.newest}</h2>
+        <div className="segments" role="group" aria-label={START.shown}>
           <button type="button" aria-pressed={!isAll} onClick={() => go("/")}>
-            Pipelines
+            {START.pipelines}
           </button>
           <button type="button" aria-pressed={isAll} onClick={() => go("/?runs=all")}>
-            All
+            {START.all}
           </button>
         </div>
       </div>
@@ -53,9 +54,9 @@ export function NewestRuns(): ReactNode {
       </ul>
       {data?.next && (
         <p className="card-foot muted">
-          The {SHOWN} newest.{" "}
+          {START.newestOf(SHOWN)}{" "}
           <Link className="link" href="/runs">
-            All runs
+            {START.allRuns}
           </Link>
         </p>
       )}

@@ -26,7 +26,7 @@ export function StartPage(): ReactNode {
   return (
     <main className="start">
       <div className="start-head">
-        <h1 className="hidden">Lineage</h1>
+        <h1 className="hidden">{START.heading}</h1>
         <p className="start-about">{START.description}</p>
         <Search isLarge />
         {counts && !isEmpty && (
@@ -44,11 +44,11 @@ export function StartPage(): ReactNode {
             </Link>
             {" · "}
             <Link className="link" href={addressOf("", { from: beginOf("week", now) })}>
-              Changes since last week
+              {START.lastWeek}
             </Link>
             {" · "}
             <Link className="link" href={addressOf("", { from: yesterday(now) })}>
-              since yesterday
+              {START.yesterday}
             </Link>
             {" · "}
             <Link className="link" href="/completeness">
@@ -68,11 +68,11 @@ export function StartPage(): ReactNode {
       )}
       {health && !isEmpty && !IS_STATIC && (
         <p className="start-foot muted">
-          New to lineage? Explore{" "}
+          {START.sample[0]}
           <a className="link" href="/sample/">
-            the example data
+            {START.sample[1]}
           </a>
-          .
+          {START.sample[2]}
         </p>
       )}
     </main>

@@ -6,6 +6,8 @@ import { useNow } from "../../components/now";
 import { barsOf, beginOf, endsOf, HOUR, lineOf, marksOn, onAxis, placeOf, RANGES, ticksOf, timeAt, type Bar, type Line, type Mark, type Range, type Tone } from "../../graph/timeline";
 import { AUTO, DEEPEST, selectTime, type View } from "../../graph/view";
 import { moment, parts, plural } from "../../graph/words";
+import { TIME } from "../../strings/time";
+import { TIMELINE } from "../../strings/timeline";
 
 const PARTS = 48;
 const SIGNS: Record<Tone, string> = { came: "+", gone: "−", changed: "~", failed: "!", new: "•" };
@@ -28,20 +30,20 @@ export function Timeline({ view, change, show }: Props): ReactNode {
   const { data, error } = useAnswer("timeline", range === null || view.up === AUTO || view.down === AUTO ? null : { node, up, down, level, parts: PARTS, from: beginOf(range, now) });
   const axis = data && range !== null ? onAxis(data, range, now) : null;
   const runs = data?.runs.reduce((sum, run) => sum + run.completed + run.failed + run.lost + run.running, 0) ?? 0;
-  const about = data && `${plural(runs, "run")}, ${plural(data.changes.length, "change")}${data.isMore ? " and more" : ""}, ${steps(view)}`;
-  const text = hint || (error ? `The timeline is unavailable: ${error.message}` : about);
+  const about = data && TIMELINE.summary(runs, data.changes.length, data.isMore, steps(view));
+  const text = hint || (error ? TIMELINE.unavailable(error.message) : about);
   return (
-    <section className="timeline" aria-label="Timeline">
+    <section className="timeline" aria-label={TIMELINE.label}>
       <div className="timeline-head">
         <button type="button" className="button bare" aria-expanded={range !== null} onClick={() => change({ range: range === null ? "month" : null })}>
-          <Icon name={range === null ? "up" : "down"} /> Timeline
+          <Icon name={range === null ? "up" : "down"} /> {TIMELINE.label}
         </button>
         {range !== null && (
           <>
             <p className="timeline-said muted clip" title={text}>
               {text}
             </p>
-            <div className="segments" role="group" aria-label="Time range">
+            <div className="segments" role="group" aria-label={TIMELINE.range}>
               {CHOICES.map((choice) => (
                 <button key={choice} type="button" aria-pressed={range === choice} onClick={() => change({ range: choice })}>
                   {RANGES[choice].text}
@@ -58,7 +60,7 @@ export function Timeline({ view, change, show }: Props): ReactNode {
 
 function steps({ node, up, down }: View): string {
   const { title } = parts(node.slice(node.lastIndexOf(":") + 1), node.startsWith("job:") ? "job" : "dataset");
-  return `within ${up === DEEPEST ? "all steps" : plural(up, "step")} up and ${down === DEEPEST ? "all" : down} down of ${title}. Click a bar to view the graph at that time, or a marker to see the change`;
+  return TIMELINE.steps(up === DEEPEST ? TIMELINE.allSteps : plural(up, "step"), down === DEEPEST ? TIMELINE.all : String(down), title);
 }
 
 interface TrackProps extends Props {
@@ -81,7 +83,7 @@ function Track({ line, bars, marks, view, change, show, setHint }: TrackProps): 
   return (
     // eslint-disable-next-line jsx-a11y/no-static-element-interactions -- its buttons provide the same actions
     <div className="timeline-track" onClick={onTrack} onKeyDown={moveFocus} onMouseLeave={() => setHint("")}>
-      <div className="timeline-marks" role="group" aria-label="Changes">
+      <div className="timeline-marks" role="group" aria-label={TIMELINE.changes}>
         {marks.map((mark, index) => (
           <button
             key={mark.at}
@@ -89,8 +91,8 @@ function Track({ line, bars, marks, view, change, show, setHint }: TrackProps): 
             className={`timeline-mark ${mark.tone}${mark.isAtEnd ? " at-end" : ""}`}
             style={{ left: `${mark.place}%` }}
             tabIndex={index === marks.length - 1 ? 0 : -1}
-            aria-label={`${mark.label ? `${mark.label}. ` : ""}${mark.text}. Compare before and after`}
-            title={`${mark.text}\nClick to compare before and after`}
+            aria-label={TIMELINE.mark(mark.label, mark.text)}
+            title={TIMELINE.markTitle(mark.text)}
             onMouseEnter={() => setHint(mark.text)}
             onFocus={() => setHint(mark.text)}
             onClick={() => show({ from: mark.before, at: mark.at }, endsOf(mark))}
@@ -104,7 +106,7 @@ function Track({ line, bars, marks, view, change, show, setHint }: TrackProps): 
           </button>
         ))}
       </div>
-      <div className="timeline-bars" role="group" aria-label="Runs">
+      <div className="timeline-bars" role="group" aria-label={TIMELINE.runs}>
         {bars.map((bar, index) => (
           <button
             key={bar.from}
@@ -112,8 +114,8 @@ function Track({ line, bars, marks, view, change, show, setHint }: TrackProps): 
             className="timeline-bar"
             style={{ left: `${bar.left}%`, width: `${bar.width}%` }}
             tabIndex={index === bars.length - 1 ? 0 : -1}
-            aria-label={`${bar.text}. View the graph at that time`}
-            title={`${bar.text}\nClick to view the graph at that time; Shift-click to compare`}
+            aria-label={TIMELINE.bar(bar.text)}
+            title={TIMELINE.barTitle(bar.text)}
             onMouseEnter={() => setHint(bar.text)}
             onFocus={() => setHint(bar.text)}
             onClick={(event) => pick(bar.at, event.shiftKey)}
@@ -125,8 +127,8 @@ function Track({ line, bars, marks, view, change, show, setHint }: TrackProps): 
             </span>
           </button>
         ))}
-        {view.from && <Cursor line={line} at={view.from} text="From" />}
-        <Cursor line={line} at={view.at} text={view.from ? "To" : "As of"} />
+        {view.from && <Cursor line={line} at={view.from} text={TIME.from} />}
+        <Cursor line={line} at={view.at} text={view.from ? TIME.to : TIME.asOf} />
       </div>
       <div className="timeline-ticks muted" aria-hidden="true">
         {ticksOf(line).map((tick) => (
@@ -142,7 +144,7 @@ function Track({ line, bars, marks, view, change, show, setHint }: TrackProps): 
 /** A marker at the selected time; hidden if the time is invalid or before the range. */
 function Cursor({ line, at, text }: { line: Line; at: string | null; text: string }): ReactNode {
   if (at !== null && !(Date.parse(at) >= line.from)) return null;
-  return <span className="timeline-cursor" style={{ left: `${at === null ? 100 : placeOf(line, at)}%` }} title={at === null ? "Now" : `${text} ${moment(at)}`} />;
+  return <span className="timeline-cursor" style={{ left: `${at === null ? 100 : placeOf(line, at)}%` }} title={at === null ? TIMELINE.now : TIMELINE.cursor(text, moment(at))} />;
 }
 
 /** Move the focus between bars, or between markers, with the arrow keys. */

@@ -119,7 +119,9 @@ def get_from(url: str) -> Get:
 def read_state(get: Get) -> dict[str, Entities]:
     """Return the entities of a server's API, sorted, with the compared fields only."""
     jobs = get(f"/api/v1/jobs?limit={PAGE}")["jobs"]
-    names = [each["name"] for each in get(f"/api/v1/namespaces?limit={PAGE}")["namespaces"]]
+    names = [
+        namespace["name"] for namespace in get(f"/api/v1/namespaces?limit={PAGE}")["namespaces"]
+    ]
     paths = [f"/api/v1/namespaces/{_quoted(name)}/datasets?limit={PAGE}" for name in names]
     datasets = [dataset for path in paths for dataset in get(path)["datasets"]]
     found = {
@@ -127,7 +129,7 @@ def read_state(get: Get) -> dict[str, Entities]:
         "run": [run for job in jobs for run in _runs(get, job)],
         "dataset": datasets,
         "lineage": [edge for job in jobs for edge in _edges(get, job)],
-        "column_lineage": [each for dataset in datasets for each in _columns(get, dataset)],
+        "column_lineage": [column for dataset in datasets for column in _columns(get, dataset)],
     }
     return {
         entity: _unique([_picked(item, FIELDS[entity]) for item in items], IDENTITY[entity])
@@ -262,21 +264,21 @@ def main() -> None:
     parser.add_argument("--release", default="", help="release of OpenLineage, for the report")
     parser.add_argument("--command", default="throughline", help="the command to validate")
     parser.add_argument("--dump", action="store_true", help="write the state that is expected")
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     scenarios = []
-    for folder in sorted((given.consumer_dir / "scenarios").iterdir()):
-        with server(given.command) as url:
-            events = given.scenario_dir / folder.name
-            scenarios.append(validate(url, events, given.consumer_dir, dump=given.dump))
+    for folder in sorted((arguments.consumer_dir / "scenarios").iterdir()):
+        with server(arguments.command) as url:
+            events = arguments.scenario_dir / folder.name
+            scenarios.append(validate(url, events, arguments.consumer_dir, dump=arguments.dump))
         sys.stdout.write(f"{folder.name}: {scenarios[-1]['status']}\n")
     component = {
         "name": "throughline",
         "component_type": "consumer",
         "component_version": "",
-        "openlineage_version": given.release,
+        "openlineage_version": arguments.release,
         "scenarios": scenarios,
     }
-    given.target.write_text(json.dumps([component], indent=2) + "\n")
+    arguments.target.write_text(json.dumps([component], indent=2) + "\n")
     sys.exit(any(scenario["status"] == "FAILURE" for scenario in scenarios))
 
 

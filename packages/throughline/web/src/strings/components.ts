@@ -1,0 +1,73 @@
+import { plural } from "../graph/words";
+
+/** Texts of the components that all views use. */
+export const COMPONENTS = {
+  unknownTime: "unknown",
+  loading: "Loading …",
+  copy: {
+    done: "Copied",
+    failed: "Not copied: the browser does not allow it",
+    command: "Copy the command",
+    name: "Copy the name",
+    text: "Copy as text",
+    address: "Copy the address. This page is in a frame and cannot open it.",
+    code: { sql: "Copy the SQL", python: "Copy the code" },
+  },
+  code: { sql: "SQL", python: "Code" },
+  version: (repository: string, version: string) => [repository, version].filter(Boolean).join(" at "),
+  failure: {
+    view: "This view cannot be shown",
+    page: "The page has an error.",
+    part: "A part of the page could not be loaded.",
+    away: "The server does not respond. This view opens automatically when it does.",
+    reload: "Reload",
+  },
+  error: {
+    away: "The server does not respond. This page retries automatically.",
+    nearest: ". Did you mean ",
+    or: " or ",
+    end: "?",
+    key: " Reload the page to enter an API key as the password.",
+  },
+  states: { COMPLETED: "Completed", FAILED: "Failed", ABORTED: "Aborted", RUNNING: "Running", NEW: "Started", LOST: "No end event" } as Readonly<Record<string, string>>,
+  stale: "Stale run: no end event and no recent events",
+  commandLine: "On the command line",
+  level: "Level",
+  levels: { pipeline: "Pipeline", task: "Task", query: "Query" },
+  graph: "Graph",
+  impact: "Impact",
+  provenance: "Provenance",
+  inGraph: "Show in the graph",
+  asOf: (time: string) => `As of ${time}.`,
+  now: "Now",
+  tab: (view: string) => `${view} · throughline`,
+  showMore: (count: number) => `Show ${count.toLocaleString("en")} more`,
+} as const;
+
+/** Texts of the search field and of the search results. */
+export const SEARCH = {
+  kind: "Search",
+  label: "Search the lineage",
+  placeholder: "Search",
+  /** Used in windows narrower than `narrow` pixels. */
+  placeholderNarrow: "Search tables, columns, tags",
+  narrow: 640,
+  placeholderLarge: "Search tables, jobs, columns, tags, owners, SQL",
+  key: "/",
+  results: "Search results",
+  resultsFor: "Search results for",
+  tab: (text: string) => `Search ${text}`,
+  similar: (text: string) => `No matches for “${text}”. Similar names:`,
+  noMatches: (text: string) => `No matches for “${text}” in names, columns, tags, owners, descriptions and SQL.`,
+  noFiltered: (text: string) => `No matches for “${text}” with these filters.`,
+  all: (count: number, text: string, isFuzzy = false) => (isFuzzy ? plural(count, "similar name") : count === 1 ? `1 match for “${text}”` : `All ${plural(count, "match", "matches")} for “${text}”`),
+  counts: (count: number, parts: readonly string[]) => `${plural(count, "match", "matches")}: ${parts.join(", ")}`,
+  ofColumn: (count: number) => `${plural(count, "dataset")} with this column`,
+  ofSql: (count: number) => plural(count, "query", "queries"),
+  kinds: "Kind of match",
+  allKinds: "All",
+  first: (shown: number, all: number) => `The first ${shown.toLocaleString("en")} of ${all.toLocaleString("en")}.`,
+  more: "Show more",
+  listed: (program: string) => `\`${program} search\` lists all.`,
+  impactOf: (name: string, column: string | null) => `Impact of ${column === null ? "" : `${column} of `}${name}`,
+} as const;
