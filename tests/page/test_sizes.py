@@ -101,3 +101,18 @@ def test_provenance_is_complete_on_a_phone(look: Look) -> None:
     expect(page.get_by_test_id("origins").get_by_role("listitem").last).to_be_attached()
     assert page.evaluate(_BEYOND) == []
     assert axe_finds(page) == []
+
+
+def test_placeholder_of_the_search_fits_a_phone(look: Look) -> None:
+    box = look("/", width=390).get_by_role("combobox")
+    expect(box).to_have_attribute("placeholder", "Search tables, columns, tags")
+
+
+def test_verdict_is_as_wide_as_the_details(look: Look) -> None:
+    page = look(f"{_GRAPH}&open=column:{_TABLE}|prcp")
+    panel = page.get_by_role("complementary", name="Details")
+    verdict = panel.get_by_role("region", name="Can this column be dropped?").bounding_box()
+    frame = panel.bounding_box()
+    assert verdict
+    assert frame
+    assert frame["x"] + frame["width"] - verdict["x"] - verdict["width"] <= 24

@@ -50,6 +50,25 @@ def test_opened_details_leave_the_node_visible(look: Look) -> None:
     page.wait_for_function(_IS_IN_ITS_WINDOW, arg=id_)
 
 
+def test_failed_task_and_its_pipeline_are_visible_beside_the_details(look: Look) -> None:
+    page = look("/")
+    runs = page.get_by_role("region", name="Newest runs").get_by_role("link", name="Failed")
+    runs.filter(has_text="ingest_weather_data").first.click()
+    expect(page.get_by_role("region", name="Failed child runs")).to_be_visible()
+    stage = "job:nyc_taxi:ingest_weather_data.stage"
+    page.wait_for_function(_IS_IN_ITS_WINDOW, arg=stage)
+    name = page.get_by_role("region", name="Pipeline ingest_weather_data").locator(".frame-name")
+    canvas, label = page.locator(".canvas").bounding_box(), name.bounding_box()
+    assert canvas
+    assert label
+    assert canvas["x"] <= label["x"]
+    assert label["x"] + label["width"] <= canvas["x"] + canvas["width"]
+    overview = page.get_by_role("img", name="Overview of the graph").bounding_box()
+    node = page.locator(f'[data-node="{stage}"]').bounding_box()
+    assert node
+    assert overview is None or node["y"] + node["height"] <= overview["y"]
+
+
 def test_partly_visible_graph_can_be_fitted(look: Look) -> None:
     page = look(_at(PREPARE, up="100", down="100"), width=1000, height=700)
     notes = page.get_by_test_id("notes")

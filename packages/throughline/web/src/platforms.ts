@@ -28,7 +28,7 @@ const both = (light: string, dark: string) => `light-dark(${light}, ${dark})`;
 export const PLATFORMS: readonly Platform[] = [
   { name: "Model", ...lines(BrainCircuit), colour: both("#8a3ffc", "#c4a1ff"), match: { kind: /^model$/ } },
   { name: "Artifact", ...lines(Package), colour: both("#a14a00", "#f2a65e"), match: { kind: /^artifact$/ } },
-  { name: "Airflow", ...brand(siApacheairflow), colour: both("#0277ce", "#4cb4ff"), match: { platform: /^airflow$/i } },
+  { name: "Airflow", ...brand(siApacheairflow), colour: both("#0277ce", "#8ad0ff"), match: { platform: /^airflow$/i } },
   { name: "Metaflow", ...lines(Workflow), colour: both("#6a3fb5", "#b99cf2"), match: { platform: /^metaflow$/i } },
   { name: "Spark", ...brand(siApachespark), colour: both("#cf4a12", "#f5865a"), match: { platform: /^spark$/i } },
   { name: "dbt", ...lines(Layers), colour: both("#c8441f", "#ff8d6b"), match: { platform: /^dbt$/i } },

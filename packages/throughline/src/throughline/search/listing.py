@@ -40,14 +40,15 @@ def jobs_named(state: State, text: str | None) -> list[Node]:
 
 
 def place_by_name(state: State, node: Node) -> Place:
-    """Return the sort key of a node by its title, then its full name, ignoring case.
+    """Return the sort key of a node by its name, ignoring case; of a dataset first by its title.
 
     The title is the last part of the name, as the page shows it: a file keeps its dots.
     """
     del state
-    name = node.name.rstrip("/").casefold()
-    marks = "." if node.type == "job" else "/" if _FILE.search(name) else "./"
-    title = name[max(map(name.rfind, marks)) + 1 :]
+    name, title = node.name.casefold(), ""
+    if node.type == "dataset":
+        bare = name.rstrip("/")
+        title = bare[max(map(bare.rfind, "/" if _FILE.search(bare) else "./")) + 1 :]
     return title, name, node.namespace, node.name
 
 

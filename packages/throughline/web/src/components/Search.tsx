@@ -68,7 +68,7 @@ export function Search({ isLarge = false }: { isLarge?: boolean }): ReactNode {
         ref={setInput}
         value={text}
         aria-label={SEARCH.label}
-        placeholder={isLarge ? SEARCH.placeholderLarge : SEARCH.placeholder}
+        placeholder={isLarge ? (window.innerWidth < SEARCH.narrow ? SEARCH.placeholderNarrow : SEARCH.placeholderLarge) : SEARCH.placeholder}
         {...getReferenceProps({
           onFocus: () => setOpen(true),
           onChange: (event) => {
@@ -110,7 +110,7 @@ export function Search({ isLarge = false }: { isLarge?: boolean }): ReactNode {
         {data && hits.length > 0 && (
           <p className={styles.note}>
             <Link className="link" href={foundOf(query)} onClickCapture={() => setOpen(false)}>
-              {(hits[0]?.isFuzzy ? SEARCH.allSimilar : SEARCH.all)(Object.values(data.counts).reduce((sum, count) => sum + count, 0), query)}
+              {SEARCH.all(Object.values(data.counts).reduce((sum, count) => sum + count, 0), query, hits[0]?.isFuzzy)}
             </Link>
           </p>
         )}

@@ -48,7 +48,7 @@ export function outline(boxes: readonly Box[]): string {
 
 const MARGIN = 28;
 /** Space at the bottom for the zoom buttons. */
-const BELOW = 64;
+export const BELOW = 64;
 const LARGEST = 1.1;
 /** Smallest zoom at which a node's text is readable: 13 pixels become 11. */
 export const READABLE = 0.85;

@@ -29,7 +29,6 @@ export const DETAILS = {
   showAll: "Show all",
   failedBelow: "Failed child runs",
   noError: "No error message reported.",
-  commands: "On the command line",
   label: "Details",
   close: "Close details",
   closeTitle: "Close (Esc)",

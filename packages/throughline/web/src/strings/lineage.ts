@@ -5,6 +5,7 @@ export const LINEAGE = {
   heading: (node: string) => `Lineage of ${node}`,
   tab: (node: string) => (node ? `${node} · throughline` : "throughline"),
   noDifferences: "No differences. Search for a node to show its graph.",
+  selectChange: "Select a change to show it in the graph.",
   comparing: "Comparing …",
   canvas: (moment: string | null) => (moment === null ? "Lineage graph" : `Lineage graph, ${moment}`),
   zoomIn: "Zoom in",

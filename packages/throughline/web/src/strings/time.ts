@@ -2,8 +2,6 @@
 export const TIME = {
   differences: "Differences",
   noDifferences: "No differences.",
-  selectChange: "Select a change to show it in the graph.",
-  noChange: "No differences. Search for a node to show its graph.",
   datasets: "Datasets",
   jobs: "Jobs",
   marks: { added: "Added", removed: "Removed", changed: "Changed", failed: "Failed" },

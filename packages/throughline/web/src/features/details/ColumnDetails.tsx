@@ -20,6 +20,7 @@ import { isDirect, transformationTexts } from "../../graph/transformation";
 import { DEEPEST, formatView, type View } from "../../graph/view";
 import { parts, shellQuoted } from "../../graph/words";
 import { Verdict } from "../impact/Verdict";
+import styles from "./column.module.css";
 import type { DetailsProps } from "./props";
 import { Tabs, type Tab } from "./Tabs";
 import { COMPONENTS } from "../../strings/components";
@@ -60,7 +61,11 @@ export function ColumnDetails({ id, view, change }: DetailsProps & { id: string 
         </p>
         {data.description && <p className="wrap">{data.description}</p>}
         <Tags tags={columnTags(data.tags)} />
-        {impact?.drop && !isPlaceholderData && <Verdict drop={impact.drop} />}
+        {impact?.drop && !isPlaceholderData && (
+          <div className={styles.wide}>
+            <Verdict drop={impact.drop} />
+          </div>
+        )}
         <div className="details-links">
           <Link className="button" href={impactOf(data.node, { field, at: view.at })}>
             <Icon name="impact" /> {COLUMN.downstream}

@@ -14,6 +14,7 @@ import { codeText } from "../../graph/repository";
 import { formatView, type View } from "../../graph/view";
 import { kindText } from "../../platforms";
 import { cardCommand, duration, errorLines, moment, parts, shellQuoted } from "../../graph/words";
+import { DETAILS, RUN } from "../../strings/details";
 import type { DetailsProps } from "./props";
 import styles from "./causes.module.css";
 import { Events } from "./Events";
@@ -21,7 +22,6 @@ import { Facets, Facts } from "./Facts";
 import { RunGantt } from "./RunGantt";
 import { Tabs, type Tab } from "./Tabs";
 import { COMPONENTS } from "../../strings/components";
-import { DETAILS, RUN } from "../../strings/details";
 
 type Run = Answer<"runs/{run_id}">;
 

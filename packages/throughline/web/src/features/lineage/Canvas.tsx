@@ -15,7 +15,7 @@ import { Distance } from "./Distance";
 import { EDGE_TYPES } from "./edges";
 import { flowFrames, type FlowNode, type FrameFlowNode } from "./flow";
 import { Legend } from "./Legend";
-import { spaceBelow, addedBeside, keepInWindow, MOVING_MS, countOutside, startOf, REDUCED_MOTION, boxesToShow, windowOf, type Start } from "./viewports";
+import { spaceBelow, addedBeside, focusedOf, keepInWindow, MOVING_MS, countOutside, startOf, REDUCED_MOTION, boxesToShow, windowOf, type Focused, type Start } from "./viewports";
 import { NODE_TYPES } from "./nodes";
 import { useGradually } from "./useGradually";
 import { boxOf, Overview } from "./Overview";
@@ -77,11 +77,10 @@ function FlowCanvas({ label, nodes, edges, frames, extent, shared, anchor, path,
   }, [anchor]);
   const before = useRef<{ about: string | null; path: string; ends: readonly string[] | null; boxes: Map<string, Box> } | null>(null);
   const [start, setStart] = useState<Start | null>(null);
-  const focusedNodes = useRef<readonly FlowNode[]>([]);
+  const inFocus = useRef<Focused>({ nodes: [], headers: [] });
   useLayoutEffect(() => {
-    const matches = nodes.filter((node) => (ends ? ends.includes(node.id) : node.id === focused));
-    focusedNodes.current = matches.length > 0 ? matches : nodes.filter((node) => node.data.mark !== null);
-  }, [nodes, focused, ends]);
+    inFocus.current = focusedOf(nodes, frames, ends ?? [focused ?? ""]);
+  }, [nodes, frames, focused, ends]);
   const isPart = useRef(false);
   const wantsFocus = useRef(false);
   const count = useGradually(nodes.length);
@@ -117,7 +116,7 @@ function FlowCanvas({ label, nodes, edges, frames, extent, shared, anchor, path,
     if (!previous || (about !== null && previous.about !== about)) {
       const root = nodes.find((node) => node.data.isRoot) ?? null;
       const fit = startOf(nodes, frameBoxes, frame.current, root);
-      const focusedViewport = frame.current ? keepInWindow(fit.viewport, focusedNodes.current, frame.current) : fit.viewport;
+      const focusedViewport = frame.current ? keepInWindow(fit.viewport, inFocus.current, frame.current) : fit.viewport;
       const viewport = endBoxes.length > 0 ? framing(fit.viewport, endBoxes, fit, spaceBelow(fit.width)) : focusedViewport;
       setStart((first) => first ?? { ...fit, viewport });
       void flow.setViewport(viewport);
@@ -159,8 +158,8 @@ function FlowCanvas({ label, nodes, edges, frames, extent, shared, anchor, path,
       const all = [...(before.current?.boxes.values() ?? [])];
       // A graph that was entirely in the window stays so while it is readable.
       const whole = !isWider && all.length > 0 && isWithin(at, around(all), size) ? showing(at, all, all, { width, height }) : at;
-      const isFramed = focusedNodes.current.length > 0 && before.current?.ends != null && !isWider;
-      const after = isFramed ? framing(whole, focusedNodes.current.map(boxOf), { width, height }, spaceBelow(width)) : keepInWindow(whole, focusedNodes.current, element);
+      const isFramed = inFocus.current.nodes.length > 0 && before.current?.ends != null && !isWider;
+      const after = isFramed ? framing(whole, inFocus.current.nodes.map(boxOf), { width, height }, spaceBelow(width)) : keepInWindow(whole, inFocus.current, element);
       if (after.x !== at.x || after.y !== at.y || after.zoom !== at.zoom) void flow.setViewport(after);
     });
     watch.observe(element);

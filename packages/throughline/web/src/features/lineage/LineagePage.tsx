@@ -8,7 +8,6 @@ import { sharedViewport } from "../../graph/shared";
 import type { View } from "../../graph/view";
 import { Details } from "../details/Details";
 import { Timeline } from "../timeline/Timeline";
-import { TIME } from "../../strings/time";
 import type { Outside } from "./Canvas";
 import { Changes } from "./Changes";
 import { MomentTabs } from "./MomentTabs";
@@ -58,7 +57,7 @@ export default function LineagePage(): ReactNode {
         <div className="panes">
           <section className="pane" aria-label={nameOf(momentOf(view))}>
             {view.beside && <h2 className="pane-head clip">{nameOf(momentOf(view))}</h2>}
-            {view.node || !view.from || trouble ? <Pane scene={scene} view={view} change={change} ends={ends} shared={view.beside ? shared : null} onOutside={setOutside} /> : <p className="waiting">{diff ? (changesOf(diff).length > 0 ? TIME.selectChange : TIME.noChange) : LINEAGE.comparing}</p>}
+            {view.node || !view.from || trouble ? <Pane scene={scene} view={view} change={change} ends={ends} shared={view.beside ? shared : null} onOutside={setOutside} /> : <p className="waiting">{diff ? (changesOf(diff).length > 0 ? LINEAGE.selectChange : LINEAGE.noDifferences) : LINEAGE.comparing}</p>}
           </section>
           {view.beside && <Beside moment={view.beside} view={view} change={change} shared={shared} />}
         </div>

@@ -28,10 +28,11 @@ interface Props {
   onOutside?: (outside: Outside | null) => void;
 }
 
-/** Return the node whose details are open, directly or by a column, or else the node whose path is highlighted. */
-function focusedNode({ open, lit }: View): string | null {
+/** Return the node whose details are open, directly or by a column or run, or else the node whose path is highlighted. */
+function focusedNode({ node, open, lit }: View): string | null {
   if (open?.startsWith("column:")) return columnOf(open)[0];
-  return open === null || open.startsWith("run:") ? lit : open;
+  if (open?.startsWith("run:")) return lit ?? node;
+  return open ?? lit;
 }
 
 /** The graph of a view, or its error. */

@@ -1,4 +1,6 @@
-import { around, into, meet, sizeOf, viewportFor, type Box, type Viewport } from "../../graph/layout";
+import type { FrameBox } from "../../graph/arrange";
+import { TROUBLES } from "../../graph/state";
+import { around, BELOW, into, meet, sizeOf, viewportFor, type Box, type Viewport } from "../../graph/layout";
 import type { FlowNode } from "./flow";
 import { boxOf, WIDE } from "./Overview";
 
@@ -57,10 +59,33 @@ export function countOutside(nodes: readonly FlowNode[], viewport: Viewport, siz
   return nodes.filter((node) => !meet(boxOf(node), windowBox)).length;
 }
 
-/** Return the viewport with the focused nodes in the window: all of them, or the first if they do not fit. */
-export function keepInWindow(viewport: Viewport, focused: readonly FlowNode[], { clientWidth: width, clientHeight: height }: HTMLElement): Viewport {
-  const boxes = focused.map(boxOf);
-  const all = boxes.length > 0 && around(boxes);
-  const box = all && all.width * viewport.zoom <= width && all.height * viewport.zoom <= height ? all : boxes[0];
-  return box ? into(viewport, box, { width, height }) : viewport;
+/** Nodes to keep in the window, and the headers of the pipelines around them. */
+export interface Focused {
+  nodes: readonly FlowNode[];
+  headers: readonly Box[];
+}
+
+/** The width of a pipeline's name and label, and the height of its header. */
+const HEADER = { width: 300, height: 30 };
+
+/** Return the focused nodes: of a pipeline that is drawn as a frame its worst task, of a missing node those with a mark. */
+export function focusedOf(nodes: readonly FlowNode[], frames: readonly { box: FrameBox }[], ids: readonly string[]): Focused {
+  const members = new Set(frames.flatMap(({ box: { frame } }) => (ids.includes(frame.id) ? frame.members : [])));
+  const inside = nodes.filter((node) => members.has(node.data.node.id));
+  const own = nodes.filter((node) => ids.includes(node.id));
+  const worst = TROUBLES.map((trouble) => inside.find((node) => node.data.trouble === trouble)).find(Boolean) ?? inside[0];
+  const found = own.length > 0 || !worst ? own : [worst];
+  const headers = frames.flatMap(({ box }) => (found.some((node) => box.frame.members.includes(node.data.node.id)) ? [{ ...box, ...HEADER, width: Math.min(box.width, HEADER.width) }] : []));
+  return { nodes: found.length > 0 ? found : nodes.filter((node) => node.data.mark !== null), headers };
+}
+
+/** Return the viewport with the focused nodes above the buttons and the overview: all of them, or the first if they do not fit, with headers if these fit too. */
+export function keepInWindow(viewport: Viewport, { nodes, headers }: Focused, { clientWidth: width, clientHeight }: HTMLElement): Viewport {
+  const boxes = nodes.map(boxOf);
+  const [first] = boxes;
+  if (!first) return viewport;
+  const height = clientHeight - (spaceBelow(width) ?? BELOW);
+  const fits = (box: Box) => box.width * viewport.zoom <= width && box.height * viewport.zoom <= height;
+  const box = [[...boxes, ...headers], boxes, [first, ...headers]].map(around).find(fits) ?? first;
+  return into(viewport, box, { width, height });
 }
