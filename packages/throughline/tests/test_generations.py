@@ -7,7 +7,13 @@ from typing import Any
 import pytest
 
 from throughline.changes.queries import diff_answer
+from throughline.events import JobRef
+from throughline.graph.generations import Generations
 from throughline.lineage.queries import tree_answer
+from throughline.projection._apply import apply
+from throughline.runs.queries import runs_answer
+from throughline.trust._health import health_answer
+from throughline.trust.completeness import completeness_answer
 
 from .graphs import APP, FLOW, SQL, STEP, TASK, all_names, edges, loads, names
 
@@ -22,6 +28,39 @@ def _daily(build: Any, *runs: dict[str, Any]) -> set[str]:
             build.run(type_, f"r{day}", "dag.t", f"1{day}:00:00", parent=parent, kind=TASK, **run)
         )
     return edges(build.state(*events), "task")
+
+
+def test_answers_after_an_event_read_only_the_runs_of_its_job(
+    build: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    states = {"08": "COMPLETE", "09": "FAIL", "10": "START"}
+    state = build.state(
+        *(
+            build.run(type_, f"{job}{hour}", job, f"{hour}:00:00", writes=(f"db|{job}",))
+            for job in ("a", "b", "c")
+            for hour, type_ in states.items()
+        )
+    )
+    read: set[str] = set()
+    of_runs = Generations.of_runs
+
+    def watched(self: Generations, ref: JobRef, name: str, derive: Any) -> Any:
+        def noted(runs: Any) -> Any:
+            read.add(ref.name)
+            return derive(runs)
+
+        return of_runs(self, ref, name, noted)
+
+    monkeypatch.setattr(Generations, "of_runs", watched)
+    for expected in ({"a", "b", "c"}, set(), {"b"}):
+        if expected == {"b"}:
+            apply(state, build.entry(build.run("FAIL", "b10", "b", "11:00:00")).event)
+        read.clear()
+        failed = runs_answer(state, condition="FAILED", facets=True)["total"]
+        errors = health_answer(state)["counts"]["errors"]
+        ends = completeness_answer(state)["measures"]["ends"]["runs"]
+        assert (failed, errors, ends) == ((4, 1, 7) if expected == {"b"} else (3, 0, 6))
+        assert read == expected
 
 
 def test_skipped_run_removes_no_edge(build: Any) -> None:

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from throughline.events import Logged
+from throughline.datasets.quality import checks_of
+from throughline.events import Logged, parse_time, to_micros
 from throughline.graph.column_graph import ColumnEdge
 from throughline.graph.current import column_graph_of, latest_of
 from throughline.graph.nodes import Node, node_id
@@ -16,6 +17,10 @@ from throughline.lineage.queries import columns_answer, edges_answer, tree_answe
 from throughline.log import Entry, entry_of
 from throughline.projection import State, project
 from throughline.projection._apply import apply
+from throughline.runs.queries import runs_answer
+from throughline.search.queries import jobs_answer
+from throughline.trust.completeness import completeness_answer
+from throughline.trust.queries import findings_answer
 
 from .entry_strategies import canonical, run_entries, some_entries
 from .graphs import DAG, SQL, TASK
@@ -47,7 +52,24 @@ def _answers(state: State) -> dict[str, Any]:
         "columns from": {name: _in_order(columns.edges_from(name)) for name in names},
         "trees": [tree_answer(state, node, "both") for node in nodes],
         "columns": [columns_answer(state, n, direction=way) for n in nodes for way in WAYS],
+        "checks": [[c._replace(run=None) for c in checks_of(state, name)] for name in names],
+        **_trust(state),
     }
+
+
+def _trust(state: State) -> dict[str, Any]:
+    """Return the findings, completeness and counts of runs, when some open runs are lost."""
+    state.now = to_micros(parse_time("2025-11-21T12:00:00Z"))
+    state.stale_before = to_micros(parse_time("2025-11-21T09:30:00Z"))
+    answers = {
+        "findings": findings_answer(state),
+        "completeness": completeness_answer(state),
+        "runs": runs_answer(state, facets=True)["facets"],
+        "lost": runs_answer(state, condition="LOST", facets=True),
+        "jobs": jobs_answer(state),
+    }
+    state.now = state.stale_before = 0
+    return answers
 
 
 @pytest.mark.replay

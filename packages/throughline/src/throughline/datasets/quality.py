@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable
+from functools import partial
+from itertools import chain, product
 from typing import NamedTuple
 
 from throughline import deadline
 from throughline.events import Facets, Json
 from throughline.events.facets import DataQualityAssertions
+from throughline.graph.current import generations_of
 from throughline.identity import DatasetName
-from throughline.projection import Run, State
+from throughline.projection import Run, State, Use
 from throughline.projection.derived import ended_at, records_of
+
+_METRICS = "dataQualityMetrics"
+_FACETS = (DataQualityAssertions.KEY, _METRICS)
 
 
 class Check(NamedTuple):
@@ -35,35 +42,35 @@ class Check(NamedTuple):
 def checks_of(state: State, name: DatasetName) -> list[Check]:
     """Return every check of a dataset, under any of its aliases, oldest first."""
     deadline.check()
-    found = [
-        Check(
-            time,
-            run,
-            version,
-            DataQualityAssertions.parse(facets.get(DataQualityAssertions.KEY, {})).assertions,
-            {
-                key: value
-                for key, value in facets.get("dataQualityMetrics", {}).items()
-                if not key.startswith("_")
-            },
-        )
-        for time, run, version, facets in _reported(state, name)
-    ]
+    generations = generations_of(state)
+    found: list[Check] = []
+    for record in records_of(state, name):
+        stamped = (record.facets_without_run or {}).items()
+        found += (_check(stamp.time, None, None, facets) for stamp, facets in stamped)
+        for ref in {key.job for key in chain(record.readers, record.writers)}:
+            by_dataset = generations.of_runs(ref, "checks", partial(_checks_of_runs, state))
+            found += by_dataset.get(record.name, ())
     found = [check for check in found if check.assertions or check.metrics]
     return sorted(found, key=lambda check: (check.time, check.run.key.run_id if check.run else ""))
 
 
-def _reported(
-    state: State, name: DatasetName
-) -> Iterator[tuple[int, Run | None, str | None, Facets]]:
-    for record in records_of(state, name):
-        yield from (
-            (stamp.time, None, None, facets)
-            for stamp, facets in (record.facets_without_run or {}).items()
-        )
-        for keys, side in ((record.readers, "inputs"), (record.writers, "outputs")):
-            for run in (state.runs[key] for key in keys):
-                use = getattr(run, side)[record.name]
+def _checks_of_runs(state: State, runs: Iterable[Run]) -> dict[DatasetName, list[Check]]:
+    """Return the checks that runs reported, by the reported name of the dataset."""
+    found: dict[DatasetName, list[Check]] = defaultdict(list)
+    for run, side in product(runs, ("inputs", "outputs")):
+        uses: dict[DatasetName, Use] = getattr(run, side)
+        for name, use in uses.items():
+            books = use.dataset_facets, use.facets
+            if any(book.stamp_of(key) for book in books for key in _FACETS):
                 # dbt reports the checks twice; older versions only as a facet of the dataset.
                 facets = use.dataset_facets.plain() | use.facets.plain()
-                yield ended_at(state, run), run, use.version[1] if use.version else None, facets
+                version = use.version[1] if use.version else None
+                found[name].append(_check(ended_at(state, run), run, version, facets))
+    return dict(found)
+
+
+def _check(time: int, run: Run | None, version: str | None, facets: Facets) -> Check:
+    assertions = DataQualityAssertions.parse(facets.get(DataQualityAssertions.KEY, {})).assertions
+    metrics = facets.get(_METRICS, {}).items()
+    shown = {key: value for key, value in metrics if not key.startswith("_")}
+    return Check(time, run, version, assertions, shown)

@@ -27,7 +27,6 @@ from typing import Any, TypeVar
 
 from throughline import deadline
 from throughline.events import JobRef
-from throughline.events.facets import CommitReport
 from throughline.graph.levels import Level, Levels
 from throughline.graph.run_edges import (
     Edges,
@@ -36,6 +35,7 @@ from throughline.graph.run_edges import (
     derived_by,
     derived_edges,
     handed_by,
+    kept_datasets,
     run_edges,
     side_by_side,
     states_other_jobs,
@@ -108,6 +108,7 @@ class Generations:
         self._units: dict[JobRef, dict[RunKey, dict[RunKey, Run]]] = {}
         self._described: dict[tuple[JobRef, RunKey], Generation] = {}
         self._of: dict[JobRef, _OfJob] = {}
+        self._of_runs: dict[JobRef, dict[str, Any]] = {}
         self._jobs: dict[JobRef, None] | None = None
         self._present: list[Generation] | None = None
 
@@ -133,6 +134,7 @@ class Generations:
             for above in self.levels.lineage(changed_run):
                 self._described.pop((above.key.job, self._unit_of(above)), None)
                 self._of.pop(above.key.job, None)
+                self._of_runs.pop(above.key.job, None)
         if not self._has_data(run):
             return
         owner = self.levels.owner(run, Level.TASK)
@@ -217,6 +219,19 @@ class Generations:
         if name not in of_job.derived:
             of_job.derived[name] = derive(of_job.oldest_first)
         answer: Answer = of_job.derived[name]
+        return answer
+
+    def of_runs(self, ref: JobRef, name: str, derive: Callable[[list[Run]], Answer]) -> Answer:
+        """Return a value computed from the runs of a job and from those below them, cached by name.
+
+        It must depend neither on the time nor on the facets of jobs and datasets.
+        """
+        cached = self._of_runs.setdefault(ref, {})
+        if name not in cached:
+            job = self.state.jobs.get(ref)
+            runs = map(self.state.runs.__getitem__, job.runs if job else ())
+            cached[name] = derive(list(deadline.watched(runs)))
+        answer: Answer = cached[name]
         return answer
 
     def effective(self, ref: JobRef) -> list[Generation]:
@@ -436,7 +451,7 @@ class Generations:
             is_complete=all(ended is not None for _, ended in outcomes)
             and any(condition is RunState.COMPLETED for condition, _ in outcomes),
             edges=side_by_side(list(by_head.values())),
-            kept=_kept_datasets(self.state, runs),
+            kept=kept_datasets(self.state, runs),
             runs=tuple(runs),
         )
         return generation
@@ -475,18 +490,3 @@ def living(oldest_first: list[Generation]) -> list[Generation]:
 def _effective(oldest_first: list[Generation]) -> list[Generation]:
     """Return the effective generations, and those whose written data still exists."""
     return list(dict.fromkeys((*counting(oldest_first), *living(oldest_first))))
-
-
-def _kept_datasets(state: State, runs: Iterable[Run]) -> frozenset[DatasetName]:
-    """Return the datasets with more rows after the last commit than the runs added."""
-    added: dict[DatasetName, float] = defaultdict(float)
-    total: dict[DatasetName, tuple[int, float]] = {}
-    for run in runs:
-        for spelled, use in run.outputs.items():
-            report = use.facets.parsed(CommitReport)
-            if report.is_reported:
-                name = state.identity.primary(spelled)
-                added[name] += report.added
-                last = (start_of(run) or 0, report.total)
-                total[name] = max(last, total.get(name, last))
-    return frozenset(name for name, (_, rows) in total.items() if rows > added[name])

@@ -12,12 +12,14 @@ and a derivation takes the place of the missing job. LevelGraph turns both into 
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from throughline.events import Entry, JobRef, parse_derivation, parse_entries, source_datasets
+from throughline.events.facets import CommitReport
 from throughline.identity import DatasetName, canonical_name
-from throughline.projection import Job, Run, State
+from throughline.projection import Job, Run, State, start_of
 from throughline.projection.derived import newest_of, records_of
 from throughline.projection.facets import parsed
 
@@ -228,3 +230,18 @@ def _stated_by_columns(state: State, run: Run, edges: Edges) -> Stated | None:
         return None
     unnamed = edges.reads.difference(*named.values())
     return {target: sources | unnamed for target, sources in named.items()}
+
+
+def kept_datasets(state: State, runs: Iterable[Run]) -> frozenset[DatasetName]:
+    """Return the datasets with more rows after the last commit than the runs added."""
+    added: dict[DatasetName, float] = defaultdict(float)
+    total: dict[DatasetName, tuple[int, float]] = {}
+    for run in runs:
+        for spelled, use in run.outputs.items():
+            report = use.facets.parsed(CommitReport)
+            if report.is_reported:
+                name = state.identity.primary(spelled)
+                added[name] += report.added
+                last = (start_of(run) or 0, report.total)
+                total[name] = max(last, total.get(name, last))
+    return frozenset(name for name, (_, rows) in total.items() if rows > added[name])

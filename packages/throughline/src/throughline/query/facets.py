@@ -19,11 +19,15 @@ _FACETS = ("namespace", "platform", "type", "owner", "tag", "state")
 
 
 def choose(
-    items: Iterable[Item], values_of: Callable[[Item], Values], wanted: Mapping[str, str | None]
+    items: Iterable[Item],
+    values_of: Callable[[Item], Values],
+    wanted: Mapping[str, str | None],
+    size_of: Callable[[Item], int] = lambda _item: 1,
 ) -> tuple[list[Item], Facets]:
     """Return the items that have all wanted values, and the counts of each facet.
 
     A facet counts the items that match the other facets: as many as selecting the value would show.
+    An item may stand for several with the same values; `size_of` returns their number.
     """
     filters = {name: value for name, value in wanted.items() if value is not None}
     counters: dict[str, Counter[str]] = {name: Counter() for name in _FACETS}
@@ -33,8 +37,11 @@ def choose(
         missed = [name for name, value in filters.items() if value not in values[name]]
         if not missed:
             matching.append(item)
+        size = size_of(item)
         for name in values if not missed else missed[:1] if len(missed) == 1 else ():
-            counters[name].update(values[name])
+            counter = counters[name]
+            for value in values[name]:
+                counter[value] += size
     counts = {name: _counted(counters[name], filters.get(name)) for name in _FACETS}
     return matching, _facets(counts)
 

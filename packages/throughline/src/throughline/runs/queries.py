@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
 from throughline import deadline
 from throughline.errors import NotFoundError
+from throughline.events import JobRef
 from throughline.graph.current import generations_of, level_of
 from throughline.graph.facets import values_of
 from throughline.graph.nodes import Node, find_node
-from throughline.projection import Run, State, outcome
+from throughline.projection import Run, RunState, State, outcome
 from throughline.projection.derived import began_at, has_reported_ancestor
 from throughline.query.facets import Values, choose
 from throughline.query.models import FacetedPage
@@ -60,6 +62,7 @@ def runs_answer(
     Namespace, platform, type, owner and tag are those of the job.
     """
     runs: Iterable[Run] = _runs_of(state, job)
+    is_whole = job is None and own_id is None and counting is None and not roots
     if roots:
         runs = [run for run in runs if not has_reported_ancestor(state, run)]
     if own_id is not None:
@@ -75,7 +78,10 @@ def runs_answer(
     }  # fmt: skip
     total, counts = None, None
     if facets or any(value is not None for value in wanted.values()):
-        runs, found_counts = choose(runs, partial(_values_of, state), wanted)
+        groups = _groups_of_all(state) if is_whole else _groups_of(state, runs)
+        values = partial(_values_of, state)
+        chosen, found_counts = choose(groups, values, wanted, lambda group: len(group.runs))
+        runs = [run for group in chosen for run in group.runs]
         if facets:
             total, counts = len(runs), found_counts
     about = ("runs", job, counting, roots, own_id, *wanted.values(), sort, reverse)
@@ -94,9 +100,40 @@ def _runs_of(state: State, job: str | None) -> list[Run]:
     return [state.runs[key] for key in state.jobs[node.job_ref].runs]
 
 
-def _values_of(state: State, run: Run) -> Values:
-    job = values_of(state, Node.of_job(run.key.job))
-    return {**job, "state": (condition_of(state, run).value,)}
+class _Group(NamedTuple):
+    """Runs of a job that are in the same state."""
+
+    job: JobRef
+    condition: RunState
+    runs: list[Run]
+
+
+def _groups_of(state: State, runs: Iterable[Run]) -> Iterator[_Group]:
+    found: dict[tuple[JobRef, RunState], list[Run]] = defaultdict(list)
+    for run in deadline.watched(runs):
+        found[run.key.job, condition_of(state, run)].append(run)
+    return (_Group(*key, members) for key, members in found.items())
+
+
+def _groups_of_all(state: State) -> Iterator[_Group]:
+    """Yield all runs that have events; those that ended are grouped again only after a change."""
+
+    def split(runs: list[Run]) -> tuple[list[_Group], list[Run]]:
+        reported = [run for run in runs if run.has_events]
+        ended = [run for run in reported if outcome(state, run).ended is not None]
+        open_ = [run for run in reported if outcome(state, run).ended is None]
+        return list(_groups_of(state, ended)), open_
+
+    generations = generations_of(state)
+    for ref in state.jobs:
+        groups, open_ = generations.of_runs(ref, "runs by state", split)
+        yield from groups
+        yield from _groups_of(state, open_)
+
+
+def _values_of(state: State, group: _Group) -> Values:
+    job = values_of(state, Node.of_job(group.job))
+    return {**job, "state": (group.condition.value,)}
 
 
 def _place_by_duration(state: State, run: Run) -> Place:

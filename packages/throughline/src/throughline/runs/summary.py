@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from throughline import deadline
 from throughline.events import JobRef, shown_time
 from throughline.events.facets import SourceCodeLocation
+from throughline.graph.current import generations_of
 from throughline.graph.nodes import name_of
 from throughline.projection import Run, RunState, State, outcome
 from throughline.projection.derived import began_at, is_lost
@@ -14,9 +17,9 @@ from throughline.runs.models import RunSummary
 
 def newest_run(state: State, ref: JobRef) -> Run | None:
     """Return the run of a job that started last."""
-    job = state.jobs.get(ref)
-    runs = [state.runs[key] for key in deadline.watched(job.runs)] if job else []
-    return max(runs, key=lambda run: place_of_run(state, run), default=None)
+    newest = partial(max, key=partial(place_of_run, state), default=None)
+    found: Run | None = generations_of(state).of_runs(ref, "newest run", newest)
+    return found
 
 
 def place_of_run(state: State, run: Run) -> tuple[int | str, ...]:

@@ -11,7 +11,7 @@ from throughline.events import shown_time
 from throughline.graph.current import generations_of, once_an_event
 from throughline.graph.facets import job_owners, type_of, values_of
 from throughline.graph.nodes import Node, node_ref, owners_of, platform_of, tags_of
-from throughline.projection import Run, State
+from throughline.projection import State
 from throughline.query.facets import Values
 from throughline.query.pages import Place
 from throughline.runs.summary import condition_of, newest_run, place_of_run, run_line
@@ -47,7 +47,7 @@ def place_by_activity(state: State, node: Node) -> Place:
     """Return the sort key of a node by its last write, or by the start of its newest run."""
     if node.type == "dataset":
         return max(written_at(state, node) or 0, 0), *place_by_name(state, node)
-    run = newest_runs(state)[node]
+    run = newest_run(state, node.job_ref)
     return (*(place_of_run(state, run) if run else (0, "")), *place_by_name(state, node))
 
 
@@ -66,16 +66,9 @@ def _write_times(state: State) -> dict[Node, int | None]:
     return {}
 
 
-@once_an_event
-def newest_runs(state: State) -> dict[Node, Run | None]:
-    """Return the newest run of every job."""
-    refs = deadline.watched(state.jobs)
-    return {Node.of_job(ref): newest_run(state, ref) for ref in refs}
-
-
 def job_values(state: State, node: Node) -> Values:
     """Return the facet values of a job, with the state of its newest run."""
-    run = newest_runs(state)[node]
+    run = newest_run(state, node.job_ref)
     return {**values_of(state, node), "state": (condition_of(state, run) if run else "",)}
 
 
@@ -109,7 +102,7 @@ def listed_dataset(state: State, node: Node) -> ListedDataset:
 
 def listed_job(state: State, node: Node) -> ListedJob:
     """Return a job as part of a list."""
-    run = newest_runs(state)[node]
+    run = newest_run(state, node.job_ref)
     return {**node_row(state, node), "run": run_line(state, run) if run else None}
 
 

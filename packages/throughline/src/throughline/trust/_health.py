@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from functools import partial
 
-from throughline import deadline
 from throughline.datasets.quality import checks_of
 from throughline.events import JobRef, parse_time, shown_time, to_micros
+from throughline.graph.current import generations_of
 from throughline.projection import Run, RunState, State, outcome
 from throughline.projection.derived import is_lost, parent_of
 from throughline.query.pages import Place
@@ -92,10 +93,10 @@ def _findings_of(state: State) -> Iterator[Finding]:
 
 
 def _newest_roots(state: State) -> dict[JobRef, Run]:
-    found: dict[JobRef, Run] = {}
-    for run in deadline.watched(state.runs.values()):
-        if parent_of(state, run) is None:
-            newest = found.get(run.key.job)
-            if newest is None or place_of(state, run) > place_of(state, newest):
-                found[run.key.job] = run
-    return found
+    def newest(runs: list[Run]) -> Run | None:
+        roots = (run for run in runs if parent_of(state, run) is None)
+        return max(roots, key=partial(place_of, state), default=None)
+
+    generations = generations_of(state)
+    found = {ref: generations.of_runs(ref, "newest root", newest) for ref in state.jobs}
+    return {ref: run for ref, run in found.items() if run is not None}

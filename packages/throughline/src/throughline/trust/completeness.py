@@ -17,18 +17,19 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 
 from throughline import deadline
 from throughline.console.text import counted
 from throughline.events import JobRef
 from throughline.graph.column_graph import described_by
-from throughline.graph.current import generations_of
+from throughline.graph.current import generations_of, once_an_event
 from throughline.graph.generations import Generations
 from throughline.graph.levels import Level
 from throughline.graph.nodes import Node, node_id
 from throughline.identity import DatasetName
 from throughline.projection import Job, Run, RunKey, RunState, State, Use, outcome
-from throughline.projection.derived import began_at, is_lost, parent_of
+from throughline.projection.derived import began_at, descendants_of, is_lost, parent_of
 from throughline.runs.summary import code_of
 from throughline.trust.findings import warning
 from throughline.trust.models import (
@@ -55,13 +56,15 @@ class Unit:
 
     run: Run
     members: list[Run] = field(default_factory=list)
+    reported: dict[Measure, bool] | None = None
+    """Results that depend only on the runs; computed on request."""
 
 
 def completeness_answer(state: State) -> CompletenessAnswer:
     """Return the share of runs with inputs, outputs, columns, code and an end, and orphans."""
     known = generations_of(state)
-    units = newest_units(known)
-    return {"measures": measure_units(known, units), "orphans": list(_orphans(state, units))}
+    measures = measure_units(known, newest_units(known))
+    return {"measures": measures, "orphans": _orphans(state)}
 
 
 def pipelines_of(state: State) -> Iterator[PipelineCompleteness]:
@@ -82,14 +85,21 @@ def pipelines_of(state: State) -> Iterator[PipelineCompleteness]:
 
 def newest_units(known: Generations) -> list[Unit]:
     """Return the ten newest units of each job."""
-    by_job: dict[JobRef, list[Unit]] = defaultdict(list)
-    for unit in units_of(known, known.state.runs.values()):
-        by_job[unit.run.key.job].append(unit)
-    newest = []
-    for units in by_job.values():
-        units.sort(key=lambda u: (began_at(known.state, u.run) or 0, u.run.key), reverse=True)
-        newest += units[:_NEWEST]
-    return newest
+    return [
+        unit
+        for ref in deadline.watched(known.state.jobs)
+        for unit in known.of_runs(ref, "newest units", partial(_newest_units, known, ref))
+    ]
+
+
+def _newest_units(known: Generations, ref: JobRef, runs: list[Run]) -> list[Unit]:
+    state = known.state
+    is_above = known.levels.of(ref) > Level.TASK  # it answers for nothing below it
+    below = [] if is_above else [member for run in runs for member in descendants_of(state, run)]
+    members = {run.key: run for run in (*runs, *below)}
+    units = [unit for unit in units_of(known, members.values()) if unit.run.key.job == ref]
+    units.sort(key=lambda unit: (began_at(state, unit.run) or 0, unit.run.key), reverse=True)
+    return units[:_NEWEST]
 
 
 def units_of(known: Generations, runs: Iterable[Run]) -> list[Unit]:
@@ -123,11 +133,23 @@ def measure_units(known: Generations, units: Iterable[Unit]) -> dict[Measure, Me
 
 def _results(known: Generations, unit: Unit) -> dict[Measure, bool]:
     """Return, for each measure that applies to a run, if it is met."""
+    if unit.reported is None:
+        unit.reported = _reported(known, unit)
+    if is_lost(known.state, unit.run):
+        return {"ends": False}
+    job = known.state.jobs[unit.run.key.job]
+    if unit.reported.get("code") is False and job.facets.get("sourceCode"):
+        return {**unit.reported, "code": True}
+    return unit.reported
+
+
+def _reported(known: Generations, unit: Unit) -> dict[Measure, bool]:
+    """Return the results that need neither the time nor the facets of the job."""
     state = known.state
     condition, ended = outcome(state, unit.run)
-    if ended is None:
-        return {"ends": False} if is_lost(state, unit.run) else {}
     found: dict[Measure, bool] = {}
+    if ended is None:
+        return found
     if unit.run.has_events:
         found["ends"] = unit.run.end is not None
     reads = any(run.inputs for run in unit.members)
@@ -135,7 +157,7 @@ def _results(known: Generations, unit: Unit) -> dict[Measure, bool]:
     checks = not writes and _checks_all_inputs(state, unit)
     if condition is not RunState.COMPLETED or not (reads or writes):
         return found
-    found["code"] = _has_code(known, unit.run)
+    found["code"] = any(code_of(above) for above in known.levels.lineage(unit.run))
     if writes:
         found["inputs"] = reads or any(run.lineage for run in unit.members)
     if reads:
@@ -145,12 +167,6 @@ def _results(known: Generations, unit: Unit) -> dict[Measure, bool]:
         if described:
             found["columns"] = described <= covered
     return found
-
-
-def _has_code(known: Generations, run: Run) -> bool:
-    if any(code_of(above) for above in known.levels.lineage(run)):
-        return True
-    return bool(known.state.jobs[run.key.job].facets.get("sourceCode"))
 
 
 def _checks_all_inputs(state: State, unit: Unit) -> bool:
@@ -203,7 +219,13 @@ def _by_job(state: State, measure: Measure, runs: Iterable[Run]) -> list[Finding
     ]
 
 
-def _orphans(state: State, units: Iterable[Unit]) -> Iterator[Finding]:
+@once_an_event
+def _orphans(state: State) -> list[Finding]:
+    return list(_found_orphans(state))
+
+
+def _found_orphans(state: State) -> Iterator[Finding]:
+    units = newest_units(generations_of(state))
     tasks_with_data = (unit for unit in units if any(run.has_data for run in unit.members))
     working = {run.key.job for unit in tasks_with_data for run in unit.members}
     for _, job in sorted(state.jobs.items()):

@@ -22,9 +22,10 @@ from typing import NamedTuple
 
 from throughline import deadline
 from throughline.events import JobRef, shown_time
+from throughline.graph.current import generations_of
 from throughline.graph.nodes import Node, name_of, tags_of
 from throughline.identity import DatasetName
-from throughline.projection import RunKey, State
+from throughline.projection import Run, RunKey, State
 from throughline.projection.derived import ancestry_of, began_at, parent_of
 from throughline.trust.models import LateJob
 
@@ -56,7 +57,9 @@ class Rhythm(NamedTuple):
 
 def rhythm_of(state: State, ref: JobRef) -> Rhythm | None:
     """Return the rhythm of a job, or None if it is ad hoc or has run less than three times."""
-    return None if _is_ad_hoc(state, ref) else _rhythm(_starts(state, ref))
+    if _is_ad_hoc(state, ref):
+        return None
+    return generations_of(state).of_runs(ref, "rhythm", lambda runs: _rhythm(_starts(state, runs)))
 
 
 def rhythm_of_writes(state: State, name: DatasetName) -> Rhythm | None:
@@ -110,9 +113,10 @@ def _is_ad_hoc(state: State, ref: JobRef) -> bool:
     return AD_HOC in tags_of(state, Node.of_job(ref))
 
 
-def _starts(state: State, ref: JobRef) -> Iterable[int]:
+def _starts(state: State, runs: Iterable[Run]) -> Iterable[int]:
+    """Return the starts of runs; those under one parent run are one start."""
     first: dict[RunKey, int] = {}
-    for run in (state.runs[key] for key in state.jobs[ref].runs):
+    for run in runs:
         begun = began_at(state, run)
         if begun is not None:
             parent = parent_of(state, run)
