@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import gzip
 import zlib
 from collections.abc import Callable, Iterator
@@ -262,3 +263,24 @@ def test_browser_login_uses_the_api_key_as_password(live: Live) -> None:
     assert client.get("/", auth=("anybody", "right")).status_code == 200
     assert client.get("/", auth=("right", "wrong")).status_code == 401
     assert client.get("/", headers={"Authorization": "Basic %%%"}).status_code == 401
+
+
+def test_large_responses_are_compressed_outside_the_event_loop(
+    client: TestClient, build: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    is_in_loop: list[bool] = []
+    compressobj = zlib.compressobj
+
+    def watched(*arguments: Any) -> Any:
+        is_in_loop.append(asyncio._get_running_loop() is not None)
+        return compressobj(*arguments)
+
+    monkeypatch.setattr("starlette.middleware.gzip.zlib.compressobj", watched)
+    text = "".join(chr(0x4E00 + number % 20_000) for number in range(100_000))
+    event = build.run("COMPLETE", "r", "j", "08:00:00")
+    event["job"]["facets"]["documentation"] = {"description": text}
+    _post(client, event)
+    answer = client.get("/api/v2/node", params={"node": "j"}, headers={"Accept-Encoding": "gzip"})
+    assert answer.headers["Content-Encoding"] == "gzip"
+    assert len(answer.content) > 200_000
+    assert is_in_loop == [False]

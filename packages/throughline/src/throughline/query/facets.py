@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from throughline import deadline
 from throughline.query.models import Facets, ValueCount
@@ -43,7 +43,18 @@ def choose(
             for value in values[name]:
                 counter[value] += size
     counts = {name: _counted(counters[name], filters.get(name)) for name in _FACETS}
-    return matching, _facets(counts)
+    return matching, cast("Facets", counts)
+
+
+def wanted_values(
+    namespace: str | None, platform: str | None, type_: str | None, owner: str | None,
+    tag: str | None, state: str | None = None,
+) -> dict[str, str | None]:  # fmt: skip
+    """Return the values of the parameters that filter a list, by facet."""
+    return {
+        "namespace": namespace, "platform": platform, "type": type_, "owner": owner, "tag": tag,
+        "state": state,
+    }  # fmt: skip
 
 
 def _counted(counter: Counter[str], selected: str | None) -> list[ValueCount]:
@@ -52,14 +63,3 @@ def _counted(counter: Counter[str], selected: str | None) -> list[ValueCount]:
     if selected is not None and selected not in shown:
         shown.append(selected)
     return [{"value": value, "count": counter[value]} for value in shown]
-
-
-def _facets(counts: Mapping[str, list[ValueCount]]) -> Facets:
-    return {
-        "namespace": counts["namespace"],
-        "platform": counts["platform"],
-        "type": counts["type"],
-        "owner": counts["owner"],
-        "tag": counts["tag"],
-        "state": counts["state"],
-    }

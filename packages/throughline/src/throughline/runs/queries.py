@@ -15,7 +15,7 @@ from throughline.graph.facets import values_of
 from throughline.graph.nodes import Node, find_node
 from throughline.projection import Run, RunState, State, outcome
 from throughline.projection.derived import began_at, has_reported_ancestor
-from throughline.query.facets import Values, choose
+from throughline.query.facets import Values, choose, wanted_values
 from throughline.query.models import FacetedPage
 from throughline.query.pages import Place, cut
 from throughline.query.parameters import (
@@ -72,10 +72,7 @@ def runs_answer(
         members = (run for generation in generations.present for run in generation.runs)
         keys = {generations.levels.owner(run, level).key for run in members}
         runs = [run for run in runs if run.key in keys]
-    wanted = {
-        "namespace": namespace, "platform": platform, "type": type_, "owner": owner, "tag": tag,
-        "state": condition,
-    }  # fmt: skip
+    wanted = wanted_values(namespace, platform, type_, owner, tag, condition)
     total, counts = None, None
     if facets or any(value is not None for value in wanted.values()):
         groups = _groups_of_all(state) if is_whole else _groups_of(state, runs)

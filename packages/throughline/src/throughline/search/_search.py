@@ -6,7 +6,7 @@ import difflib
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from throughline import deadline
 from throughline.events.facets import Documentation, Schema, Sql, Tags
@@ -127,14 +127,7 @@ def _excerpt(text: str, at: int) -> str:
 def counts_of(hits: Iterable[Hit]) -> SearchCounts:
     """Count the hits by what matched."""
     found = Counter(_KINDS[hit.kind] for hit in hits)
-    return {
-        "name": found["name"],
-        "column": found["column"],
-        "tag": found["tag"],
-        "owner": found["owner"],
-        "description": found["description"],
-        "sql": found["sql"],
-    }
+    return cast("SearchCounts", {kind: found[kind] for kind in _KINDS})
 
 
 def search_hit(state: State, hit: Hit) -> SearchHit:

@@ -15,7 +15,7 @@ from throughline.graph.facets import values_of
 from throughline.graph.levels import Level
 from throughline.graph.nodes import Node, find_node, kind_of, node_ref
 from throughline.projection import State
-from throughline.query.facets import choose
+from throughline.query.facets import choose, wanted_values
 from throughline.query.models import FacetedPage, Facets, Page
 from throughline.query.pages import Place, cut, paged
 from throughline.query.parameters import (
@@ -84,7 +84,7 @@ def search_answer(
     """
     if not (text := text.strip()):
         raise ConfigError("text: missing value; expected a non-empty string")
-    wanted = _wanted(namespace, platform, type_, owner, tag)
+    wanted = wanted_values(namespace, platform, type_, owner, tag)
 
     def filtered(hits: list[Hit]) -> tuple[list[Hit], Facets]:
         return choose(hits, lambda hit: values_of(state, hit.node), wanted)
@@ -120,7 +120,7 @@ def datasets_answer(
     reverse: Annotated[bool, "In the opposite order."] = False,
 ) -> FacetedPage[ListedDataset]:
     """Return datasets, their number, and the counts of the values to filter them by."""
-    wanted = _wanted(namespace, platform, type_, owner, tag)
+    wanted = wanted_values(namespace, platform, type_, owner, tag)
     nodes, counts = choose(datasets_named(state, text), partial(values_of, state), wanted)
     about = ("datasets", text, *wanted.values(), sort, reverse)
     found, more = _sorted_page(state, about, nodes, sort, reverse, limit, cursor)
@@ -148,7 +148,7 @@ def jobs_answer(
 
     A job without runs has the empty state.
     """
-    wanted = {**_wanted(namespace, platform, type_, owner, tag), "state": condition}
+    wanted = wanted_values(namespace, platform, type_, owner, tag, condition)
     nodes, counts = choose(jobs_named(state, text), partial(job_values, state), wanted)
     about = ("jobs", text, *wanted.values(), sort, reverse)
     found, more = _sorted_page(state, about, nodes, sort, reverse, limit, cursor)
@@ -182,19 +182,6 @@ def groups_answer(
     newest_first = (sort != "name") is not reverse
     about = ("groups", by, text, sort, reverse)
     return paged(*cut(about, groups, place, limit, cursor, newest_first=newest_first))
-
-
-def _wanted(
-    namespace: str | None, platform: str | None, type_: str | None, owner: str | None,
-    tag: str | None,
-) -> dict[str, str | None]:  # fmt: skip
-    return {
-        "namespace": namespace,
-        "platform": platform,
-        "type": type_,
-        "owner": owner,
-        "tag": tag,
-    }
 
 
 def _sorted_page(
