@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
-import sys
 from typing import Any
 
 import pytest
 
-from commands.environment import child_environ
 from lakehouse.settings import REPOSITORY, Settings, load_settings
 from spark_jobs import emr
+from tests.airflow.airflow_python import printed_by
 
 pytestmark = pytest.mark.airflow
 
@@ -83,16 +81,7 @@ def settings(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 
 @pytest.fixture(scope="module")
 def dags(settings: Settings) -> dict[str, Any]:
-    done = subprocess.run(
-        [sys.executable, "-c", PARSE],
-        cwd=REPOSITORY,
-        env=child_environ(settings),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert "PARSED" in done.stdout, done.stderr[-3000:]
-    parsed = json.loads(done.stdout.rpartition("PARSED")[2])
+    parsed = printed_by(PARSE, settings, "PARSED")
     assert parsed["errors"] == {}
     dags: dict[str, Any] = parsed["dags"]
     return dags

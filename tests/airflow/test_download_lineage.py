@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
-
 import pytest
 
-from commands.environment import child_environ
-from lakehouse.settings import REPOSITORY, load_settings
+from lakehouse.settings import load_settings
+from tests.airflow.airflow_python import printed_by
 
 pytestmark = pytest.mark.airflow
 
@@ -36,16 +32,7 @@ def test_each_downloaded_file_has_only_its_own_url(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     settings = load_settings(state_dir=tmp_path_factory.mktemp("download"))
-    done = subprocess.run(
-        [sys.executable, "-c", f"import sys; sys.path.append('airflow/plugins')\n{TELL}"],
-        cwd=REPOSITORY,
-        env=child_environ(settings),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert "FACETS" in done.stdout, done.stderr[-3000:]
-    entries = json.loads(done.stdout.rpartition("FACETS")[2])["entries"]
+    entries = printed_by(TELL, settings, "FACETS")["entries"]
     assert {e["name"]: [source["name"] for source in e["inputs"]] for e in entries} == {
         "/landing/2025-03": ["2025-03"],
         "/landing/2025-04": ["2025-04"],

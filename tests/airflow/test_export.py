@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +11,8 @@ import pytest
 
 from commands.environment import child_environ
 from lakehouse.names import Table
-from lakehouse.settings import REPOSITORY, Settings, load_settings
+from lakehouse.settings import Settings, load_settings
+from tests.airflow.airflow_python import printed_by
 from tests.lakehouse.test_gate import lineage as lineage
 from tests.lakehouse.test_gate import loaded
 
@@ -28,11 +27,7 @@ print("TASK" + json.dumps([task.bash_command, task.env, task.skip_on_exit_code])
 
 
 def _task(settings: Settings) -> Any:
-    command = [sys.executable, "-c", SHOW]
-    environ = child_environ(settings)
-    done = subprocess.run(command, cwd=REPOSITORY, env=environ, capture_output=True, text=True)
-    assert "TASK" in done.stdout, done.stderr[-3000:]
-    return json.loads(done.stdout.rpartition("TASK")[2])
+    return printed_by(SHOW, settings, "TASK")
 
 
 def test_export_writes_the_tables_of_the_server(lineage: Settings) -> None:

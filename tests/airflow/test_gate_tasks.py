@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
-
 import pytest
 
-from commands.environment import child_environ
 from lakehouse.names import Table
-from lakehouse.settings import REPOSITORY, Settings
+from lakehouse.settings import Settings
+from tests.airflow.airflow_python import printed_by
 from tests.lakehouse.test_gate import lineage as lineage
 from tests.lakehouse.test_gate import loaded
 
@@ -56,15 +52,6 @@ def test_gate_task_fails_and_sensor_waits_if_the_table_is_rejected(
     lineage: Settings,
 ) -> None:
     loaded(lineage, Table(table), state=state)
-    done = subprocess.run(
-        [sys.executable, "-c", f"import sys; sys.path.append('airflow/plugins')\n{CHECK}", table],
-        cwd=REPOSITORY,
-        env=child_environ(lineage),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert "RESULTS" in done.stdout, done.stderr[-3000:]
-    results = json.loads(done.stdout.rpartition("RESULTS")[2])
+    results = printed_by(CHECK, lineage, "RESULTS", table)
     assert results.pop("ungated").startswith(ungated)
     assert results == {"operator": operator, "sensor": sensor, "inputs": 0}
