@@ -453,3 +453,9 @@ def test_errors_of_a_server_name_options_as_typed(
     database: str, serve: Callable[..., Server], call: Call
 ) -> None:
     _check_names_as_typed(call, "--url", serve(database).url)
+
+
+def _greet(listener: socket.socket) -> None:
+    with listener.accept()[0] as client:
+        client.recv(4_096)
+        client.sendall(b"SSH-2.0-other\r\n")

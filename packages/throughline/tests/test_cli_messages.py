@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -57,12 +56,6 @@ def test_help_describes_every_command_in_a_sentence(call: Call) -> None:
     assert all(lines[name].endswith(".") and "..." not in lines[name] for name in _COMMANDS)
     assert output.index("Collect:") < output.index("serve ") < output.index("Query:")
     assert call("--version").stdout.startswith("throughline 0.")
-
-
-def _greet(listener: socket.socket) -> None:
-    with listener.accept()[0] as client:
-        client.recv(4_096)
-        client.sendall(b"SSH-2.0-other\r\n")
 
 
 @pytest.mark.parametrize(
