@@ -44,7 +44,8 @@ def search(state: State, text: str) -> list[Hit]:
     """Return the nodes with a text in a name, column, tag, owner, description or query.
 
     A match of a whole text ranks before the beginning of a word, and that before any other part; a
-    word in a name ranks like another whole text. If there is none, similar names, columns and words of them are searched (`isFuzzy`).
+    word in a name ranks like another whole text. If there is none, similar names, columns and words
+    of them are searched (`isFuzzy`).
     """
     if found := _matches(state, text):
         return found
