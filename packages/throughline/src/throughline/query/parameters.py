@@ -9,29 +9,21 @@ from annotated_types import Ge, Le
 MOST_STEPS = 100
 """Largest depth of a tree: each step takes two levels of JSON, and JSON may have 254 levels."""
 
-
 Name = Annotated[
     str, "A node: its id (dataset:NAMESPACE:NAME, job:NAMESPACE:NAME) or a short name."
 ]
 
-
 Field = Annotated[str | None, "A column of the dataset."]
-
 
 Depth = Annotated[int, Ge(0), Le(MOST_STEPS), "Maximum number of steps along edges."]
 
-
 Limit = Annotated[int, Ge(1), Le(1_000), "Maximum number of items."]
-
 
 Cursor = Annotated[str | None, "Value of `next` in the previous answer, to get the next page."]
 
-
 LevelName = Annotated[Literal["pipeline", "task", "query"], "Level of detail."]
 
-
 Namespace = Annotated[str | None, "Only items in this namespace."]
-
 
 Platform = Annotated[
     str | None,
@@ -39,11 +31,9 @@ Platform = Annotated[
     " the scheme of a dataset's namespace. Empty: unknown.",
 ]
 
-
 Type = Annotated[
     str | None, "Only items of this type: pipeline, task or query; table, file, model and so on."
 ]
-
 
 Owner = Annotated[
     str | None,
@@ -51,10 +41,8 @@ Owner = Annotated[
     " Empty: no owner.",
 ]
 
-
 Tag = Annotated[
     str | None, "Only items with this reported tag, of a column too: KEY or KEY:VALUE. Empty: none."
 ]
-
 
 WithFacets = Annotated[bool, "Also count the matching items, and those of each facet."]

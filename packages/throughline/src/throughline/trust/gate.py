@@ -24,7 +24,7 @@ from throughline.lineage.provenance import origin, sources_of
 from throughline.lineage.tags import Tags
 from throughline.log import EventLog
 from throughline.projection import Run, State
-from throughline.projection.derived import began_at, is_lost, parent_of
+from throughline.projection.derived import ancestry_of, began_at, is_lost, parent_of
 from throughline.runs.failures import is_failed, is_retried
 from throughline.trust.completeness import measure_units, units_of
 from throughline.trust.documents import Document, Text
