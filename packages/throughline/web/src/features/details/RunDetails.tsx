@@ -1,3 +1,4 @@
+import { clsx } from "clsx";
 import type { ReactNode } from "react";
 import { useRun } from "../../api/answers";
 import type { Answer } from "../../api/client";
@@ -21,13 +22,16 @@ import { RunGantt } from "./RunGantt";
 import { Tabs, type Tab } from "./Tabs";
 import { COMPONENTS } from "../../strings/components";
 import { DETAILS, RUN } from "../../strings/details";
+import details from "./details.module.css";
+import controls from "../../components/controls.module.css";
+import messages from "../../components/message.module.css";
 
 type Run = Answer<"runs/{run_id}">;
 
 /** Details of a run. */
 export function RunDetails({ id, view, change }: DetailsProps & { id: string }): ReactNode {
   const { data: run, error } = useRun(id);
-  if (error) return <div className="details-head"><ErrorMessage error={error} /></div>;
+  if (error) return <div className={details.head}><ErrorMessage error={error} /></div>;
   if (!run) return <Skeleton />;
   const tabs: Tab[] = [
     { id: "about", title: DETAILS.tabs.about, content: () => <About run={run} view={view} /> },
@@ -38,18 +42,18 @@ export function RunDetails({ id, view, change }: DetailsProps & { id: string }):
   const { title, above } = parts(run.job.name, "job");
   return (
     <>
-      <div className="details-head">
-        <p className="muted details-kind">
+      <div className={details.head}>
+        <p className={clsx("muted", details.kind)}>
           <PlatformIcon node={{ kind: "run", namespace: run.job.namespace, platform: run.platform }} isNamed />
           {kindText({ kind: "run", namespace: run.job.namespace, platform: run.platform })}
         </p>
-        <h2 className="details-title">{title}</h2>
+        <h2 className={details.title}>{title}</h2>
         {above && <p className="muted wrap">{above}</p>}
-        <p className="muted entry-line">
+        <p className={clsx("muted", details.entryLine)}>
           <code className="clip">{run.runId}</code>
           <Copy text={run.runId} label={RUN.copyId} />
         </p>
-        <Link className="link" href={formatView({ ...view, open: `job:${run.job.namespace}:${run.job.name}`, tab: null })}>
+        <Link className={controls.link} href={formatView({ ...view, open: `job:${run.job.namespace}:${run.job.name}`, tab: null })}>
           {RUN.allRuns}
         </Link>
         <OutLinks links={run.links} />
@@ -78,9 +82,9 @@ function About({ run, view }: { run: Run; view: View }): ReactNode {
       {run.above.length > 0 && (
         <>
           <h3>{RUN.above}</h3>
-          <ul className="entries">
+          <ul className={details.entries}>
             {run.above.map((parent, place) => (
-              <li key={parent.runId} className="entry-line">
+              <li key={parent.runId} className={details.entryLine}>
                 <RunLink run={parent} view={view} />
                 <span className="muted">{place === run.above.length - 1 ? RUN.root : RUN.parent}</span>
               </li>
@@ -107,7 +111,7 @@ function About({ run, view }: { run: Run; view: View }): ReactNode {
 function Failure({ error, links }: { error: string; links: Run["links"] }): ReactNode {
   const { first, rest } = errorLines(error);
   return (
-    <section className="note bad failure" aria-label={RUN.error}>
+    <section className={clsx(messages.note, messages.bad, details.failure)} aria-label={RUN.error}>
       <p className="wrap">{first}</p>
       {rest && (
         <details>
@@ -122,8 +126,8 @@ function Failure({ error, links }: { error: string; links: Run["links"] }): Reac
 
 function RunLink({ run, view }: { run: { runId: string; state: string; job: { name: string } }; view: View }): ReactNode {
   return (
-    <Link className="entry-line run-link" href={formatView({ ...view, open: `run:${run.runId}`, tab: null })}>
-      <RunState state={run.state} />
+    <Link className={clsx(details.entryLine, details.runLink)} href={formatView({ ...view, open: `run:${run.runId}`, tab: null })}>
+      <RunState state={run.state} className={details.state} />
       <span className="clip" title={run.job.name}>
         {run.job.name}
       </span>
@@ -136,10 +140,10 @@ function DatasetList({ title, datasets, view }: { title: string; datasets: Run["
   return (
     <>
       <h3>{title}</h3>
-      <ul className="entries">
+      <ul className={details.entries}>
         {datasets.map((dataset) => (
           <li key={`${dataset.namespace} ${dataset.name}`}>
-            <Link className="link clip" href={formatView({ ...view, open: `dataset:${dataset.namespace}:${dataset.name}`, tab: null })} title={`${dataset.namespace} ${dataset.name}`}>
+            <Link className={clsx(controls.link, "clip")} href={formatView({ ...view, open: `dataset:${dataset.namespace}:${dataset.name}`, tab: null })} title={`${dataset.namespace} ${dataset.name}`}>
               {parts(dataset.name, "dataset").title}
             </Link>
             {dataset.version !== null && (
