@@ -151,7 +151,7 @@ def page_frames(page: Page, url: str) -> Iterator[Frame]:
         page.wait_for_load_state("networkidle")
         if path.startswith("/lineage"):
             expect(
-                page.locator(".canvas[aria-busy=false] .react-flow__edge").first
+                page.locator("[role=region][aria-busy=false] .react-flow__edge").first
             ).to_be_attached()
             page.get_by_role("button", name="Timeline").first.click()
             page.get_by_role("button", name="Fit").first.click()

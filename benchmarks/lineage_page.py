@@ -62,10 +62,10 @@ PAINTED = """() => new Promise((done) => new PerformanceObserver((list) => {
   const first = list.getEntriesByName("first-contentful-paint")[0];
   if (first) done(first.startTime);
 }).observe({ type: "paint", buffered: true }))"""
-DRAWN = """() => document.querySelector('.canvas[aria-busy=false] .react-flow__edge')
+DRAWN = """() => document.querySelector('[role=region][aria-busy=false] .react-flow__edge')
     && performance.now()"""
 CLICK = """() => new Promise((done) => {
-  const face = document.querySelector('.node:not(.root) > [data-node]');
+  const face = document.querySelector('[data-node]:not([aria-current])');
   const begun = performance.now();
   const seen = () => face.getAttribute("aria-pressed") === "true"
     ? requestAnimationFrame(() => done([begun, performance.now() - begun]))

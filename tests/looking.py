@@ -192,7 +192,7 @@ def walk_every_view(page: Page) -> None:
             "aria-pressed", "true"
         )
     search("PULocationID")
-    tab_to(page, "places? of")
+    tab_to(page, "match(es)? for")
     press("Enter")
     expect(heading).to_have_text("Search results for PULocationID")
     tab_to(page, "start page$", "Shift+Tab")

@@ -52,7 +52,9 @@ def _lines(page: Page) -> Any:
 
 
 def _table(page: Page, id_: str) -> Any:
-    return page.locator(".node", has=page.locator(f'[data-node="{id_}"]')).locator(".columns")
+    return page.locator(".react-flow__node", has=page.locator(f'[data-node="{id_}"]')).locator(
+        "div:has(> ul)"
+    )
 
 
 def test_lines_lead_to_visible_columns_and_hidden_ones_are_counted(wide: Page) -> None:

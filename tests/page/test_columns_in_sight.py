@@ -15,7 +15,8 @@ from .test_views import ACTUALS, FORECAST, NEAR, RAW
 pytestmark = [pytest.mark.browser, pytest.mark.server]
 
 _ALL_ARE_WITHIN = """what => {
-    const [frame] = [...document.querySelectorAll(".canvas")].map((e) => e.getBoundingClientRect());
+    const canvas = document.querySelector('[role=region][aria-busy]');
+    const frame = canvas.getBoundingClientRect();
     const boxes = [...document.querySelectorAll(what)].map((e) => e.getBoundingClientRect());
     return boxes.length > 0 && boxes.every((box) => box.left >= frame.left && box.top >= frame.top
         && box.right <= frame.right && box.bottom <= frame.bottom - 40);
@@ -40,24 +41,26 @@ def test_unfolded_columns_are_in_the_window(look: Look) -> None:
     expect(buttons.first).to_be_visible()
     for place in range(3):
         buttons.nth(place).click()
-        expect(page.locator(".columns-search")).to_have_count(place + 1)
-        _are_in_sight(page, ".node:has(.columns)")
+        expect(page.locator(".react-flow__node input")).to_have_count(place + 1)
+        _are_in_sight(page, ".react-flow__node:has(ul)")
 
 
 def test_locked_column_highlights_its_path(look: Look) -> None:
     page = look(_at(ACTUALS, up="2", down="2"))
     page.get_by_role("button", name="Columns of nyc_taxi.yellow_rides_hourly_actuals").click()
     page.get_by_role("button", name=re.compile("^mean_distance")).click()
-    lit = page.locator(".columns li.lit")
+    lit = page.locator(".react-flow__node li:has([aria-pressed=true])")
     expect(lit.filter(has_text="trip_distance")).to_be_visible()
-    expect(page.locator(".columns li").filter(has_text="tpep_pickup")).to_have_count(0)
+    expect(page.locator(".react-flow__node li").filter(has_text="tpep_pickup")).to_have_count(0)
     expect(page.locator(".react-flow__edge.column.lit").first).to_be_attached()
-    _are_in_sight(page, ".node:has(li.lit)")
+    _are_in_sight(page, ".react-flow__node:has(li [aria-pressed=true])")
     page.get_by_role("button", name="Columns of nyc_taxi.yellow_taxi_raw").click()
-    expect(page.locator(".columns li").filter(has_text="tpep_pickup").first).to_be_visible()
+    expect(
+        page.locator(".react-flow__node li").filter(has_text="tpep_pickup").first
+    ).to_be_visible()
     page.get_by_role("button", name="Columns of nyc_taxi.yellow_taxi_raw").click()
     page.get_by_role("button", name="Unlock").click()
-    expect(page.locator(".columns")).to_have_count(1)
+    expect(page.locator(".react-flow__node ul")).to_have_count(1)
 
 
 def test_column_with_a_hidden_path_links_to_it(look: Look) -> None:
@@ -65,8 +68,8 @@ def test_column_with_a_hidden_path_links_to_it(look: Look) -> None:
     page.get_by_role("button", name="Columns of nyc_taxi.yellow_taxi_raw").click()
     page.get_by_role("button", name=re.compile("^trip_distance")).click()
     expect(page.get_by_role("complementary", name="Details")).to_be_visible()
-    expect(page.locator(".columns li.lit")).to_have_count(1)
-    _are_in_sight(page, ".node")
+    expect(page.locator(".react-flow__node li:has([aria-pressed=true])")).to_have_count(1)
+    _are_in_sight(page, ".react-flow__node:has([data-node])")
     page.get_by_role("button", name="Show two more steps").click()
     expect(page.locator(".react-flow__edge.column.lit").first).to_be_attached()
 
@@ -78,7 +81,7 @@ def _open_upstream(page: Page) -> None:
     page.get_by_role("button", name=re.compile("^Show 1 more node upstream")).click()
     expect(shown).to_have_count(len(before) + 1)
     (came,) = {node.get_attribute("data-node") for node in shown.all()} - before
-    _are_in_sight(page, f'.node:has([data-node="{came}"])')
+    _are_in_sight(page, f'.react-flow__node:has([data-node="{came}"])')
 
 
 def test_nodes_shown_by_plus_come_into_the_window(look: Look) -> None:
@@ -90,9 +93,9 @@ def test_nodes_shown_by_plus_come_into_the_window(look: Look) -> None:
 
 def test_nodes_are_readable_on_a_phone(look: Look) -> None:
     page = look(_at(FORECAST, down="0"), width=390)
-    _are_in_sight(page, ".node.root")
-    assert page.locator(".node.root .node-where").evaluate(_FONT) >= 10
-    page.locator(".node.root .node-face").focus()
+    _are_in_sight(page, ".react-flow__node:has([aria-current])")
+    assert page.locator("[data-node][aria-current] > :nth-child(2)").evaluate(_FONT) >= 10
+    page.locator("[data-node][aria-current]").focus()
     page.keyboard.press("ArrowLeft")
     for _ in range(4):
         _open_upstream(page)

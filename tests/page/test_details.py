@@ -36,7 +36,7 @@ def test_dataset_details_are_in_reading_order(width: int, look: Look) -> None:
     terms = [panel.get_by_text(term, exact=True)
              for term in ("Owners", "Last written", "Freshness", "Rows written")]  # fmt: skip
     commands = panel.get_by_text("On the command line")
-    description = panel.locator(".tab-panel > p")
+    description = panel.locator("[role=tabpanel] > p")
     tops = _tops(page, description, *terms, columns, checks, commands)
     assert tops == sorted(tops)
     expect(panel.get_by_text("throughline tree")).to_be_hidden()
@@ -96,7 +96,7 @@ def _open_child_runs(page: Page) -> Locator:
     """Open the child runs of the newest run; return the rows of their timeline."""
     link = re.compile("^Timeline of the child runs of ")
     details(page).get_by_role("link", name=link).first.click()
-    rows = details(page).locator(".gantt").get_by_role("link")
+    rows = details(page).get_by_role("tabpanel").get_by_role("link")
     expect(rows.first).to_be_visible()
     return rows
 

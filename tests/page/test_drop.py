@@ -48,7 +48,9 @@ def _address(view: str, name: str, **others: str) -> str:
 
 
 def _lock(page: Page, table: str, column: str) -> None:
-    node = page.locator(".node", has=page.locator(f'[data-node="dataset:drop:{table}"]'))
+    node = page.locator(
+        ".react-flow__node", has=page.locator(f'[data-node="dataset:drop:{table}"]')
+    )
     node.get_by_role("button", name=re.compile(f"^{column}")).click()
 
 
@@ -97,7 +99,7 @@ _CONTRASTS = """lines => lines.map(line => {
 def test_lines_of_the_legend_are_visible(theme: str, look: Look) -> None:
     page = look("/lineage?node=yellow_taxi_raw", theme=theme)
     page.get_by_role("button", name="Legend").click()
-    lines = page.locator(".legend svg path")
+    lines = page.locator("ul[aria-label=Legend] svg path")
     expect(lines).to_have_count(7)
     assert min(lines.evaluate_all(_CONTRASTS)) >= 3
 

@@ -16,9 +16,9 @@ _FORECAST = "/lineage?node=dataset:hive://lakehouse:nyc_taxi.yellow_rides_hourly
 _INGEST, _TRAIN = "ingest_yellow_taxi_data", "TrainForecastModelFlow"
 
 _SEEN = """() => {
-    const frame = document.querySelector(".canvas").getBoundingClientRect();
+    const frame = document.querySelector('[role=region][aria-busy]').getBoundingClientRect();
     const sizes = [], beyond = [];
-    for (const face of document.querySelectorAll(".node-face")) {
+    for (const face of document.querySelectorAll("[data-node]")) {
         const box = face.getBoundingClientRect();
         const scale = box.width / face.offsetWidth;
         for (const text of face.querySelectorAll("*"))
@@ -34,7 +34,7 @@ _SEEN = """() => {
 
 def _wait_for_graph(page: Page, count: int) -> None:
     expect(page.locator("[data-node]")).to_have_count(count)
-    expect(page.locator(".canvas")).to_have_attribute("aria-busy", "false")
+    expect(page.locator("[role=region][aria-busy]")).to_have_attribute("aria-busy", "false")
 
 
 def test_whole_demo_is_readable_on_a_screen(look_at_demo: Look) -> None:
@@ -50,7 +50,11 @@ def test_demo_is_readable_on_a_phone_from_top_to_bottom(look_at_demo: Look) -> N
     page = look_at_demo(_FORECAST, width=390, height=844)
     _wait_for_graph(page, 17)
     assert page.evaluate(_SEEN)["least"] >= 11
-    boxes = [box for node in page.locator(".node").all() if (box := node.bounding_box())]
+    boxes = [
+        box
+        for node in page.locator(".react-flow__node:has([data-node])").all()
+        if (box := node.bounding_box())
+    ]
     assert all(box["x"] >= 0 and box["x"] + box["width"] <= 390 for box in boxes)
     tops = sorted(box["y"] for box in boxes)
     heights = [below - above for above, below in zip(tops, tops[1:], strict=False)]
@@ -99,7 +103,7 @@ def test_chains_collapse_on_demand_and_one_expands(look_at_demo: Look) -> None:
 def test_direction_is_selectable_and_in_the_address(look_at_demo: Look) -> None:
     page = look_at_demo(_FORECAST)
     _wait_for_graph(page, 17)
-    below = page.locator(".node.down")
+    below = page.locator(".react-flow__handle-bottom")
     expect(below).to_have_count(0)
     down = page.get_by_role("button", name="Top to bottom")
     down.click()
@@ -111,7 +115,8 @@ def test_direction_is_selectable_and_in_the_address(look_at_demo: Look) -> None:
 
 
 _UNDER = """path => {
-    const boxes = [...document.querySelectorAll(".node")].map((e) => e.getBoundingClientRect());
+    const nodes = [...document.querySelectorAll(".react-flow__node:has([data-node])")];
+    const boxes = nodes.map((e) => e.getBoundingClientRect());
     const at = path.getScreenCTM(), length = path.getTotalLength();
     const isUnder = (p, b) => p.x > b.left + 2 && p.x < b.right - 2
         && p.y > b.top + 2 && p.y < b.bottom - 2;
@@ -140,7 +145,7 @@ def test_column_path_is_highlighted_in_rows_and_from_top_to_bottom(look: Look) -
             f"/lineage?node={lake}yellow_rides_hourly_forecast&column={column}"
             f"&direction={direction}"
         )
-        expect(page.locator(".columns li.lit")).not_to_have_count(0)
+        expect(page.locator(".react-flow__node li:has([aria-pressed=true])")).not_to_have_count(0)
         expect(page.locator(".react-flow__edge.column.lit").first).to_be_attached()
 
 

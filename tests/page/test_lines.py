@@ -15,7 +15,8 @@ from .conftest import Lineage
 pytestmark = [pytest.mark.browser, pytest.mark.server]
 
 _HIDDEN = """path => {
-    const boxes = [...document.querySelectorAll(".node")].map((e) => e.getBoundingClientRect());
+    const nodes = [...document.querySelectorAll(".react-flow__node:has([data-node])")];
+    const boxes = nodes.map((e) => e.getBoundingClientRect());
     const at = path.getScreenCTM(), length = path.getTotalLength();
     // A line begins and ends a pixel within its nodes' borders.
     const isWithin = (at, from, to) => at > from + 2 && at < to - 2;

@@ -39,7 +39,7 @@ def test_what_breaks_if_i_drop_a_column(start: Page, column: str, reached: list[
     find(start, column, "yellow_taxi_raw")
     start.get_by_role("link", name="Downstream columns").click()
     affected = start.get_by_role("region", name="forecasting", exact=True)
-    names = affected.get_by_role("row").locator(".reached-name > .clip")
+    names = affected.get_by_role("row").locator("th a > .clip")
     expect(names).to_have_text([f"{name} yellow_rides_hourly_actuals" for name in reached])
 
 

@@ -63,7 +63,9 @@ def test_timeline_works_by_keyboard(look: Look) -> None:
     marks.last.focus()
     page.keyboard.press("ArrowLeft")
     expect(marks.nth(1)).to_be_focused()
-    expect(page.locator(".timeline-said")).to_contain_text("weather_raw became an input")
+    expect(page.get_by_role("region", name="Timeline").locator("p")).to_contain_text(
+        "weather_raw became an input"
+    )
     page.keyboard.press("Home")
     expect(marks.first).to_be_focused()
     page.keyboard.press("End")
@@ -165,8 +167,12 @@ VIEWS = {
 def test_time_views_have_no_axe_violations(name: str, look: Look) -> None:
     page = look(VIEWS[name])
     expect(page.locator("[data-node]").first).to_be_visible()
-    expect(page.locator(".timeline-bar").first).to_be_visible()
-    expect(page.locator(".waiting")).to_have_count(0)
+    expect(
+        page.get_by_role("region", name="Timeline")
+        .get_by_role("button", name="View the graph")
+        .first
+    ).to_be_visible()
+    expect(page.locator("[aria-busy=true]")).to_have_count(0)
     keep(page, name)
     assert axe_finds(page) == []
 
@@ -245,7 +251,7 @@ def test_times_are_tabs_that_can_be_closed(look: Look) -> None:
     bars = _timeline(page).get_by_role("group", name="Runs").get_by_role("button")
     bars.nth(2).click()
     expect(_node(page, "weather_raw")).to_be_hidden()
-    tabs = page.get_by_role("list", name="Moments").get_by_role("listitem")
+    tabs = page.get_by_role("list", name="Open times").get_by_role("listitem")
     expect(tabs).to_have_count(2)
     tabs.first.get_by_role("button", name="Now", exact=True).click()
     expect(_node(page, "weather_raw")).to_be_visible()
@@ -262,7 +268,9 @@ def test_two_times_are_shown_side_by_side(look: Look) -> None:
     bars = _timeline(page).get_by_role("group", name="Runs").get_by_role("button")
     bars.nth(2).click()
     page.get_by_role("button", name="Show Now beside").click()
-    then, now = (page.locator(".pane").nth(place) for place in (0, 1))
+    then, now = (
+        page.locator("main section:has([role=region][aria-busy])").nth(place) for place in (0, 1)
+    )
     expect(then.locator("[data-node$=prepare_training_data]")).to_be_visible()
     expect(then.locator("[data-node$=weather_raw]")).to_have_count(0)
     expect(now.locator("[data-node$=weather_raw]")).to_be_visible()
@@ -271,12 +279,12 @@ def test_two_times_are_shown_side_by_side(look: Look) -> None:
         expect(pane.locator("[data-node$=compute_actuals]")).to_be_visible()
     expect(then.locator("[data-node$=weather_raw]")).to_have_count(0)
     now.get_by_role("button", name="Close the comparison with Now").click()
-    expect(page.locator(".pane")).to_have_count(1)
+    expect(page.locator("main section:has([role=region][aria-busy])")).to_have_count(1)
 
 
 def _places(pane: Locator) -> dict[str, tuple[int, int]]:
     """Return the place of every node within its pane."""
-    box = pane.locator(".canvas").bounding_box()
+    box = pane.locator("[role=region][aria-busy]").bounding_box()
     assert box is not None
     found = {}
     for node in pane.locator("[data-node]").all():
@@ -289,13 +297,15 @@ def _places(pane: Locator) -> dict[str, tuple[int, int]]:
 
 def test_two_times_side_by_side_are_aligned_and_pan_together(look: Look) -> None:
     page = look(_at(PREPARE, up="3", at=_BEFORE, moment=_BEFORE, beside="now"))
-    panes = [page.locator(".pane").nth(place) for place in (0, 1)]
+    panes = [
+        page.locator("main section:has([role=region][aria-busy])").nth(place) for place in (0, 1)
+    ]
     expect(panes[1].locator("[data-node$=weather_raw]")).to_be_visible()
     expect(panes[0].locator(f'[data-node="{PREPARE}"]')).to_be_visible()
     then, now = map(_places, panes)
     assert len(now) > len(then) > 3
     assert {name: now[name] for name in then} == then
-    box = panes[0].locator(".canvas").bounding_box()
+    box = panes[0].locator("[role=region][aria-busy]").bounding_box()
     assert box is not None
     page.mouse.move(box["x"] + 40, box["y"] + 40)
     page.mouse.down()
@@ -309,9 +319,11 @@ def test_two_times_side_by_side_are_aligned_and_pan_together(look: Look) -> None
 
 def test_added_column_and_its_line_are_marked(look: Look) -> None:
     page = look(_COLUMNS)
-    rows = page.locator(".columns li").filter(has_text="cbd_congestion_fee")
+    rows = page.locator(".react-flow__node li").filter(has_text="cbd_congestion_fee")
     expect(rows.get_by_text("Added", exact=True)).to_have_count(2)
-    expect(page.locator(".columns .mark")).to_have_count(2)
+    expect(
+        page.locator(".react-flow__node li").get_by_text(re.compile("^(Added|Removed|Changed)$"))
+    ).to_have_count(2)
     expect(page.locator(".react-flow__edge.column.added")).to_have_count(1)
     changes = page.get_by_role("complementary", name="Differences")
     expect(changes.get_by_text("+ cbd_congestion_fee: double")).to_have_count(2)
@@ -321,7 +333,9 @@ def test_schema_change_links_to_the_columns(look: Look) -> None:
     page = look(_at(PREPARE, **{"from": _BEFORE}))
     changes = page.get_by_role("complementary", name="Differences")
     changes.get_by_role("button", name=re.compile("yellow_taxi_raw.*cbd_congestion_fee")).click()
-    expect(page.locator(".columns li").filter(has_text="cbd_congestion_fee")).to_be_visible()
+    expect(
+        page.locator(".react-flow__node li").filter(has_text="cbd_congestion_fee")
+    ).to_be_visible()
 
 
 def test_start_page_links_to_changes_since_last_week(look: Look) -> None:
@@ -370,7 +384,7 @@ def test_child_runs_are_a_tree_that_works_by_keyboard(look: Look) -> None:
     page = look(_at(PREPARE, open=job, tab="runs"))
     details = page.get_by_role("complementary", name="Details")
     details.get_by_role("link", name=re.compile("^Timeline of the child runs of ")).first.click()
-    rows = details.locator(".gantt").get_by_role("link")
+    rows = details.get_by_role("tabpanel").get_by_role("link")
     expect(rows).to_have_count(6)
     expect(rows.first).to_have_attribute("title", re.compile("completed, from .*, 14 min"))
     expect(rows.nth(2)).to_contain_text("write")

@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.server]
 _SPANS = """all => all.map((e) => e.getBoundingClientRect()).map((e) => [e.left, e.right])"""
 _IS_IN_ITS_WINDOW = """id => {
     const node = document.querySelector(`[data-node="${CSS.escape(id)}"]`)?.getBoundingClientRect();
-    const frame = document.querySelector(".canvas").getBoundingClientRect();
+    const frame = document.querySelector('[role=region][aria-busy]').getBoundingClientRect();
     return node && node.left >= frame.left && node.right <= frame.right
         && node.top >= frame.top && node.bottom <= frame.bottom;
 }"""
@@ -34,10 +34,10 @@ def _at(node: str, **others: str) -> str:
 
 def test_opened_details_leave_the_node_visible(look: Look) -> None:
     page = look(_at(PREPARE, up="100", down="100"))
-    faces = page.locator(".node-face")
+    faces = page.locator("[data-node]")
     expect(faces.first).to_be_visible()
     rights = "all => all.map(e => [e.getBoundingClientRect().right, e.dataset.node])"
-    frame = page.locator(".canvas").bounding_box()
+    frame = page.locator("[role=region][aria-busy]").bounding_box()
     assert frame
     visible = [
         face for face in faces.evaluate_all(rights) if face[0] <= frame["x"] + frame["width"]
@@ -75,7 +75,9 @@ def test_partly_visible_graph_can_be_fitted(look: Look) -> None:
     expect(notes).to_contain_text("outside the window")
     overview = page.get_by_role("img", name="Overview of the graph")
     expect(overview).to_be_visible()
-    expect(page.locator(".timeline-said")).to_contain_text("within all steps up and all down")
+    expect(page.get_by_role("region", name="Timeline").locator("p")).to_contain_text(
+        "within all steps up and all down"
+    )
     notes.get_by_role("button", name="Fit all").click()
     expect(notes).not_to_contain_text("outside the window")
     expect(overview).to_be_hidden()
@@ -135,7 +137,7 @@ def test_highlighted_path_only_contains_inputs_of_the_output(look: Look, lineage
     ]}}  # fmt: skip
     lineage.take(copies)
     page = look(_at("job:trial:copy_each", lit="dataset:trial:first_copy"))
-    dimmed = page.locator(".node.dim .node-title")
+    dimmed = page.locator("[data-dim] [data-node] > :first-child .clip")
     expect(dimmed).to_have_text(["second", "second_copy"])
     expect(page.locator(".react-flow__edge.lit")).to_have_count(2)
 
@@ -230,7 +232,7 @@ def test_dataset_labels_are_explained(look: Look) -> None:
     expect(staging).to_contain_text(re.compile(r"version …\d{6}"))
     expect(staging).to_contain_text("1 check")
     source = page.locator("[data-node^='dataset:https:']")
-    title = "No known run wrote it"
+    title = "No reported run wrote it"
     expect(source.get_by_title(title).first).to_have_text("Source")
 
 

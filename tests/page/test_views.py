@@ -66,7 +66,7 @@ def test_slash_opens_the_search_and_enter_the_graph(look: Look) -> None:
     expect(page.get_by_role("option").first).to_contain_text("yellow_rides_hourly_actuals")
     page.keyboard.press("Enter")
     expect(_node(page, "yellow_rides_hourly_actuals")).to_be_visible()
-    expect(page.locator(".node.root [data-node]")).to_have_count(1)
+    expect(page.locator("[data-node][aria-current]")).to_have_count(1)
     _node_count(page, 16)
 
 
@@ -150,7 +150,7 @@ def test_clicks_highlight_the_path_and_open_details(look: Look) -> None:
     face = _node(page, "yellow_taxi_raw")
     face.click()
     expect(face).to_have_attribute("aria-pressed", "true")
-    expect(page.locator(".node.dim")).not_to_have_count(0)
+    expect(page.locator("[data-dim]")).not_to_have_count(0)
     face.click()
     details = page.get_by_role("complementary", name="Details")
     details.get_by_role("tab", name=re.compile("Schema")).click()
@@ -163,11 +163,11 @@ def test_schema_change_and_check_link_to_their_run(look: Look) -> None:
     for node, tab in ((RAW, "schema"), (f"{_LAKE}yellow_taxi_staging", "quality")):
         page = look(_at(node, open=node, tab=tab))
         details = page.get_by_role("complementary", name="Details")
-        entry = details.locator(".entries > li").first
+        entry = details.get_by_role("tabpanel").get_by_role("listitem").first
         job = entry.get_by_role("link").text_content()
         assert job
         entry.get_by_role("link").click()
-        expect(details.locator(".details-kind")).to_contain_text("run", ignore_case=True)
+        expect(details.locator("p").first).to_contain_text("run", ignore_case=True)
         expect(details.get_by_role("heading", level=2)).to_have_text(job.rpartition(".")[2])
 
 
@@ -176,9 +176,13 @@ def test_clicking_an_unfolded_column_locks_its_path(look: Look) -> None:
     for name in ("nyc_taxi.yellow_rides_hourly_actuals", "nyc_taxi.yellow_taxi_raw"):
         page.get_by_role("button", name=f"Columns of {name}").click()
     page.get_by_role("button", name=re.compile("^mean_distance")).click()
-    expect(page.locator(".columns li.lit")).to_have_count(2)
-    expect(page.locator(".columns li.lit").filter(has_text="trip_distance")).to_be_visible()
-    expect(page.locator(".edge-how")).to_have_text("aggregation")
+    expect(page.locator(".react-flow__node li:has([aria-pressed=true])")).to_have_count(2)
+    expect(
+        page.locator(".react-flow__node li:has([aria-pressed=true])").filter(
+            has_text="trip_distance"
+        )
+    ).to_be_visible()
+    expect(page.locator(".react-flow__edgelabel-renderer button")).to_have_text("aggregation")
     page.get_by_role("textbox", name=re.compile("columns of nyc_taxi.yellow_taxi_raw")).fill("fee")
     expect(page.get_by_role("button", name=re.compile("^cbd_congestion_fee"))).to_be_visible()
 
@@ -271,8 +275,8 @@ def test_search_shows_an_outage_and_recovers(path: str, look: Look, lineage: Lin
 @pytest.mark.parametrize("name", VIEWS)
 def test_views_have_no_axe_violations(name: str, look: Look) -> None:
     page = look(VIEWS[name])
-    expect(page.locator(".row, [data-node]").first).to_be_visible()
-    expect(page.locator(".waiting")).to_have_count(0)
+    expect(page.locator("main li a, [data-node]").first).to_be_visible()
+    expect(page.locator("[aria-busy=true]")).to_have_count(0)
     keep(page, name)
     assert axe_finds(page) == []
 

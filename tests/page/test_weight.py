@@ -26,7 +26,7 @@ def test_start_page_transfers_at_most_150_kilobytes(look: Look) -> None:
 
 def test_first_graph_transfers_at_most_650_kilobytes(look: Look) -> None:
     page = look(_GRAPH)  # without a cache, so it also loads the code of the start page
-    expect(page.locator(".canvas[aria-busy=false] .react-flow__edge").first).to_be_attached()
+    expect(page.locator("[role=region][aria-busy=false] .react-flow__edge").first).to_be_attached()
     page.wait_for_load_state("networkidle")
     assert 400 < page.evaluate(TRANSFERRED) <= 650
 
@@ -45,7 +45,7 @@ def _event(job: str, **change: Any) -> dict[str, Any]:
 
 def test_event_refetches_only_the_queries_it_can_change(look_at_demo: Look, demo: Lineage) -> None:
     page = look_at_demo("/lineage?node=yellow_taxi_raw")
-    expect(page.locator(".canvas[aria-busy=false] .react-flow__edge").first).to_be_attached()
+    expect(page.locator("[role=region][aria-busy=false] .react-flow__edge").first).to_be_attached()
     page.wait_for_load_state("networkidle")
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url.partition("/api/v2/")[2]))

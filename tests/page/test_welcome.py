@@ -70,7 +70,7 @@ def test_empty_view_explains_its_purpose(path: str, look: Look) -> None:
     newest.get_by_role("link", name=re.compile("yellow_rides_hourly_forecast")).click()
     expect(newest).to_be_hidden()
     assert "node=dataset" in page.url
-    expect(page.locator(".waiting")).to_have_count(0)
+    expect(page.locator("[aria-busy=true]")).to_have_count(0)
 
 
 @pytest.mark.parametrize("path", ["/lineage", "/provenance", "/impact"])
@@ -110,6 +110,6 @@ def test_unknown_run_opens_after_its_first_event(look: Look, lineage: Lineage) -
 @pytest.mark.parametrize("name", VIEWS)
 def test_views_have_no_axe_violations(name: str, look: Look) -> None:
     page = look(VIEWS[name])
-    expect(page.locator(".row, [data-node], [data-testid=lost]").first).to_be_visible()
-    expect(page.locator(".waiting")).to_have_count(0)
+    expect(page.locator("main li a, [data-node], [data-testid=lost]").first).to_be_visible()
+    expect(page.locator("[aria-busy=true]")).to_have_count(0)
     assert axe_finds(page) == []

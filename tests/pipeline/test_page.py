@@ -48,11 +48,11 @@ VIEWS = {
 }
 """THEN is the moment at which the first month was loaded, RUN the run that did it."""
 SHOWN = {
-    "difference": ".changes li",
-    "beside": ".pane + .pane [data-node]",
-    "timeline": ".timeline-bar",
-    "history": ".details .entries li",
-    "run": ".details .facts",
+    "difference": "aside[aria-label=Differences] li",
+    "beside": "section + section [data-node]",
+    "timeline": "[role=group][aria-label=Runs] button",
+    "history": "[role=tabpanel] li",
+    "run": "[role=tabpanel] dl",
 }
 """What is to be seen of a view, where that is not its first node or row."""
 
@@ -75,9 +75,9 @@ def test_pipeline_views_render_without_axe_violations(
     )
     path = VIEWS[name].replace("THEN", quote(first["endedAt"])).replace("RUN", first["runId"])
     page = look(path)
-    what = ".row, [data-node], .reached, .sheet-line, .origin, .found"
+    what = "main li a, [data-node], main table, main [role=status], [data-testid=origins]"
     expect(page.locator(SHOWN.get(name, what)).first).to_be_visible()
-    expect(page.locator(".waiting")).to_have_count(0)
+    expect(page.locator("[aria-busy=true]")).to_have_count(0)
     assert axe_finds(page) == []
 
 

@@ -1,7 +1,6 @@
 import "@xyflow/react/dist/base.css";
 import "./styles/tokens.css";
 import "./styles/base.css";
-import "./styles/parts.css";
 import { QueryClientProvider } from "@tanstack/react-query";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";

@@ -14,7 +14,8 @@ import { FRAME } from "../strings/frame";
 import { useAddress } from "./address";
 import { Header } from "./Header";
 import { SampleBanner } from "./SampleBanner";
-import { COMPONENTS } from "../strings/components";
+import styles from "./banner.module.css";
+import { Loading } from "../components/Skeleton";
 
 // The start page does not load the code of these views.
 const BrowsePage = lazyView(() => import("../features/browse/BrowsePage"));
@@ -35,17 +36,17 @@ export function App(): ReactNode {
     <>
       <SkipLink />
       {BASE && <SampleBanner />}
-      {ONE_FILE && <p className="sample-banner">{FRAME.file(PRESENT)}</p>}
+      {ONE_FILE && <p className={styles.banner}>{FRAME.file(PRESENT)}</p>}
       {!IS_EMBEDDED && <Header isLive={isLive} pathname={pathname} />}
       {IS_EMBEDDED && !isLive && (
-        <p className="sample-banner" role="status">
+        <p className={styles.banner} role="status">
           {FRAME.reconnecting}
         </p>
       )}
       <Tip />
       <div id="content" className={skip["content"]}>
         <Boundary about={address.href}>
-          <Suspense fallback={<p className="waiting">{COMPONENTS.loading}</p>}>{emptyViewAt(address) ?? viewAt(pathname)}</Suspense>
+          <Suspense fallback={<Loading />}>{emptyViewAt(address) ?? viewAt(pathname)}</Suspense>
         </Boundary>
       </div>
     </>

@@ -1,4 +1,4 @@
-import "./header.css";
+import { clsx } from "clsx";
 import type { ReactNode } from "react";
 import { ONE_FILE, IS_STATIC, TOUR_ADDRESS } from "../api/base";
 import { useAnswer } from "../api/answers";
@@ -10,6 +10,9 @@ import { BROWSE } from "../strings/browse";
 import { FRAME } from "../strings/frame";
 import { go } from "./address";
 import { useTheme, type Theme } from "./theme";
+import styles from "./header.module.css";
+import controls from "../components/controls.module.css";
+import states from "../components/state.module.css";
 
 const THEMES: Record<Theme, IconName> = { auto: "auto", light: "sun", dark: "moon" };
 
@@ -21,30 +24,30 @@ export function Header({ isLive, pathname }: { isLive: boolean; pathname: string
   const { data: health } = useAnswer("health", {});
   const problems = health?.counts.errors ?? 0;
   return (
-    <header className="header">
-      <Link href="/" className="brand" aria-label={FRAME.brand}>
+    <header className={styles.header}>
+      <Link href="/" className={styles.brand} aria-label={FRAME.brand}>
         <svg viewBox="0 0 32 32" aria-hidden="true">
           <path d="M3 16h8m10 0h8" />
           <circle cx="16" cy="16" r="5" />
         </svg>
         {FRAME.name}
       </Link>
-      <nav className="header-nav" aria-label={BROWSE.navigation}>
+      <nav className={styles.nav} aria-label={BROWSE.navigation}>
         {(ONE_FILE && ONE_FILE.start !== "/" ? [] : LISTS).map((list) => (
           <Link key={list} href={`/${list}`} aria-current={pathname === `/${list}` ? "page" : undefined}>
             {BROWSE[list]}
           </Link>
         ))}
       </nav>
-      <div className="header-search">{pathname !== "/" && <Search />}</div>
+      <div className={styles.search}>{pathname !== "/" && <Search />}</div>
       {isLive && health && health.counts.runs > 0 && (
-        <Link href="/" className={`state ${problems ? "warn" : "good"}`}>
+        <Link href="/" className={clsx(states.state, problems ? states.warn : states.good)}>
           <Icon name={problems ? "alert" : "done"} />
           {problems ? FRAME.problems(problems) : FRAME.healthy}
         </Link>
       )}
       {!IS_STATIC && (
-        <span className={`live${isLive ? "" : " off"}`} role="status" title={isLive ? FRAME.liveAbout : FRAME.offlineAbout}>
+        <span className={clsx(styles.live, !isLive && styles.off)} role="status" title={isLive ? FRAME.liveAbout : FRAME.offlineAbout}>
           <i aria-hidden="true" />
           {isLive ? FRAME.live : FRAME.offline}
         </span>
@@ -59,7 +62,7 @@ export function Header({ isLive, pathname }: { isLive: boolean; pathname: string
           { text: FRAME.completeness, about: FRAME.completenessAbout, act: () => go("/completeness") },
         ]}
       />
-      <button type="button" className="button bare square" onClick={switchTheme} aria-label={FRAME.themes[theme]} title={FRAME.themes[theme]}>
+      <button type="button" className={clsx(controls.button, controls.bare, controls.square)} onClick={switchTheme} aria-label={FRAME.themes[theme]} title={FRAME.themes[theme]}>
         <Icon name={THEMES[theme]} />
       </button>
     </header>

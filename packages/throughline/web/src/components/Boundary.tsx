@@ -1,7 +1,10 @@
+import { clsx } from "clsx";
 import { Component, useEffect, useState, type ReactNode } from "react";
 import { ChunkLoadError } from "./lazyView";
 import { COMPONENTS } from "../strings/components";
 import styles from "./message.module.css";
+import controls from "./controls.module.css";
+import { WAITING } from "../strings/waiting";
 
 const FAILURE = COMPONENTS.failure;
 
@@ -43,12 +46,12 @@ export class Boundary extends Component<Props, State> {
 function PageError({ text, error }: { text: string; error: Error }): ReactNode {
   return (
     <>
-      <div className="note bad" role="alert">
+      <div className={clsx(styles.note, styles.bad)} role="alert">
         <p>{text}</p>
       </div>
       <pre className="wrap muted">{error.message}</pre>
       <p>
-        <button type="button" className="button" onClick={() => location.reload()}>
+        <button type="button" className={controls.button} onClick={() => location.reload()}>
           {FAILURE.reload}
         </button>
       </p>
@@ -83,10 +86,10 @@ function LoadFailure({ error }: { error: ChunkLoadError }): ReactNode {
       clearTimeout(timer);
     };
   }, []);
-  if (isAway === null) return <p className="muted">{COMPONENTS.loading}</p>;
+  if (isAway === null) return <p className="muted">{WAITING.loading}</p>;
   if (!isAway) return <PageError text={FAILURE.part} error={error} />;
   return (
-    <div className="note bad" role="alert">
+    <div className={clsx(styles.note, styles.bad)} role="alert">
       <p>{FAILURE.away}</p>
     </div>
   );

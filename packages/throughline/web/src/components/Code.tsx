@@ -1,7 +1,9 @@
+import { clsx } from "clsx";
 import { useEffect, useMemo, useRef, type ReactNode } from "react";
 import { marked, piecesOf, type Language, type Range } from "../graph/code";
 import { Copy } from "./Copy";
 import { COMPONENTS } from "../strings/components";
+import codeStyles from "./code.module.css";
 
 const NO_MARKS: readonly Range[] = [];
 
@@ -14,12 +16,12 @@ export function Code({ text, language, marks = NO_MARKS }: { text: string; langu
     if (first && code.current) code.current.scrollTop = first.offsetTop - code.current.offsetTop - code.current.clientHeight / 3;
   }, [pieces]);
   return (
-    <div className="command code">
+    <div className={clsx(codeStyles.command, codeStyles.code)}>
       <pre ref={code} tabIndex={0} role="region" aria-label={COMPONENTS.code[language]}>
         {pieces.map((piece, place) => {
           const Element = piece.isMarked ? "mark" : "span";
           return (
-            <Element key={place} className={`code-${piece.kind}`}>
+            <Element key={place} className={codeStyles[`code-${piece.kind}`]}>
               {piece.text}
             </Element>
           );

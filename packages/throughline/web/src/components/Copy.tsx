@@ -1,8 +1,11 @@
+import { clsx } from "clsx";
 import { useEffect, useState, type ReactNode } from "react";
 import { BASE, PROGRAM } from "../api/base";
 import { commandLine } from "../graph/words";
 import { Icon } from "./Icon";
 import { COMPONENTS } from "../strings/components";
+import codeStyles from "./code.module.css";
+import controls from "./controls.module.css";
 
 const TEXTS = COMPONENTS.copy;
 
@@ -20,7 +23,7 @@ export function Copy({ text, label, isWide = false }: { text: string; label: str
       () => setMessage(TEXTS.failed),
     );
   return (
-    <button type="button" className={isWide ? "button" : "button bare square"} onClick={() => void copy()} aria-label={label} title={message || label}>
+    <button type="button" className={clsx(controls.button, !isWide && [controls.bare, controls.square])} onClick={() => void copy()} aria-label={label} title={message || label}>
       <Icon name={message === TEXTS.done ? "done" : "copy"} />
       {isWide && label}
       <span className="hidden" role="status">
@@ -51,7 +54,7 @@ async function writeToClipboard(text: string): Promise<void> {
 export function Command({ text: given, label = TEXTS.command }: { text: string; label?: string }): ReactNode {
   const text = commandLine(given, PROGRAM, `${location.origin}${BASE}`);
   return (
-    <div className="command">
+    <div className={codeStyles.command}>
       <pre>{text}</pre>
       <Copy text={text} label={label} />
     </div>

@@ -1,8 +1,11 @@
+import { clsx } from "clsx";
 import type { ReactNode } from "react";
 import { ApiError, UserFacingError } from "../api/client";
 import { addressOf } from "../graph/view";
 import { Link } from "./Link";
 import { COMPONENTS } from "../strings/components";
+import messages from "./message.module.css";
+import controls from "./controls.module.css";
 
 const TEXTS = COMPONENTS.error;
 
@@ -10,7 +13,7 @@ const TEXTS = COMPONENTS.error;
 export function ErrorMessage({ error, children }: { error: Error; children?: ReactNode }): ReactNode {
   const isApiError = error instanceof ApiError;
   return (
-    <div className="note bad" role="alert">
+    <div className={clsx(messages.note, messages.bad)} role="alert">
       <p>
         {error instanceof UserFacingError ? error.message : TEXTS.away}
         {isApiError && error.nearest.length > 0 && TEXTS.nearest}
@@ -18,7 +21,7 @@ export function ErrorMessage({ error, children }: { error: Error; children?: Rea
           error.nearest.map((name, place) => (
             <span key={name}>
               {place > 0 && TEXTS.or}
-              <Link className="link" href={addressOf(name)}>
+              <Link className={controls.link} href={addressOf(name)}>
                 {name}
               </Link>
             </span>

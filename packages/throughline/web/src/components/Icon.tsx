@@ -1,4 +1,5 @@
 import type { ReactNode } from "react";
+import icons from "./icon.module.css";
 
 /** SVG paths on a grid of 24 by 24. */
 export const ICONS = {
@@ -52,7 +53,7 @@ export type IconName = keyof typeof ICONS;
 /** A decorative icon beside a text. */
 export function Icon({ name }: { name: IconName }): ReactNode {
   return (
-    <svg className="icon" viewBox="0 0 24 24" aria-hidden="true" focusable="false">
+    <svg className={icons.icon} viewBox="0 0 24 24" aria-hidden="true" focusable="false">
       <path d={ICONS[name]} />
     </svg>
   );

@@ -1,7 +1,9 @@
+import { clsx } from "clsx";
 import { useClick, useDismiss, useFloatingRootContext, useInteractions, useListNavigation, useRole, useTypeahead } from "@floating-ui/react";
 import { useMemo, useRef, useState, type ReactNode } from "react";
 import { Icon, type IconName } from "./Icon";
 import styles from "./menu.module.css";
+import controls from "./controls.module.css";
 
 export interface Choice {
   text: string;
@@ -48,8 +50,8 @@ export function Menu({ icon, text, title, choices, isDisabled = false, isBare = 
   ]);
   return (
     <span className={styles.menu} onBlur={(event) => event.relatedTarget && !event.currentTarget.contains(event.relatedTarget) && setOpen(false)}>
-      <button type="button" className={isBare ? "button bare square" : "button"} ref={setButton} aria-label={text} title={title} disabled={isDisabled} {...getReferenceProps()}>
-        <Icon name={icon} /> {!isBare && <span className="wide">{text}</span>}
+      <button type="button" className={clsx(controls.button, isBare && [controls.bare, controls.square])} ref={setButton} aria-label={text} title={title} disabled={isDisabled} {...getReferenceProps()}>
+        <Icon name={icon} /> {!isBare && <span className={controls.wide}>{text}</span>}
       </button>
       {isOpen && (
         <div className={styles.sheet} ref={setSheet}>

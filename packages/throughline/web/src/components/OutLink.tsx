@@ -1,6 +1,9 @@
+import { clsx } from "clsx";
 import type { ReactNode } from "react";
 import { Copy } from "./Copy";
 import { COMPONENTS } from "../strings/components";
+import styles from "./outLink.module.css";
+import controls from "./controls.module.css";
 
 const isFramed = window.self !== window.top;
 
@@ -8,13 +11,13 @@ const isFramed = window.self !== window.top;
 export function OutLink({ href, children }: { href: string; children: ReactNode }): ReactNode {
   if (isFramed)
     return (
-      <span className="out" title={href}>
+      <span className={styles.out} title={href}>
         {children}
         <Copy text={href} label={COMPONENTS.copy.address} />
       </span>
     );
   return (
-    <a className="link out" href={href} rel="noreferrer" target="_blank">
+    <a className={clsx(controls.link, styles.out)} href={href} rel="noreferrer" target="_blank">
       {children}
     </a>
   );

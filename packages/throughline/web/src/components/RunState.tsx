@@ -1,6 +1,8 @@
+import { clsx } from "clsx";
 import type { ReactNode } from "react";
 import { Icon, type IconName } from "./Icon";
 import { COMPONENTS } from "../strings/components";
+import states from "./state.module.css";
 
 const LOOKS: Record<string, readonly [string, IconName]> = {
   COMPLETED: ["good", "done"],
@@ -17,10 +19,10 @@ export function labelOfState(state: string): string {
 }
 
 /** The state of a run: colour, icon and text. */
-export function RunState({ state }: { state: string }): ReactNode {
+export function RunState({ state, className }: { state: string; className?: string | undefined }): ReactNode {
   const [tone, icon] = LOOKS[state] ?? ["", "lost"];
   return (
-    <span className={`state ${tone}`} title={state === "LOST" ? COMPONENTS.stale : undefined}>
+    <span className={clsx(states.state, states[tone], className)} title={state === "LOST" ? COMPONENTS.stale : undefined}>
       <Icon name={icon} />
       {labelOfState(state)}
     </span>

@@ -14,6 +14,7 @@ import { Tags } from "./Tags";
 import { ErrorMessage } from "./ErrorMessage";
 import { SEARCH } from "../strings/components";
 import styles from "./search.module.css";
+import controls from "./controls.module.css";
 
 const PAUSE_MS = 120;
 
@@ -109,7 +110,7 @@ export function Search({ isLarge = false }: { isLarge?: boolean }): ReactNode {
         </ul>
         {data && hits.length > 0 && (
           <p className={styles.note}>
-            <Link className="link" href={foundOf(query)} onClickCapture={() => setOpen(false)}>
+            <Link className={controls.link} href={foundOf(query)} onClickCapture={() => setOpen(false)}>
               {SEARCH.all(Object.values(data.counts).reduce((sum, count) => sum + count, 0), query, hits[0]?.isFuzzy)}
             </Link>
           </p>

@@ -6,6 +6,7 @@ import { Icon, type IconName } from "./Icon";
 import { Link } from "./Link";
 import { COMPONENTS } from "../strings/components";
 import styles from "./sheet.module.css";
+import controls from "./controls.module.css";
 
 interface Props {
   icon: IconName;
@@ -46,9 +47,9 @@ export function Sheet({ icon, kind, title, name, about, actions, isBusy = false,
 export function AsOf({ at, now }: { at: ImpactView["at"]; now: string }): ReactNode {
   if (at === null) return null;
   return (
-    <p className="sheet-line">
+    <p className={styles.line}>
       {COMPONENTS.asOf(moment(at))}{" "}
-      <Link className="link" href={now}>
+      <Link className={controls.link} href={now}>
         {COMPONENTS.now}
       </Link>
     </p>

@@ -1,6 +1,7 @@
 import { useEffect, useState, type ReactNode } from "react";
 import { WAITING } from "../strings/waiting";
 import styles from "./skeleton.module.css";
+import messages from "./message.module.css";
 
 const DELAY_MS = 300;
 
@@ -14,11 +15,20 @@ function useIsLong(): boolean {
   return isLong;
 }
 
+/** A line of text while content loads. */
+export function Loading(): ReactNode {
+  return (
+    <p className={messages.waiting} aria-busy="true">
+      {WAITING.loading}
+    </p>
+  );
+}
+
 /** Placeholder shapes while content loads; hidden for the first 300 ms. */
 export function Skeleton({ of = "lines" }: { of?: "lines" | "cards" | "graph" }): ReactNode {
   const isLong = useIsLong();
   return (
-    <div className="waiting" aria-busy="true">
+    <div className={messages.waiting} aria-busy="true">
       {isLong && (
         <>
           <p className="hidden" role="status">

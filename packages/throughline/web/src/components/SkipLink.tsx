@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 import { FRAME } from "../strings/frame";
-import { focusNode } from "./focus";
+import { focusNode, ROOT_NODE } from "./focus";
 import styles from "./skip.module.css";
 
 /** A link for keyboard users that moves the focus to the graph, or else to the view. */
@@ -12,7 +12,7 @@ export function SkipLink(): ReactNode {
       onClick={(event) => {
         event.preventDefault();
         document.querySelector("main")?.setAttribute("tabindex", "-1");
-        focusNode(".canvas .node.root > [data-node]", ".canvas [data-node]", "main");
+        focusNode(ROOT_NODE, "[data-node]", "main");
       }}
     >
       {FRAME.skip}

@@ -1,3 +1,7 @@
+/** Selectors of the graph's start node and of its highlighted node. */
+export const ROOT_NODE = "[data-node][aria-current]";
+export const LIT_NODE = "[data-node][aria-pressed=true]";
+
 let isWanted = false;
 
 /** Let the next drawn graph take the focus. */

@@ -3,7 +3,6 @@ import { plural } from "../graph/words";
 /** Texts of the components that all views use. */
 export const COMPONENTS = {
   unknownTime: "unknown",
-  loading: "Loading …",
   copy: {
     done: "Copied",
     failed: "Not copied: the browser does not allow it",

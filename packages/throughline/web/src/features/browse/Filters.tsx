@@ -1,3 +1,4 @@
+import { clsx } from "clsx";
 import styles from "./browse.module.css";
 import { useEffect, useState, type ReactNode } from "react";
 import { go, useAddress } from "../../app/address";
@@ -7,6 +8,7 @@ import { platformOf } from "../../platforms";
 import { BROWSE } from "../../strings/browse";
 import { labelOfState } from "../../components/RunState";
 import { changed, FACETS, selectedIn, withoutFilters, type Facet, type Facets } from "./address";
+import controls from "../../components/controls.module.css";
 
 const PAUSE_MS = 200;
 
@@ -29,7 +31,7 @@ export function Filters({ facets, isNamed = false, children }: FiltersProps): Re
       {facets && FACETS.map((facet) => <FacetSelect key={facet} facet={facet} counts={facets[facet]} value={selected[facet] ?? null} />)}
       {children}
       {isFiltered && (
-        <Link className="button bare" href={withoutFilters(address)}>
+        <Link className={clsx(controls.button, controls.bare)} href={withoutFilters(address)}>
           <Icon name="close" /> {BROWSE.clear}
         </Link>
       )}
@@ -46,7 +48,7 @@ function FacetSelect({ facet, counts, value }: { facet: Facet; counts: Facets[Fa
   return (
     <label className={styles.field} data-selected={value !== null}>
       <span className="muted">{label}</span>
-      <select className="select" value={value === null ? ALL : `=${value}`} onChange={(event) => go(changed(address, { [facet]: event.target.value === ALL ? null : event.target.value.slice(1) }))}>
+      <select className={controls.select} value={value === null ? ALL : `=${value}`} onChange={(event) => go(changed(address, { [facet]: event.target.value === ALL ? null : event.target.value.slice(1) }))}>
         <option value={ALL}>{BROWSE.all}</option>
         {counts.map(({ value: option, count }) => (
           <option key={option} value={`=${option}`}>
@@ -74,7 +76,7 @@ export function SortSelect<Order extends keyof typeof BROWSE.sorts>({ orders, or
   return (
     <label className={styles.field}>
       <span className="muted">{BROWSE.sort}</span>
-      <select className="select" value={order} onChange={(event) => go(changed(address, { sort: event.target.value === orders[0] ? null : event.target.value }))}>
+      <select className={controls.select} value={order} onChange={(event) => go(changed(address, { sort: event.target.value === orders[0] ? null : event.target.value }))}>
         {orders.map((choice) => (
           <option key={choice} value={choice}>
             {BROWSE.sorts[choice]}
@@ -100,7 +102,7 @@ function NameField(): ReactNode {
   return (
     <label className={styles.field} data-selected={name !== ""}>
       <span className="muted">{BROWSE.name}</span>
-      <input className="field" type="search" value={typed.text} onChange={(event) => setTyped({ text: event.target.value, of: name })} />
+      <input className={controls.field} type="search" value={typed.text} onChange={(event) => setTyped({ text: event.target.value, of: name })} />
     </label>
   );
 }

@@ -1,3 +1,4 @@
+import { clsx } from "clsx";
 import styles from "./browse.module.css";
 import type { UseQueryResult } from "@tanstack/react-query";
 import type { ReactNode } from "react";
@@ -10,6 +11,9 @@ import { ErrorMessage } from "../../components/ErrorMessage";
 import { BROWSE } from "../../strings/browse";
 import { atPage, cursorsIn, selectedIn, type Facets } from "./address";
 import { Filters, SortSelect } from "./Filters";
+import sheets from "../../components/sheet.module.css";
+import controls from "../../components/controls.module.css";
+import cards from "../../components/card.module.css";
 
 /** Items on a page of a list. */
 export const PAGE = 50;
@@ -42,7 +46,7 @@ export function Listing<Item, Order extends keyof typeof BROWSE.sorts>({ title, 
   const list = title.toLowerCase();
   const isFiltered = Object.keys(selectedIn(params)).length > 0 || params.has("name");
   return (
-    <Sheet icon={icon} kind={BROWSE.kind} name={title} title={<>{title} {data?.total != null && <span className={`muted ${styles.total}`}>{data.total.toLocaleString("en")}</span>}</>} isBusy={isPlaceholderData}>
+    <Sheet icon={icon} kind={BROWSE.kind} name={title} title={<>{title} {data?.total != null && <span className={clsx("muted", styles.total)}>{data.total.toLocaleString("en")}</span>}</>} isBusy={isPlaceholderData}>
       {trouble && <ErrorMessage error={trouble} />}
       <Filters facets={data?.facets} isNamed={isNamed}>
         <SortSelect orders={orders} order={order} />
@@ -50,11 +54,11 @@ export function Listing<Item, Order extends keyof typeof BROWSE.sorts>({ title, 
       {data && !trouble && (
         <>
           {data.items.length > 0 ? (
-            <ul className={`card ${styles.list} ${isWide ? styles.wide : ""}`} aria-label={title}>
+            <ul className={clsx(cards.card, styles.list, isWide && styles.wide)} aria-label={title}>
               {rows(data.items)}
             </ul>
           ) : (
-            <p className="sheet-line">{isFiltered ? BROWSE.nothing(list) : BROWSE.none(list)}</p>
+            <p className={sheets.line}>{isFiltered ? BROWSE.nothing(list) : BROWSE.none(list)}</p>
           )}
           <Pages answer={data} />
         </>
@@ -77,17 +81,17 @@ function Pages({ answer }: { answer: ListAnswer<unknown> }): ReactNode {
         {answer.items.length > 0 && BROWSE.shown(text(first), text(last), total === null ? BROWSE.more : text(total))}
       </span>
       {cursors.length > 1 && (
-        <Link className="button" href={atPage(address, [])}>
+        <Link className={controls.button} href={atPage(address, [])}>
           {BROWSE.first}
         </Link>
       )}
       {cursors.length > 0 && (
-        <Link className="button" href={atPage(address, cursors.slice(0, -1))}>
+        <Link className={controls.button} href={atPage(address, cursors.slice(0, -1))}>
           <Icon name="left" /> {BROWSE.previous}
         </Link>
       )}
       {answer.next !== null && (
-        <Link className="button" href={atPage(address, [...cursors, answer.next])}>
+        <Link className={controls.button} href={atPage(address, [...cursors, answer.next])}>
           {BROWSE.next} <Icon name="right" />
         </Link>
       )}

@@ -1,3 +1,4 @@
+import { clsx } from "clsx";
 import styles from "./browse.module.css";
 import { Fragment, type ReactNode } from "react";
 import type { Answer } from "../../api/client";
@@ -12,6 +13,7 @@ import { addressOf } from "../../graph/view";
 import { kindText } from "../../platforms";
 import { BROWSE } from "../../strings/browse";
 import { listOf, type Facet } from "./address";
+import controls from "../../components/controls.module.css";
 
 type Dataset = Answer<"datasets">["items"][number];
 type Job = Answer<"jobs">["items"][number];
@@ -132,7 +134,7 @@ export function groupRows(groups: readonly Group[], facet: Facet & ("owner" | "t
     return (
       <li key={value}>
         <Icon name={icon} />
-        <Link className={`${styles.node} ${value ? "" : styles.without}`} href={datasets > 0 ? ofDatasets : ofJobs}>
+        <Link className={clsx(styles.node, !value && styles.without)} href={datasets > 0 ? ofDatasets : ofJobs}>
           <span className="clip" title={name}>
             {name}
           </span>
@@ -150,7 +152,7 @@ function Count({ count, one, href, of }: { count: number; one: string; href: str
   if (count === 0) return <span className="muted">–</span>;
   const text = plural(count, one);
   return (
-    <Link className="link" href={href} aria-label={`${text}: ${of}`}>
+    <Link className={controls.link} href={href} aria-label={`${text}: ${of}`}>
       {text}
     </Link>
   );

@@ -1,3 +1,4 @@
+import { clsx } from "clsx";
 import type { ReactNode } from "react";
 import { troubleOf, useAnswer } from "../../api/answers";
 import type { Answer } from "../../api/client";
@@ -9,6 +10,9 @@ import { addressOf } from "../../graph/view";
 import { nameOf, parts } from "../../graph/words";
 import { COMPLETENESS, MISSING } from "../../strings/completeness";
 import styles from "./completeness.module.css";
+import cards from "../../components/card.module.css";
+import states from "../../components/state.module.css";
+import controls from "../../components/controls.module.css";
 
 type Pipeline = Answer<"completeness/pipelines">["items"][number];
 type Finding = Pipeline["missing"][number];
@@ -29,16 +33,16 @@ export default function CompletenessPage(): ReactNode {
         <Incomplete key={pipeline.id} pipeline={pipeline} />
       ))}
       {complete.length > 0 && (
-        <section className="card" aria-labelledby="complete">
+        <section className={cards.card} aria-labelledby="complete">
           <h2 id="complete">{COMPLETENESS.completeTitle(complete.length)}</h2>
-          <ul className="rows">
+          <ul className={cards.rows}>
             {complete.map(({ id, job }) => (
               <li key={id}>
-                <Link className="row" href={addressOf(id)}>
-                  <span className="state good">
+                <Link className={cards.row} href={addressOf(id)}>
+                  <span className={clsx(states.state, states.good)}>
                     <Icon name="done" />
                   </span>
-                  <span className="row-name clip" title={job.name}>
+                  <span className={clsx(cards.rowName, "clip")} title={job.name}>
                     {job.name}
                   </span>
                 </Link>
@@ -60,12 +64,12 @@ function summaryOf(incomplete: number, all: number): string {
 function Incomplete({ pipeline: { id, job, missing } }: { pipeline: Pipeline }): ReactNode {
   const kinds = [...new Set(missing.map(({ kind }) => kind))];
   return (
-    <section className={`card ${styles["pipeline"]}`} aria-label={job.name}>
+    <section className={clsx(cards.card, styles.pipeline)} aria-label={job.name}>
       <h2 className={styles["head"]}>
-        <Link className="link clip" href={addressOf(id)} title={job.name}>
+        <Link className={clsx(controls.link, "clip")} href={addressOf(id)} title={job.name}>
           {job.name}
         </Link>
-        <span className="state warn">
+        <span className={clsx(states.state, states.warn)}>
           <Icon name="alert" />
           {COMPLETENESS.missing(missing.length)}
         </span>
@@ -84,7 +88,7 @@ function Missing({ kind, findings }: { kind: string; findings: Finding[] }): Rea
       <ul>
         {findings.map(({ subject, message, runId }) => (
           <li key={subject} className={styles["job"]}>
-            <Link className="link clip" href={addressOf(subject, { open: runId ? `run:${runId}` : subject })} title={nameOf(subject)}>
+            <Link className={clsx(controls.link, "clip")} href={addressOf(subject, { open: runId ? `run:${runId}` : subject })} title={nameOf(subject)}>
               {parts(nameOf(subject), "job").title}
             </Link>
             <span className="muted">{message}</span>

@@ -1,3 +1,4 @@
+import { clsx } from "clsx";
 import type { ReactNode } from "react";
 import { useAnswer } from "../../api/answers";
 import { Ago } from "../../components/Ago";
@@ -9,6 +10,9 @@ import { DETAILS } from "../../strings/details";
 import styles from "./about.module.css";
 import type { NodeAnswer } from "./props";
 import { COMPONENTS } from "../../strings/components";
+import controls from "../../components/controls.module.css";
+import states from "../../components/state.module.css";
+import details from "./details.module.css";
 
 /** The reported description of a node. */
 export function Description({ text }: { text: string | null }): ReactNode {
@@ -24,9 +28,9 @@ export function Owners({ node, view }: { node: NodeAnswer; view: View }): ReactN
     <>
       {inferred.owners.join(", ")}
       <br />
-      <span className={`muted ${styles["inferred"]}`}>
+      <span className={clsx("muted", styles.inferred)}>
         {DETAILS.inferred}{" "}
-        <Link className="link" href={formatView({ ...view, open: inferred.job.id, tab: null })} title={inferred.job.name}>
+        <Link className={controls.link} href={formatView({ ...view, open: inferred.job.id, tab: null })} title={inferred.job.name}>
           {taskName(inferred.job.name)}
         </Link>
         {DETAILS.inferredHow[node.type]}
@@ -42,7 +46,7 @@ export function Freshness({ id, view }: { id: string; view: View }): ReactNode {
   const { everySeconds, dueAt, isLate, isStopped } = data;
   if (isLate || isStopped) {
     return (
-      <span className="state warn">
+      <span className={clsx(states.state, states.warn)}>
         {isStopped ? DETAILS.fresh.stopped : DETAILS.fresh.late} <Ago at={dueAt} />
       </span>
     );
@@ -53,7 +57,7 @@ export function Freshness({ id, view }: { id: string; view: View }): ReactNode {
 /** Commands with the same content, in a collapsed section. */
 export function Commands({ texts }: { texts: readonly string[] }): ReactNode {
   return (
-    <details className="facet">
+    <details className={details.facet}>
       <summary>{COMPONENTS.commandLine}</summary>
       {texts.map((text) => (
         <Command key={text} text={text} />

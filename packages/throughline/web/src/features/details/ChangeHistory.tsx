@@ -10,6 +10,8 @@ import { moment, shellQuoted } from "../../graph/words";
 import type { NodeAnswer } from "./props";
 import { COMPONENTS } from "../../strings/components";
 import { DETAILS } from "../../strings/details";
+import details from "./details.module.css";
+import controls from "../../components/controls.module.css";
 
 /** The history of a node: changes of edges, schema and code, and failures. */
 export function ChangeHistory({ node, view }: { node: NodeAnswer; view: View }): ReactNode {
@@ -23,17 +25,17 @@ export function ChangeHistory({ node, view }: { node: NodeAnswer; view: View }):
     <>
       {view.at && <p className="muted">{DETAILS.upTo(moment(view.at))}</p>}
       {changes.length === 0 && <p className="muted">{DETAILS.noChanges}</p>}
-      <ul className="entries">
+      <ul className={details.entries}>
         {changes.map((change) => (
           <li key={JSON.stringify([change.at, change.kind, change.node, change.other, change.detail])}>
             <span className="muted">{moment(change.at)}</span>
             <span className="wrap">{sentence(change, data.nodes)}</span>
-            <span className="entry-links">
-              <Link className="link" href={formatView({ ...view, from: change.before, at: change.at })}>
+            <span className={details.entryLinks}>
+              <Link className={controls.link} href={formatView({ ...view, from: change.before, at: change.at })}>
                 {DETAILS.beforeAndAfter}
               </Link>
               {change.runId && (
-                <Link className="link" href={formatView({ ...view, open: `run:${change.runId}`, tab: null })}>
+                <Link className={controls.link} href={formatView({ ...view, open: `run:${change.runId}`, tab: null })}>
                   {DETAILS.run}
                 </Link>
               )}

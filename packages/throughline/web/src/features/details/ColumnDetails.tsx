@@ -1,3 +1,4 @@
+import { clsx } from "clsx";
 import { useMemo, type ReactNode } from "react";
 import { useAnswer } from "../../api/answers";
 import type { Answer } from "../../api/client";
@@ -25,6 +26,10 @@ import type { DetailsProps } from "./props";
 import { Tabs, type Tab } from "./Tabs";
 import { COMPONENTS } from "../../strings/components";
 import { COLUMN, DETAILS } from "../../strings/details";
+import details from "./details.module.css";
+import controls from "../../components/controls.module.css";
+import tagStyles from "../../components/tags.module.css";
+import { Loading } from "../../components/Skeleton";
 
 type ColumnAnswer = Answer<"column">;
 type Producer = ColumnAnswer["producers"][number];
@@ -34,8 +39,8 @@ export function ColumnDetails({ id, view, change }: DetailsProps & { id: string 
   const [node, field] = columnOf(id);
   const { data, error } = useAnswer("column", { node, field, asOf: view.at });
   const { data: impact, isPlaceholderData } = useAnswer("impact", { node, field, asOf: view.at, level: "task", depth: DEEPEST });
-  if (error) return <div className="details-head"><ErrorMessage error={error} /></div>;
-  if (!data) return <p className="waiting">{COMPONENTS.loading}</p>;
+  if (error) return <div className={details.head}><ErrorMessage error={error} /></div>;
+  if (!data) return <Loading />;
   const { title } = parts(node.slice(node.lastIndexOf(":") + 1), "dataset");
   const tabs: Tab[] = [
     { id: "made", title: DETAILS.tabs.lineage, content: () => <Producers column={data} view={view} /> },
@@ -43,19 +48,19 @@ export function ColumnDetails({ id, view, change }: DetailsProps & { id: string 
   ];
   return (
     <>
-      <div className="details-head">
-        <p className="muted details-kind">
+      <div className={details.head}>
+        <p className={clsx("muted", details.kind)}>
           <Icon name="column" />
           {COLUMN.kind}
           {data.type && <code>{data.type}</code>}
         </p>
-        <h2 className="details-title">
+        <h2 className={details.title}>
           {field}
           <Copy text={field} label={COMPONENTS.copy.name} />
         </h2>
         <p className="muted wrap">
           {COLUMN.of}
-          <Link className="link" href={formatView({ ...view, open: data.node, tab: null })}>
+          <Link className={controls.link} href={formatView({ ...view, open: data.node, tab: null })}>
             {title}
           </Link>
         </p>
@@ -66,8 +71,8 @@ export function ColumnDetails({ id, view, change }: DetailsProps & { id: string 
             <Verdict drop={impact.drop} />
           </div>
         )}
-        <div className="details-links">
-          <Link className="button" href={impactOf(data.node, { field, at: view.at })}>
+        <div className={details.links}>
+          <Link className={controls.button} href={impactOf(data.node, { field, at: view.at })}>
             <Icon name="impact" /> {COLUMN.downstream}
           </Link>
         </div>
@@ -98,14 +103,14 @@ function ProducerItem({ producer, field, view }: { producer: Producer; field: st
   const indirect = inputs.filter((input) => !isDirect(input.transformations));
   const { title, above } = parts(producer.task.name, "job");
   return (
-    <section className="made-by" aria-label={COLUMN.by(job.name)}>
-      <p className="entry-line">
-        <Link className="link clip" href={formatView({ ...view, open: `job:${job.namespace}:${job.name}`, tab: null })} title={job.name}>
+    <section className={details.madeBy} aria-label={COLUMN.by(job.name)}>
+      <p className={details.entryLine}>
+        <Link className={clsx(controls.link, "clip")} href={formatView({ ...view, open: `job:${job.namespace}:${job.name}`, tab: null })} title={job.name}>
           {title}
         </Link>
         <span className="muted clip">{above}</span>
       </p>
-      <p className="entry-line muted">
+      <p className={clsx(details.entryLine, "muted")}>
         <RunState state={run.state} />
         <Ago at={run.startedAt} />
         {runs > 1 && <span>{COLUMN.writers(runs)}</span>}
@@ -129,15 +134,15 @@ function Inputs({ title, inputs, view }: { title: string; inputs: Producer["inpu
   return (
     <>
       <h3>{title}</h3>
-      <ul className="entries made-of">
+      <ul className={details.entries}>
         {inputs.map((input) => (
           <li key={`${input.id} ${input.field}`}>
-            <span className="entry-line">
-              <Link className="link clip" href={formatView({ ...view, open: `column:${input.id}|${input.field}`, tab: null })} title={`${input.name} ${input.field}`}>
+            <span className={details.entryLine}>
+              <Link className={clsx(controls.link, "clip")} href={formatView({ ...view, open: `column:${input.id}|${input.field}`, tab: null })} title={`${input.name} ${input.field}`}>
                 {input.field}
               </Link>
               <span className="muted clip">{parts(input.name, "dataset").title}</span>
-              <span className="ways">{transformationTexts(input.transformations).join("; ")}</span>
+              <span className={tagStyles.ways}>{transformationTexts(input.transformations).join("; ")}</span>
             </span>
             {input.transformations.map(({ description }) => description && <span key={description} className="muted">{description}</span>)}
           </li>
@@ -167,22 +172,22 @@ const SHOWN = 20;
 /** Other datasets with a column of that name. */
 function Elsewhere({ node, field }: { node: string; field: string }): ReactNode {
   const { data } = useAnswer("search", { text: field, limit: 200 });
-  if (!data) return <p className="waiting">{COMPONENTS.loading}</p>;
+  if (!data) return <Loading />;
   const others = data.items.filter((hit) => hit.matched === "column" && hit.text === field && hit.id !== node);
   return (
     <>
       <p className="muted">{COLUMN.others(others.length)}</p>
-      <ul className="entries">
+      <ul className={details.entries}>
         {others.slice(0, SHOWN).map((hit) => (
           <li key={hit.id}>
-            <Link className="link clip" href={addressOfHit(hit)} title={hit.name}>
+            <Link className={clsx(controls.link, "clip")} href={addressOfHit(hit)} title={hit.name}>
               {parts(hit.name, "dataset").title}
             </Link>
             <Tags tags={tagsOfHit(hit)} />
           </li>
         ))}
       </ul>
-      <Link className="link" href={foundOf(field)}>
+      <Link className={controls.link} href={foundOf(field)}>
         {COLUMN.search(field)}
       </Link>
     </>

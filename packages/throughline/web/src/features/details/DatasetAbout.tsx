@@ -1,3 +1,4 @@
+import { clsx } from "clsx";
 import type { ReactNode } from "react";
 import { useAnswer } from "../../api/answers";
 import { Ago } from "../../components/Ago";
@@ -13,6 +14,8 @@ import styles from "./about.module.css";
 import { Facts } from "./Facts";
 import { Lateness } from "./Lateness";
 import type { NodeAnswer } from "./props";
+import controls from "../../components/controls.module.css";
+import states from "../../components/state.module.css";
 
 interface Props {
   node: NodeAnswer;
@@ -73,10 +76,10 @@ function Columns({ node, view }: Props): ReactNode {
         {node.fields.slice(0, MOST_COLUMNS).map((field) => (
           <li key={field.name}>
             <div className={styles["head"]}>
-              <Link className="link" href={formatView({ ...view, open: openColumn(node.id, field.name), tab: null })}>
+              <Link className={controls.link} href={formatView({ ...view, open: openColumn(node.id, field.name), tab: null })}>
                 <code className="wrap">{field.name}</code>
               </Link>
-              <code className={`muted clip ${styles["type"]}`} title={field.type}>
+              <code className={clsx("muted", "clip", styles.type)} title={field.type}>
                 {field.type}
               </code>
             </div>
@@ -98,12 +101,12 @@ function Checks({ node, view }: Props): ReactNode {
   return (
     <section aria-label={DETAILS.checks}>
       <h3>
-        {DETAILS.checks} {newest && <span className={`muted ${styles["at"]}`}><Ago at={newest.at} /></span>}
+        {DETAILS.checks} {newest && <span className={clsx("muted", styles.at)}><Ago at={newest.at} /></span>}
       </h3>
       {node.failedChecks === null && <p className="muted">{DETAILS.noChecks}</p>}
       <ul className={styles["checks"]}>
         {assertions.map(({ assertion, column, success }, place) => (
-          <li key={place} className={`state ${success ? "good" : "bad"}`}>
+          <li key={place} className={clsx(states.state, success ? states.good : states.bad)}>
             <Icon name={success ? "done" : "fail"} />
             <span className="wrap">{[assertion, column].filter(Boolean).join(" ")}</span>
             <span className="muted">{success ? DETAILS.passed : DETAILS.failed}</span>
@@ -117,7 +120,7 @@ function Checks({ node, view }: Props): ReactNode {
 
 function TabLink({ view, tab, text }: { view: View; tab: string; text: string }): ReactNode {
   return (
-    <Link className="link" href={formatView({ ...view, tab })}>
+    <Link className={controls.link} href={formatView({ ...view, tab })}>
       {text}
     </Link>
   );

@@ -1,11 +1,15 @@
+import { clsx } from "clsx";
 import type { ReactNode } from "react";
 import { useEvents } from "../../api/answers";
 import { Copy } from "../../components/Copy";
 import { Skeleton } from "../../components/Skeleton";
 import { ErrorMessage } from "../../components/ErrorMessage";
 import { moment } from "../../graph/words";
-import { COMPONENTS } from "../../strings/components";
 import { RUN } from "../../strings/details";
+import details from "./details.module.css";
+import codeStyles from "../../components/code.module.css";
+import controls from "../../components/controls.module.css";
+import { WAITING } from "../../strings/waiting";
 
 /** The received events of a run. */
 export function Events({ runId }: { runId: string }): ReactNode {
@@ -19,11 +23,11 @@ export function Events({ runId }: { runId: string }): ReactNode {
       {events.map((event, nth) => {
         const text = JSON.stringify(event, null, 2);
         return (
-          <details key={nth} className="facet">
+          <details key={nth} className={details.facet}>
             <summary>
               {event.eventType ?? RUN.event} <span className="muted">{moment(event.eventTime ?? "")}</span>
             </summary>
-            <div className="command code">
+            <div className={clsx(codeStyles.command, codeStyles.code)}>
               <pre tabIndex={0} role="region" aria-label={RUN.eventOf(nth + 1)}>
                 {text}
               </pre>
@@ -33,8 +37,8 @@ export function Events({ runId }: { runId: string }): ReactNode {
         );
       })}
       {hasNextPage && (
-        <button type="button" className="link" disabled={isFetching} onClick={() => void fetchNextPage()}>
-          {isFetching ? COMPONENTS.loading : RUN.moreEvents}
+        <button type="button" className={controls.link} disabled={isFetching} onClick={() => void fetchNextPage()}>
+          {isFetching ? WAITING.loading : RUN.moreEvents}
         </button>
       )}
     </>

@@ -1,3 +1,4 @@
+import { clsx } from "clsx";
 import type { ReactNode } from "react";
 import { PROGRAM } from "../../api/base";
 import { useAnswer } from "../../api/answers";
@@ -9,8 +10,11 @@ import { openColumn } from "../../graph/lit";
 import { formatView, type View } from "../../graph/view";
 import { plural, taskName } from "../../graph/words";
 import type { NodeAnswer } from "./props";
-import { COMPONENTS } from "../../strings/components";
 import { DETAILS } from "../../strings/details";
+import controls from "../../components/controls.module.css";
+import details from "./details.module.css";
+import states from "../../components/state.module.css";
+import { Loading } from "../../components/Skeleton";
 
 type Entry = Answer<"history">["items"][number];
 const SHOWN = 200;
@@ -25,7 +29,7 @@ function useHistory<Done extends Entry["done"]>(node: string, at: string | null,
 /** A link to the run of an entry. */
 function EntryRun({ runId, job, view }: { runId: string; job: string; view: View }): ReactNode {
   return (
-    <Link className="link clip" href={formatView({ ...view, open: `run:${runId}`, tab: null })} title={`${job}\n${runId}`}>
+    <Link className={clsx(controls.link, "clip")} href={formatView({ ...view, open: `run:${runId}`, tab: null })} title={`${job}\n${runId}`}>
       {taskName(job)}
     </Link>
   );
@@ -41,13 +45,13 @@ export function Schema({ node, view }: { node: NodeAnswer; view: View }): ReactN
   return (
     <>
       {node.fields.length === 0 && <p className="muted">{DETAILS.noColumns}</p>}
-      <table className="table">
+      <table className={details.table}>
         <caption className="hidden">{DETAILS.columns}</caption>
         <tbody>
           {node.fields.map((field) => (
             <tr key={field.name}>
               <td>
-                <Link className="link" href={formatView({ ...view, open: openColumn(node.id, field.name), tab: null })}>
+                <Link className={controls.link} href={formatView({ ...view, open: openColumn(node.id, field.name), tab: null })}>
                   <code className="wrap">{field.name}</code>
                 </Link>
                 {field.description && <p className="muted">{field.description}</p>}
@@ -60,10 +64,10 @@ export function Schema({ node, view }: { node: NodeAnswer; view: View }): ReactN
         </tbody>
       </table>
       {drift && drift.entries.length > 0 && <h3>{DETAILS.changes}</h3>}
-      <ul className="entries">
+      <ul className={details.entries}>
         {drift?.entries.map((entry) => (
           <li key={`${entry.at} ${entry.runId ?? ""}`}>
-            <span className="entry-line muted">
+            <span className={clsx(details.entryLine, "muted")}>
               <Ago at={entry.at} />
               {entry.runId && entry.job && <EntryRun runId={entry.runId} job={entry.job.name} view={view} />}
             </span>
@@ -93,21 +97,21 @@ export function Schema({ node, view }: { node: NodeAnswer; view: View }): ReactN
 /** All versions with the runs that wrote them. */
 export function Versions({ node, view }: { node: NodeAnswer; view: View }): ReactNode {
   const written = useHistory(node.id, view.at, "wrote");
-  if (!written) return <p className="waiting">{COMPONENTS.loading}</p>;
+  if (!written) return <Loading />;
   if (written.entries.length === 0) return <p className="muted">{DETAILS.noWriters}</p>;
   return (
     <>
-      <ul className="entries">
+      <ul className={details.entries}>
         {written.entries.map((entry) => (
           <li key={`${entry.version ?? ""} ${entry.run.runId}`}>
-            <span className="entry-line">
+            <span className={details.entryLine}>
               <code className="clip" title={entry.version ?? ""}>
                 {entry.version}
               </code>
               <Ago at={entry.at} />
             </span>
-            <span className="entry-line muted">
-              {entry.rows !== null && <span className="whole">{plural(entry.rows, "row")}</span>}
+            <span className={clsx(details.entryLine, "muted")}>
+              {entry.rows !== null && <span className={details.whole}>{plural(entry.rows, "row")}</span>}
               <EntryRun runId={entry.run.runId} job={entry.run.job.name} view={view} />
             </span>
           </li>
@@ -121,18 +125,18 @@ export function Versions({ node, view }: { node: NodeAnswer; view: View }): Reac
 /** The results of checks over time. */
 export function Quality({ node, view }: { node: NodeAnswer; view: View }): ReactNode {
   const checked = useHistory(node.id, view.at, "checked");
-  if (!checked) return <p className="waiting">{COMPONENTS.loading}</p>;
+  if (!checked) return <Loading />;
   if (checked.entries.length === 0) return <p className="muted">{DETAILS.noChecks}</p>;
   return (
-    <ul className="entries">
+    <ul className={details.entries}>
       {checked.entries.map((entry) => (
         <li key={`${entry.at} ${entry.run?.runId ?? ""}`}>
-          <span className="entry-line">
+          <span className={details.entryLine}>
             <Ago at={entry.at} />
             {entry.run && <EntryRun runId={entry.run.runId} job={entry.run.job.name} view={view} />}
           </span>
           {entry.assertions.map((assertion, place) => (
-            <span key={place} className={`state ${assertion.success ? "good" : "bad"}`}>
+            <span key={place} className={clsx(states.state, assertion.success ? states.good : states.bad)}>
               <Icon name={assertion.success ? "done" : "fail"} />
               {[assertion.assertion, assertion.column].filter(Boolean).join(" ")}
               <span className="hidden">{assertion.success ? DETAILS.passed : DETAILS.failed}</span>

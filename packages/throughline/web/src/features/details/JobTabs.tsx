@@ -1,3 +1,4 @@
+import { clsx } from "clsx";
 import type { ReactNode } from "react";
 import { PROGRAM } from "../../api/base";
 import { useAnswer } from "../../api/answers";
@@ -20,8 +21,11 @@ import { Facets, Facts } from "./Facts";
 import { Lateness } from "./Lateness";
 import type { NodeAnswer } from "./props";
 import type { Tab } from "./Tabs";
-import { COMPONENTS } from "../../strings/components";
 import { DETAILS } from "../../strings/details";
+import details from "./details.module.css";
+import states from "../../components/state.module.css";
+import controls from "../../components/controls.module.css";
+import { Loading } from "../../components/Skeleton";
 
 /** Return the tabs of a job's details. */
 export function jobTabs(node: NodeAnswer, view: View): Tab[] {
@@ -71,28 +75,28 @@ const SHOWN = 50;
 
 function Runs({ node, view }: { node: NodeAnswer; view: View }): ReactNode {
   const { data } = useAnswer("runs", { job: node.id, limit: SHOWN });
-  if (!data) return <p className="waiting">{COMPONENTS.loading}</p>;
+  if (!data) return <Loading />;
   const longest = Math.max(1, ...data.items.map((run) => run.durationMs ?? 0));
   const durations = durationsOf(data.items);
   return (
     <>
       {durations && <DurationChart durations={durations} view={view} />}
       {view.at && <p className="muted">{JOB.allRuns}</p>}
-      <ul className="entries">
+      <ul className={details.entries}>
         {data.items.map((run) => (
-          <li key={run.runId} className="run-entry">
-            <Link className="entry-line" href={formatView({ ...view, open: `run:${run.runId}`, tab: null })}>
-              <RunState state={run.state} />
-              <span className="bar" aria-hidden="true">
+          <li key={run.runId} className={details.runEntry}>
+            <Link className={details.entryLine} href={formatView({ ...view, open: `run:${run.runId}`, tab: null })}>
+              <RunState state={run.state} className={details.state} />
+              <span className={details.bar} aria-hidden="true">
                 <i style={{ width: `${(100 * (run.durationMs ?? 0)) / longest}%` }} />
               </span>
               <span className="muted">{run.durationMs === null ? "" : duration(run.durationMs)}</span>
-              {durations?.outliers.has(run.runId) && <span className="state warn">{JOB.outlier}</span>}
-              <span className="muted entry-at">
+              {durations?.outliers.has(run.runId) && <span className={clsx(states.state, states.warn, details.state)}>{JOB.outlier}</span>}
+              <span className={clsx("muted", details.entryAt)}>
                 <Ago at={run.startedAt} />
               </span>
             </Link>
-            <Link className="button bare square" href={formatView({ ...view, open: `run:${run.runId}`, tab: "below" })} aria-label={JOB.childrenOf(run.startedAt ?? "")} title={JOB.children}>
+            <Link className={clsx(controls.button, controls.bare, controls.square)} href={formatView({ ...view, open: `run:${run.runId}`, tab: "below" })} aria-label={JOB.childrenOf(run.startedAt ?? "")} title={JOB.children}>
               <Icon name="bars" />
             </Link>
           </li>

@@ -1,3 +1,4 @@
+import { clsx } from "clsx";
 import type { ReactNode } from "react";
 import { useAnswer } from "../../api/answers";
 import type { Answer } from "../../api/client";
@@ -7,6 +8,9 @@ import { Link } from "../../components/Link";
 import { formatView, type View } from "../../graph/view";
 import { duration, nameOf, parts } from "../../graph/words";
 import { LATENESS } from "../../strings/details";
+import details from "./details.module.css";
+import controls from "../../components/controls.module.css";
+import states from "../../components/state.module.css";
 
 type Reason = Answer<"lateness">["reasons"][number];
 
@@ -23,7 +27,7 @@ export function Lateness({ id, view }: { id: string; view: View }): ReactNode {
   if (data?.node !== id || (!data.lateSeconds && data.reasons.length === 0)) return null;
   const isLate = data.isLate || data.isStopped;
   return (
-    <section className={`lateness${isLate ? " late" : ""}`} aria-label={LATENESS.label}>
+    <section className={clsx(details.lateness, isLate && details.late)} aria-label={LATENESS.label}>
       <h3>{isLate ? LATENESS.causes : LATENESS.possible}</h3>
       {data.everySeconds !== null && (data.lateSeconds ?? 0) > 0 && (
         <p>
@@ -32,7 +36,7 @@ export function Lateness({ id, view }: { id: string; view: View }): ReactNode {
           {LATENESS.every(duration(data.everySeconds * 1_000), data.isStopped)}
         </p>
       )}
-      <ul className="entries">
+      <ul className={details.entries}>
         {data.reasons.map((reason) => (
           <li key={`${reason.kind} ${reason.subject}`}>
             <ReasonLink reason={reason} view={view} />
@@ -53,12 +57,12 @@ function ReasonLink({ reason, view }: { reason: Reason; view: View }): ReactNode
   const [tone, icon] = LOOKS[reason.kind] ?? ["", "lost"];
   const open = reason.kind === "late" ? reason.subject : `run:${reason.runId}`;
   return (
-    <Link className="entry-line" href={formatView({ ...view, open, tab: null })} title={nameOf(reason.subject)}>
-      <span className={`state ${tone}`}>
+    <Link className={details.entryLine} href={formatView({ ...view, open, tab: null })} title={nameOf(reason.subject)}>
+      <span className={clsx(states.state, states[tone])}>
         <Icon name={icon} />
       </span>
       <span>
-        <span className="link">{parts(nameOf(reason.subject), "job").title}</span> {LATENESS.reasons[reason.kind] ?? reason.kind} <Ago at={reason.at} />
+        <span className={controls.link}>{parts(nameOf(reason.subject), "job").title}</span> {LATENESS.reasons[reason.kind] ?? reason.kind} <Ago at={reason.at} />
       </span>
     </Link>
   );

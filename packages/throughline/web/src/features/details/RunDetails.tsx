@@ -1,3 +1,4 @@
+import { clsx } from "clsx";
 import type { ReactNode } from "react";
 import { useRun } from "../../api/answers";
 import type { Answer } from "../../api/client";
@@ -22,13 +23,16 @@ import { Facets, Facts } from "./Facts";
 import { RunGantt } from "./RunGantt";
 import { Tabs, type Tab } from "./Tabs";
 import { COMPONENTS } from "../../strings/components";
+import details from "./details.module.css";
+import controls from "../../components/controls.module.css";
+import messages from "../../components/message.module.css";
 
 type Run = Answer<"runs/{run_id}">;
 
 /** Details of a run. */
 export function RunDetails({ id, view, change }: DetailsProps & { id: string }): ReactNode {
   const { data: run, error } = useRun(id);
-  if (error) return <div className="details-head"><ErrorMessage error={error} /></div>;
+  if (error) return <div className={details.head}><ErrorMessage error={error} /></div>;
   if (!run) return <Skeleton />;
   const tabs: Tab[] = [
     { id: "about", title: DETAILS.tabs.about, content: () => <About run={run} view={view} /> },
@@ -39,18 +43,18 @@ export function RunDetails({ id, view, change }: DetailsProps & { id: string }):
   const { title, above } = parts(run.job.name, "job");
   return (
     <>
-      <div className="details-head">
-        <p className="muted details-kind">
+      <div className={details.head}>
+        <p className={clsx("muted", details.kind)}>
           <PlatformIcon node={{ kind: "run", namespace: run.job.namespace, platform: run.platform }} isNamed />
           {kindText({ kind: "run", namespace: run.job.namespace, platform: run.platform })}
         </p>
-        <h2 className="details-title">{title}</h2>
+        <h2 className={details.title}>{title}</h2>
         {above && <p className="muted wrap">{above}</p>}
-        <p className="muted entry-line">
+        <p className={clsx("muted", details.entryLine)}>
           <code className="clip">{run.runId}</code>
           <Copy text={run.runId} label={RUN.copyId} />
         </p>
-        <Link className="link" href={formatView({ ...view, open: `job:${run.job.namespace}:${run.job.name}`, tab: null })}>
+        <Link className={controls.link} href={formatView({ ...view, open: `job:${run.job.namespace}:${run.job.name}`, tab: null })}>
           {RUN.allRuns}
         </Link>
         <OutLinks links={run.links} />
@@ -80,9 +84,9 @@ function About({ run, view }: { run: Run; view: View }): ReactNode {
       {run.above.length > 0 && (
         <>
           <h3>{RUN.above}</h3>
-          <ul className="entries">
+          <ul className={details.entries}>
             {run.above.map((parent, place) => (
-              <li key={parent.runId} className="entry-line">
+              <li key={parent.runId} className={details.entryLine}>
                 <RunLink run={parent} view={view} />
                 <span className="muted">{place === run.above.length - 1 ? RUN.root : RUN.parent}</span>
               </li>
@@ -109,7 +113,7 @@ function About({ run, view }: { run: Run; view: View }): ReactNode {
 function Failure({ error, links }: { error: string; links: Run["links"] }): ReactNode {
   const { first, rest } = errorLines(error);
   return (
-    <section className="note bad failure" aria-label={RUN.error}>
+    <section className={clsx(messages.note, messages.bad, details.failure)} aria-label={RUN.error}>
       <p className="wrap">{first}</p>
       {rest && (
         <details>
@@ -125,7 +129,7 @@ function Failure({ error, links }: { error: string; links: Run["links"] }): Reac
 /** The failed runs below a failed run, each with the first line of its error and a link to its log. */
 function Causes({ causes, view }: { causes: Run["causes"]; view: View }): ReactNode {
   return (
-    <section className={`note bad ${styles.causes}`} aria-label={DETAILS.failedBelow}>
+    <section className={clsx(messages.note, messages.bad, styles.causes)} aria-label={DETAILS.failedBelow}>
       <h3>{DETAILS.failedBelow}</h3>
       <ul className={styles.list}>
         {causes.map(({ error, links, ...cause }) => (
@@ -142,8 +146,8 @@ function Causes({ causes, view }: { causes: Run["causes"]; view: View }): ReactN
 
 function RunLink({ run, view }: { run: { runId: string; state: string; job: { name: string } }; view: View }): ReactNode {
   return (
-    <Link className="entry-line run-link" href={formatView({ ...view, open: `run:${run.runId}`, tab: null })}>
-      <RunState state={run.state} />
+    <Link className={clsx(details.entryLine, details.runLink)} href={formatView({ ...view, open: `run:${run.runId}`, tab: null })}>
+      <RunState state={run.state} className={details.state} />
       <span className="clip" title={run.job.name}>
         {run.job.name}
       </span>
@@ -156,10 +160,10 @@ function DatasetList({ title, datasets, view }: { title: string; datasets: Run["
   return (
     <>
       <h3>{title}</h3>
-      <ul className="entries">
+      <ul className={details.entries}>
         {datasets.map((dataset) => (
           <li key={`${dataset.namespace} ${dataset.name}`}>
-            <Link className="link clip" href={formatView({ ...view, open: `dataset:${dataset.namespace}:${dataset.name}`, tab: null })} title={`${dataset.namespace} ${dataset.name}`}>
+            <Link className={clsx(controls.link, "clip")} href={formatView({ ...view, open: `dataset:${dataset.namespace}:${dataset.name}`, tab: null })} title={`${dataset.namespace} ${dataset.name}`}>
               {parts(dataset.name, "dataset").title}
             </Link>
             {dataset.version !== null && (

@@ -1,3 +1,4 @@
+import { clsx } from "clsx";
 import { Fragment, useMemo, useState, type CSSProperties, type KeyboardEvent, type ReactNode } from "react";
 import { useAnswer } from "../../api/answers";
 import { Link } from "../../components/Link";
@@ -10,6 +11,7 @@ import { duration, parts, plural } from "../../graph/words";
 import { DETAILS } from "../../strings/details";
 import styles from "./gantt.module.css";
 import { Resize, useWidth } from "./Resize";
+import controls from "../../components/controls.module.css";
 
 const FIRST = 200;
 const NAMES = { initial: 200, least: 90, most: 560 };
@@ -29,17 +31,17 @@ export function RunGantt({ runId, view }: { runId: string; view: View }): ReactN
   return (
     <div className={styles["gantt"]} style={{ "--names": `${names}px` } as CSSProperties}>
       <Resize label={DETAILS.resizeNames} width={names} change={setNames} {...NAMES} />
-      <p className={`muted ${styles["axis"]}`} aria-hidden="true">
+      <p className={clsx("muted", styles.axis)} aria-hidden="true">
         <span>0</span>
         <span>{duration(gantt.length / 2)}</span>
         <span>{duration(gantt.length)}</span>
       </p>
-      <ul className="gantt">
+      <ul>
         {shown.map(({ run, depth, left, width, text, took }, nth) => (
           <li key={`${run.runId} ${run.job.name} ${nth}`}>
             <Link className={styles["row"]} onKeyDown={moveFocus} href={formatView({ ...view, open: `run:${run.runId}`, tab: null })} title={`${run.job.name}: ${text}`}>
               <span className={styles["name"]} style={{ paddingLeft: Math.min(depth, 8) * 12 }}>
-                <RunState state={run.state} />
+                <RunState state={run.state} className={styles.state} />
                 <span>
                   {parts(run.job.name, "job").title.split(/(?<=_)/).map((piece, place) => (
                     <Fragment key={place}>
@@ -53,7 +55,7 @@ export function RunGantt({ runId, view }: { runId: string; view: View }): ReactN
                 <span className={styles["took"]} style={left > HALF ? { right: `${100 - left - width}%` } : { left: `${left}%` }} aria-hidden="true">
                   {took}
                 </span>
-                <i className={run.state.toLowerCase()} style={{ left: `${left}%`, width: `${width}%` }} />
+                <i className={styles[run.state.toLowerCase()]} style={{ left: `${left}%`, width: `${width}%` }} />
                 <span className="hidden">{text}</span>
               </span>
             </Link>
@@ -63,7 +65,7 @@ export function RunGantt({ runId, view }: { runId: string; view: View }): ReactN
       {shown.length < gantt.rows.length && (
         <p className="muted">
           {DETAILS.firstRuns(FIRST, plural(gantt.rows.length, "run"))}{" "}
-          <button type="button" className="link" onClick={() => setAll(true)}>
+          <button type="button" className={controls.link} onClick={() => setAll(true)}>
             {DETAILS.showAll}
           </button>
         </p>

@@ -1,5 +1,6 @@
 import { useId, type KeyboardEvent, type ReactNode } from "react";
 import { DETAILS } from "../../strings/details";
+import details from "./details.module.css";
 
 export interface Tab {
   id: string;
@@ -21,7 +22,7 @@ export function Tabs({ tabs, selected, select }: { tabs: readonly Tab[]; selecte
   };
   return (
     <>
-      <div className="tabs" role="tablist" aria-label={DETAILS.label}>
+      <div className={details.tabs} role="tablist" aria-label={DETAILS.label}>
         {tabs.map((tab, place) => (
           <button key={tab.id} type="button" role="tab" id={`${own}-${tab.id}`} data-tab={tab.id} aria-selected={place === at} aria-controls={`${own}-panel`} tabIndex={place === at ? 0 : -1} onClick={() => select(tab.id)} onKeyDown={onKey}>
             {tab.title}
@@ -29,7 +30,7 @@ export function Tabs({ tabs, selected, select }: { tabs: readonly Tab[]; selecte
           </button>
         ))}
       </div>
-      <div className="tab-panel" role="tabpanel" id={`${own}-panel`} aria-labelledby={`${own}-${tabs[at]?.id ?? ""}`} tabIndex={0}>
+      <div className={details.tabPanel} role="tabpanel" id={`${own}-panel`} aria-labelledby={`${own}-${tabs[at]?.id ?? ""}`} tabIndex={0}>
         {tabs[at]?.content()}
       </div>
     </>

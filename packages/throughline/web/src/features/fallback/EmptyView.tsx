@@ -12,6 +12,8 @@ import { parts } from "../../graph/words";
 import { SEARCH } from "../../strings/components";
 import { FALLBACK } from "../../strings/fallback";
 import styles from "./emptyView.module.css";
+import sheets from "../../components/sheet.module.css";
+import cards from "../../components/card.module.css";
 
 interface EmptyViewContent {
   icon: IconName;
@@ -67,7 +69,7 @@ export function RecentDatasets({ linkTo }: Pick<EmptyViewContent, "linkTo">): Re
   const trouble = troubleOf(answer);
   return (
     <>
-      <p className="sheet-line">
+      <p className={sheets.line}>
         <span>
           {FALLBACK.hint[0]}
           <kbd>{SEARCH.key}</kbd>
@@ -77,17 +79,17 @@ export function RecentDatasets({ linkTo }: Pick<EmptyViewContent, "linkTo">): Re
       </p>
       {trouble && <ErrorMessage error={trouble} />}
       {data && data.items.length > 0 && (
-        <ul className={clsx(styles.newest, "card rows")} aria-label={FALLBACK.recent}>
+        <ul className={clsx(cards.card, cards.rows, styles.newest)} aria-label={FALLBACK.recent}>
           {data.items.map((dataset) => {
             const { title, above } = parts(dataset.name, "dataset");
             return (
               <li key={dataset.id}>
-                <Link href={linkTo(dataset.id)} className="row">
+                <Link href={linkTo(dataset.id)} className={cards.row}>
                   <Icon name={dataset.kind as IconName} />
-                  <span className="row-name clip" title={dataset.name}>
+                  <span className={clsx(cards.rowName, "clip")} title={dataset.name}>
                     {title} <span className="muted">{above || dataset.namespace}</span>
                   </span>
-                  <span className="row-number muted">
+                  <span className={clsx(cards.rowNumber, "muted")}>
                     <Ago at={dataset.writtenAt} />
                   </span>
                 </Link>

@@ -3,6 +3,7 @@ import { useAddress } from "../../app/address";
 import { Link } from "../../components/Link";
 import { FALLBACK } from "../../strings/fallback";
 import styles from "../../components/message.module.css";
+import controls from "../../components/controls.module.css";
 
 /** The page for unknown addresses. */
 export function NotFound(): ReactNode {
@@ -14,7 +15,7 @@ export function NotFound(): ReactNode {
         {FALLBACK.noPage[0]}
         <code className="wrap">{pathname + search}</code>
         {FALLBACK.noPage[1]}
-        <Link className="link" href="/">
+        <Link className={controls.link} href="/">
           {FALLBACK.start}
         </Link>
         .

@@ -1,3 +1,4 @@
+import { clsx } from "clsx";
 import { useId, useMemo, type ReactNode } from "react";
 import { troubleOf, useAnswer } from "../../api/answers";
 import { isUnknown } from "../../api/client";
@@ -17,6 +18,9 @@ import { Owners } from "./Owners";
 import { Verdict } from "./Verdict";
 import { COMPONENTS } from "../../strings/components";
 import { IMPACT } from "../../strings/impact";
+import controls from "../../components/controls.module.css";
+import sheets from "../../components/sheet.module.css";
+import { Loading } from "../../components/Skeleton";
 
 const LEVELS: readonly Level[] = ["pipeline", "task", "query"];
 
@@ -47,11 +51,11 @@ export default function ImpactPage(): ReactNode {
       isBusy={isPlaceholderData}
       actions={
         <>
-          <Link className="button" href={graphOf({ id: id as NodeId, field }, at)}>
+          <Link className={controls.button} href={graphOf({ id: id as NodeId, field }, at)}>
             <Icon name="pipeline" /> {COMPONENTS.graph}
           </Link>
           {!id.startsWith("job:") && (
-            <Link className="button" href={provenanceOf(id, { at })}>
+            <Link className={controls.button} href={provenanceOf(id, { at })}>
               <Icon name="origin" /> {COMPONENTS.provenance}
             </Link>
           )}
@@ -67,9 +71,9 @@ export default function ImpactPage(): ReactNode {
         </>
       ) : (
         <>
-          <div className="sheet-tools">
+          <div className={sheets.tools}>
             {about?.type === "dataset" && about.fields.length > 0 && (
-              <select className="select" aria-label={IMPACT.scope} value={field ?? ""} onChange={(event) => change({ field: event.target.value || null })}>
+              <select className={controls.select} aria-label={IMPACT.scope} value={field ?? ""} onChange={(event) => change({ field: event.target.value || null })}>
                 <option value="">{IMPACT.whole}</option>
                 {about.fields.map((column) => (
                   <option key={column.name} value={column.name}>
@@ -80,7 +84,7 @@ export default function ImpactPage(): ReactNode {
               </select>
             )}
             {!field && (
-              <div className="segments" role="group" aria-label={COMPONENTS.level}>
+              <div className={controls.segments} role="group" aria-label={COMPONENTS.level}>
                 {LEVELS.map((choice) => (
                   <button key={choice} type="button" aria-pressed={choice === level} onClick={() => change({ level: choice })}>
                     {COMPONENTS.levels[choice]}
@@ -88,7 +92,7 @@ export default function ImpactPage(): ReactNode {
                 ))}
               </div>
             )}
-            <input className="field" value={text} placeholder={IMPACT.filterAbout} aria-label={IMPACT.filter} onChange={(event) => change({ text: event.target.value }, true)} />
+            <input className={controls.field} value={text} placeholder={IMPACT.filterAbout} aria-label={IMPACT.filter} onChange={(event) => change({ text: event.target.value }, true)} />
           </div>
           {data ? (
             <>
@@ -98,9 +102,9 @@ export default function ImpactPage(): ReactNode {
               <Dependents texts={IMPACT.possible} reached={possible} filter={text} at={at} />
             </>
           ) : (
-            <p className="waiting">{COMPONENTS.loading}</p>
+            <Loading />
           )}
-          <section className="sheet-part">
+          <section className={sheets.part}>
             <h2>{COMPONENTS.commandLine}</h2>
             <Command text={command} />
           </section>
@@ -123,7 +127,7 @@ function Dependents({ texts: [title, text], reached, filter, at }: DependentsPro
   const id = useId();
   if (reached.length === 0) return null;
   return (
-    <section className="sheet-part" aria-labelledby={id}>
+    <section className={sheets.part} aria-labelledby={id}>
       <h2 id={id}>{title}</h2>
       <p className="muted">{text}</p>
       <Owners reached={filterByText(reached, filter)} at={at} part={title} />
@@ -141,22 +145,22 @@ interface DownstreamProps {
 
 function Downstream({ all, text, isField, clear, at }: DownstreamProps): ReactNode {
   const shown = filterByText(all, text);
-  if (all.length === 0) return <p className="sheet-line">{isField ? IMPACT.none.column : IMPACT.none.node}</p>;
+  if (all.length === 0) return <p className={sheets.line}>{isField ? IMPACT.none.column : IMPACT.none.node}</p>;
   const hidden = all.length - shown.length;
   return (
     <>
-      <p className="sheet-line" role="status">
+      <p className={sheets.line} role="status">
         {shown.length > 0 ? countLine(shown) : IMPACT.noMatches}
         {hidden > 0 && (
           <span className="muted">
             {IMPACT.hidden(hidden)}{" "}
-            <button type="button" className="link" onClick={clear}>
+            <button type="button" className={controls.link} onClick={clear}>
               {IMPACT.show}
             </button>
           </span>
         )}
       </p>
-      {all.some((node) => node.distance >= DEEPEST) && <p className="sheet-line muted">{IMPACT.deepest(DEEPEST)}</p>}
+      {all.some((node) => node.distance >= DEEPEST) && <p className={clsx(sheets.line, "muted")}>{IMPACT.deepest(DEEPEST)}</p>}
       <Owners reached={shown} at={at} />
     </>
   );

@@ -1,4 +1,4 @@
-import "./impact.css";
+import { clsx } from "clsx";
 import { useState, type ReactNode } from "react";
 import { Ago } from "../../components/Ago";
 import { Icon, type IconName } from "../../components/Icon";
@@ -8,6 +8,10 @@ import { Tags } from "../../components/Tags";
 import { byOwner, graphOf, type OwnerGroup, type Reached } from "../../graph/impact";
 import { COMPONENTS } from "../../strings/components";
 import { IMPACT } from "../../strings/impact";
+import cards from "../../components/card.module.css";
+import styles from "./impact.module.css";
+import controls from "../../components/controls.module.css";
+import tagStyles from "../../components/tags.module.css";
 
 const FIRST = 50;
 
@@ -28,12 +32,12 @@ function Owner({ group: { owner, reached }, at, part }: Omit<Props, "reached"> &
   const Heading = part ? "h3" : "h2";
   const inferredCount = reached.filter((node) => node.isByJob).length;
   return (
-    <section className="card owner" aria-label={IMPACT.ownerIn(owner ?? IMPACT.noOwner, part)}>
+    <section className={clsx(cards.card, styles.owner)} aria-label={IMPACT.ownerIn(owner ?? IMPACT.noOwner, part)}>
       <Heading>
         {owner ?? IMPACT.noOwner} <span className="muted">{reached.length.toLocaleString("en")}</span>
-        {inferredCount > 0 && <span className="muted owner-note">{IMPACT.inferred(inferredCount, reached.length)}</span>}
+        {inferredCount > 0 && <span className={clsx("muted", styles.ownerNote)}>{IMPACT.inferred(inferredCount, reached.length)}</span>}
       </Heading>
-      <table className="reached">
+      <table className={styles.reached}>
         <thead>
           <tr>
             <th scope="col">{IMPACT.heads.steps}</th>
@@ -50,8 +54,8 @@ function Owner({ group: { owner, reached }, at, part }: Omit<Props, "reached"> &
         </tbody>
       </table>
       {!isAll && reached.length > FIRST && (
-        <p className="card-foot">
-          <button type="button" className="link" onClick={() => setAll(true)}>
+        <p className={cards.cardFoot}>
+          <button type="button" className={controls.link} onClick={() => setAll(true)}>
             {COMPONENTS.showMore(reached.length - FIRST)}
           </button>
         </p>
@@ -64,9 +68,9 @@ function Row({ reached, at }: { reached: Reached; at: string | null }): ReactNod
   const { title, above, namespace, field, kind, run } = reached;
   return (
     <tr>
-      <td className="reached-far muted">{reached.distance}</td>
+      <td className={clsx(styles.reachedFar, "muted")}>{reached.distance}</td>
       <th scope="row">
-        <Link className="reached-name" href={graphOf(reached, at)} title={IMPACT.row([above, title, field].filter(Boolean).join(" "), namespace)}>
+        <Link className={styles.reachedName} href={graphOf(reached, at)} title={IMPACT.row([above, title, field].filter(Boolean).join(" "), namespace)}>
           <Icon name={(field ? "column" : kind) as IconName} />
           <span className="clip">
             {field ?? title}
@@ -75,9 +79,9 @@ function Row({ reached, at }: { reached: Reached; at: string | null }): ReactNod
         </Link>
       </th>
       <td className="muted">{field ? IMPACT.column : kind}</td>
-      <td className="reached-how">
+      <td className={styles.reachedHow}>
         <span>
-          {reached.how && <span className="ways">{reached.how}</span>}
+          {reached.how && <span className={tagStyles.ways}>{reached.how}</span>}
           {run && (
             <>
               <RunState state={run.state} />

@@ -1,3 +1,4 @@
+import { clsx } from "clsx";
 import type { ReactNode } from "react";
 import type { Answer } from "../../api/client";
 import { Icon, type IconName } from "../../components/Icon";
@@ -11,7 +12,7 @@ const ICON: Record<Drop["verdict"], IconName> = { safe: "done", unsafe: "fail", 
 /** The server's verdict on dropping a column, with its reasons. */
 export function Verdict({ drop: { verdict, reasons } }: { drop: Drop }): ReactNode {
   return (
-    <section className={`${styles.verdict} ${styles[verdict]}`} aria-label={IMPACT.verdictLabel}>
+    <section className={clsx(styles.verdict, styles[verdict])} aria-label={IMPACT.verdictLabel}>
       <h2 className={styles.heading}>
         <Icon name={ICON[verdict]} /> {IMPACT.verdict[verdict]}
       </h2>

@@ -1,8 +1,7 @@
-import "./canvas.css";
-import "./edges.css";
+import { clsx } from "clsx";
 import { Background, Panel, ReactFlow, ReactFlowProvider, useReactFlow, type Edge, type ReactFlowInstance } from "@xyflow/react";
 import { useCallback, useEffect, useId, useLayoutEffect, useMemo, useRef, useState, type FocusEvent, type KeyboardEvent, type ReactNode } from "react";
-import { focusNode, takesFocus } from "../../components/focus";
+import { focusNode, ROOT_NODE, takesFocus } from "../../components/focus";
 import { Icon, type IconName } from "../../components/Icon";
 import type { FrameBox } from "../../graph/arrange";
 import type { Trouble } from "../../graph/state";
@@ -17,9 +16,11 @@ import { flowFrames, type FlowNode, type FrameFlowNode } from "./flow";
 import { Legend } from "./Legend";
 import { spaceBelow, addedBeside, focusedOf, keepInWindow, MOVING_MS, countOutside, startOf, REDUCED_MOTION, boxesToShow, windowOf, type Focused, type Start } from "./viewports";
 import { NODE_TYPES } from "./nodes";
-import { useGradually } from "./useGradually";
+import { firstOf, useGradually } from "./useGradually";
 import { boxOf, Overview } from "./Overview";
 import { LINEAGE } from "../../strings/lineage";
+import styles from "./canvas.module.css";
+import controls from "../../components/controls.module.css";
 
 interface Props {
   label: string;
@@ -144,7 +145,7 @@ function FlowCanvas({ label, nodes, edges, frames, extent, shared, anchor, path,
     if (!isAll || !wantsFocus.current) return;
     wantsFocus.current = false;
     // Nodes are mounted after the viewport has moved to them. Open details keep the focus.
-    requestAnimationFrame(() => requestAnimationFrame(() => document.activeElement === document.body && focusNode(".node.root .node-face")));
+    requestAnimationFrame(() => requestAnimationFrame(() => document.activeElement === document.body && focusNode(ROOT_NODE)));
   }, [isAll, nodes]);
   useEffect(() => {
     const element = frame.current;
@@ -167,7 +168,7 @@ function FlowCanvas({ label, nodes, edges, frames, extent, shared, anchor, path,
   }, [flow]);
   return (
     // eslint-disable-next-line jsx-a11y/no-noninteractive-element-interactions -- its nodes take the focus
-    <div className="canvas" style={SIZE_VARIABLES} role="region" ref={frame} aria-busy={!isAll} onFocus={(event) => reveal(event, flow)} onKeyDown={(event) => moveFocus(event, flow, nodes)} aria-label={label}>
+    <div className={styles.canvas} style={SIZE_VARIABLES} role="region" ref={frame} aria-busy={!isAll} onFocus={(event) => reveal(event, flow)} onKeyDown={(event) => moveFocus(event, flow, nodes)} aria-label={label}>
       {start && <ReactFlow
         id={id}
         defaultViewport={start.viewport}
@@ -195,7 +196,7 @@ function FlowCanvas({ label, nodes, edges, frames, extent, shared, anchor, path,
         <Panel position="bottom-right">
           {nodes.length > 0 && <Overview nodes={nodes} />}
         </Panel>
-        <Panel position="bottom-left" className="zoom">
+        <Panel position="bottom-left" className={styles.zoom}>
           <ToolButton icon="plus" text={LINEAGE.zoomIn} onClick={() => void flow.zoomIn()} />
           <ToolButton icon="minus" text={LINEAGE.zoomOut} onClick={() => void flow.zoomOut()} />
           <ToolButton icon="fit" text={LINEAGE.fit} onClick={fitAll} />
@@ -204,13 +205,6 @@ function FlowCanvas({ label, nodes, edges, frames, extent, shared, anchor, path,
       </ReactFlow>}
     </div>
   );
-}
-
-/** The first nodes, and the edges between them. */
-function firstOf(nodes: readonly FlowNode[], edges: readonly Edge[], count: number): { nodes: FlowNode[]; edges: Edge[] } {
-  const first = nodes.slice(0, count);
-  const ids = new Set(first.map((node) => node.id));
-  return { nodes: first, edges: edges.filter((edge) => ids.has(edge.source) && ids.has(edge.target)) };
 }
 
 /** Move the focus between nodes with the arrow keys, and the viewport with it. */
@@ -242,7 +236,7 @@ function ignore(): void {}
 
 function ToolButton({ icon, text, onClick }: { icon: IconName; text: string; onClick: () => void }): ReactNode {
   return (
-    <button type="button" className="button bare square" aria-label={text} title={text} onClick={onClick}>
+    <button type="button" className={clsx(controls.button, controls.bare, controls.square)} aria-label={text} title={text} onClick={onClick}>
       <Icon name={icon} />
     </button>
   );

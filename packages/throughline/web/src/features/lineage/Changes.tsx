@@ -1,3 +1,4 @@
+import { clsx } from "clsx";
 import { useMemo, useState, type ReactNode } from "react";
 import { Icon, type IconName } from "../../components/Icon";
 import { changeGroups, changesOf, type Change, type ChangeGroup, type DiffAnswer } from "../../graph/difference";
@@ -6,6 +7,9 @@ import type { View } from "../../graph/view";
 import { moment } from "../../graph/words";
 import { TIME } from "../../strings/time";
 import styles from "./changes.module.css";
+import messages from "../../components/message.module.css";
+import controls from "../../components/controls.module.css";
+import marks from "./mark.module.css";
 
 /** A change of the view that brings some nodes into the window. */
 export type Show = (change: Partial<View>, ends: readonly string[]) => void;
@@ -20,12 +24,12 @@ function viewOf({ node, run, isSchema }: Change): Partial<View> {
 export function Changes({ diff, view, show }: { diff: DiffAnswer; view: View; show: Show }): ReactNode {
   const sections = useMemo(() => changeGroups(changesOf(diff)), [diff]);
   return (
-    <aside className="changes" aria-label={TIME.differences}>
-      <div className="changes-head">
+    <aside className={styles.changes} aria-label={TIME.differences}>
+      <div className={styles.changesHead}>
         <h2>{TIME.differences}</h2>
         <p className="muted">{TIME.inAll(moment(view.from ?? ""), TIME.until(view.at && moment(view.at)))}</p>
       </div>
-      {sections.length === 0 && <p className="waiting">{TIME.noDifferences}</p>}
+      {sections.length === 0 && <p className={messages.waiting}>{TIME.noDifferences}</p>}
       {sections.map(({ type, groups }) => (
         <section key={type} aria-label={TIME[type]}>
           <h3 className={styles.section}>
@@ -59,7 +63,7 @@ function Group({ group: { node, kind, text, changes }, show }: { group: ChangeGr
           <li key={change.key}>
             <button type="button" className={styles.change} onClick={() => show(viewOf(change), change.ends)}>
               <span className="hidden">{TIME.prefix(text)}</span>
-              <span className={`mark ${change.mark}`}>{TIME.marks[change.mark]}</span>
+              <span className={clsx(marks.mark, marks[change.mark])}>{TIME.marks[change.mark]}</span>
               <span className={styles.detail}>{change.detail}</span>
             </button>
           </li>
@@ -67,7 +71,7 @@ function Group({ group: { node, kind, text, changes }, show }: { group: ChangeGr
       </ul>
       {hidden.length > 0 && !isAll && (
         <p className={styles.more}>
-          <button type="button" className="link" onClick={() => setAll(true)}>
+          <button type="button" className={controls.link} onClick={() => setAll(true)}>
             {TIME.moreFailures(hidden.length)}
           </button>
         </p>

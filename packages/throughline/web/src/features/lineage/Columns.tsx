@@ -1,3 +1,4 @@
+import { clsx } from "clsx";
 import { Handle, Position, useUpdateNodeInternals } from "@xyflow/react";
 import { useEffect, useRef, type ReactNode } from "react";
 import { COLUMNS_SHOWN, type RowPage } from "../../graph/columns";
@@ -6,6 +7,9 @@ import { ALL_ROWS } from "../../graph/types";
 import { useActions } from "./actions";
 import type { DatasetFlowNode } from "./flow";
 import { COLUMNS, LINEAGE, NODE } from "../../strings/lineage";
+import styles from "./columns.module.css";
+import controls from "../../components/controls.module.css";
+import marks from "./mark.module.css";
 
 /** The columns of a dataset in its node, those with lineage first. A click locks the column's path. */
 export function Columns({ data, columns }: { data: DatasetFlowNode["data"]; columns: RowPage }): ReactNode {
@@ -22,10 +26,10 @@ export function Columns({ data, columns }: { data: DatasetFlowNode["data"]; colu
   const update = useUpdateNodeInternals();
   useEffect(() => update(node.id), [update, node.id, names]);
   return (
-    <div className="columns nowheel nodrag nopan">
-      {of !== null ? <p className="columns-path muted">{COLUMNS.onPath(all, of)}</p> : <input
+    <div className={clsx(styles.columns, "nowheel", "nodrag", "nopan")}>
+      {of !== null ? <p className={clsx(styles.path, "muted")}>{COLUMNS.onPath(all, of)}</p> : <input
         ref={input}
-        className="columns-search"
+        className={styles.search}
         defaultValue={text}
         placeholder={COLUMNS.search(all)}
         aria-label={COLUMNS.searchOf(node.name)}
@@ -36,11 +40,11 @@ export function Columns({ data, columns }: { data: DatasetFlowNode["data"]; colu
         {rows.map((row) => {
           const isLit = litColumns.has(columnKey(node.id, row.name));
           return (
-            <li key={row.name} className={isLit ? "lit" : litColumns.size ? "dim" : ""}>
+            <li key={row.name} className={isLit ? styles.lit : litColumns.size ? styles.dim : undefined}>
               <Handle type="target" position={Position.Left} id={`in:${row.name}`} isConnectable={false} />
               <button type="button" aria-pressed={isLit} className={row.isRelated ? "" : "muted"} onClick={() => lockColumn(node.id, row.name, !row.isRelated)} title={titleOf(row, isLit)}>
                 <span className="clip">{row.name}</span>
-                {row.mark && <span className={`mark ${row.mark}`}>{LINEAGE.marks[row.mark]}</span>}
+                {row.mark && <span className={clsx(marks.mark, marks[row.mark])}>{LINEAGE.marks[row.mark]}</span>}
                 <span className="clip muted">{row.type}</span>
               </button>
               <Handle type="source" position={Position.Right} id={`out:${row.name}`} isConnectable={false} />
@@ -48,14 +52,14 @@ export function Columns({ data, columns }: { data: DatasetFlowNode["data"]; colu
           );
         })}
       </ul>
-      {found === 0 && all > 0 && <p className="columns-pages muted">{COLUMNS.noMatch}</p>}
+      {found === 0 && all > 0 && <p className={clsx(styles.pages, "muted")}>{COLUMNS.noMatch}</p>}
       {pages > 1 && (
-        <p className="columns-pages muted">
-          <button type="button" className="link" disabled={page === 0} onClick={() => goToPage(page - 1)}>
+        <p className={clsx(styles.pages, "muted")}>
+          <button type="button" className={controls.link} disabled={page === 0} onClick={() => goToPage(page - 1)}>
             {COLUMNS.back}
           </button>
           {COLUMNS.page(page * COLUMNS_SHOWN + 1, page * COLUMNS_SHOWN + rows.length, found)}
-          <button type="button" className="link" disabled={page === pages - 1} onClick={() => goToPage(page + 1)}>
+          <button type="button" className={controls.link} disabled={page === pages - 1} onClick={() => goToPage(page + 1)}>
             {COLUMNS.more}
           </button>
         </p>

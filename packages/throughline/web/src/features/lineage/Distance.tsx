@@ -9,7 +9,7 @@ const LABEL = 13;
 export function Distance({ frame }: { frame: RefObject<HTMLElement | null> }): null {
   const step = useStore(stepOf);
   useLayoutEffect(() => {
-    frame.current?.classList.toggle("far", step !== null);
+    frame.current?.toggleAttribute("data-far", step !== null);
     frame.current?.style.setProperty("--label", `${LABEL / 2 ** ((step ?? 0) / 2)}px`);
   }, [frame, step]);
   return null;

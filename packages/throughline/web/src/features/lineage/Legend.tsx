@@ -1,7 +1,9 @@
-import "./legend.css";
+import { clsx } from "clsx";
 import { useEffect, useId, useState, type ReactNode } from "react";
 import { Icon } from "../../components/Icon";
 import { LEGEND } from "../../strings/lineage";
+import controls from "../../components/controls.module.css";
+import styles from "./legend.module.css";
 
 /** A button that opens the legend. */
 export function Legend(): ReactNode {
@@ -20,28 +22,28 @@ export function Legend(): ReactNode {
   }, [isOpen]);
   return (
     <>
-      <button type="button" className="button bare square" aria-label={LEGEND.label} title={LEGEND.title} aria-expanded={isOpen} aria-controls={isOpen ? id : undefined} onClick={() => setOpen(!isOpen)}>
+      <button type="button" className={clsx(controls.button, controls.bare, controls.square)} aria-label={LEGEND.label} title={LEGEND.title} aria-expanded={isOpen} aria-controls={isOpen ? id : undefined} onClick={() => setOpen(!isOpen)}>
         <Icon name="lost" />
       </button>
       {isOpen && (
-        <ul className="legend" id={id} aria-label={LEGEND.label}>
+        <ul className={styles.legend} id={id} aria-label={LEGEND.label}>
           <li>
-            <i className="legend-job" /> {LEGEND.job}
+            <i className={styles.job} /> {LEGEND.job}
           </li>
           <li>
-            <i className="legend-dataset" /> {LEGEND.dataset}
+            <i className={styles.dataset} /> {LEGEND.dataset}
           </li>
           <li>
-            <i className="legend-dataset made" /> {LEGEND.model}
+            <i className={clsx(styles.dataset, styles.made)} /> {LEGEND.model}
           </li>
           <li>
-            <i className="legend-frame" /> {LEGEND.frame}
+            <i className={styles.frame} /> {LEGEND.frame}
           </li>
           <li>
-            <i className="alarm failed" /> {LEGEND.failed}
+            <i className={styles.alarm} data-trouble="failed" /> {LEGEND.failed}
           </li>
           <li>
-            <i className="alarm late" /> {LEGEND.late}
+            <i className={styles.alarm} data-trouble="late" /> {LEGEND.late}
           </li>
           {LEGEND.lines.map(([tone, text]) => (
             <li key={tone}>

@@ -1,4 +1,4 @@
-import "./lineage.css";
+import { clsx } from "clsx";
 import { useCallback, useEffect, useMemo, useState, type ReactNode } from "react";
 import { ONE_FILE } from "../../api/base";
 import { useView } from "../../app/address";
@@ -17,6 +17,8 @@ import { Toolbar } from "./Toolbar";
 import { useDepths } from "./useDepths";
 import { useScene } from "./useScene";
 import { LINEAGE } from "../../strings/lineage";
+import styles from "./lineage.module.css";
+import messages from "../../components/message.module.css";
 
 /** The graph around a node, its details beside it, and the differences between two moments. */
 export default function LineagePage(): ReactNode {
@@ -48,16 +50,16 @@ export default function LineagePage(): ReactNode {
     return () => window.removeEventListener("keydown", onKey);
   }, [view.open, change]);
   return (
-    <main className="lineage">
+    <main className={styles.lineage}>
       <h1 className="hidden">{LINEAGE.heading(view.node)}</h1>
       {diff && <Changes diff={diff} view={view} show={show} />}
-      <div className="stage">
+      <div className={styles.stage}>
         <Toolbar view={view} change={change} scene={scene} />
         <MomentTabs view={view} change={change} />
-        <div className="panes">
-          <section className="pane" aria-label={nameOf(momentOf(view))}>
-            {view.beside && <h2 className="pane-head clip">{nameOf(momentOf(view))}</h2>}
-            {view.node || !view.from || trouble ? <Pane scene={scene} view={view} change={change} ends={ends} shared={view.beside ? shared : null} onOutside={setOutside} /> : <p className="waiting">{diff ? (changesOf(diff).length > 0 ? LINEAGE.selectChange : LINEAGE.noDifferences) : LINEAGE.comparing}</p>}
+        <div className={styles.panes}>
+          <section className={styles.pane} aria-label={nameOf(momentOf(view))}>
+            {view.beside && <h2 className={clsx(styles.paneHead, "clip")}>{nameOf(momentOf(view))}</h2>}
+            {view.node || !view.from || trouble ? <Pane scene={scene} view={view} change={change} ends={ends} shared={view.beside ? shared : null} onOutside={setOutside} /> : <p className={messages.waiting}>{diff ? (changesOf(diff).length > 0 ? LINEAGE.selectChange : LINEAGE.noDifferences) : LINEAGE.comparing}</p>}
           </section>
           {view.beside && <Beside moment={view.beside} view={view} change={change} shared={shared} />}
         </div>

@@ -1,3 +1,4 @@
+import { clsx } from "clsx";
 import { useEffect, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
 import { Icon } from "../../components/Icon";
 import { present } from "../../components/now";
@@ -6,6 +7,7 @@ import { nameOf } from "../../graph/moments";
 import { TIME } from "../../strings/time";
 import styles from "./picker.module.css";
 import { useLastSuccess } from "./useLastSuccess";
+import controls from "../../components/controls.module.css";
 
 interface Props {
   label: string;
@@ -31,7 +33,7 @@ export function MomentPicker({ label, at, node, choose }: Props): ReactNode {
   };
   return (
     <span role="presentation" className={styles.picker} data-moment={at ?? undefined} onKeyDown={onKey} onBlur={(event) => event.relatedTarget && !event.currentTarget.contains(event.relatedTarget) && setOpen(false)}>
-      <button type="button" ref={button} className={`button ${styles.open}`} aria-haspopup="dialog" aria-expanded={isOpen} title={TIME.nowTitle} onClick={() => setOpen(!isOpen)}>
+      <button type="button" ref={button} className={clsx(controls.button, styles.open)} aria-haspopup="dialog" aria-expanded={isOpen} title={TIME.nowTitle} onClick={() => setOpen(!isOpen)}>
         <Icon name="clock" />
         {at === null ? (
           TIME.now
@@ -90,8 +92,8 @@ function PickerDialog({ label, at, node, choose }: Props): ReactNode {
         <Calendar day={day} today={dayOf(now)} choose={setDay} />
         <label className={styles.time}>
           <span className="muted">{TIME.time}</span>
-          <input className="field" value={time} aria-invalid={picked === null} onChange={(event) => setTime(event.target.value)} />
-          <button type="submit" className="button" disabled={picked === null}>
+          <input className={controls.field} value={time} aria-invalid={picked === null} onChange={(event) => setTime(event.target.value)} />
+          <button type="submit" className={controls.button} disabled={picked === null}>
             {TIME.apply}
           </button>
         </label>
@@ -128,11 +130,11 @@ function Calendar({ day, today, choose }: { day: Day; today: Day; choose: (day: 
   return (
     <>
       <div className={styles.month}>
-        <button type="button" className="button bare square" aria-label={TIME.previousMonth} title={TIME.previousMonth} onClick={() => step(-1)}>
+        <button type="button" className={clsx(controls.button, controls.bare, controls.square)} aria-label={TIME.previousMonth} title={TIME.previousMonth} onClick={() => step(-1)}>
           <Icon name="left" />
         </button>
         <strong aria-live="polite">{monthName(month)}</strong>
-        <button type="button" className={`button bare square ${styles.next}`} aria-label={TIME.nextMonth} title={TIME.nextMonth} disabled={month >= today.slice(0, 7)} onClick={() => step(1)}>
+        <button type="button" className={clsx(controls.button, controls.bare, controls.square, styles.next)} aria-label={TIME.nextMonth} title={TIME.nextMonth} disabled={month >= today.slice(0, 7)} onClick={() => step(1)}>
           <Icon name="left" />
         </button>
       </div>

@@ -1,9 +1,11 @@
+import { clsx } from "clsx";
 import type { ReactNode } from "react";
 import { Icon } from "../../components/Icon";
 import { closeMoment, momentOf, nameOf, NOW, tabsOf, timesOf } from "../../graph/moments";
 import type { View } from "../../graph/view";
 import { TIME } from "../../strings/time";
 import styles from "./moments.module.css";
+import controls from "../../components/controls.module.css";
 
 /** Tabs of the open times; a second time can be shown beside the current one. */
 export function MomentTabs({ view, change }: { view: View; change: (change: Partial<View>) => void }): ReactNode {
@@ -22,12 +24,12 @@ export function MomentTabs({ view, change }: { view: View; change: (change: Part
               {name}
             </button>
             {!isShown && (
-              <button type="button" className="button bare square" aria-pressed={isBeside} aria-label={TIME.besideOf(name)} title={TIME.beside} onClick={() => change({ beside: isBeside ? null : moment })}>
+              <button type="button" className={clsx(controls.button, controls.bare, controls.square)} aria-pressed={isBeside} aria-label={TIME.besideOf(name)} title={TIME.beside} onClick={() => change({ beside: isBeside ? null : moment })}>
                 <Icon name="beside" />
               </button>
             )}
             {moment !== NOW && (
-              <button type="button" className="button bare square" aria-label={TIME.closeOf(name)} title={TIME.close} onClick={() => change(closeMoment(view, moment))}>
+              <button type="button" className={clsx(controls.button, controls.bare, controls.square)} aria-label={TIME.closeOf(name)} title={TIME.close} onClick={() => change(closeMoment(view, moment))}>
                 <Icon name="close" />
               </button>
             )}

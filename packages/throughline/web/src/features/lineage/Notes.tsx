@@ -6,6 +6,7 @@ import type { Shown } from "../../graph/visible";
 import { moment } from "../../graph/words";
 import { NOTES } from "../../strings/lineage";
 import styles from "./notes.module.css";
+import controls from "../../components/controls.module.css";
 
 interface Props {
   view: View;
@@ -49,7 +50,7 @@ export function Notes({ view, change, graph, shown, left, isAlone, outside }: Pr
         <span key={key}>
           {text}{" "}
           {show && (
-            <button type="button" className="link" onClick={() => (typeof show[1] === "function" ? show[1]() : change(show[1]))}>
+            <button type="button" className={controls.link} onClick={() => (typeof show[1] === "function" ? show[1]() : change(show[1]))}>
               {show[0]}
             </button>
           )}

@@ -1,3 +1,4 @@
+import { clsx } from "clsx";
 import { useState, type ReactNode } from "react";
 import { isUnknown } from "../../api/client";
 import type { Change } from "../../app/address";
@@ -17,6 +18,9 @@ import { Canvas, type Anchor, type Outside } from "./Canvas";
 import { useActionsOf } from "./useActionsOf";
 import { useScene, type Scene } from "./useScene";
 import { LINEAGE } from "../../strings/lineage";
+import styles from "./lineage.module.css";
+import controls from "../../components/controls.module.css";
+import messages from "../../components/message.module.css";
 
 interface Props {
   scene: Scene;
@@ -41,10 +45,10 @@ export function Pane({ scene: { drawn, trouble, awaySince }, view, change, ends 
   const actions = useActionsOf(view, change, setAnchor);
   if (trouble) {
     return (
-      <div className="trouble">
+      <div className={styles.trouble}>
         <ErrorMessage error={trouble}>
           {(view.at ?? view.from) && (
-            <button type="button" className="button" onClick={() => change({ at: null, from: null })}>
+            <button type="button" className={controls.button} onClick={() => change({ at: null, from: null })}>
               {LINEAGE.current}
             </button>
           )}
@@ -54,9 +58,9 @@ export function Pane({ scene: { drawn, trouble, awaySince }, view, change, ends 
     );
   }
   return (
-    <div className={waiting["pane"]}>
+    <div className={waiting.pane}>
       {awaySince !== null && (
-        <p className={`note ${waiting["away"]}`} role="alert">
+        <p className={clsx(messages.note, waiting.away)} role="alert">
           <span>
             {WAITING.away}
             <Ago at={new Date(awaySince).toISOString()} />
@@ -66,7 +70,7 @@ export function Pane({ scene: { drawn, trouble, awaySince }, view, change, ends 
       )}
       {drawn.pending !== null && <Arranging count={drawn.pending} />}
       {drawn.nodes.length === 0 && (
-        <div className={waiting["overlay"]}>
+        <div className={waiting.overlay}>
           <Skeleton of="graph" />
         </div>
       )}
@@ -97,10 +101,10 @@ export function Beside({ moment, view, change, shared }: { moment: Moment; view:
   // This pane keeps its time; other changes apply to both graphs.
   const changeBoth: Change = (changes, isSmall) => change("node" in changes ? { ...changes, at: view.at, from: view.from } : "at" in changes ? { beside: null } : changes, isSmall);
   return (
-    <section className="pane" aria-label={LINEAGE.beside(nameOf(moment))}>
-      <h2 className="pane-head">
+    <section className={styles.pane} aria-label={LINEAGE.beside(nameOf(moment))}>
+      <h2 className={styles.paneHead}>
         <span className="clip">{nameOf(moment)}</span>
-        <button type="button" className="button bare square" onClick={() => change({ beside: null })} aria-label={LINEAGE.closeBesideOf(nameOf(moment))} title={LINEAGE.closeBeside}>
+        <button type="button" className={clsx(controls.button, controls.bare, controls.square)} onClick={() => change({ beside: null })} aria-label={LINEAGE.closeBesideOf(nameOf(moment))} title={LINEAGE.closeBeside}>
           <Icon name="close" />
         </button>
       </h2>

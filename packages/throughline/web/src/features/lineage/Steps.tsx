@@ -1,8 +1,10 @@
+import { clsx } from "clsx";
 import type { ReactNode } from "react";
 import { Icon } from "../../components/Icon";
 import { useActions } from "./actions";
 import type { FlowNode } from "./flow";
 import { NODE } from "../../strings/lineage";
+import styles from "./node.module.css";
 
 /** Buttons on both sides of a node to show more nodes or hide shown ones. */
 export function Steps({ data }: { data: FlowNode["data"] }): ReactNode {
@@ -13,7 +15,7 @@ export function Steps({ data }: { data: FlowNode["data"] }): ReactNode {
     if (more <= 0 && !shownSides[side]) return null;
     const text = more > 0 ? NODE.showSide(more, NODE.side[side], node.name) : NODE.hideSide(NODE.side[side], node.name);
     return (
-      <button key={side} type="button" className={`step ${side}${more > 0 ? " more" : ""}`} onClick={() => step(side, node.id, more > 0)} aria-label={text} title={text}>
+      <button key={side} type="button" className={clsx(styles.step, styles[side], more > 0 && styles.more)} onClick={() => step(side, node.id, more > 0)} aria-label={text} title={text}>
         <Icon name={more > 0 ? "plus" : "minus"} />
         {more > 0 && more}
       </button>

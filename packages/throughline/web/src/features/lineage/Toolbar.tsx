@@ -13,6 +13,7 @@ import { ViewLinks } from "./ViewLinks";
 import { COMPONENTS } from "../../strings/components";
 import { TOOLBAR } from "../../strings/lineage";
 import styles from "./toolbar.module.css";
+import controls from "../../components/controls.module.css";
 
 const LEVELS: readonly Level[] = ["pipeline", "task", "query"];
 const MANY = 300;
@@ -47,43 +48,43 @@ export function Toolbar({ view, change, scene }: Props): ReactNode {
   return (
     <div className={styles.frame}>
       <div className={styles.toolbar} role="toolbar" aria-label={TOOLBAR.label} aria-busy={isFetching}>
-        <div className="segments" role="group" aria-label={COMPONENTS.level}>
+        <div className={controls.segments} role="group" aria-label={COMPONENTS.level}>
           {LEVELS.map((level) => (
             <button key={level} type="button" aria-pressed={view.level === level} onClick={() => change({ level, grown: [], folded: [] })}>
               {COMPONENTS.levels[level]}
             </button>
           ))}
         </div>
-        <button type="button" className={clsx(styles.more, "button")} title={TOOLBAR.label} aria-expanded={isOpen} aria-controls={menu} ref={setButton} {...getReferenceProps()}>
+        <button type="button" className={clsx(controls.button, styles.more)} title={TOOLBAR.label} aria-expanded={isOpen} aria-controls={menu} ref={setButton} {...getReferenceProps()}>
           <Icon name="more" /> {TOOLBAR.options}
         </button>
         <div id={menu} className={clsx(styles.rest, isOpen && styles.open)} ref={setSheet} {...getFloatingProps()}>
           <Depth side="up" view={view} change={change} scene={scene} />
           <Depth side="down" view={view} change={change} scene={scene} />
           {isConfirming ? (
-            <span className="group" role="alert">
+            <span className={styles.group} role="alert">
               {TOOLBAR.slow(all + 1)}
-              <button type="button" className="button" onClick={showAll}>
+              <button type="button" className={controls.button} onClick={showAll}>
                 {TOOLBAR.showAll}
               </button>
-              <button type="button" className="button bare" onClick={() => setConfirming(false)}>
+              <button type="button" className={clsx(controls.button, controls.bare)} onClick={() => setConfirming(false)}>
                 {TOOLBAR.cancel}
               </button>
             </span>
           ) : (
-            <button type="button" className="button" aria-pressed={isAll} onClick={() => (all > MANY && !isAll ? setConfirming(true) : showAll())}>
+            <button type="button" className={controls.button} aria-pressed={isAll} onClick={() => (all > MANY && !isAll ? setConfirming(true) : showAll())}>
               {TOOLBAR.everything}
               {all > 0 && <span className="muted">{(all + 1).toLocaleString("en")}</span>}
             </button>
           )}
-          <button type="button" className="button" aria-pressed={view.datasetsOnly} aria-label={TOOLBAR.datasetsOnly} title={TOOLBAR.datasetsOnlyAbout} onClick={() => change({ datasetsOnly: !view.datasetsOnly })}>
-            <Icon name="table" /> <span className="wide">{TOOLBAR.datasetsOnly}</span>
+          <button type="button" className={controls.button} aria-pressed={view.datasetsOnly} aria-label={TOOLBAR.datasetsOnly} title={TOOLBAR.datasetsOnlyAbout} onClick={() => change({ datasetsOnly: !view.datasetsOnly })}>
+            <Icon name="table" /> <span className={controls.wide}>{TOOLBAR.datasetsOnly}</span>
           </button>
-          <button type="button" className="button" aria-pressed={!view.control} aria-label={TOOLBAR.control} onClick={() => change({ control: !view.control })} title={TOOLBAR.controlAbout}>
-            <Icon name="pipeline" /> <span className="wide">{TOOLBAR.control}</span>
+          <button type="button" className={controls.button} aria-pressed={!view.control} aria-label={TOOLBAR.control} onClick={() => change({ control: !view.control })} title={TOOLBAR.controlAbout}>
+            <Icon name="pipeline" /> <span className={controls.wide}>{TOOLBAR.control}</span>
           </button>
-          <button type="button" className="button" aria-pressed={view.chains} aria-label={TOOLBAR.chains} onClick={() => change({ chains: !view.chains, expanded: [] })} title={TOOLBAR.chainsAbout}>
-            <Icon name="chain" /> <span className="wide">{TOOLBAR.chains}</span>
+          <button type="button" className={controls.button} aria-pressed={view.chains} aria-label={TOOLBAR.chains} onClick={() => change({ chains: !view.chains, expanded: [] })} title={TOOLBAR.chainsAbout}>
+            <Icon name="chain" /> <span className={controls.wide}>{TOOLBAR.chains}</span>
           </button>
           <Directions view={view} change={change} shown={scene.drawn.direction} />
           <ViewLinks view={view} />
@@ -103,7 +104,7 @@ const DIRECTIONS: readonly (readonly [Direction, IconName])[] = [
 /** The direction of the data on the screen; a second click on a direction restores the automatic one. */
 function Directions({ view, change, shown }: { view: View; change: Props["change"]; shown: Direction | null }): ReactNode {
   return (
-    <div className="segments" role="group" aria-label={TOOLBAR.direction}>
+    <div className={controls.segments} role="group" aria-label={TOOLBAR.direction}>
       {DIRECTIONS.map(([direction, icon]) => (
         <button key={direction} type="button" aria-pressed={shown === direction} aria-label={TOOLBAR.directions[direction]} title={view.direction === direction ? TOOLBAR.resetDirection(TOOLBAR.directions[direction]) : TOOLBAR.directions[direction]} onClick={() => change({ direction: view.direction === direction ? null : direction })}>
           <Icon name={icon} />
@@ -120,11 +121,11 @@ function Depth({ side, view, change, scene: { graph } }: Props & { side: Side })
   return (
     <span className={styles.depth} role="group" aria-label={TOOLBAR.steps[side]}>
       <span className="muted">{side === "up" ? TOOLBAR.upstream : TOOLBAR.downstream}</span>
-      <button type="button" className="button bare square" disabled={depth <= 0} onClick={less} aria-label={TOOLBAR.fewer[side]} title={TOOLBAR.fewer[side]}>
+      <button type="button" className={clsx(controls.button, controls.bare, controls.square)} disabled={depth <= 0} onClick={less} aria-label={TOOLBAR.fewer[side]} title={TOOLBAR.fewer[side]}>
         <Icon name="minus" />
       </button>
       <span className={styles.count}>{depth === DEEPEST ? TOOLBAR.allSteps : depth === AUTO ? TOOLBAR.automatic : depth}</span>
-      <button type="button" className="button bare square" disabled={depth === DEEPEST || depth === AUTO} onClick={() => set(depth + 1)} aria-label={TOOLBAR.more[side]} title={TOOLBAR.more[side]}>
+      <button type="button" className={clsx(controls.button, controls.bare, controls.square)} disabled={depth === DEEPEST || depth === AUTO} onClick={() => set(depth + 1)} aria-label={TOOLBAR.more[side]} title={TOOLBAR.more[side]}>
         <Icon name="plus" />
       </button>
     </span>

@@ -6,6 +6,7 @@ import { impactOf, provenanceOf } from "../../graph/places";
 import type { View } from "../../graph/view";
 import { COMPONENTS } from "../../strings/components";
 import { TOOLBAR } from "../../strings/lineage";
+import controls from "../../components/controls.module.css";
 
 /** Links to the impact and the provenance of the node or the locked column. */
 export function ViewLinks({ view }: { view: View }): ReactNode {
@@ -13,12 +14,12 @@ export function ViewLinks({ view }: { view: View }): ReactNode {
   const [dataset, field] = view.column ? columnOf(view.column) : [null, null];
   return (
     <>
-      <Link className="button" href={dataset ? impactOf(dataset, { field, at }) : impactOf(node, { level, at })} aria-label={COMPONENTS.impact} title={TOOLBAR.impactAbout(field)}>
-        <Icon name="impact" /> <span className="words">{COMPONENTS.impact}</span>
+      <Link className={controls.button} href={dataset ? impactOf(dataset, { field, at }) : impactOf(node, { level, at })} aria-label={COMPONENTS.impact} title={TOOLBAR.impactAbout(field)}>
+        <Icon name="impact" /> <span className={controls.words}>{COMPONENTS.impact}</span>
       </Link>
       {!node.startsWith("job:") && (
-        <Link className="button" href={provenanceOf(dataset ?? node, { at })} aria-label={COMPONENTS.provenance} title={TOOLBAR.provenanceAbout}>
-          <Icon name="origin" /> <span className="words">{COMPONENTS.provenance}</span>
+        <Link className={controls.button} href={provenanceOf(dataset ?? node, { at })} aria-label={COMPONENTS.provenance} title={TOOLBAR.provenanceAbout}>
+          <Icon name="origin" /> <span className={controls.words}>{COMPONENTS.provenance}</span>
         </Link>
       )}
     </>

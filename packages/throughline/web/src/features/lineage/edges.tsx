@@ -1,3 +1,4 @@
+import { clsx } from "clsx";
 import { BaseEdge, EdgeLabelRenderer, type Edge, type EdgeProps, type EdgeTypes } from "@xyflow/react";
 import type { ReactNode } from "react";
 import type { Place } from "../../graph/layout";
@@ -5,6 +6,7 @@ import { besidePath, linePath } from "../../graph/route";
 import type { NodeId } from "../../graph/types";
 import { useActions } from "./actions";
 import { COLUMNS } from "../../strings/lineage";
+import styles from "./edges.module.css";
 
 type LineProps = EdgeProps<Edge<{ corners: readonly Place[]; isDown?: boolean; isBeside?: boolean }>>;
 
@@ -26,7 +28,7 @@ function ColumnLine(line: LineProps): ReactNode {
         <EdgeLabelRenderer>
           <button
             type="button"
-            className="edge-how nodrag nopan"
+            className={clsx(styles.how, "nodrag", "nopan")}
             style={{ transform: `translate(-100%, -50%) translate(${targetX - 8}px, ${targetY}px)` }}
             onClick={() => openColumn(target as NodeId, field)}
             aria-label={COLUMNS.transformation(label, field)}

@@ -1,9 +1,4 @@
-import "./node.css";
-import "./step.css";
-import "./columns.css";
-import "./frame.css";
-import "./far.css";
-import facts from "./facts.module.css";
+import { clsx } from "clsx";
 import { Handle, type NodeProps, type NodeTypes } from "@xyflow/react";
 import type { ReactNode } from "react";
 import { Ago } from "../../components/Ago";
@@ -20,6 +15,11 @@ import { SIDES, type DatasetFlowNode, type FlowNode, type JobFlowNode } from "./
 import { Frame as PipelineFrame } from "./Frame";
 import { Steps } from "./Steps";
 import { LINEAGE, NODE } from "../../strings/lineage";
+import facts from "./facts.module.css";
+import styles from "./node.module.css";
+import marks from "./mark.module.css";
+import states from "../../components/state.module.css";
+import tagStyles from "../../components/tags.module.css";
 
 /** The frame of every node: name, kind, and a button on each side. */
 function NodeFrame({ data, children, below }: { data: FlowNode["data"]; children: ReactNode; below?: ReactNode }): ReactNode {
@@ -30,39 +30,40 @@ function NodeFrame({ data, children, below }: { data: FlowNode["data"]; children
   const owners = node.owners.join(", ");
   const group = node.type === "job" ? node.group : undefined;
   const about = group ? NODE.group(group.jobs, group.datasets) : [kindText(node), isFramed ? "" : where, owners].filter(Boolean).join(" · ");
-  const tone = [node.type, node.kind, direction, trouble && `alarm ${trouble}`, group && "stack", isDim && "dim", isLit && "lit", isRoot && "root", mark].filter(Boolean).join(" ");
+  const tone = clsx(styles.node, styles[node.type], styles[node.kind], styles[direction], group && styles.stack, isDim && styles.dim, isLit && styles.lit, isRoot && styles.root, mark && styles[mark]);
   return (
-    <div className={`node ${tone}`}>
+    <div className={tone} data-trouble={trouble ?? undefined} data-dim={isDim || undefined}>
       <Handle type="target" position={SIDES[direction].in} id="in" isConnectable={false} />
       <button
         type="button"
-        className="node-face"
+        className={styles.face}
         data-node={node.id}
         onClick={() => (group?.kind === "chain" ? toggle(node.id) : select(node.id))}
         aria-pressed={isLit}
+        aria-current={isRoot || undefined}
         title={group?.kind === "chain" ? NODE.expandChain : isLit || isRoot ? NODE.details : NODE.highlight}
       >
-        <span className="node-head">
-          <span className="node-kind">
+        <span className={styles.head}>
+          <span className={styles.kind}>
             <PlatformIcon node={node} />
           </span>
-          <span className="node-title clip" title={`${node.name}\n${node.namespace}`}>
+          <span className={clsx(styles.title, "clip")} title={`${node.name}\n${node.namespace}`}>
             {title}
           </span>
-          {mark && <span className={`mark ${mark}`}>{LINEAGE.marks[mark]}</span>}
-          {trouble === "late" && <span className="mark late">{TROUBLE_TEXT[trouble]}</span>}
+          {mark && <span className={clsx(marks.mark, marks[mark])}>{LINEAGE.marks[mark]}</span>}
+          {trouble === "late" && <span className={clsx(marks.mark, marks.late)}>{TROUBLE_TEXT[trouble]}</span>}
         </span>
-        <span className="node-where muted">
+        <span className={clsx(styles.where, "muted")}>
           <span className="clip" title={[where, owners && NODE.ownedBy(owners)].filter(Boolean).join("\n")}>
             {about}
           </span>
           {node.type === "dataset" && node.version && (
-            <span className="at-end" title={NODE.versionTitle(node.version)}>
+            <span className={styles.atEnd} title={NODE.versionTitle(node.version)}>
               {NODE.version(node.version)}
             </span>
           )}
         </span>
-        <span className="node-facts">{children}</span>
+        <span className={styles.facts}>{children}</span>
       </button>
       <Steps data={data} />
       {below}
@@ -75,7 +76,7 @@ function Job({ data }: NodeProps<JobFlowNode>): ReactNode {
   const { run, group, id, name } = data.node;
   const { toggle } = useActions();
   const expand = group && (
-    <button type="button" className="node-columns" aria-expanded={false} aria-label={NODE.expandOf(name)} title={NODE.expand} onClick={() => toggle(id)}>
+    <button type="button" className={styles.columns} aria-expanded={false} aria-label={NODE.expandOf(name)} title={NODE.expand} onClick={() => toggle(id)}>
       <Icon name="down" />
     </button>
   );
@@ -85,7 +86,7 @@ function Job({ data }: NodeProps<JobFlowNode>): ReactNode {
         <>
           <RunState state={run.state} />
           <span className="muted">{run.durationMs === null || group ? "" : duration(run.durationMs)}</span>
-          <span className="muted at-end">
+          <span className={clsx("muted", styles.atEnd)}>
             <Ago at={run.startedAt} />
           </span>
         </>
@@ -107,7 +108,7 @@ function Dataset({ data }: NodeProps<DatasetFlowNode>): ReactNode {
         <>
           <button
             type="button"
-            className="node-columns"
+            className={styles.columns}
             aria-expanded={isExpanded}
             aria-label={NODE.columnsOf(node.name)}
             title={isExpanded ? NODE.hideColumns : NODE.showColumns}
@@ -120,24 +121,24 @@ function Dataset({ data }: NodeProps<DatasetFlowNode>): ReactNode {
       }
     >
       {node.failedChecks !== null && node.failedChecks > 0 && (
-        <span className="state bad" title={NODE.failedChecksTitle(node.failedChecks)}>
+        <span className={clsx(states.state, states.bad)} title={NODE.failedChecksTitle(node.failedChecks)}>
           <Icon name="alert" />
           {NODE.failedChecks(node.failedChecks)}
         </span>
       )}
       {node.failedChecks === 0 && (
-        <span className="state good" title={NODE.checksTitle}>
+        <span className={clsx(states.state, states.good)} title={NODE.checksTitle}>
           <Icon name="done" />
           <span className={node.tags.length > 0 ? "hidden" : ""}>{NODE.checks}</span>
         </span>
       )}
-      {node.rows !== null && <span className={`muted clip ${facts.rows}`} title={NODE.rowsTitle}>{NODE.rows(short(node.rows))}</span>}
+      {node.rows !== null && <span className={clsx("muted clip", facts.rows)} title={NODE.rowsTitle}>{NODE.rows(short(node.rows))}</span>}
       {node.tags.length > 0 && (
-        <span className={`chip ${node.tags.length === 1 ? `clip ${facts.tag}` : facts.count}${node.tags.some(isPiiText) ? " pii" : ""}`} title={node.tags.join("\n")}>
+        <span className={clsx(tagStyles.chip, node.tags.length === 1 ? ["clip", facts.tag] : facts.count, node.tags.some(isPiiText) && tagStyles.pii, styles.chip)} title={node.tags.join("\n")}>
           {node.tags.length === 1 ? node.tags[0] : NODE.tags(node.tags.length)}
         </span>
       )}
-      <span className={`muted at-end ${facts.time}`}>{node.writtenAt ? <Ago at={node.writtenAt} /> : node.up === 0 && <span title={NODE.sourceTitle}>{NODE.source}</span>}</span>
+      <span className={clsx("muted", styles.atEnd, facts.time)}>{node.writtenAt ? <Ago at={node.writtenAt} /> : node.up === 0 && <span title={NODE.sourceTitle}>{NODE.source}</span>}</span>
     </NodeFrame>
   );
 }

@@ -1,4 +1,6 @@
+import type { Edge } from "@xyflow/react";
 import { useEffect, useState } from "react";
+import type { FlowNode } from "./flow";
 
 /** The minimum number of nodes to add per frame; large graphs add a fifteenth. */
 const LEAST = 24;
@@ -12,4 +14,11 @@ export function useGradually(all: number): number {
     return () => cancelAnimationFrame(frame);
   }, [count, all]);
   return count;
+}
+
+/** Return the first nodes, and the edges between them. */
+export function firstOf(nodes: readonly FlowNode[], edges: readonly Edge[], count: number): { nodes: FlowNode[]; edges: Edge[] } {
+  const first = nodes.slice(0, count);
+  const ids = new Set(first.map((node) => node.id));
+  return { nodes: first, edges: edges.filter((edge) => ids.has(edge.source) && ids.has(edge.target)) };
 }

@@ -14,11 +14,14 @@ import { parts } from "../../graph/words";
 import { COMPONENTS } from "../../strings/components";
 import { PROVENANCE } from "../../strings/provenance";
 import styles from "./provenance.module.css";
+import tagStyles from "../../components/tags.module.css";
+import controls from "../../components/controls.module.css";
+import cards from "../../components/card.module.css";
 
 /** The upstream tree: each dataset, its writers, and their inputs. */
 export function OriginTree({ root, at }: { root: Origin; at: string | null }): ReactNode {
   return (
-    <section className={clsx(styles.origins, "card")} aria-label={PROVENANCE.tree} data-testid="origins">
+    <section className={clsx(cards.card, styles.origins)} aria-label={PROVENANCE.tree} data-testid="origins">
       <ul>
         <OriginItem origin={root} at={at} />
       </ul>
@@ -47,7 +50,7 @@ function OriginItem({ origin, at }: { origin: Origin; at: string | null }): Reac
         {!isMany && first && <Versions member={first} />}
         <Tags tags={[...new Set(members.flatMap((member) => member.tags))]} />
         {isAbove && <span className="muted">{PROVENANCE.asAbove}</span>}
-        {by.length === 0 && !isAbove && <span className="chip">{PROVENANCE.source(isMany)}</span>}
+        {by.length === 0 && !isAbove && <span className={tagStyles.chip}>{PROVENANCE.source(isMany)}</span>}
       </div>
       {isMany && <Members members={members} at={at} />}
       {by.length > 0 && (
@@ -78,7 +81,7 @@ function Versions({ member: { versions } }: { member: Member }): ReactNode {
 function Members({ members, at }: { members: readonly Member[]; at: string | null }): ReactNode {
   const items = members.map((member) => (
     <span key={member.id} className={styles.member}>
-      <Link className="link wrap" href={addressOf(member.id, { at })}>
+      <Link className={clsx(controls.link, "wrap")} href={addressOf(member.id, { at })}>
         {parts(member.name, "dataset").title}
       </Link>
       {member.versions.length > 0 && (
@@ -160,7 +163,7 @@ function More({ text, items }: { text: string; items: readonly ReactNode[] }): R
       <summary>{text}</summary>
       {isOpen && <div className={styles.list}>{isAll ? items : items.slice(0, FIRST)}</div>}
       {isOpen && !isAll && items.length > FIRST && (
-        <button type="button" className="link" onClick={() => setAll(true)}>
+        <button type="button" className={controls.link} onClick={() => setAll(true)}>
           {COMPONENTS.showMore(items.length - FIRST)}
         </button>
       )}

@@ -18,6 +18,9 @@ import { clsx } from "clsx";
 import { COMPONENTS } from "../../strings/components";
 import { PROVENANCE } from "../../strings/provenance";
 import styles from "./provenance.module.css";
+import controls from "../../components/controls.module.css";
+import sheets from "../../components/sheet.module.css";
+import { Loading } from "../../components/Skeleton";
 
 const SHOWN = 200;
 
@@ -45,10 +48,10 @@ export default function ProvenancePage(): ReactNode {
       isBusy={isPlaceholderData}
       actions={
         <>
-          <Link className="button" href={addressOf(id, { up: 3, at })}>
+          <Link className={controls.button} href={addressOf(id, { up: 3, at })}>
             <Icon name="pipeline" /> {COMPONENTS.graph}
           </Link>
-          <Link className="button" href={impactOf(id, { at })}>
+          <Link className={controls.button} href={impactOf(id, { at })}>
             <Icon name="impact" /> {COMPONENTS.impact}
           </Link>
           {tree && <Copy text={provenanceText(tree)} label={COMPONENTS.copy.text} isWide />}
@@ -62,13 +65,13 @@ export default function ProvenancePage(): ReactNode {
           {isUnknown(trouble) && at === null && <RecentDatasets linkTo={provenanceOf} />}
         </>
       ) : !data || !tree ? (
-        <p className="waiting">{COMPONENTS.loading}</p>
+        <Loading />
       ) : (
         <>
-          <div className="sheet-tools">
-            <label className="sheet-line">
+          <div className={sheets.tools}>
+            <label className={sheets.line}>
               <span className="muted">{PROVENANCE.version}</span>
-              <select className="select" aria-label={PROVENANCE.version} value={version ?? ""} onChange={(event) => go(provenanceOf(node, { at, version: event.target.value || null }))}>
+              <select className={controls.select} aria-label={PROVENANCE.version} value={version ?? ""} onChange={(event) => go(provenanceOf(node, { at, version: event.target.value || null }))}>
                 <option value="">{PROVENANCE.contents(Boolean(at))}</option>
                 {!isKnown && <option value={version}>{version}</option>}
                 {versions.map((entry) => (
@@ -84,7 +87,7 @@ export default function ProvenancePage(): ReactNode {
           <PersonalData provenance={data} />
           <OriginTree root={tree} at={at} />
           <Unknowns provenance={data} />
-          <section className="sheet-part">
+          <section className={sheets.part}>
             <h2>{COMPONENTS.commandLine}</h2>
             <Command text={command} />
           </section>
@@ -119,7 +122,7 @@ function PersonalData({ provenance }: { provenance: ProvenanceAnswer }): ReactNo
 function Unknowns({ provenance }: { provenance: ProvenanceAnswer }): ReactNode {
   const unknown = unknownsOf(provenance);
   return (
-    <section className="sheet-part" aria-labelledby="unknown">
+    <section className={sheets.part} aria-labelledby="unknown">
       <h2 id="unknown">{PROVENANCE.unknown}</h2>
       {unknown.length === 0 && <p className="muted">{PROVENANCE.complete}</p>}
       <ul className={styles.unknown}>

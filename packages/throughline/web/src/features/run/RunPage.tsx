@@ -5,9 +5,10 @@ import { Link } from "../../components/Link";
 import { ErrorMessage } from "../../components/ErrorMessage";
 import { addressOf } from "../../graph/view";
 import { NotFound } from "../fallback/NotFound";
-import { COMPONENTS } from "../../strings/components";
 import { FALLBACK } from "../../strings/fallback";
 import styles from "../../components/message.module.css";
+import controls from "../../components/controls.module.css";
+import { Loading } from "../../components/Skeleton";
 
 /** Redirect to the run with an orchestrator's run id. */
 export function RunPage(): ReactNode {
@@ -21,7 +22,7 @@ export function RunPage(): ReactNode {
     if (job && run) go(addressOf(job, { open: `run:${run.runId}` }), true);
   }, [job, run]);
   if (!job || !ownId) return <NotFound />;
-  if (run || (!data && !trouble)) return <p className="waiting">{COMPONENTS.loading}</p>;
+  if (run || (!data && !trouble)) return <Loading />;
   return (
     <main className={styles.lost} data-testid="lost">
       {trouble ? (
@@ -37,7 +38,7 @@ export function RunPage(): ReactNode {
             {FALLBACK.unknownRun[2]}
           </p>
           <p>
-            <Link className="link" href={addressOf(job)}>
+            <Link className={controls.link} href={addressOf(job)}>
               {FALLBACK.job}
             </Link>
           </p>

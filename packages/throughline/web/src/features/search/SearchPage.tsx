@@ -1,4 +1,4 @@
-import "./search.css";
+import { clsx } from "clsx";
 import type { ReactNode } from "react";
 import { PROGRAM } from "../../api/base";
 import { troubleOf, useAnswer } from "../../api/answers";
@@ -18,6 +18,10 @@ import { changed, selectedIn } from "../browse/address";
 import { Filters } from "../browse/Filters";
 import { NodeName } from "../browse/rows";
 import { COMPONENTS, SEARCH } from "../../strings/components";
+import cards from "../../components/card.module.css";
+import styles from "./found.module.css";
+import sheets from "../../components/sheet.module.css";
+import controls from "../../components/controls.module.css";
 
 const PAGE = 200;
 const MOST = 1_000;
@@ -41,17 +45,17 @@ export default function SearchPage(): ReactNode {
           <Counts text={text} answer={data} isFiltered={Object.keys(selected).length > 0} kind={matched ?? null} />
           <Filters facets={data.facets} />
           {data.items.length > 0 && (
-            <ul className="card found" aria-label={SEARCH.results}>
+            <ul className={clsx(cards.card, styles.found)} aria-label={SEARCH.results}>
               {data.items.map((hit) => (
                 <Result key={hit.id} hit={hit} title={titles.get(hit.id) ?? hit.name} />
               ))}
             </ul>
           )}
           {data.next && (
-            <p className="sheet-line muted">
+            <p className={clsx(sheets.line, "muted")}>
               {SEARCH.first(data.items.length, data.total ?? 0)}{" "}
               {!isLong ? (
-                <button type="button" className="link" onClick={() => go(changed(address, { list: "long" }))}>
+                <button type="button" className={controls.link} onClick={() => go(changed(address, { list: "long" }))}>
                   {SEARCH.more}
                 </button>
               ) : (
@@ -59,7 +63,7 @@ export default function SearchPage(): ReactNode {
               )}
             </p>
           )}
-          <section className="sheet-part">
+          <section className={sheets.part}>
             <h2>{COMPONENTS.commandLine}</h2>
             <Command text={`throughline search ${shellQuoted(text)}`} />
           </section>
@@ -84,11 +88,11 @@ function Counts({ text, answer, isFiltered, kind }: CountsProps): ReactNode {
   const select = (where: string | null) => go(changed(address, { in: where }));
   return (
     <>
-      <p className="sheet-line" role="status">
+      <p className={sheets.line} role="status">
         {all === 0 ? noMatches(text, isFiltered) : answer.items[0]?.isFuzzy ? SEARCH.similar(text) : SEARCH.counts(all, counts.map(([where, count]) => countText(where, count)))}
       </p>
       {(counts.length > 1 || kind !== null) && (
-        <div className="segments found-kinds" role="group" aria-label={SEARCH.kinds}>
+        <div className={clsx(controls.segments, styles.kinds)} role="group" aria-label={SEARCH.kinds}>
           <button type="button" aria-pressed={kind === null} onClick={() => select(null)}>
             {SEARCH.allKinds} <span className="muted">{all}</span>
           </button>
@@ -118,20 +122,20 @@ function Result({ hit, title }: { hit: Hit; title: string }): ReactNode {
   return (
     <li>
       <NodeName node={hit} title={title} href={addressOfHit(hit)} />
-      <span className="found-text clip" title={hit.text}>
+      <span className={clsx(styles.text, "clip")} title={hit.text}>
         {hit.matched !== "name" && (
           <>
             <span className="muted">{PLACES[hit.matched]}</span> <code>{hit.text}</code>
           </>
         )}
       </span>
-      <span className="found-tags">
+      <span className={styles.tags}>
         <Tags tags={tagsOfHit(hit)} />
       </span>
-      <span className="found-when muted" title={hit.type === "job" ? BROWSE.startedAt : BROWSE.writtenAt}>
+      <span className={clsx(styles.when, "muted")} title={hit.type === "job" ? BROWSE.startedAt : BROWSE.writtenAt}>
         {hit.activeAt === null ? (hit.type === "job" ? BROWSE.noRuns : BROWSE.noWrites) : <Ago at={hit.activeAt} />}
       </span>
-      <Link className="link" href={impactOf(hit.id, isColumn ? { field: hit.text } : {})} aria-label={SEARCH.impactOf(hit.name, isColumn ? hit.text : null)}>
+      <Link className={clsx(controls.link, styles.impact)} href={impactOf(hit.id, isColumn ? { field: hit.text } : {})} aria-label={SEARCH.impactOf(hit.name, isColumn ? hit.text : null)}>
         {COMPONENTS.impact}
       </Link>
     </li>

@@ -1,8 +1,12 @@
+import { clsx } from "clsx";
 import { useState, type ReactNode } from "react";
 import { IS_KEYED, PROGRAM, TOUR_ADDRESS } from "../../api/base";
 import { Command } from "../../components/Copy";
 import { uuid } from "../../graph/words";
 import { START } from "../../strings/start";
+import cards from "../../components/card.module.css";
+import styles from "./start.module.css";
+import controls from "../../components/controls.module.css";
 
 const PATH = "/api/v1/lineage";
 const VARIABLE = "THROUGHLINE_API_KEY";
@@ -30,7 +34,7 @@ function firstEvent(): string {
 export function Empty(): ReactNode {
   const [command] = useState(firstEvent);
   return (
-    <section className="card empty" aria-labelledby="empty">
+    <section className={clsx(cards.card, styles.empty)} aria-labelledby="empty">
       <h2 id="empty">{EMPTY.title}</h2>
       <p>
         {EMPTY.point[0]}
@@ -58,13 +62,13 @@ export function Empty(): ReactNode {
       </p>
       <p>
         {EMPTY.tour[0]}
-        <a className="link" href={TOUR_ADDRESS}>
+        <a className={controls.link} href={TOUR_ADDRESS}>
           {START.tour}
         </a>
         {EMPTY.tour[1]}
         {START.tourAbout}
         {EMPTY.tour[2]}
-        <a className="link" href="/sample/">
+        <a className={controls.link} href="/sample/">
           {EMPTY.sample}
         </a>
         {EMPTY.sampleAbout}

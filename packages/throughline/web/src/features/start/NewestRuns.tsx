@@ -1,3 +1,4 @@
+import { clsx } from "clsx";
 import type { ReactNode } from "react";
 import { useAnswer } from "../../api/answers";
 import { go, useAddress } from "../../app/address";
@@ -8,6 +9,8 @@ import { RunState } from "../../components/RunState";
 import { addressOf } from "../../graph/view";
 import { duration, parts } from "../../graph/words";
 import { START } from "../../strings/start";
+import cards from "../../components/card.module.css";
+import controls from "../../components/controls.module.css";
 
 const SHOWN = 20;
 
@@ -16,10 +19,10 @@ export function NewestRuns(): ReactNode {
   const isAll = useAddress().searchParams.get("runs") === "all";
   const { data } = useAnswer("runs", { limit: SHOWN, roots: !isAll });
   return (
-    <section className="card" aria-labelledby="newest">
-      <div className="card-head">
+    <section className={cards.card} aria-labelledby="newest">
+      <div className={cards.cardHead}>
         <h2 id="newest">{START.newest}</h2>
-        <div className="segments" role="group" aria-label={START.shown}>
+        <div className={controls.segments} role="group" aria-label={START.shown}>
           <button type="button" aria-pressed={!isAll} onClick={() => go("/")}>
             {START.pipelines}
           </button>
@@ -28,23 +31,23 @@ export function NewestRuns(): ReactNode {
           </button>
         </div>
       </div>
-      <ul className="rows" aria-live="off">
+      <ul className={cards.rows} aria-live="off">
         {data?.items.map((run) => {
           const { title, above } = parts(run.job.name, "job");
           const node = `job:${run.job.namespace}:${run.job.name}`;
           return (
             <li key={`${run.runId} ${run.job.name}`}>
-              <Link href={addressOf(node, { open: `run:${run.runId}` })} className="row">
-                <span className="row-state">
+              <Link href={addressOf(node, { open: `run:${run.runId}` })} className={cards.row}>
+                <span className={cards.rowState}>
                   <RunState state={run.state} />
                 </span>
                 <PlatformIcon node={{ kind: "run", namespace: run.job.namespace, platform: run.platform }} />
-                <span className="row-name clip" title={run.job.name}>
+                <span className={clsx(cards.rowName, "clip")} title={run.job.name}>
                   {title}
                   {above && <span className="muted"> {above}</span>}
                 </span>
-                <span className="row-number muted">{run.durationMs === null ? "" : duration(run.durationMs)}</span>
-                <span className="row-number muted">
+                <span className={clsx(cards.rowNumber, "muted")}>{run.durationMs === null ? "" : duration(run.durationMs)}</span>
+                <span className={clsx(cards.rowNumber, "muted")}>
                   <Ago at={run.startedAt} />
                 </span>
               </Link>
@@ -53,9 +56,9 @@ export function NewestRuns(): ReactNode {
         })}
       </ul>
       {data?.next && (
-        <p className="card-foot muted">
+        <p className={clsx(cards.cardFoot, "muted")}>
           {START.newestOf(SHOWN)}{" "}
-          <Link className="link" href="/runs">
+          <Link className={controls.link} href="/runs">
             {START.allRuns}
           </Link>
         </p>

@@ -1,3 +1,4 @@
+import { clsx } from "clsx";
 import { useState, type ReactNode } from "react";
 import { useAnswer, useFindingState } from "../../api/answers";
 import { IS_STATIC } from "../../api/base";
@@ -12,6 +13,9 @@ import { addressOf } from "../../graph/view";
 import { moment, nameOf, parts, plural, withAges } from "../../graph/words";
 import { START } from "../../strings/start";
 import styles from "./problems.module.css";
+import cards from "../../components/card.module.css";
+import states from "../../components/state.module.css";
+import controls from "../../components/controls.module.css";
 
 type Finding = Answer<"findings">["items"][number];
 type Decide = (finding: Finding, state: Finding["state"], until?: string | null, note?: string) => void;
@@ -37,11 +41,11 @@ export function Problems({ isHealthy }: { isHealthy: boolean }): ReactNode {
   const decided = findings.filter((finding) => finding.state !== "open");
   const stopped = open.filter((finding) => finding.kind === "stopped");
   return (
-    <div className="wrong">
+    <div className={styles.wrong} id="problems">
       {error && <ErrorMessage error={error} />}
       {isHealthy && (
-        <section className="card">
-          <p className="state good all-good">
+        <section className={cards.card}>
+          <p className={clsx(states.state, states.good, styles.allGood)}>
             <Icon name="done" /> {decided.length > 0 ? START.noneOpen : START.allGood}
           </p>
         </section>
@@ -61,9 +65,9 @@ function CollapsedGroup({ text, title, findings, decide }: { text: string; title
   if (findings.length === 0) return null;
   if (isOpen) return <Group title={title} tone="" icon="clock" findings={findings} decide={decide} />;
   return (
-    <p className="card-foot muted">
+    <p className={clsx(cards.cardFoot, "muted")}>
       {text}{" "}
-      <button type="button" className="link" onClick={() => setOpen(true)}>
+      <button type="button" className={controls.link} onClick={() => setOpen(true)}>
         {START.show}
       </button>
     </p>
@@ -74,18 +78,18 @@ function Group({ title, tone, icon, findings, decide }: { title: string; tone: s
   const [isAll, setAll] = useState(false);
   if (findings.length === 0) return null;
   return (
-    <section className="card" aria-label={title}>
+    <section className={cards.card} aria-label={title}>
       <h2>
         {title} <span className="muted">{findings.length}</span>
       </h2>
-      <ul className="rows">
+      <ul className={cards.rows}>
         {(isAll ? findings : findings.slice(0, FIRST)).map((finding) => (
           <Row key={`${finding.kind} ${finding.subject}`} finding={finding} tone={tone} icon={icon} decide={decide} />
         ))}
       </ul>
       {!isAll && findings.length > FIRST && (
-        <p className="card-foot">
-          <button type="button" className="link" onClick={() => setAll(true)}>
+        <p className={cards.cardFoot}>
+          <button type="button" className={controls.link} onClick={() => setAll(true)}>
             {START.more(findings.length - FIRST)}
           </button>
         </p>
@@ -105,19 +109,19 @@ function Row({ finding, tone, icon, decide }: { finding: Finding; tone: string; 
   const about = finding.state === "open" ? where + withAges(cause.message.replace(IN_TITLE, ""), now) : stateOf(finding);
   return (
     <li className={styles["row"]}>
-      <Link href={addressOf(cause.subject, { open, tab: finding.kind === "quality" ? "quality" : null })} className="row">
-        <span className={`state ${tone}`}>
+      <Link href={addressOf(cause.subject, { open, tab: finding.kind === "quality" ? "quality" : null })} className={cards.row}>
+        <span className={clsx(states.state, states[tone])}>
           <Icon name={icon} />
         </span>
-        <span className="row-text">
-          <span className="row-name clip" title={name}>
+        <span className={cards.rowText}>
+          <span className={clsx(cards.rowName, "clip")} title={name}>
             {name}
           </span>
-          <span className={`muted ${styles["about"]}`} title={finding.state === "open" ? where + cause.message : about}>
+          <span className={clsx("muted", styles.about)} title={finding.state === "open" ? where + cause.message : about}>
             {about}
           </span>
         </span>
-        <span className="row-number muted">
+        <span className={clsx(cards.rowNumber, "muted", styles.number)}>
           <Ago at={finding.at} />
         </span>
       </Link>
@@ -136,7 +140,7 @@ function Actions({ finding, name, decide }: { finding: Finding; name: string; de
   const [note, setNote] = useState("");
   if (finding.state !== "open") {
     return (
-      <button type="button" className="button bare" aria-label={START.reopenOf(name)} onClick={() => decide(finding, "open")}>
+      <button type="button" className={clsx(controls.button, controls.bare)} aria-label={START.reopenOf(name)} onClick={() => decide(finding, "open")}>
         {START.reopen}
       </button>
     );

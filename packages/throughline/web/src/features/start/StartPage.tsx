@@ -1,4 +1,4 @@
-import "./start.css";
+import { clsx } from "clsx";
 import type { ReactNode } from "react";
 import { IS_STATIC } from "../../api/base";
 import { troubleOf, useAnswer } from "../../api/answers";
@@ -14,6 +14,8 @@ import { START } from "../../strings/start";
 import { Empty } from "./Empty";
 import { NewestRuns } from "./NewestRuns";
 import { Problems } from "./Problems";
+import styles from "./start.module.css";
+import controls from "../../components/controls.module.css";
 
 /** Search, newest runs, and problems. */
 export function StartPage(): ReactNode {
@@ -24,34 +26,34 @@ export function StartPage(): ReactNode {
   const counts = health?.counts;
   const isEmpty = counts && counts.jobs + counts.datasets === 0;
   return (
-    <main className="start">
-      <div className="start-head">
+    <main className={styles.start}>
+      <div className={styles.head}>
         <h1 className="hidden">{START.heading}</h1>
-        <p className="start-about">{START.description}</p>
+        <p className={styles.about}>{START.description}</p>
         <Search isLarge />
         {counts && !isEmpty && (
           <p className="muted">
-            <Link className="link" href="/datasets">
+            <Link className={controls.link} href="/datasets">
               {plural(counts.datasets, "dataset")}
             </Link>
             ,{" "}
-            <Link className="link" href="/jobs">
+            <Link className={controls.link} href="/jobs">
               {plural(counts.jobs, "job")}
             </Link>
             ,{" "}
-            <Link className="link" href="/runs">
+            <Link className={controls.link} href="/runs">
               {plural(counts.runs, "run")}
             </Link>
             {" · "}
-            <Link className="link" href={addressOf("", { from: beginOf("week", now) })}>
+            <Link className={controls.link} href={addressOf("", { from: beginOf("week", now) })}>
               {START.lastWeek}
             </Link>
             {" · "}
-            <Link className="link" href={addressOf("", { from: yesterday(now) })}>
+            <Link className={controls.link} href={addressOf("", { from: yesterday(now) })}>
               {START.yesterday}
             </Link>
             {" · "}
-            <Link className="link" href="/completeness">
+            <Link className={controls.link} href="/completeness">
               {START.incomplete}
             </Link>
           </p>
@@ -61,15 +63,15 @@ export function StartPage(): ReactNode {
       {!health && !trouble && <Skeleton of="cards" />}
       {isEmpty && <Empty />}
       {health && !isEmpty && (
-        <div className="start-columns">
+        <div className={styles.columns}>
           <NewestRuns />
           <Problems isHealthy={health.isHealthy} />
         </div>
       )}
       {health && !isEmpty && !IS_STATIC && (
-        <p className="start-foot muted">
+        <p className={clsx(styles.foot, "muted")}>
           {START.sample[0]}
-          <a className="link" href="/sample/">
+          <a className={controls.link} href="/sample/">
             {START.sample[1]}
           </a>
           {START.sample[2]}

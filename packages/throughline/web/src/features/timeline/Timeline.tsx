@@ -1,4 +1,4 @@
-import "./timeline.css";
+import { clsx } from "clsx";
 import { useState, type KeyboardEvent, type MouseEvent, type ReactNode } from "react";
 import { useAnswer } from "../../api/answers";
 import { Icon } from "../../components/Icon";
@@ -8,6 +8,8 @@ import { AUTO, DEEPEST, selectTime, type View } from "../../graph/view";
 import { moment, parts, plural } from "../../graph/words";
 import { TIME } from "../../strings/time";
 import { TIMELINE } from "../../strings/timeline";
+import styles from "./timeline.module.css";
+import controls from "../../components/controls.module.css";
 
 const PARTS = 48;
 const SIGNS: Record<Tone, string> = { came: "+", gone: "−", changed: "~", failed: "!", new: "•" };
@@ -33,17 +35,17 @@ export function Timeline({ view, change, show }: Props): ReactNode {
   const about = data && TIMELINE.summary(runs, data.changes.length, data.isMore, steps(view));
   const text = hint || (error ? TIMELINE.unavailable(error.message) : about);
   return (
-    <section className="timeline" aria-label={TIMELINE.label}>
-      <div className="timeline-head">
-        <button type="button" className="button bare" aria-expanded={range !== null} onClick={() => change({ range: range === null ? "month" : null })}>
+    <section className={styles.timeline} id="timeline" aria-label={TIMELINE.label}>
+      <div className={styles.head}>
+        <button type="button" className={clsx(controls.button, controls.bare)} aria-expanded={range !== null} onClick={() => change({ range: range === null ? "month" : null })}>
           <Icon name={range === null ? "up" : "down"} /> {TIMELINE.label}
         </button>
         {range !== null && (
           <>
-            <p className="timeline-said muted clip" title={text}>
+            <p className={clsx(styles.said, "muted", "clip")} title={text}>
               {text}
             </p>
-            <div className="segments" role="group" aria-label={TIMELINE.range}>
+            <div className={controls.segments} role="group" aria-label={TIMELINE.range}>
               {CHOICES.map((choice) => (
                 <button key={choice} type="button" aria-pressed={range === choice} onClick={() => change({ range: choice })}>
                   {RANGES[choice].text}
@@ -82,13 +84,13 @@ function Track({ line, bars, marks, view, change, show, setHint }: TrackProps): 
   };
   return (
     // eslint-disable-next-line jsx-a11y/no-static-element-interactions -- its buttons provide the same actions
-    <div className="timeline-track" onClick={onTrack} onKeyDown={moveFocus} onMouseLeave={() => setHint("")}>
-      <div className="timeline-marks" role="group" aria-label={TIMELINE.changes}>
+    <div className={styles.track} onClick={onTrack} onKeyDown={moveFocus} onMouseLeave={() => setHint("")}>
+      <div className={styles.marks} role="group" aria-label={TIMELINE.changes}>
         {marks.map((mark, index) => (
           <button
             key={mark.at}
             type="button"
-            className={`timeline-mark ${mark.tone}${mark.isAtEnd ? " at-end" : ""}`}
+            className={clsx(styles.mark, styles[mark.tone], mark.isAtEnd && styles.atEnd)}
             style={{ left: `${mark.place}%` }}
             tabIndex={index === marks.length - 1 ? 0 : -1}
             aria-label={TIMELINE.mark(mark.label, mark.text)}
@@ -99,19 +101,19 @@ function Track({ line, bars, marks, view, change, show, setHint }: TrackProps): 
           >
             <i aria-hidden="true">{SIGNS[mark.tone]}</i>
             {mark.label && (
-              <span className="timeline-label clip" aria-hidden="true" style={{ maxWidth: `calc(${mark.room}cqw - 44px)` }}>
+              <span className={clsx(styles.label, "clip")} aria-hidden="true" style={{ maxWidth: `calc(${mark.room}cqw - 44px)` }}>
                 {mark.label}
               </span>
             )}
           </button>
         ))}
       </div>
-      <div className="timeline-bars" role="group" aria-label={TIMELINE.runs}>
+      <div className={styles.bars} role="group" aria-label={TIMELINE.runs}>
         {bars.map((bar, index) => (
           <button
             key={bar.from}
             type="button"
-            className="timeline-bar"
+            className={styles.bar}
             style={{ left: `${bar.left}%`, width: `${bar.width}%` }}
             tabIndex={index === bars.length - 1 ? 0 : -1}
             aria-label={TIMELINE.bar(bar.text)}
@@ -122,7 +124,7 @@ function Track({ line, bars, marks, view, change, show, setHint }: TrackProps): 
           >
             <span style={{ height: `${bar.height}%` }}>
               {bar.groups.map(({ name, share }) => (
-                <i key={name} className={name} style={{ height: `${share}%` }} />
+                <i key={name} className={styles[name]} style={{ height: `${share}%` }} />
               ))}
             </span>
           </button>
@@ -130,7 +132,7 @@ function Track({ line, bars, marks, view, change, show, setHint }: TrackProps): 
         {view.from && <Cursor line={line} at={view.from} text={TIME.from} />}
         <Cursor line={line} at={view.at} text={view.from ? TIME.to : TIME.asOf} />
       </div>
-      <div className="timeline-ticks muted" aria-hidden="true">
+      <div className={clsx(styles.ticks, "muted")} aria-hidden="true">
         {ticksOf(line).map((tick) => (
           <span key={tick.place} style={{ left: `${tick.place}%` }}>
             {tick.text}
@@ -144,7 +146,7 @@ function Track({ line, bars, marks, view, change, show, setHint }: TrackProps): 
 /** A marker at the selected time; hidden if the time is invalid or before the range. */
 function Cursor({ line, at, text }: { line: Line; at: string | null; text: string }): ReactNode {
   if (at !== null && !(Date.parse(at) >= line.from)) return null;
-  return <span className="timeline-cursor" style={{ left: `${at === null ? 100 : placeOf(line, at)}%` }} title={at === null ? TIMELINE.now : TIMELINE.cursor(text, moment(at))} />;
+  return <span className={styles.cursor} style={{ left: `${at === null ? 100 : placeOf(line, at)}%` }} title={at === null ? TIMELINE.now : TIMELINE.cursor(text, moment(at))} />;
 }
 
 /** Move the focus between bars, or between markers, with the arrow keys. */

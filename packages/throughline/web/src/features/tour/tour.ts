@@ -15,10 +15,10 @@ interface TourStep {
 }
 
 const STEPS: readonly TourStep[] = [
-  { address: "/", element: ".start search", words: TOUR.search },
-  { address: "/", element: ".wrong", words: TOUR.problems },
-  { address: addressOf(FORECAST), element: ".canvas[aria-busy=false]", words: TOUR.graph },
-  { address: addressOf(FORECAST), element: ".timeline", words: TOUR.timeline },
+  { address: "/", element: "main search", words: TOUR.search },
+  { address: "/", element: "#problems", words: TOUR.problems },
+  { address: addressOf(FORECAST), element: "[role=region][aria-busy=false]", words: TOUR.graph },
+  { address: addressOf(FORECAST), element: "#timeline", words: TOUR.timeline },
   { address: provenanceOf(FORECAST), element: "main header", words: TOUR.provenance },
 ];
 /** The time limit for a step's element to appear. */
