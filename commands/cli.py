@@ -238,6 +238,8 @@ def lesson(
     """Prepare a lesson of docs/learn/lessons and print it; --check checks the result."""
     from commands.lessons import check_lesson, start_lesson
 
+    if check and reset:
+        raise typer.BadParameter("--check and --reset cannot be combined; pass one of them.")
     settings = _unchecked_settings()
     if not check:
         start_lesson(settings, number, reset=reset)

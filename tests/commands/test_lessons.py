@@ -109,6 +109,11 @@ def test_check_of_a_lesson_that_was_not_started_names_the_command(tmp_path: Path
     assert "Start it with: ./run lesson 1" in done.stdout
 
 
+def test_check_of_a_lesson_cannot_be_combined_with_reset(tmp_path: Path) -> None:
+    done = Reader(tmp_path).execute("./run lesson 1 --check --reset")
+    assert (done.returncode, "cannot be combined" in done.stdout) == (2, True)
+
+
 def test_started_lesson_is_kept_until_it_is_reset(tmp_path: Path) -> None:
     reader = Reader(tmp_path)
     reader.execute("./run lesson 1")

@@ -311,6 +311,20 @@ def test_runs_are_listed_newest_first_and_only_of_jobs(database: str, call: Call
     assert call("runs", "trips", "--database", database).returncode == 1
 
 
+def test_long_error_is_shown_with_its_beginning_and_its_end(
+    tmp_path: Path, build: Any, call: Call
+) -> None:
+    message = f"Cannot execute: {'--conf a=b ' * 200}Error code is: 1"
+    error = {"errorMessage": {"message": message, "programmingLanguage": "python"}}
+    events = tmp_path / "events.jsonl"
+    events.write_bytes(orjson.dumps(build.run("FAIL", "t", "submit", "08:01:00", facets=error)))
+    log = ("--database", str(tmp_path / "log.db"))
+    call("ingest", str(events), *log)
+    _, line = call("runs", *log).stdout.splitlines()
+    assert line.startswith("  Cannot execute: --conf")
+    assert (" … " in line, line.endswith("Error code is: 1"), len(line) < 300) == (True,) * 3
+
+
 def test_runs_show_errors_ids_parameters_and_a_run_tree(
     tmp_path: Path, build: Any, call: Call
 ) -> None:

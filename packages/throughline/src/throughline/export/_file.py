@@ -74,7 +74,9 @@ def write_file(ask: Source, node: str | None) -> str:
 def _asset(pattern: str) -> str:
     found = sorted(_BUILT.glob(pattern))
     if not found:
-        raise ConfigError("the page is not built: run `./run page` in a clone of the repository")
+        raise ConfigError(
+            "the page is not built: run `./run page` in a clone, and install throughline again"
+        )
     return found[0].read_text()
 
 

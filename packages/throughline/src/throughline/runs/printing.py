@@ -23,6 +23,8 @@ STYLES = {
     "RUNNING": "yellow",
 }
 
+_MAX_ERROR = 240  # characters of an error
+
 
 def print_runs(answer: Page[RunInfo]) -> None:
     """Print one run per line, in columns, and its error on a line of its own."""
@@ -77,9 +79,16 @@ def _parameters(run: RunInfo) -> Text:
 
 
 def _with_error(run: RunInfo, line: Text) -> RenderableType:
-    """Return a line, and below it the first line of the run's error that is not blank."""
+    """Return a line, and below it the first line of the run's error that is not blank.
+
+    The middle of a long line is left out, because the reason is often at its end.
+    """
     lines = [text.strip() for text in (run["error"] or "").splitlines() if text.strip()]
-    return Group(line, Text(f"  {lines[0]}", "red")) if lines else line
+    if not lines:
+        return line
+    half = _MAX_ERROR // 2
+    first = lines[0] if len(lines[0]) <= _MAX_ERROR else f"{lines[0][:half]} … {lines[0][-half:]}"
+    return Group(line, Text(f"  {first}", "red"))
 
 
 def times_of(run: RunSummary) -> tuple[str, str]:

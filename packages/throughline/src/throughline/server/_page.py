@@ -29,7 +29,8 @@ _NOT_BUILT = """<!doctype html>
 <h1>throughline</h1>
 <p>The server runs, but its page is not built yet. <code>./run demo</code> and
 <code>./run airflow</code> build it; reload this page in a minute.</p>
-<p>Otherwise, run <code>./run page</code>. In a copy of the package alone:
+<p>Otherwise, run <code>./run page</code>. If throughline was installed from a clone with pip, run
+<code>./run page</code> in the clone, then install it again. In a copy of the package alone:
 <code>cd web; npm ci; npm run build -- --outDir ../src/throughline/server/built</code>. It needs
 Node and, once, a network.</p>
 <p>The API has the same content: <a href="/openapi.json">OpenAPI document</a>,

@@ -114,6 +114,9 @@ test("first line of an error is the meaningful one", () => {
   expect(errorLines("Boom\n  at x").first).toBe("Boom");
   expect(errorLines("Traceback (most recent call last):\n  File\nValueError: no rows\n").first).toBe("ValueError: no rows");
   expect(errorLines("")).toEqual({ first: "", rest: null });
+  const long = `Cannot execute: ${"--conf a=b ".repeat(100)}Error code is: 1`;
+  expect(errorLines(long).first).toMatch(/^Cannot execute: .{100,} … .{100,}Error code is: 1$/);
+  expect(errorLines(long).rest).toBe(long);
 });
 
 test("times in a message are shown in UTC to the second", () => {

@@ -74,12 +74,17 @@ export function parts(name: string, type: "job" | "dataset"): { title: string; a
   return { title: bare.slice(at + 1), above: bare.slice(0, Math.max(at, 0)) };
 }
 
-/** Return the first meaningful line of an error, and the whole error if it has more lines. */
+const MAX_ERROR = 240; // characters of an error that are shown at first
+
+/** Return the first meaningful line of an error without the middle of a long one, and the whole error if it has more. */
 export function errorLines(error: string): { first: string; rest: string | null } {
   const lines = error.split("\n").filter((line) => line.trim() !== "");
   // The last line of a Python traceback is the error.
-  const first = (lines[0]?.startsWith("Traceback") ? lines.at(-1) : lines[0])?.trim() ?? "";
-  return { first, rest: lines.length > 1 ? error : null };
+  const line = (lines[0]?.startsWith("Traceback") ? lines.at(-1) : lines[0])?.trim() ?? "";
+  const isLong = line.length > MAX_ERROR;
+  // The reason stands at the end: "Cannot execute: spark-submit ... Error code is: 1".
+  const first = isLong ? `${line.slice(0, MAX_ERROR / 2)} … ${line.slice(-MAX_ERROR / 2)}` : line;
+  return { first, rest: isLong || lines.length > 1 ? error : null };
 }
 
 export function plural(count: number, one: string, many = `${one}s`): string {

@@ -115,13 +115,13 @@ function Failure({ error, links }: { error: string; links: Run["links"] }): Reac
   return (
     <section className={clsx(messages.note, messages.bad, details.failure)} aria-label={RUN.error}>
       <p className="wrap">{first}</p>
+      {links[0] && <OutLink href={links[0].url}>{RUN.log(links[0].name)}</OutLink>}
       {rest && (
         <details>
           <summary>{RUN.fullError}</summary>
           <pre className="wrap" tabIndex={0} role="region" aria-label={RUN.fullError}>{rest}</pre>
         </details>
       )}
-      {links[0] && <OutLink href={links[0].url}>{RUN.log(links[0].name)}</OutLink>}
     </section>
   );
 }
