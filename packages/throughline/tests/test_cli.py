@@ -320,8 +320,8 @@ def test_long_error_is_shown_with_its_beginning_and_its_end(
     events.write_bytes(orjson.dumps(build.run("FAIL", "t", "submit", "08:01:00", facets=error)))
     log = ("--database", str(tmp_path / "log.db"))
     call("ingest", str(events), *log)
-    _, line = call("runs", *log).stdout.splitlines()
-    assert line.startswith("  Cannot execute: --conf")
+    line = call("runs", *log).stdout.splitlines()[1].strip()
+    assert line.startswith("Cannot execute: --conf")
     assert (" … " in line, line.endswith("Error code is: 1"), len(line) < 300) == (True,) * 3
 
 
