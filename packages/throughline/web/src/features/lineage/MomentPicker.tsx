@@ -1,5 +1,6 @@
+import { useClick, useDismiss, useFloatingRootContext, useInteractions, useRole } from "@floating-ui/react";
 import { clsx } from "clsx";
-import { useEffect, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
+import { useEffect, useMemo, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
 import { Icon } from "../../components/Icon";
 import { present } from "../../components/now";
 import { dayBeside, dayName, dayOf, momentAt, monthName, moved, presetsOf, timeOf, weeksOf, type Day } from "../../graph/calendar";
@@ -21,19 +22,22 @@ interface Props {
 /** A button with the selected moment that opens presets and a calendar in UTC. */
 export function MomentPicker({ label, at, node, choose }: Props): ReactNode {
   const [isOpen, setOpen] = useState(false);
-  const button = useRef<HTMLButtonElement>(null);
+  const [button, setButton] = useState<HTMLButtonElement | null>(null);
+  const [sheet, setSheet] = useState<HTMLDivElement | null>(null);
   const close = () => {
     setOpen(false);
-    button.current?.focus();
+    button?.focus();
   };
-  const onKey = (event: KeyboardEvent) => {
-    if (event.key !== "Escape" || !isOpen) return;
-    close();
-    event.stopPropagation(); // The next Escape closes the details.
-  };
+  const elements = useMemo(() => ({ reference: button, floating: sheet }), [button, sheet]);
+  const context = useFloatingRootContext({
+    open: isOpen,
+    onOpenChange: (next, _event, reason) => (reason === "escape-key" ? close() : setOpen(next)),
+    elements,
+  });
+  const { getReferenceProps, getFloatingProps } = useInteractions([useClick(context), useRole(context, { role: "dialog" }), useDismiss(context)]);
   return (
-    <span role="presentation" className={styles.picker} data-moment={at ?? undefined} onKeyDown={onKey} onBlur={(event) => event.relatedTarget && !event.currentTarget.contains(event.relatedTarget) && setOpen(false)}>
-      <button type="button" ref={button} className={clsx(controls.button, styles.open)} aria-haspopup="dialog" aria-expanded={isOpen} title={TIME.nowTitle} onClick={() => setOpen(!isOpen)}>
+    <span className={styles.picker} data-moment={at ?? undefined} onBlur={(event) => event.relatedTarget && !event.currentTarget.contains(event.relatedTarget) && setOpen(false)}>
+      <button type="button" ref={setButton} className={clsx(controls.button, styles.open)} title={TIME.nowTitle} {...getReferenceProps()}>
         <Icon name="clock" />
         {at === null ? (
           TIME.now
@@ -44,10 +48,8 @@ export function MomentPicker({ label, at, node, choose }: Props): ReactNode {
         )}
       </button>
       {isOpen && (
-        <>
-          <button type="button" className={styles.behind} tabIndex={-1} aria-hidden="true" onClick={close} />
+        <div className={styles.sheet} ref={setSheet} {...getFloatingProps({ "aria-label": TIME.select(label) })}>
           <PickerDialog
-            label={label}
             at={at}
             node={node}
             choose={(picked) => {
@@ -55,25 +57,25 @@ export function MomentPicker({ label, at, node, choose }: Props): ReactNode {
               choose(picked);
             }}
           />
-        </>
+        </div>
       )}
     </span>
   );
 }
 
 /** Presets, and a calendar with a time. */
-function PickerDialog({ label, at, node, choose }: Props): ReactNode {
+function PickerDialog({ at, node, choose }: Omit<Props, "label">): ReactNode {
   const [now] = useState(present);
   const start = at !== null && !Number.isNaN(Date.parse(at)) ? Date.parse(at) : now;
   const [day, setDay] = useState(dayOf(start));
   const [time, setTime] = useState(at === null ? timeOf(new Date(Math.floor(start / 60_000) * 60_000).toISOString()) : timeOf(new Date(start).toISOString()));
   const picked = momentAt(day, time);
-  const sheet = useRef<HTMLDivElement>(null);
-  useEffect(() => sheet.current?.querySelector("button")?.focus(), []);
+  const presets = useRef<HTMLUListElement>(null);
+  useEffect(() => presets.current?.querySelector("button")?.focus(), []);
   const success = useLastSuccess(node);
   return (
-    <div className={styles.sheet} role="dialog" aria-label={TIME.select(label)} ref={sheet}>
-      <ul className={styles.presets} aria-label={TIME.presets}>
+    <>
+      <ul className={styles.presets} aria-label={TIME.presets} ref={presets}>
         {presetsOf(now, success).map((preset) => (
           <li key={preset.id}>
             <button type="button" onClick={() => choose(preset.at)}>
@@ -103,7 +105,7 @@ function PickerDialog({ label, at, node, choose }: Props): ReactNode {
           </p>
         )}
       </form>
-    </div>
+    </>
   );
 }
 
