@@ -312,6 +312,13 @@ def test_pipeline_lists_what_its_tasks_do_not_report(build: Any) -> None:
         ("incomplete code", "job:demo:dag.b"),
     ]
     assert (second["id"], second["missing"]) == ("job:demo:load", [])
+    assert (first["isMeasured"], second["isMeasured"]) == (True, True)
+
+
+def test_completeness_of_a_pipeline_without_a_completed_run_is_unknown(build: Any) -> None:
+    state = build.state(build.run("FAIL", "1", "load", "08:00:00", reads=("db|a",)))
+    (pipeline,) = pipelines_answer(state)["items"]
+    assert (pipeline["missing"], pipeline["isMeasured"]) == ([], False)
 
 
 def _everything(state: State) -> Any:

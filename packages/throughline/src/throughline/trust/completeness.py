@@ -74,12 +74,13 @@ def pipelines_of(state: State) -> Iterator[PipelineCompleteness]:
     for unit in newest_units(known):
         by_pipeline[known.levels.owner(unit.run, Level.PIPELINE).key.job].append(unit)
     for ref, units in by_pipeline.items():
-        measures = measure_units(known, units).values()
+        measures = measure_units(known, units)
         yield {
             "id": node_id(Node.of_job(ref)),
             "job": {"namespace": ref.namespace, "name": ref.name},
             "runs": len(units),
-            "missing": [found for measure in measures for found in measure["findings"]],
+            "missing": [found for part in measures.values() for found in part["findings"]],
+            "isMeasured": any(part["runs"] for name, part in measures.items() if name != "ends"),
         }
 
 

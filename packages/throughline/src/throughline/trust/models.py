@@ -85,6 +85,8 @@ class PipelineCompleteness(Answer):
     """Number of task runs that were checked."""
     missing: list[Finding]
     """The incomplete jobs by measure; empty if all runs are complete."""
+    isMeasured: bool
+    """False if no completed run read or wrote data, so that completeness is unknown."""
 
 
 class HealthCounts(Answer):

@@ -1384,6 +1384,7 @@ export interface components {
         };
         PipelineCompleteness: {
             id: string;
+            isMeasured: boolean;
             job: components["schemas"]["Name"];
             missing: components["schemas"]["Finding"][];
             runs: number;

@@ -24,41 +24,49 @@ export default function CompletenessPage(): ReactNode {
   const trouble = troubleOf(answer);
   const all = data?.items ?? [];
   const incomplete = all.filter(({ missing }) => missing.length > 0);
-  const complete = all.filter(({ missing }) => missing.length === 0);
+  const complete = all.filter(({ missing, isMeasured }) => missing.length === 0 && isMeasured);
+  const unknown = all.filter(({ missing, isMeasured }) => missing.length === 0 && !isMeasured);
   return (
     <Sheet icon="alert" kind={COMPLETENESS.kind} name={COMPLETENESS.kind} title={COMPLETENESS.title} about={COMPLETENESS.about}>
       {trouble && <ErrorMessage error={trouble} />}
-      {data && <p role="status">{summaryOf(incomplete.length, all.length)}</p>}
+      {data && <p role="status">{summaryOf(incomplete.length, complete.length, all.length)}</p>}
       {incomplete.map((pipeline) => (
         <Incomplete key={pipeline.id} pipeline={pipeline} />
       ))}
-      {complete.length > 0 && (
-        <section className={cards.card} aria-labelledby="complete">
-          <h2 id="complete">{COMPLETENESS.completeTitle(complete.length)}</h2>
-          <ul className={cards.rows}>
-            {complete.map(({ id, job }) => (
-              <li key={id}>
-                <Link className={cards.row} href={addressOf(id)}>
-                  <span className={clsx(states.state, states.good)}>
-                    <Icon name="done" />
-                  </span>
-                  <span className={clsx(cards.rowName, "clip")} title={job.name}>
-                    {job.name}
-                  </span>
-                </Link>
-              </li>
-            ))}
-          </ul>
-        </section>
-      )}
+      <Others title={COMPLETENESS.completeTitle(complete.length)} pipelines={complete} icon="done" />
+      <Others title={COMPLETENESS.unknownTitle(unknown.length)} pipelines={unknown} icon="alert" />
       {data?.next && <p className="muted">{COMPLETENESS.more(all.length)}</p>}
     </Sheet>
   );
 }
 
-function summaryOf(incomplete: number, all: number): string {
+function summaryOf(incomplete: number, complete: number, all: number): string {
   if (all === 0) return COMPLETENESS.none;
-  return incomplete === 0 ? COMPLETENESS.allComplete : COMPLETENESS.summary(incomplete, all);
+  return complete === all ? COMPLETENESS.allComplete : COMPLETENESS.summary(incomplete, all);
+}
+
+/** The pipelines of which nothing is missing, or nothing is known. */
+function Others({ title, pipelines, icon }: { title: string; pipelines: readonly Pipeline[]; icon: "done" | "alert" }): ReactNode {
+  if (pipelines.length === 0) return null;
+  return (
+    <section className={cards.card} aria-label={title}>
+      <h2>{title}</h2>
+      <ul className={cards.rows}>
+        {pipelines.map(({ id, job }) => (
+          <li key={id}>
+            <Link className={cards.row} href={addressOf(id)}>
+              <span className={clsx(states.state, icon === "done" ? states.good : states.warn)}>
+                <Icon name={icon} />
+              </span>
+              <span className={clsx(cards.rowName, "clip")} title={job.name}>
+                {job.name}
+              </span>
+            </Link>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
 }
 
 function Incomplete({ pipeline: { id, job, missing } }: { pipeline: Pipeline }): ReactNode {
