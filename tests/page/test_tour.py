@@ -74,7 +74,10 @@ def test_incomplete_pipelines_list_what_is_missing_and_what_to_do(look: Look) ->
     stale = page.get_by_role("region", name="refresh_dashboards")
     expect(stale).to_contain_text("1 run without an end event")
     expect(stale).to_contain_text("What to do: make its producer report an end event")
-    expect(page.get_by_role("region", name="Complete (3)")).to_contain_text("archive_landing_files")
+    complete = page.get_by_role("region", name="Complete (1)")
+    expect(complete).to_contain_text("ingest_yellow_taxi_data")
+    unknown = page.get_by_role("region", name="Unknown: no completed run read or wrote data (2)")
+    expect(unknown).to_contain_text("archive_landing_files")
     assert axe_finds(page) == []
     stale.get_by_role("link", name="refresh_dashboards").last.click()
     expect(page.get_by_role("complementary", name="Details")).to_be_visible()
