@@ -114,6 +114,7 @@ def test_event_with_every_facet_is_valid():
         symlink=("hive://x", "a.b"),
         column_lineage={"a": [(Dataset("file", "/s"), "b"), (Dataset("file", "/s"), "c", "SORT")]},
         row_lineage=[(Dataset("file", "/s"), "c", "FILTER")],
+        layer="iceberg",
     )
     place = {"url": "https://h/r", "repoUrl": "https://h/r", "path": "p", "version": "c"}
     event = facets.run_event(

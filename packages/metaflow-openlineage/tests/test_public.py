@@ -94,7 +94,7 @@ def test_iceberg_table_has_snapshot_and_schema(tmp_path):
         table.append(rows)
         written = table_written(table, TABLE)
         first = str(table.current_snapshot().snapshot_id)
-        assert (written.version, written.rows) == (first, 3)
+        assert (written.version, written.rows, written.layer) == (first, 3, "iceberg")
         assert written.fields == (("hour", "long"),)
         table.append(rows)
         assert table_read(table, TABLE, snapshot_id=int(first)).version == first

@@ -27,9 +27,10 @@ class Dataset:
 
     `symlink` is the (namespace, name) of the logical table behind a physical location, `fields`
     are (name, type) or (name, type, description), `facets` any further OpenLineage dataset facets
-    by their key, `commit` is the Iceberg commit report of the write. `column_lineage` maps a column
-    to its sources, `row_lineage` lists the columns that determine the rows. `sources` are the
-    inputs of the step that feed an output; None means that they are not reported.
+    by their key, `layer` the storage layer (iceberg), `commit` the Iceberg commit report of the
+    write. `column_lineage` maps a column to its sources, `row_lineage` lists the columns that
+    determine the rows. `sources` are the inputs of the step that feed an output; None means that
+    they are not reported.
     """
 
     namespace: str
@@ -44,6 +45,7 @@ class Dataset:
     row_lineage: Iterable[ColumnSource] = ()
     facets: Mapping[str, Any] = field(default_factory=dict)
     commit: Mapping[str, Any] = field(default_factory=dict)
+    layer: str | None = None
     sources: tuple[Dataset, ...] | None = None
 
 

@@ -237,6 +237,8 @@ def _dataset_facets(dataset: Dataset) -> dict[str, Any]:
         facets["datasetType"] = _facet(
             fv.dataset_type_dataset.DatasetTypeDatasetFacet, dataset.type
         )
+    if dataset.layer:
+        facets["storage"] = _facet(fv.storage_dataset.StorageDatasetFacet, dataset.layer)
     if dataset.fields:
         column = fv.schema_dataset.SchemaDatasetFacetFields
         columns = [column(*field) for field in dataset.fields[:MAX_FIELDS]]

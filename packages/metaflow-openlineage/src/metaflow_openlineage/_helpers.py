@@ -112,6 +112,7 @@ def _with_metadata(table: Any, dataset: Dataset, *, written: bool = False) -> Da
         fields=tuple(map(_field, table.schema().fields)),
         rows=int(added) if added is not None else dataset.rows,
         commit=_commit(summary) if summary else {},
+        layer="iceberg",
     )
 
 

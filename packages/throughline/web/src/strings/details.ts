@@ -49,7 +49,7 @@ export const DETAILS = {
 
 /** Texts of the details of a column. */
 export const COLUMN = {
-  kind: "column",
+  kind: "Column",
   of: "of ",
   downstream: "Downstream columns",
   noProducer: "No reported run wrote this dataset; it is a source.",
