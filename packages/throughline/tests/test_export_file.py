@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import gzip
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -90,9 +91,7 @@ def test_output_that_cannot_be_written_is_named(database: str, call: Call, tmp_p
     assert (result.returncode, "--output: cannot write" in result.stderr) == (2, True)
 
 
-def test_page_that_is_not_built_is_named(
-    database: str, call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(_file, "_BUILT", tmp_path / "nowhere")
+def test_page_that_is_not_built_is_named(database: str, call: Call, tmp_path: Path) -> None:
+    shutil.rmtree(tmp_path / "built")
     result = call("export", "raw", "--format", "html", "--database", database)
     assert (result.returncode, "the page is not built" in result.stderr) == (2, True)
