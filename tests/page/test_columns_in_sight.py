@@ -16,6 +16,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.server]
 
 _ALL_ARE_WITHIN = """what => {
     const canvas = document.querySelector('[role=region][aria-busy]');
+    if (!canvas) return false;
     const frame = canvas.getBoundingClientRect();
     const boxes = [...document.querySelectorAll(what)].map((e) => e.getBoundingClientRect());
     return boxes.length > 0 && boxes.every((box) => box.left >= frame.left && box.top >= frame.top

@@ -43,7 +43,7 @@ def test_run_durations_have_a_median_and_outliers(look: Look, lineage: Lineage) 
     lineage.take(*(event for item in enumerate(_SECONDS) for event in _run(*item)))
     page = look(f"/lineage?{urlencode({'node': _JOB, 'open': _JOB, 'tab': 'runs'})}")
     chart = details(page).get_by_role("figure", name="Run durations")
-    expect(chart).to_contain_text("Median 1 min · 1 outlier in 6 ended runs")
+    expect(chart).to_contain_text("Median 1 min 1 s · 1 outlier in 6 ended runs")
     bars = chart.locator("a")
     expect(bars).to_have_count(len(_SECONDS))
     heights = [

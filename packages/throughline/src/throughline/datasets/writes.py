@@ -44,31 +44,27 @@ def writes_of(generations: Generations, name: DatasetName) -> list[Write]:
     return [write for ref in jobs for write in generations.derived(ref, f"writes {name}", derive)]
 
 
-def newest_write(generations: Generations, name: DatasetName) -> Write | None:
-    """Return the newest write of a dataset; None if it has none."""
+def newest_write(generations: Generations, name: DatasetName) -> tuple[Write, int | None] | None:
+    """Return the newest write of a dataset, and the rows of all commits of its run.
+
+    The rows are None if unknown. Return None if the dataset has no write.
+    """
 
     def rank(write: Write) -> tuple[int, RunKey, str]:
         return write.at, write.run.key, write.version
 
-    def derive(oldest_first: list[Generation]) -> Write | None:
-        writes = (
-            write
-            for generation in deadline.watched(oldest_first)
-            for write in written_by(generations, generation, name)
-        )
-        return max(writes, key=rank, default=None)
+    def derive(oldest_first: list[Generation]) -> tuple[Write, int | None] | None:
+        watched = deadline.watched(oldest_first)
+        by_generation = (written_by(generations, generation, name) for generation in watched)
+        newest = [(max(writes, key=rank), writes) for writes in by_generation if writes]
+        if not newest:
+            return None
+        write, others = max(newest, key=lambda item: rank(item[0]))
+        return write, _rows(other for other in others if other.run is write.run)
 
     jobs = generations.writers(name)
     found = (generations.derived(ref, f"newest write {name}", derive) for ref in jobs)
-    return max((write for write in found if write is not None), key=rank, default=None)
-
-
-def rows_written(generations: Generations, name: DatasetName, by: Run) -> int | None:
-    """Return the rows that a task's run wrote to a dataset, in all its commits; None if unknown."""
-    generation = generations.generation_of(by)
-    writes = written_by(generations, generation, name) if generation else []
-    counts = [write.statistics["rows"] for write in writes if write.run is by]
-    return sum(filter(None, counts)) if any(count is not None for count in counts) else None
+    return max((item for item in found if item), key=lambda item: rank(item[0]), default=None)
 
 
 def written_by(generations: Generations, generation: Generation, name: DatasetName) -> list[Write]:
@@ -112,6 +108,12 @@ def _write(generations: Generations, uses: list[tuple[Run, Use]], *, is_stated: 
             "files": _first(map(attrgetter("fileCount"), facets)),
         },
     )
+
+
+def _rows(writes: Iterable[Write]) -> int | None:
+    """Return the sum of the known rows; None if all are unknown."""
+    counts = [rows for write in writes if (rows := write.statistics["rows"]) is not None]
+    return sum(counts) if counts else None
 
 
 def _first(values: Iterable[int | None]) -> int | None:

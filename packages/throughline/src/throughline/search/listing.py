@@ -64,8 +64,8 @@ def written_at(state: State, node: Node) -> int | None:
     """Return the time of the last write of a dataset in microseconds; None if it has none."""
     times = _write_times(state)
     if node not in times:
-        write = newest_write(generations_of(state), node.dataset_name)
-        times[node] = write.at if write else None
+        newest = newest_write(generations_of(state), node.dataset_name)
+        times[node] = newest[0].at if newest else None
     return times[node]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from throughline.datasets.quality import checks_of
-from throughline.datasets.writes import newest_write, rows_written, writes_of
+from throughline.datasets.writes import newest_write, writes_of
 from throughline.events import JobRef, shown_time
 from throughline.events.facets import Documentation, JobType, SourceCode, Sql, Tags
 from throughline.graph.generations import Generations
@@ -51,9 +51,9 @@ def node_summary(generations: Generations, node: Node) -> NodeSummary:
         return answer
     name = node.dataset_name
     answer["aliases"] = aliases_of(state, name)
-    if written := newest_write(generations, name):
+    if newest := newest_write(generations, name):
+        written, answer["rows"] = newest
         answer["version"], answer["writtenAt"] = written.version, shown_time(written.at)
-        answer["rows"] = rows_written(generations, name, written.run)
     if asserted := [check for check in checks_of(state, name) if check.assertions]:
         answer["failedChecks"] = len(asserted[-1].failed)
     return answer
