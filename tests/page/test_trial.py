@@ -57,8 +57,12 @@ def test_failed_task_and_its_pipeline_are_visible_beside_the_details(look: Look)
     expect(page.get_by_role("region", name="Failed child runs")).to_be_visible()
     stage = "job:nyc_taxi:ingest_weather_data.stage"
     page.wait_for_function(_IS_IN_ITS_WINDOW, arg=stage)
-    name = page.get_by_role("region", name="Pipeline ingest_weather_data").locator(".frame-name")
-    canvas, label = page.locator(".canvas").bounding_box(), name.bounding_box()
+    pipeline = page.get_by_role("region", name="Pipeline ingest_weather_data")
+    name = pipeline.get_by_role("button", name="ingest_weather_data", exact=True)
+    canvas, label = (
+        page.get_by_role("region", name="Lineage graph").bounding_box(),
+        name.bounding_box(),
+    )
     assert canvas
     assert label
     assert canvas["x"] <= label["x"]
@@ -247,11 +251,14 @@ def test_facts_of_a_dataset_do_not_overlap(look: Look, lineage: Lineage) -> None
     checked["inputs"][0]["inputFacets"] = checks
     lineage.take(written, checked)
     page = look(_at("dataset:trial:tagged"))
-    facts_row = page.locator('[data-node="dataset:trial:tagged"] .node-facts')
-    expect(facts_row.get_by_title("All newest checks passed")).to_be_visible()
+    passed = page.locator('[data-node="dataset:trial:tagged"]').get_by_title(
+        "All newest checks passed"
+    )
+    expect(passed).to_be_visible()
+    facts_row = passed.locator("xpath=..")
     expect(facts_row.get_by_text("4 tags")).to_be_visible()
     expect(facts_row.get_by_text("55 min ago")).to_be_visible()
-    widths = facts_row.locator(".chip").evaluate("e => [e.scrollWidth, e.clientWidth]")
+    widths = facts_row.get_by_text("4 tags").evaluate("e => [e.scrollWidth, e.clientWidth]")
     assert widths[0] <= widths[1], "the number of tags is not cut"
     spans = facts_row.locator(":scope > *").evaluate_all(_SPANS)
     chevron = page.get_by_role("button", name="Columns of tagged").evaluate_all(_SPANS)
