@@ -30,7 +30,7 @@ export function Owners({ node, view }: { node: NodeAnswer; view: View }): ReactN
       <br />
       <span className={clsx("muted", styles.inferred)}>
         {DETAILS.inferred}{" "}
-        <Link className={controls.link} href={formatView({ ...view, open: inferred.job.id, tab: null })} title={inferred.job.name}>
+        <Link className={clsx(controls.link, "wrap")} href={formatView({ ...view, open: inferred.job.id, tab: null })} title={inferred.job.name}>
           {taskName(inferred.job.name)}
         </Link>
         {DETAILS.inferredHow[node.type]}
