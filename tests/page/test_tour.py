@@ -51,9 +51,9 @@ def test_help_menu_starts_the_tour_which_can_be_skipped(width: int, look: Look) 
     page.get_by_role("menuitem", name="Guided tour").click()
     _step(page, 1)
     assert axe_finds(page) == []
-    page.keyboard.press("ArrowRight")
-    page.keyboard.press("ArrowRight")
-    _step(page, 3)
+    for number in (2, 3):  # a key pressed while a step appears moves from the one before
+        page.keyboard.press("ArrowRight")
+        _step(page, number)
     page.keyboard.press("ArrowLeft")
     _step(page, 2).get_by_role("button", name="Skip the tour").click()
     expect(page.get_by_role("dialog")).to_have_count(0)
