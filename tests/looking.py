@@ -84,7 +84,10 @@ KEPT = {"start", "graph", "columns", "difference", "provenance"}
 
 
 def keep(page: Page, name: str) -> None:
-    """Save screenshots of a view for the docs if WRITE_DOCS is set."""
+    """Save screenshots of a view for the docs if WRITE_DOCS is set.
+
+    Run a file alone for it, because the tests of others add events.
+    """
     if name in KEPT and os.environ.get("WRITE_DOCS"):
         for theme in _in_each_theme(page):
             page.screenshot(path=REPOSITORY / "docs" / "pictures" / f"{name}-{theme}.png")
