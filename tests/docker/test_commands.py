@@ -78,7 +78,7 @@ def test_compose_plugin_is_preferred_over_the_old_program(programs: Path) -> Non
 
 def _run_recorded(programs: Path, tmp_path: Path, *arguments: str) -> tuple[str, list[str]]:
     """Return the output of `./run` and the arguments and environment that Compose receives."""
-    record_file = tmp_path / "told"
+    record_file = tmp_path / "record"
     record = f'[ "$1" = --project-name ] && {{ echo "$@"; /usr/bin/env; }} > {record_file}; exit 0'
     _program(programs, "docker-compose", record)
     build = f'[ "$1" = build ] && {{ echo "$@"; /usr/bin/env; }} > {tmp_path}/built'

@@ -120,12 +120,12 @@ def test_each_role_is_limited_to_its_functions_resources(stack: ProxyStack) -> N
 
 
 def test_functions_receive_queue_and_key_locations(stack: ProxyStack) -> None:
-    def told(name: str) -> Json:
+    def environment(name: str) -> Json:
         return dict(stack.function(name)["Environment"]["Variables"])
 
-    assert told("Authorizer") == {"KEY_SECRET": stack.ids["Key"]}
-    assert told("Receiver") == {"QUEUE_URL": stack.ids["Queue"]}
-    worker = told("Worker")
+    assert environment("Authorizer") == {"KEY_SECRET": stack.ids["Key"]}
+    assert environment("Receiver") == {"QUEUE_URL": stack.ids["Queue"]}
+    worker = environment("Worker")
     assert (worker["QUEUE_URL"], worker["DEAD_LETTER_URL"]) == (
         stack.ids["Queue"],
         stack.ids["DeadLetters"],

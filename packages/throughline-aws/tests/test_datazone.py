@@ -187,9 +187,9 @@ def test_audit_counts_unprocessed_events_including_zero(
     for type_ in ("COMPLETE", "FAIL"):
         backend.send(_delivery(event(RUN, eventType=type_)))
     assert audit(backend) == 1
-    metrics, (told,) = written()
+    metrics, (line,) = written()
     assert metrics == [("audit", "ProcessingFailed", 1)]
-    assert (told["level"], told["ids"]) == ("ERROR", [server.accepted[1].id])
+    assert (line["level"], line["ids"]) == ("ERROR", [server.accepted[1].id])
 
 
 @pytest.mark.parametrize(

@@ -200,7 +200,7 @@ def test_completeness_fires_again_only_after_recovery(live: Live, look: Look, bu
 def test_alert_is_sent_once_also_across_restarts(
     live: Live, tmp_path: Path, sink: Sink, build: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    result = tmp_path / "told"
+    result = tmp_path / "record"
     code = f"import sys; open({str(result)!r}, 'ab').write(sys.stdin.buffer.read() + b'\\n')"
     actions = [
         {"type": "log"},

@@ -71,7 +71,7 @@ def test_handoff_between_tasks_connects_their_pipelines(build: Any) -> None:
 
 
 def test_explicit_columns_precede_the_column_lineage_facet(build: Any) -> None:
-    def told(field_: str, source: str) -> Json:
+    def column_lineage(field_: str, source: str) -> Json:
         made_of = {"namespace": DB, "name": source, "field": field_}
         return {"fields": {"x": {"inputFields": [made_of]}}}
 
@@ -82,12 +82,12 @@ def test_explicit_columns_precede_the_column_lineage_facet(build: Any) -> None:
         reads="a b",
         writes="c d",
     )
-    event["outputs"][0]["facets"] = {"columnLineage": told("old", "a")}
-    event["outputs"][1]["facets"] = {"columnLineage": told("kept", "a")}
+    event["outputs"][0]["facets"] = {"columnLineage": column_lineage("old", "a")}
+    event["outputs"][1]["facets"] = {"columnLineage": column_lineage("kept", "a")}
     state = build.state(event)
     assert columns(state, "c") == ["x < a.new "]
     assert columns(state, "d") == ["x < a.kept "]
-    event["outputs"][1]["facets"] = {"columnLineage": told("false", "b")}
+    event["outputs"][1]["facets"] = {"columnLineage": column_lineage("false", "b")}
     assert columns(build.state(event), "d") == []  # b does not feed d
 
 

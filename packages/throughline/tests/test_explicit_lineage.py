@@ -296,8 +296,8 @@ def test_examples_of_the_proposal_are_parsed(name: str, live: Live, build: Any) 
         for node, names in example.up.items():
             assert above(state, node) == set(names.split())
             assert drawn(state, node) <= expected
-        for node, told in example.columns.items():
-            assert columns(state, node) == told
+        for node, sources in example.columns.items():
+            assert columns(state, node) == sources
         before = moment_of(state, "2026-03-25T10:59:59Z")
         then = moment_of(state, NOON)
     with live.reading(before) as state:

@@ -161,8 +161,8 @@ def test_late_upstream_pipeline_violates_the_freshness_rule(build: Any) -> None:
     assert _gate(state, "t") == []
 
 
-def _check(build: Any, hour: str, version: str | None, **told: Any) -> dict[str, Any]:
-    event = checked(build, hour, {"assertion": "not_null", "column": "id", **told})
+def _check(build: Any, hour: str, version: str | None, **fields: Any) -> dict[str, Any]:
+    event = checked(build, hour, {"assertion": "not_null", "column": "id", **fields})
     facets = {"version": {"datasetVersion": version}} if version else {}
     event["inputs"][0] |= {"namespace": "db", "name": "raw", "facets": facets}
     return event

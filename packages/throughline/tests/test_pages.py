@@ -59,21 +59,21 @@ def _moved(item: dict[str, Any]) -> str:
     return json.dumps([run["runId"], run["job"], run["startedAt"]] if run else item, sort_keys=True)
 
 
-def _event(build: Any, told: tuple[int, str, int, int, int, str]) -> Any:
-    number, type_, hour, of, made, field = told
+def _event(build: Any, parts: tuple[int, str, int, int, int, str]) -> Any:
+    number, type_, hour, source, target, field = parts
     time = f"{hour:02}:{number:02}:00"
-    event = build.run(type_, f"r{number}", f"d{made}", time, reads=(f"db|d{of}",))
-    lineage = {"inputFields": [{"namespace": "db", "name": f"d{of}", "field": field}]}
+    event = build.run(type_, f"r{number}", f"d{target}", time, reads=(f"db|d{source}",))
+    lineage = {"inputFields": [{"namespace": "db", "name": f"d{source}", "field": field}]}
     facets = {
         "schema": {"fields": [{"name": field, "type": "int"}]},
         "tags": {"tags": [{"key": "k", "value": str(hour), "field": field}]},
         "columnLineage": {"fields": {field: lineage}},
     }
-    event["outputs"] = [build.dataset(f"db|d{made}", **facets)]
+    event["outputs"] = [build.dataset(f"db|d{target}", **facets)]
     return event
 
 
-_TOLD = st.tuples(
+_EVENTS = st.tuples(
     st.integers(0, 7),
     st.sampled_from(("START", "COMPLETE", "FAIL")),
     st.integers(8, 12),
@@ -87,7 +87,7 @@ _TOLD = st.tuples(
 @pytest.mark.parametrize("name", [*sorted(_ASKED), *_HISTORIES])
 @settings(max_examples=40, deadline=None)
 @given(
-    there=st.lists(_TOLD, min_size=4, max_size=12), later=st.lists(_TOLD, max_size=6),
+    there=st.lists(_EVENTS, min_size=4, max_size=12), later=st.lists(_EVENTS, max_size=6),
     limit=st.integers(1, 4),
 )  # fmt: skip
 def test_pages_contain_every_remaining_item_once(

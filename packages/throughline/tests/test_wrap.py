@@ -76,8 +76,8 @@ def _error(folder: Path) -> str:
 
 
 def test_command_keeps_input_outputs_and_exit_code(tmp_path: Path) -> None:
-    result = _run(tmp_path, "sh", "-c", "cat; echo told >&2; exit 7", input="given")
-    assert (result.returncode, result.stdout, result.stderr) == (7, "given", "told\n")
+    result = _run(tmp_path, "sh", "-c", "cat; echo warned >&2; exit 7", input="given")
+    assert (result.returncode, result.stdout, result.stderr) == (7, "given", "warned\n")
     start, end = _events(tmp_path)
     assert (start["eventType"], end["eventType"]) == ("START", "FAIL")
     assert start["run"]["runId"] == end["run"]["runId"]
