@@ -449,7 +449,7 @@ def main() -> None:
     try:
         app(prog_name="./run")
     except PipelineError as error:
-        sys.exit(escaped(f"{type(error).__name__}: {error}", keep="\n"))
+        sys.exit(escaped(f"Error: {error}", keep="\n"))
     except httpx.HTTPError as error:
         sys.exit(f"Airflow's API failed: {error!r}. See its log in logs/ of the state folder.")
     except KeyboardInterrupt:

@@ -59,4 +59,4 @@ if __name__ == "__main__":
     try:
         serve(" ".join(sys.argv[1:]))
     except PipelineError as error:
-        sys.exit(f"{type(error).__name__}: {error}")
+        sys.exit(f"Error: {error}")

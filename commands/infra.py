@@ -56,7 +56,7 @@ def infra_status(settings: Settings) -> int:
         with explained():
             statuses = [part_status(aws, settings, part) for part in PARTS]
     except InfraError as error:
-        say(f"{type(error).__name__}: {error}", is_error=True)
+        say(f"Error: {error}", is_error=True)
         return 2
     for status in statuses:
         _print(status)

@@ -15,15 +15,13 @@ from pyspark.sql import SparkSession
 
 from commands.output import say
 from commands.services import prepare
+from commands.sql_lineage import reported_query
 from lakehouse.errors import PipelineError
-from lakehouse.names import CATALOG, DATABASE
+from lakehouse.names import CATALOG, DATABASE, Table
 from lakehouse.settings import Settings
 from spark_jobs.session import open_session
 
 ROWS = 1_000
-LINEAGE = {"spark.openlineage.job.tags": "ad-hoc"}
-"""Spark configuration that tags the query's lineage as ad hoc, so that it is never late."""
-
 READING_COMMANDS = ("Show", "Describe", "Explain")
 """Name prefixes of Spark commands that change nothing."""
 
@@ -52,22 +50,27 @@ def run_sql(settings: Settings, query: str, *, may_write: bool = False) -> None:
     prepare(settings)
     log = settings.state_dir / "logs" / "sql.log"
     log.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        with _stderr_into(log), open_session(settings, "sql", LINEAGE) as spark:
-            spark.sql(f"USE {CATALOG}.{DATABASE}")
-            if not may_write:
-                if command := writing_command(spark, query):
+    with reported_query(settings, query) as run:
+        try:
+            with _stderr_into(log), open_session(settings, "sql_spark", run.spark_conf()) as spark:
+                spark.sql(f"USE {CATALOG}.{DATABASE}")
+                command = writing_command(spark, query)
+                if command and not may_write:
                     raise refusal(f"is Spark's command {command}")
-                if code := external_code(spark, query):
-                    raise refusal(f"uses {code}")
-            with redirect_stdout(StringIO()) as table:
-                spark.sql(query).show(ROWS, truncate=False)
-        say(table.getvalue().rstrip())
-    except PySparkException as error:
-        message = str(error).strip().splitlines()[0]
-        if "TABLE_OR_VIEW_NOT_FOUND" in message:
-            message += " `./run status` lists all tables; `./run demo` creates them."
-        raise BadQuery(message) from None
+                if not command:
+                    plan, is_explained = analyzed_plan(spark, query)
+                    if not may_write and (code := external_code(plan)):
+                        raise refusal(f"uses {code}")
+                    if not is_explained:
+                        run.inputs = [table.dataset(settings) for table in read_tables(plan)]
+                with redirect_stdout(StringIO()) as rows:
+                    spark.sql(query).show(ROWS, truncate=False)
+        except PySparkException as error:
+            message = str(error).strip().splitlines()[0]
+            if "TABLE_OR_VIEW_NOT_FOUND" in message:
+                message += " `./run status` lists all tables; `./run demo` creates them."
+            raise BadQuery(message) from None
+    say(rows.getvalue().rstrip())
 
 
 def refusal(received: str) -> WritingQuery:
@@ -98,17 +101,39 @@ def writing_command(spark: SparkSession, query: str) -> str:
     return ""
 
 
-def external_code(spark: SparkSession, query: str) -> str:
-    """Return what a reading query uses to run code outside Spark, or "" if it does not.
-
-    Spark's analyzed plan decides. Its JSON has the class of every node, also within subqueries.
-    """
+def analyzed_plan(spark: SparkSession, query: str) -> tuple[Any, bool]:
+    """Return Spark's analyzed plan of a reading query, and True if EXPLAIN only shows the plan."""
     state = spark._jsparkSession.sessionState()
     plan = state.sqlParser().parsePlan(query)
-    if plan.getClass().getSimpleName().startswith("Explain"):
-        plan = plan.logicalPlan()
-    classes = set(_classes(json.loads(state.analyzer().execute(plan).toJSON())))
+    is_explained = str(plan.getClass().getSimpleName()).startswith("Explain")
+    return state.analyzer().execute(plan.logicalPlan() if is_explained else plan), is_explained
+
+
+def external_code(plan: Any) -> str:
+    """Return what an analyzed plan uses to run code outside Spark, or "" if it does not.
+
+    The plan's JSON has the class of every node, also within subqueries.
+    """
+    classes = set(_classes(json.loads(plan.toJSON())))
     return next((description for name, description in EXTERNAL_CODE.items() if name in classes), "")
+
+
+def read_tables(plan: Any) -> list[Table]:
+    """Return the lakehouse tables that an analyzed plan reads, also within subqueries, by name."""
+    names = set()
+    for part in (plan, *_items(plan.subqueriesAll())):
+        for leaf in _items(part.collectLeaves()):
+            is_table = leaf.getClass().getSimpleName() == "DataSourceV2Relation"
+            if is_table and leaf.identifier().isDefined():
+                table = leaf.identifier().get()
+                if list(table.namespace()) == [DATABASE]:  # Iceberg's metadata tables have two
+                    names.add(str(table.name()))
+    return [Table(name) for name in sorted(names)]
+
+
+def _items(sequence: Any) -> Iterator[Any]:
+    """Yield the items of a Scala sequence."""
+    return map(sequence.apply, range(sequence.size()))
 
 
 def _classes(value: Any) -> Iterator[str]:

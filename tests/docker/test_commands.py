@@ -223,7 +223,7 @@ def test_container_commands_are_rejected_outside_containers(container: str, tmp_
     done = subprocess.run(command, env=environ, capture_output=True, text=True)
     assert done.returncode == 1
     assert done.stderr.startswith(
-        f"SetupError: This command only works in the {container} container"
+        f"Error: This command only works in the {container} container"
     )
     assert list(tmp_path.iterdir()) == []
 

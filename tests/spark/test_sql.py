@@ -6,13 +6,14 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.errors import ParseException
 from pyspark.sql import SparkSession
 
 from commands.environment import child_environ
-from commands.sql import external_code, writing_command
+from commands.sql import analyzed_plan, external_code, writing_command
 from lakehouse.catalog import load_table
 from lakehouse.names import Table
 from lakehouse.settings import REPOSITORY, Settings
@@ -78,7 +79,8 @@ EXTERNAL = {
 
 
 def test_analyzed_plan_shows_code_outside_spark(spark: SparkSession) -> None:
-    descriptions = {query: external_code(spark, query).partition(",")[0] for query in EXTERNAL}
+    plans = {query: analyzed_plan(spark, query)[0] for query in EXTERNAL}
+    descriptions = {query: external_code(plan).partition(",")[0] for query, plan in plans.items()}
     assert descriptions == EXTERNAL
 
 
@@ -99,7 +101,7 @@ def test_program_runs_only_with_write(spark: SparkSession, lake: Settings, tmp_p
     query = f"SELECT TRANSFORM(a) USING 'tee {created}' AS (b) FROM VALUES ('\\u001b[2J') AS t(a)"
     refused = _sql(lake, query)
     assert refused.returncode == 1
-    assert "WritingQuery: The query uses SELECT TRANSFORM, which runs a program" in refused.stderr
+    assert "Error: The query uses SELECT TRANSFORM, which runs a program" in refused.stderr
     assert not created.exists()
     allowed = _sql(lake, query, "--write")
     assert allowed.returncode == 0, allowed.stderr
@@ -114,22 +116,77 @@ def test_dropping_a_table_needs_write(spark: SparkSession, lake: Settings) -> No
     drop = f"DROP TABLE {table.name}"
     refused = _sql(lake, drop)
     assert refused.returncode == 1
-    assert "WritingQuery: The query is Spark's command DropTable" in refused.stderr
+    assert "Error: The query is Spark's command DropTable" in refused.stderr
     assert "add --write" in refused.stderr
     assert load_table(lake, table) is not None
     allowed = _sql(lake, drop, "--write")
     assert allowed.returncode == 0, allowed.stderr
     assert load_table(lake, table) is None
-    assert _tags(lake) == {"sql": [{"ad-hoc"}], "sql.drop_table": [{"ad-hoc"}]}
+    events = _events(lake, drop)
+    assert {event["job"]["name"] for event in events} == {
+        "sql",
+        "sql_spark",
+        "sql_spark.drop_table",
+    }
+    assert all(_tags(event) == {"ad-hoc"} for event in events)
 
 
-def _tags(lake: Settings) -> dict[str, list[set[str]]]:
-    """Return the different sets of tags of each job in the lineage of the newest `./run sql`."""
-    newest = max(lake.spool_dir.glob("spark-sql-*"), key=lambda path: path.stat().st_mtime)
-    tags_by_job: dict[str, list[set[str]]] = {}
-    for event in map(json.loads, newest.read_text().splitlines()):
-        tags = {tag["key"] for tag in event["job"]["facets"].get("tags", {}).get("tags", ())}
-        jobs = tags_by_job.setdefault(event["job"]["name"], [])
-        if tags not in jobs:
-            jobs.append(tags)
-    return tags_by_job
+def test_query_is_reported_with_its_text_tables_and_error(
+    spark: SparkSession, lake: Settings
+) -> None:
+    table = Table("counted")
+    spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {table.spark.rpartition('.')[0]}")
+    spark.sql(f"CREATE TABLE IF NOT EXISTS {table.spark} (x int) USING iceberg")
+    name = table.dataset(lake).name
+    count = f"SELECT count(*) FROM {table.name}"  # answered from metadata: no Spark job
+    subquery = f"SELECT 1 WHERE 1 IN (SELECT x FROM {table.name})"
+    assert _run(lake, count) == ("COMPLETE", [name], "")
+    assert _run(lake, subquery) == ("COMPLETE", [name], "")
+    assert _run(lake, f"EXPLAIN {count}") == ("COMPLETE", [], "")
+    state, inputs, error = _run(lake, "SELECT y FROM missing")
+    assert (state, inputs) == ("FAIL", [])
+    assert "[TABLE_OR_VIEW_NOT_FOUND]" in error
+    state, inputs, error = _run(lake, f"SELECT 1 / x FROM VALUES (0) AS t(x) -- {name}")
+    assert (state, inputs) == ("FAIL", [])
+    assert "[DIVIDE_BY_ZERO]" in error
+
+
+def _run(lake: Settings, query: str) -> tuple[str, list[str], str]:
+    """Run a query; return the last state, the inputs and the error of the job `sql`."""
+    _sql(lake, query)
+    events = _events(lake, query)
+    (start, end) = (event for event in events if event["job"]["name"] == "sql")
+    assert start["eventType"] == "START"
+    spark_runs = [event for event in events if event["job"]["name"] == "sql_spark"]
+    assert spark_runs
+    error = end["run"]["facets"].get("errorMessage", {}).get("message", "")
+    return end["eventType"], [dataset["name"] for dataset in end["inputs"]], error
+
+
+def _events(lake: Settings, query: str) -> list[Any]:
+    """Return the events of the newest run of a query and of the runs below it."""
+    events = [
+        json.loads(line)
+        for path in lake.spool_dir.glob("*.jsonl")
+        for line in path.read_text().splitlines()
+    ]
+    own = [
+        event
+        for event in events
+        if event["job"]["name"] == "sql" and event["job"]["facets"]["sql"]["query"] == query
+    ]
+    run = max(own, key=lambda event: str(event["eventTime"]))["run"]["runId"]
+    return [
+        event
+        for event in sorted(events, key=lambda event: str(event["eventTime"]))
+        if run in (event["run"]["runId"], _root(event))
+    ]
+
+
+def _root(event: Any) -> Any:
+    return event["run"]["facets"].get("parent", {}).get("root", {}).get("run", {}).get("runId")
+
+
+def _tags(event: Any) -> set[str]:
+    """Return the tags of an event's job."""
+    return {tag["key"] for tag in event["job"]["facets"].get("tags", {}).get("tags", ())}

@@ -1,0 +1,97 @@
+"""Lineage of `./run sql`: one run per query, the parent of its Spark application.
+
+Spark's listener completes an application however it ends, and reports nothing of a query that fails
+before it runs or is answered from Iceberg's metadata (docs/explanation/spark.md#ad-hoc-queries).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from datetime import UTC, datetime
+
+from commands.output import say
+from lakehouse.backends import is_on, python_transport
+from lakehouse.names import DatasetName
+from lakehouse.settings import Settings
+from spark_jobs.lineage import PARENT_KEYS
+from throughline.redaction import redact_text
+from throughline.wrap.parent import RunRef
+
+AD_HOC = "ad-hoc"
+"""Tag of jobs that run on request, so they are never late."""
+
+
+class QueryRun:
+    """The run of one query; set `inputs` to the tables that it reads."""
+
+    def __init__(self, settings: Settings, query: str) -> None:
+        self.inputs: list[DatasetName] = []
+        self._settings = settings
+        self._query = query
+        self._ref = RunRef.new(settings.job_namespace, "sql")
+
+    def spark_conf(self) -> dict[str, str]:
+        """Return the Spark configuration that makes an application a child of this run."""
+        ref = (self._ref.run_id, self._ref.namespace, self._ref.job)
+        parent = {
+            f"spark.openlineage.{key}": value
+            for key, value in zip(PARENT_KEYS, ref + ref, strict=True)
+        }
+        return parent | {"spark.openlineage.job.tags": AD_HOC}
+
+    def report(self, state: str, error: str | None = None) -> None:
+        """Send an event of the run; an error only prints a warning."""
+        try:
+            self._send(state, error)
+        except Exception as problem:  # lineage must never break a query
+            say(f"warning: lineage is incomplete: {problem!r}", is_error=True)
+
+    def _send(self, state: str, error: str | None) -> None:
+        from openlineage.client import OpenLineageClient
+        from openlineage.client.event_v2 import InputDataset
+        from openlineage.client.facet_v2 import processing_engine_run, sql_job, tags_job
+        from pyspark import __version__ as spark_version
+
+        from throughline.wrap.openlineage import ReportedRun
+
+        tag = tags_job.TagsJobFacetFields(AD_HOC, "true", "USER")
+        run = ReportedRun(
+            ref=self._ref,
+            integration="SPARK",
+            job_type="QUERY",
+            language="SQL",
+            inputs=[InputDataset(dataset.namespace, dataset.name) for dataset in self.inputs],
+            run_facets={
+                "processing_engine": processing_engine_run.ProcessingEngineRunFacet(
+                    spark_version, "spark"
+                )
+            },
+            job_facets={
+                "sql": sql_job.SQLJobFacet(redact_text(self._query), "spark"),
+                "tags": tags_job.TagsJobFacet([tag]),
+            },
+        )
+        with closing(
+            OpenLineageClient(config={"transport": python_transport(self._settings)})
+        ) as to:
+            to.emit(run.event(state, datetime.now(UTC), error and redact_text(error)))
+
+
+@contextmanager
+def reported_query(settings: Settings, query: str) -> Iterator[QueryRun]:
+    """Report a query as a run that starts here and completes, fails or is aborted at the end."""
+    run = QueryRun(settings, query)
+    if not is_on(settings):
+        yield run
+        return
+    run.report("START")
+    try:
+        yield run
+    except Exception as error:
+        run.report("FAIL", str(error))
+        raise
+    except BaseException:  # such as Ctrl-C
+        run.report("ABORT")
+        raise
+    run.report("COMPLETE")
