@@ -89,7 +89,7 @@ def _show_tree(console: Console, settings: Settings, table: str) -> None:
 def _show_command(console: Console, settings: Settings, title: str, *words: str) -> bool:
     """Print the output of a lineage command below it; return True if it succeeded."""
     command = " ".join([lineage_command(settings), *words])
-    console.print(f"\n[bold]{title}[/bold]  [dim]{command}[/dim]")
+    console.print(f"\n[bold]{title}[/bold]  [dim]{command}[/dim]", soft_wrap=True)
     environ = child_environ(settings)
     return subprocess.run([script("throughline"), *words], env=environ).returncode == 0
 

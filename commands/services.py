@@ -291,10 +291,10 @@ def start_services(settings: Settings, services: list[Service], progress: Progre
     claim(settings)
     if is_embedded(settings):
         page_beside(settings.state_dir / "logs" / "page.log")
-    with progress.stage("Java, jars (downloaded the first time) and catalog ready"):
+    with progress.stage("Java, jars (downloaded the first time) and catalog"):
         prepare(settings)
     embedded = is_embedded(settings)
-    with progress.stage("Lineage server and Airflow ready" if embedded else "Airflow ready"):
+    with progress.stage("Lineage server and Airflow" if embedded else "Airflow"):
         if embedded:
             services.append(start_throughline(settings))
             services[0].wait_until(lambda: lineage_ready(settings), START_SECONDS)
