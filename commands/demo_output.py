@@ -113,5 +113,7 @@ def locations(settings: Settings) -> Grid:
     grid.add_row("Airflow", f"{airflow}  ({AIRFLOW_USER} / {AIRFLOW_PASSWORD})")
     grid.add_row("Tables", settings.warehouse)
     grid.add_row("Landed files", str(settings.landing_dir))
+    if is_embedded(settings):
+        grid.add_row("Lineage database", str(settings.lineage_database))
     grid.add_row("Logs", str(settings.state_dir / "logs"))
     return grid

@@ -110,7 +110,7 @@ def throughline_environ(settings: Settings) -> dict[str, str]:
         **frame_environ(settings),
         "THROUGHLINE_HOST": "127.0.0.1",
         "THROUGHLINE_PORT": str(settings.throughline_port),
-        "THROUGHLINE_DATABASE": f"sqlite:///{settings.state_dir / 'throughline.db'}",
+        "THROUGHLINE_DATABASE": f"sqlite:///{settings.lineage_database}",
         "THROUGHLINE_SPOOL": str(settings.spool_dir),
         "THROUGHLINE_ALERTS": os.environ.get("THROUGHLINE_ALERTS", str(REPOSITORY / "alerts.yaml")),
         "THROUGHLINE_HARVESTS": str(settings.state_dir / "harvests"),

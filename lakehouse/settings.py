@@ -296,6 +296,11 @@ class Settings(BaseSettings):
         return self.state_dir / "spool"
 
     @property
+    def lineage_database(self) -> Path:
+        """The database of the lineage server on this machine."""
+        return self.state_dir / "throughline.db"
+
+    @property
     def warehouse(self) -> str:
         """Location of the Iceberg tables."""
         if self.lakehouse == "glue":
