@@ -1,7 +1,8 @@
 import { clsx } from "clsx";
-import { useClick, useDismiss, useFloatingRootContext, useInteractions, useListNavigation, useRole, useTypeahead } from "@floating-ui/react";
-import { useMemo, useRef, useState, type ReactNode } from "react";
+import { useInteractions, useListNavigation, useRole, useTypeahead } from "@floating-ui/react";
+import { useRef, useState, type ReactNode } from "react";
 import { Icon, type IconName } from "./Icon";
+import { usePopup } from "./usePopup";
 import styles from "./menu.module.css";
 import controls from "./controls.module.css";
 
@@ -25,32 +26,19 @@ interface Props {
 
 /** A button with a menu of choices. */
 export function Menu({ icon, text, title, choices, isDisabled = false, isBare = false, children }: Props): ReactNode {
-  const [isOpen, setOpen] = useState(false);
   const [active, setActive] = useState<number | null>(null);
-  const [button, setButton] = useState<HTMLButtonElement | null>(null);
-  const [sheet, setSheet] = useState<HTMLDivElement | null>(null);
+  const { isOpen, close, setControl, setSheet, context, interactions, onBlur } = usePopup();
   const items = useRef<(HTMLElement | null)[]>([]);
   const labels = useRef<string[]>([]);
-  const close = () => {
-    setOpen(false);
-    button?.focus();
-  };
-  const elements = useMemo(() => ({ reference: button, floating: sheet }), [button, sheet]);
-  const context = useFloatingRootContext({
-    open: isOpen,
-    onOpenChange: (next, _event, reason) => (reason === "escape-key" ? close() : setOpen(next)),
-    elements,
-  });
   const { getReferenceProps, getFloatingProps, getItemProps } = useInteractions([
-    useClick(context),
+    ...interactions,
     useRole(context, { role: "menu" }),
-    useDismiss(context),
     useListNavigation(context, { listRef: items, activeIndex: active, onNavigate: setActive, focusItemOnOpen: true, loop: true }),
     useTypeahead(context, { listRef: labels, activeIndex: active, onMatch: setActive }),
   ]);
   return (
-    <span className={styles.menu} onBlur={(event) => event.relatedTarget && !event.currentTarget.contains(event.relatedTarget) && setOpen(false)}>
-      <button type="button" className={clsx(controls.button, isBare && [controls.bare, controls.square])} ref={setButton} aria-label={text} title={title} disabled={isDisabled} {...getReferenceProps()}>
+    <span className={styles.menu} onBlur={onBlur}>
+      <button type="button" className={clsx(controls.button, isBare && [controls.bare, controls.square])} ref={setControl} aria-label={text} title={title} disabled={isDisabled} {...getReferenceProps()}>
         <Icon name={icon} /> {!isBare && <span className={controls.wide}>{text}</span>}
       </button>
       {isOpen && (

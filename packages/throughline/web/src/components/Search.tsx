@@ -1,6 +1,6 @@
 import { clsx } from "clsx";
-import { useDismiss, useFloatingRootContext, useInteractions, useListNavigation, useRole } from "@floating-ui/react";
-import { useEffect, useMemo, useRef, useState, type ReactNode } from "react";
+import { useInteractions, useListNavigation, useRole } from "@floating-ui/react";
+import { useEffect, useRef, useState, type ReactNode } from "react";
 import { troubleOf, useAnswer } from "../api/answers";
 import { go } from "../app/address";
 import { addressOfHit, besideHit, tagsOfHit, type Hit } from "../graph/found";
@@ -12,6 +12,7 @@ import { Link } from "./Link";
 import { PlatformIcon } from "./PlatformIcon";
 import { Tags } from "./Tags";
 import { ErrorMessage } from "./ErrorMessage";
+import { usePopup } from "./usePopup";
 import { SEARCH } from "../strings/components";
 import styles from "./search.module.css";
 import controls from "./controls.module.css";
@@ -22,15 +23,19 @@ const PAUSE_MS = 120;
 export function Search({ isLarge = false }: { isLarge?: boolean }): ReactNode {
   const [text, setText] = useState("");
   const [query, setQuery] = useState("");
-  const [isOpen, setOpen] = useState(false);
   const [at, setAt] = useState(0);
-  const [input, setInput] = useState<HTMLInputElement | null>(null);
-  const [sheet, setSheet] = useState<HTMLDivElement | null>(null);
   const items = useRef<(HTMLElement | null)[]>([]);
   useEffect(() => {
     const timer = setTimeout(() => setQuery(text.trim()), PAUSE_MS);
     return () => clearTimeout(timer);
   }, [text]);
+  const answer = useAnswer("search", query ? { text: query, limit: 12 } : null);
+  const { data, isFetching } = answer;
+  const trouble = troubleOf(answer);
+  const hasQuery = query !== "" && text.trim() !== "";
+  const hits = hasQuery && !trouble ? (data?.items ?? []) : [];
+  const isEmpty = !hasQuery || (data === undefined && trouble === null);
+  const { isOpen, setOpen, control: input, setControl, setSheet, context, interactions, onBlur } = usePopup<HTMLInputElement>({ isEmpty, opensOnClick: false });
   useEffect(() => {
     const focus = (event: globalThis.KeyboardEvent) => {
       const isTyping = event.target instanceof HTMLElement && event.target.matches("input, textarea, select");
@@ -41,12 +46,6 @@ export function Search({ isLarge = false }: { isLarge?: boolean }): ReactNode {
     window.addEventListener("keydown", focus);
     return () => window.removeEventListener("keydown", focus);
   }, [input]);
-  const answer = useAnswer("search", query ? { text: query, limit: 12 } : null);
-  const { data, isFetching } = answer;
-  const trouble = troubleOf(answer);
-  const hasQuery = query !== "" && text.trim() !== "";
-  const hits = hasQuery && !trouble ? (data?.items ?? []) : [];
-  const isShown = isOpen && hasQuery && (data !== undefined || trouble !== null);
   const choose = (hit: Hit | undefined) => {
     if (!hit) return;
     setOpen(false);
@@ -55,18 +54,16 @@ export function Search({ isLarge = false }: { isLarge?: boolean }): ReactNode {
     wantFocus();
     go(addressOfHit(hit));
   };
-  const elements = useMemo(() => ({ reference: input, floating: sheet }), [input, sheet]);
-  const context = useFloatingRootContext({ open: isShown, onOpenChange: setOpen, elements });
   const { getReferenceProps, getFloatingProps, getItemProps } = useInteractions([
+    ...interactions,
     useRole(context, { role: "combobox" }),
-    useDismiss(context),
     useListNavigation(context, { listRef: items, activeIndex: at, onNavigate: (next) => next !== null && setAt(next), virtual: true, loop: true }),
   ]);
   return (
-    <search className={clsx(styles.search, isLarge && styles.large)} onBlur={(event) => !event.currentTarget.contains(event.relatedTarget) && setOpen(false)}>
+    <search className={clsx(styles.search, isLarge && styles.large)} onBlur={onBlur}>
       <Icon name="search" />
       <input
-        ref={setInput}
+        ref={setControl}
         value={text}
         aria-label={SEARCH.label}
         placeholder={isLarge ? (window.innerWidth < SEARCH.narrow ? SEARCH.placeholderNarrow : SEARCH.placeholderLarge) : SEARCH.placeholder}
@@ -81,7 +78,7 @@ export function Search({ isLarge = false }: { isLarge?: boolean }): ReactNode {
         })}
       />
       <kbd aria-hidden="true">{SEARCH.key}</kbd>
-      <div className={styles.hits} hidden={!isShown} ref={setSheet}>
+      <div className={styles.hits} hidden={!isOpen} ref={setSheet}>
         {trouble && <ErrorMessage error={trouble} />}
         {hits[0]?.isFuzzy && <p className={styles.note}>{SEARCH.similar(query)}</p>}
         {hits.length === 0 && !isFetching && !trouble && <p className={styles.note}>{SEARCH.noMatches(query)}</p>}

@@ -1,8 +1,9 @@
-import { useClick, useDismiss, useFloatingRootContext, useInteractions, useRole } from "@floating-ui/react";
+import { useInteractions, useRole } from "@floating-ui/react";
 import { clsx } from "clsx";
-import { useEffect, useMemo, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
+import { useEffect, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
 import { Icon } from "../../components/Icon";
 import { present } from "../../components/now";
+import { usePopup } from "../../components/usePopup";
 import { dayBeside, dayName, dayOf, momentAt, monthName, moved, presetsOf, timeOf, weeksOf, type Day } from "../../graph/calendar";
 import { nameOf } from "../../graph/moments";
 import { TIME } from "../../strings/time";
@@ -21,23 +22,11 @@ interface Props {
 
 /** A button with the selected moment that opens presets and a calendar in UTC. */
 export function MomentPicker({ label, at, node, choose }: Props): ReactNode {
-  const [isOpen, setOpen] = useState(false);
-  const [button, setButton] = useState<HTMLButtonElement | null>(null);
-  const [sheet, setSheet] = useState<HTMLDivElement | null>(null);
-  const close = () => {
-    setOpen(false);
-    button?.focus();
-  };
-  const elements = useMemo(() => ({ reference: button, floating: sheet }), [button, sheet]);
-  const context = useFloatingRootContext({
-    open: isOpen,
-    onOpenChange: (next, _event, reason) => (reason === "escape-key" ? close() : setOpen(next)),
-    elements,
-  });
-  const { getReferenceProps, getFloatingProps } = useInteractions([useClick(context), useRole(context, { role: "dialog" }), useDismiss(context)]);
+  const { isOpen, close, setControl, setSheet, context, interactions, onBlur } = usePopup();
+  const { getReferenceProps, getFloatingProps } = useInteractions([...interactions, useRole(context, { role: "dialog" })]);
   return (
-    <span className={styles.picker} data-moment={at ?? undefined} onBlur={(event) => event.relatedTarget && !event.currentTarget.contains(event.relatedTarget) && setOpen(false)}>
-      <button type="button" ref={setButton} className={clsx(controls.button, styles.open)} title={TIME.nowTitle} {...getReferenceProps()}>
+    <span className={styles.picker} data-moment={at ?? undefined} onBlur={onBlur}>
+      <button type="button" ref={setControl} className={clsx(controls.button, styles.open)} title={TIME.nowTitle} {...getReferenceProps()}>
         <Icon name="clock" />
         {at === null ? (
           TIME.now

@@ -1,7 +1,8 @@
 import { clsx } from "clsx";
-import { useClick, useDismiss, useFloatingRootContext, useInteractions } from "@floating-ui/react";
-import { useId, useMemo, useState, type ReactNode } from "react";
+import { useInteractions } from "@floating-ui/react";
+import { useId, useState, type ReactNode } from "react";
 import { Icon, type IconName } from "../../components/Icon";
+import { usePopup } from "../../components/usePopup";
 import type { Direction } from "../../graph/types";
 import type { Level, Side } from "../../graph/types";
 import { AUTO, DEEPEST, type View } from "../../graph/view";
@@ -28,17 +29,9 @@ interface Props {
 export function Toolbar({ view, change, scene }: Props): ReactNode {
   const { graph, isFetching } = scene;
   const [isConfirming, setConfirming] = useState(false);
-  const [isOpen, setOpen] = useState(false);
-  const [button, setButton] = useState<HTMLButtonElement | null>(null);
-  const [sheet, setSheet] = useState<HTMLDivElement | null>(null);
   const menu = useId();
-  const toggle = (next: boolean, _event?: Event, reason?: string) => {
-    setOpen(next);
-    if (reason === "escape-key") button?.focus();
-  };
-  const elements = useMemo(() => ({ reference: button, floating: sheet }), [button, sheet]);
-  const context = useFloatingRootContext({ open: isOpen, onOpenChange: toggle, elements });
-  const { getReferenceProps, getFloatingProps } = useInteractions([useClick(context), useDismiss(context)]);
+  const { isOpen, setControl, setSheet, interactions, onBlur } = usePopup();
+  const { getReferenceProps, getFloatingProps } = useInteractions(interactions);
   const all = graph ? graph.reach.up + graph.reach.down : 0;
   const isAll = view.up === DEEPEST && view.down === DEEPEST;
   const showAll = () => {
@@ -47,7 +40,7 @@ export function Toolbar({ view, change, scene }: Props): ReactNode {
   };
   return (
     <div className={styles.frame}>
-      <div className={styles.toolbar} role="toolbar" aria-label={TOOLBAR.label} aria-busy={isFetching}>
+      <div className={styles.toolbar} role="toolbar" aria-label={TOOLBAR.label} aria-busy={isFetching} onBlur={onBlur}>
         <div className={controls.segments} role="group" aria-label={COMPONENTS.level}>
           {LEVELS.map((level) => (
             <button key={level} type="button" aria-pressed={view.level === level} onClick={() => change({ level, grown: [], folded: [] })}>
@@ -55,7 +48,7 @@ export function Toolbar({ view, change, scene }: Props): ReactNode {
             </button>
           ))}
         </div>
-        <button type="button" className={clsx(controls.button, styles.more)} title={TOOLBAR.label} aria-expanded={isOpen} aria-controls={menu} ref={setButton} {...getReferenceProps()}>
+        <button type="button" className={clsx(controls.button, styles.more)} title={TOOLBAR.label} aria-expanded={isOpen} aria-controls={menu} ref={setControl} {...getReferenceProps()}>
           <Icon name="more" /> {TOOLBAR.options}
         </button>
         <div id={menu} className={clsx(styles.rest, isOpen && styles.open)} ref={setSheet} {...getFloatingProps()}>
