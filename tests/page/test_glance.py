@@ -139,6 +139,32 @@ def test_overview_shows_failed_nodes(look: Look) -> None:
     expect(overview.locator("[data-trouble=failed]")).to_have_count(1)
 
 
+_COVERED = """() => {
+  const canvas = document.querySelector('.react-flow').getBoundingClientRect();
+  const clicked = (x, y) => document.elementFromPoint(x, y)?.closest('[data-node], .react-flow__panel');
+  return [...document.querySelectorAll('[data-node]')].filter((node) => {
+    const { left, right, top, bottom } = node.getBoundingClientRect();
+    const x = [Math.max(left, canvas.left) + 8, Math.min(right, canvas.right) - 8];
+    const y = [Math.max(top, canvas.top) + 8, Math.min(bottom, canvas.bottom) - 8];
+    if (x[0] > x[1] || y[0] > y[1]) return false;
+    return x.some((x) => y.some((y) => clicked(x, y)?.querySelector('[role=img]')));
+  }).map((node) => node.dataset.node);
+}"""
+
+
+def test_overview_covers_no_node(look_at_demo: Look) -> None:
+    raw = "dataset:hive://lakehouse:nyc_taxi.yellow_taxi_raw"
+    page = look_at_demo(f"/lineage?node={raw}&open={raw}")
+    overview = page.get_by_role("img", name="Overview of the graph")
+    expect(overview).to_be_visible()
+    expect(_node(page, "yellow_taxi_raw")).to_be_in_viewport()
+    page.wait_for_function(f"() => ({_COVERED})().length === 0")
+    for _ in range(3):
+        page.get_by_role("button", name="Zoom in").click()
+    page.wait_for_function(f"() => ({_COVERED})().length === 0")
+    expect(overview).to_be_visible()
+
+
 def test_late_jobs_and_stale_runs_are_marked(look: Look) -> None:
     page = look(_at("job:nyc_taxi:archive_landing_files", level="pipeline"))
     expect(page.locator("[data-trouble=late]:has([data-node])")).to_contain_text("Late")

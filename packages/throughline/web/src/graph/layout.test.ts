@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { around, beside, framing, into, isWithin, meet, moved, outline, showing, sizeOf, viewportFor } from "./layout";
+import { around, beside, framing, freeCorner, into, isWithin, meet, moved, outline, showing, sizeOf, viewportFor } from "./layout";
 
 test("node height grows with its columns, up to ten", () => {
   const heights = [null, 0, 3, 10, 11, 99].map((columns) => sizeOf(columns).height);
@@ -36,6 +36,13 @@ test.each([
 test("partial graph leaves room for the overview", () => {
   const { y, zoom } = viewportFor([box(0), box(4_000, 700)], WINDOW, box(4_000, 700), 112);
   expect(y + 780 * zoom).toBeCloseTo(600 - 112);
+});
+
+test("overview is in the first corner where it covers no node", () => {
+  const [at, item] = [{ x: 0, y: 0, zoom: 1 }, { width: 150, height: 110 }];
+  const covered = [box(790, 500), box(790, 20), box(0)];
+  expect([0, 1, 2, 3].map((count) => freeCorner(covered.slice(0, count), at, WINDOW, item))).toEqual(["bottom-right", "top-right", "top-left", null]);
+  expect(freeCorner(covered, { ...at, zoom: 0.5 }, WINDOW, item), "nodes are elsewhere at another zoom").toBe("bottom-right");
 });
 
 test("boxes that only touch do not overlap", () => {

@@ -41,6 +41,19 @@ export function meet(a: Box, b: Box): boolean {
   return a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
 }
 
+export const CORNERS = ["bottom-right", "top-right", "top-left"] as const;
+
+/** Return the first corner of the window where an item, with a margin, covers no box; null if there is none. */
+export function freeCorner(boxes: readonly Box[], { x, y, zoom }: Viewport, size: { width: number; height: number }, item: { width: number; height: number }): (typeof CORNERS)[number] | null {
+  const covers = (corner: string) => {
+    const left = corner.endsWith("left") ? 0 : size.width - item.width;
+    const top = corner.startsWith("top") ? 0 : size.height - item.height;
+    const place = { x: (left - x) / zoom, y: (top - y) / zoom, width: item.width / zoom, height: item.height / zoom };
+    return boxes.some((box) => meet(box, place));
+  };
+  return CORNERS.find((corner) => !covers(corner)) ?? null;
+}
+
 /** Return boxes as one SVG path. */
 export function outline(boxes: readonly Box[]): string {
   return boxes.map(({ x, y, width, height }) => `M${x} ${y}h${width}v${height}h${-width}z`).join("");

@@ -15,6 +15,10 @@ test("tags of a column are unique", () => {
   expect(columnTags([tag("pii", "mail"), tag("pii", "mail"), tag("tier:gold")])).toEqual(["pii", "tier:gold"]);
 });
 
+test("tag of Airflow is its key", () => {
+  expect([columnTags([tag("taxi:taxi")]), datasetTags([tag("taxi:taxi")])]).toEqual([["taxi"], ["taxi"]]);
+});
+
 test.each([
   ["pii", true],
   ["PII:email", true],

@@ -13,9 +13,9 @@ export function isPii({ key, value }: { key: string; value: string }): boolean {
   return key.toLowerCase() === "pii" && !NO.includes(value.toLowerCase());
 }
 
-/** Format a tag as `pii` or `tier:gold`. */
+/** Format a tag as `pii` or `tier:gold`; the value of Airflow's tags is their key. */
 function plain({ key, value }: Tag): string {
-  return ["", "true"].includes(value.toLowerCase()) ? key : `${key}:${value}`;
+  return value === key || ["", "true"].includes(value.toLowerCase()) ? key : `${key}:${value}`;
 }
 
 /** Format the tags of a column without duplicates. */

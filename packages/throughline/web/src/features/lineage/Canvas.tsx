@@ -193,9 +193,7 @@ function FlowCanvas({ label, nodes, edges, frames, extent, shared, anchor, path,
       >
         <Distance frame={frame} />
         <Background gap={24} size={1.4} />
-        <Panel position="bottom-right">
-          {nodes.length > 0 && <Overview nodes={nodes} />}
-        </Panel>
+        {nodes.length > 0 && <Overview nodes={nodes} />}
         <Panel position="bottom-left" className={styles.zoom}>
           <ToolButton icon="plus" text={LINEAGE.zoomIn} onClick={() => void flow.zoomIn()} />
           <ToolButton icon="minus" text={LINEAGE.zoomOut} onClick={() => void flow.zoomOut()} />

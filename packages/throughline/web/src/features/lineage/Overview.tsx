@@ -1,7 +1,7 @@
 import { clsx } from "clsx";
-import { useReactFlow, useStore, type ReactFlowState } from "@xyflow/react";
-import { useMemo, useRef, type PointerEvent, type ReactNode } from "react";
-import { around, outline, type Box } from "../../graph/layout";
+import { Panel, useOnViewportChange, useReactFlow, useStore, type ReactFlowState, type Viewport } from "@xyflow/react";
+import { useMemo, useRef, useState, type PointerEvent, type ReactNode } from "react";
+import { around, freeCorner, outline, type Box } from "../../graph/layout";
 import { TROUBLES } from "../../graph/state";
 import type { FlowNode } from "./flow";
 import { LINEAGE } from "../../strings/lineage";
@@ -10,12 +10,27 @@ import styles from "./overview.module.css";
 /** The overview is hidden on canvases narrower than this. */
 export const WIDE = 900;
 
-/** A small overview of the graph with the visible part; a click or drag moves the viewport. Hidden if the whole graph is visible. */
+/** The size of the overview with the panel's margins. */
+export const OVERVIEW = { width: 152, height: 112 };
+
+/**
+ * A small overview of the graph with the visible part; a click or drag moves the viewport. Hidden if the whole graph is visible.
+ * It is in a corner without nodes. If there is none, it is faint and clicks go to the nodes below it.
+ */
 export function Overview({ nodes }: { nodes: readonly FlowNode[] }): ReactNode {
   const flow = useReactFlow();
   const drawing = useRef<SVGSVGElement>(null);
   const [x, y, zoom] = useStore(transformOf);
   const [width, height] = [useStore(widthOf), useStore(heightOf)];
+  // Only at rest: otherwise it would jump from corner to corner while the graph moves.
+  const [settled, setSettled] = useState<Viewport>(() => flow.getViewport());
+  const isDragged = useRef(false);
+  useOnViewportChange({ onEnd: (viewport) => isDragged.current || setSettled(viewport) });
+  const drop = () => {
+    isDragged.current = false;
+    setSettled(flow.getViewport());
+  };
+  const corner = useMemo(() => freeCorner(nodes.map(boxOf), settled, { width, height }, OVERVIEW), [nodes, settled, width, height]);
   // One path per type: redrawing 1,000 elements at every movement is slow.
   const { jobs, datasets, troubles, all } = useMemo(() => {
     const boxes = (type: FlowNode["type"]) => nodes.filter((node) => node.type === type).map(boxOf);
@@ -29,17 +44,20 @@ export function Overview({ nodes }: { nodes: readonly FlowNode[] }): ReactNode {
     const toGraph = drawing.current?.getScreenCTM()?.inverse();
     if (!toGraph || event.buttons !== 1) return;
     event.currentTarget.setPointerCapture(event.pointerId);
+    isDragged.current = true;
     const point = new DOMPoint(event.clientX, event.clientY).matrixTransform(toGraph);
     void flow.setCenter(point.x, point.y, { zoom });
   };
   if (isAllVisible || width < WIDE) return null;
   return (
-    <svg ref={drawing} className={styles.overview} role="img" aria-label={LINEAGE.overview} viewBox={`${frame.x} ${frame.y} ${frame.width} ${frame.height}`} onPointerDown={moveTo} onPointerMove={moveTo}>
-      <path d={datasets} />
-      <path className={styles.job} d={jobs} />
-      {troubles.map(({ trouble, path }) => path && <path key={trouble} className={clsx(styles.alarm, styles[trouble])} data-trouble={trouble} d={path} />)}
-      <path className={styles.unseen} d={outline([frame, visible])} />
-    </svg>
+    <Panel position={corner ?? "bottom-right"} className={clsx(corner === null && styles.faint)}>
+      <svg ref={drawing} className={styles.overview} role="img" aria-label={LINEAGE.overview} viewBox={`${frame.x} ${frame.y} ${frame.width} ${frame.height}`} onPointerDown={moveTo} onPointerMove={moveTo} onLostPointerCapture={drop}>
+        <path d={datasets} />
+        <path className={styles.job} d={jobs} />
+        {troubles.map(({ trouble, path }) => path && <path key={trouble} className={clsx(styles.alarm, styles[trouble])} data-trouble={trouble} d={path} />)}
+        <path className={styles.unseen} d={outline([frame, visible])} />
+      </svg>
+    </Panel>
   );
 }
 

@@ -2,7 +2,7 @@ import type { FrameBox } from "../../graph/arrange";
 import { TROUBLES } from "../../graph/state";
 import { around, BELOW, into, meet, sizeOf, viewportFor, type Box, type Viewport } from "../../graph/layout";
 import type { FlowNode } from "./flow";
-import { boxOf, WIDE } from "./Overview";
+import { boxOf, OVERVIEW, WIDE } from "./Overview";
 
 export interface Start {
   viewport: Viewport;
@@ -14,9 +14,6 @@ export interface Start {
 export const REDUCED_MOTION = matchMedia("(prefers-reduced-motion: reduce)");
 export const MOVING_MS = 200;
 
-/** The overview's height of 80 pixels and the panel's margins. */
-const BELOW_OVERVIEW = 112;
-
 /** Return the viewport of all nodes, or of the part around `first` if all would be too small to read. */
 export function startOf(nodes: readonly FlowNode[], frames: readonly Box[], frame: HTMLElement | null, first: FlowNode | null): Start {
   const { clientWidth: width = 1, clientHeight: height = 1 } = frame ?? {};
@@ -25,7 +22,7 @@ export function startOf(nodes: readonly FlowNode[], frames: readonly Box[], fram
 
 /** Return the space to leave below a graph that is only partly in the window. */
 export function spaceBelow(width: number): number | undefined {
-  return width < WIDE ? undefined : BELOW_OVERVIEW;
+  return width < WIDE ? undefined : OVERVIEW.height;
 }
 
 /** Return the boxes of a new path and of expanded nodes to bring into the window, the clicked node first. */
