@@ -178,6 +178,14 @@ def test_groups_count_the_datasets_and_jobs_of_owners_and_tags(state: State) -> 
     assert groups(text="MASTER") == owners[-1:]
 
 
+def test_tag_of_airflow_is_listed_by_its_key(build: Any) -> None:
+    event = build.run("COMPLETE", "1", "load", "08:00:00")
+    event["job"]["facets"] = {"tags": {"tags": [{"key": "taxi", "value": "taxi"}]}}
+    state = build.state(event)
+    assert [group["value"] for group in groups_answer(state, "tag")["items"]] == ["taxi"]
+    assert [job["tags"] for job in jobs_answer(state, tag="taxi")["items"]] == [["taxi"]]
+
+
 def test_group_counts_match_the_lists_that_they_lead_to(state: State) -> None:
     for by in ("owner", "tag"):
         for group in groups_answer(state, by)["items"]:

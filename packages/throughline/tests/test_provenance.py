@@ -56,6 +56,15 @@ def _trained(build: Any, day: int, snapshot: str) -> list[dict[str, Any]]:
     ]
 
 
+@pytest.mark.parametrize("reported", ["/srv/our rides", "file:///srv/our%20rides"])
+def test_local_repository_is_a_path(reported: str, build: Any) -> None:
+    event = build.run("COMPLETE", "1", "load", "08:00:00", writes=("db|t",))
+    location = {"type": "git", "repoUrl": reported, "path": "jobs.py"}
+    event["job"]["facets"]["sourceCodeLocation"] = location
+    code = provenance_answer(build.state(event), "dataset:db:t")["runs"][0]["code"]
+    assert (code["repoUrl"], code["path"]) == ("/srv/our rides", "jobs.py")
+
+
 def test_provenance_of_a_model_has_runs_versions_and_code(
     build: Any,
 ) -> None:

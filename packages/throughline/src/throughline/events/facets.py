@@ -312,8 +312,9 @@ class Tag(NamedTuple):
 
     @property
     def label(self) -> str:
-        """The key, and the value unless it is just a form of `true`."""
-        return self.key if self.value.lower() in ("", "true") else f"{self.key}:{self.value}"
+        """The key, and the value unless it is the key, as of Airflow's tags, or a form of `true`."""
+        has_value = self.value.lower() not in ("", "true") and self.value != self.key
+        return f"{self.key}:{self.value}" if has_value else self.key
 
     @property
     def is_pii(self) -> bool:

@@ -282,12 +282,13 @@ def parent_job(state: State, run: Run) -> JobRef | None:
 def tagged(facet: Json) -> Iterator[tuple[str | None, str]]:
     """Yield field and tag of a tags facet; the field is None for tags of the whole.
 
-    A tag is its key, followed by `:VALUE` unless the value only means "yes".
+    A tag is its key, followed by `:VALUE` unless the value is the key or only means "yes".
     """
     for item in objects(facet.get("tags")):
         if item.get("key"):
             key, value = str(item["key"]), str(item.get("value", ""))
-            tag = key if value.lower() in _NO_VALUE else f"{key}:{value}"
+            is_flag = value == key or value.lower() in _NO_VALUE
+            tag = key if is_flag else f"{key}:{value}"
             yield (str(item["field"]) if item.get("field") else None), tag
 
 

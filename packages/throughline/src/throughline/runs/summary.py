@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from urllib.parse import unquote
 
 from throughline import deadline
 from throughline.events import JobRef, shown_time
@@ -49,8 +50,14 @@ def run_line(state: State, run: Run) -> RunSummary:
 
 
 def code_of(run: Run) -> CodeLocation:
-    """Return the location of a run's code (sourceCodeLocation); empty if it was not reported."""
+    """Return the location of a run's code (sourceCodeLocation); empty if it was not reported.
+
+    A local repository is a path; some producers report it as a `file://` URL.
+    """
     if not run.code.get(SourceCodeLocation.KEY):
         return {}
     place = run.code.parsed(SourceCodeLocation)
-    return {"repoUrl": place.repoUrl, "path": place.path, "version": place.version}
+    repository = place.repoUrl
+    if repository and repository.startswith("file:///"):
+        repository = unquote(repository.removeprefix("file://"))
+    return {"repoUrl": repository, "path": place.path, "version": place.version}
