@@ -59,7 +59,7 @@ def _table(page: Page, id_: str) -> Any:
 
 def test_lines_lead_to_visible_columns_and_hidden_ones_are_counted(wide: Page) -> None:
     notes = wide.get_by_test_id("notes")
-    expect(notes).to_contain_text("15 lines to columns that are not shown")
+    expect(notes).to_contain_text("15 edges to columns that are not shown")
     _table(wide, _WIDE).get_by_role("button", name="More").click()
     expect(_lines(wide)).to_have_count(0)
     expect(notes).to_contain_text("25 lines to")

@@ -80,7 +80,7 @@ def test_partly_visible_graph_can_be_fitted(look: Look) -> None:
     overview = page.get_by_role("img", name="Overview of the graph")
     expect(overview).to_be_visible()
     expect(page.get_by_role("region", name="Timeline").locator("p")).to_contain_text(
-        "within all steps up and all down"
+        "within all steps upstream and all downstream"
     )
     notes.get_by_role("button", name="Fit all").click()
     expect(notes).not_to_contain_text("outside the window")

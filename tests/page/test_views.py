@@ -202,7 +202,7 @@ def test_control_lines_are_dashed_and_can_be_hidden(look: Look) -> None:
     expect(page.locator(".react-flow__edge.control")).to_have_count(1)
     page.get_by_role("button", name="Hide control").click()
     expect(page.locator(".react-flow__edge.control")).to_have_count(0)
-    expect(page.get_by_text("1 control line hidden")).to_be_visible()
+    expect(page.get_by_text("1 control dependency hidden")).to_be_visible()
 
 
 def test_graph_at_a_time_and_difference_of_two_times(look: Look) -> None:

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { columnTags, datasetTags, isPii, isPiiText } from "./tags";
+import { columnTags, datasetTags, isPii, isPiiText, joined } from "./tags";
 
 const tag = (text: string, field: string | null = null) => {
   const [key = "", value = "true"] = text.split(":");
@@ -9,6 +9,11 @@ const tag = (text: string, field: string | null = null) => {
 test("dataset shows its own tags and those of columns", () => {
   const columns = ["a", "b", "c", "d"].map((field) => tag("gold", field));
   expect(datasetTags([tag("tier:x"), tag("tier:x", "a"), tag("pii", "mail"), tag("pii", "name"), ...columns])).toEqual(["tier:x", "pii (mail, name)", "gold (4 columns)"]);
+});
+
+test("tags of several columns are joined", () => {
+  expect(joined(["domain:taxi", "pii (mail)", "tier:gold (a)", "pii (name)"])).toEqual(["domain:taxi", "pii (mail, name)", "tier:gold (a)"]);
+  expect(joined(datasetTags(["a", "b", "c", "d"].map((field) => tag("pii", field))))).toEqual(["pii (4 columns)"]);
 });
 
 test("tags of a column are unique", () => {

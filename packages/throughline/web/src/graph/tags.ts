@@ -26,11 +26,19 @@ export function columnTags(tags: readonly Tag[]): string[] {
 /** Format a dataset's tags: its own first, then those of columns as `pii (mail)` or `pii (4 columns)`. */
 export function datasetTags(tags: readonly Tag[]): string[] {
   const whole = new Set(tags.filter((tag) => tag.field === null).map(plain));
-  const fields = new Map<string, Set<string>>();
+  const ofColumns = tags.flatMap((tag) => (tag.field !== null && !whole.has(plain(tag)) ? [`${plain(tag)} (${tag.field})`] : []));
+  return [...whole, ...joined(ofColumns)];
+}
+
+/** Join formatted tags of several columns, such as `pii (mail)` and `pii (name)`, to `pii (mail, name)` or `pii (4 columns)`. */
+export function joined(tags: readonly string[]): string[] {
+  const columns = new Map<string, Set<string>>();
   for (const tag of tags) {
-    if (tag.field !== null && !whole.has(plain(tag))) fields.set(plain(tag), (fields.get(plain(tag)) ?? new Set()).add(tag.field));
+    const [, text = "", column = ""] = /^(.*) \((.*)\)$/.exec(tag) ?? [];
+    if (text) columns.set(text, (columns.get(text) ?? new Set()).add(column));
   }
-  return [...whole, ...[...fields].map(([text, of]) => `${text} (${of.size > FEW ? `${of.size} columns` : [...of].join(", ")})`)];
+  const whole = tags.filter((tag) => !tag.endsWith(")"));
+  return [...whole, ...[...columns].map(([text, of]) => `${text} (${of.size > FEW ? `${of.size} columns` : [...of].join(", ")})`)];
 }
 
 /** Return true if a formatted tag means personal data. */

@@ -5,7 +5,7 @@ export const COMPLETENESS = {
   about: "What the newest runs of each pipeline do not report. Lineage is only as complete as the events of its producers.",
   none: "No pipeline has run yet.",
   allComplete: "All pipelines report inputs, outputs, columns, code and end events.",
-  summary: (incomplete: number, all: number) => `${incomplete} of ${all} pipelines are incomplete.`,
+  summary: (incomplete: number, all: number) => (incomplete ? `${incomplete} of ${all} pipelines are incomplete.` : "No pipeline is known to be incomplete."),
   completeTitle: (count: number) => `Complete (${count})`,
   unknownTitle: (count: number) => `Unknown: no completed run read or wrote data (${count})`,
   missing: (count: number) => `${count} missing`,

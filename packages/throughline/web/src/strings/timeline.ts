@@ -12,7 +12,7 @@ export const TIMELINE = {
   allSteps: "all steps",
   all: "all",
   steps: (up: string, down: string, name: string) =>
-    `within ${up} up and ${down} down of ${name}. Click a bar to view the graph at that time, or a marker to see the change`,
+    `within ${up} upstream and ${down} downstream of ${name}. Click a bar to view the graph at that time, or a marker to see the change`,
   mark: (label: string | null, text: string) => `${label ? `${label}. ` : ""}${text}. Compare before and after`,
   markTitle: (text: string) => `${text}\nClick to compare before and after`,
   bar: (text: string) => `${text}. View the graph at that time`,

@@ -10,8 +10,8 @@ import styles from "./overview.module.css";
 /** The overview is hidden on canvases narrower than this. */
 export const WIDE = 900;
 
-/** The size of the overview with the panel's margins. */
-export const OVERVIEW = { width: 152, height: 112 };
+/** The size of the overview with the margin to the window. */
+export const OVERVIEW = { width: 137, height: 97 };
 
 /**
  * A small overview of the graph with the visible part; a click or drag moves the viewport. Hidden if the whole graph is visible.

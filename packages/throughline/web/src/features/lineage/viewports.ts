@@ -22,7 +22,7 @@ export function startOf(nodes: readonly FlowNode[], frames: readonly Box[], fram
 
 /** Return the space to leave below a graph that is only partly in the window. */
 export function spaceBelow(width: number): number | undefined {
-  return width < WIDE ? undefined : OVERVIEW.height;
+  return width < WIDE ? undefined : OVERVIEW.height + 15;
 }
 
 /** Return the boxes of a new path and of expanded nodes to bring into the window, the clicked node first. */

@@ -119,7 +119,7 @@ function MakerItem({ maker, at }: { maker: Maker; at: string | null }): ReactNod
         ) : (
           <span className="muted">{PROVENANCE.declared}</span>
         )}
-        {commits[0] ? <CodeLink code={commits[0]} /> : <span className="muted">{PROVENANCE.noCommit}</span>}
+        <span className="muted">{commits[0] ? <CodeLink code={commits[0]} /> : PROVENANCE.noCommit}</span>
         {commits.length > 1 && <span className="muted">{PROVENANCE.otherCommits(commits.length - 1)}</span>}
       </div>
       {runs.length > 1 && <More text={PROVENANCE.allRuns(runs.length)} items={runs} />}
@@ -144,7 +144,7 @@ function Run({ run, entry: { job, code, inputs, outputs }, at }: { run: NonNulla
           <Ago at={run.startedAt} />
         </span>
       </Link>
-      {codeText(code) && <CodeLink code={code} />}
+      {codeText(code) && <span className="muted"><CodeLink code={code} /></span>}
       <span className="muted clip" title={PROVENANCE.uses(versionsText(inputs), versionsText(outputs))}>
         {versionsText(inputs).split("\n")[0]} → {versionsText(outputs).split("\n")[0]}
       </span>
