@@ -13,6 +13,7 @@ import pytest
 import yaml
 
 from throughline.sql.files import Edge, read_file
+from throughline.trust._markdown import _plain
 
 from .conftest import Call
 
@@ -119,7 +120,10 @@ def test_missing_server_is_named_and_the_rest_is_printed(repository: Path, call:
     (repository / "daily.sql").write_text(_SQL.replace("fare", "tip"))
     output = _report(call, "--url", "http://localhost:1")
     assert "| + | `daily.total` | aggregation `raw.tip` |" in output
-    assert "- `contract check, downstream nodes, gates: no server responds at" in output
+    assert (
+        "- contract check, downstream nodes, gates: no server responds at `http://localhost:1`"
+        in output
+    )
     assert "Downstream" not in output
 
 
@@ -129,7 +133,31 @@ def test_missing_sqlglot_is_named(
     (repository / "daily.sql").unlink()
     monkeypatch.setitem(sys.modules, "throughline.sql.files", None)
     output = _report(call, "--database", database)
-    assert "columns of 1 changed SQL file: install throughline[sql]" in output
+    assert "columns of 1 changed SQL file: install `throughline[sql]`" in output
+
+
+def test_changes_of_sql_that_was_not_understood_are_unknown(
+    repository: Path, database: str, call: Call
+) -> None:
+    def sql_of(text: str) -> list[str]:
+        (repository / "daily.sql").write_text(text)
+        return _report(call, "--database", database).splitlines()
+
+    lines = sql_of("{% if true %}select 1{% endif %}")
+    assert "`daily.sql`: changed edges are unknown" in lines
+    assert "Nodes downstream of SQL that was not understood are not listed." in lines
+    assert next(line for line in lines if line.startswith("Not understood: ")).count("`") < 6
+    partly = sql_of(f"{_SQL.replace('fare', 'tip')}; create table weekly as select from from;")
+    assert "`daily.sql`: 2 changed edges; others are unknown" in partly
+    _git("checkout", "-qb", "change")
+    assert "no changed edges" in "\n".join(sql_of(f"{_SQL} -- a comment"))
+
+
+def test_sentences_show_only_names_as_code() -> None:
+    assert (
+        _plain("column 'raw.day' is missing (2 runs).") == "column '`raw.day`' is missing (2 runs)."
+    )
+    assert _plain("a <b> @you [x](y) #1 | *") == "a `<b>` `@you` `[x](y`) `#1` `\\|` `*`"
 
 
 def test_names_cannot_add_markup(repository: Path, call: Call) -> None:

@@ -1,10 +1,12 @@
 """Print the report of a pull request as Markdown.
 
-Names come from events and files. They are shown as code, so that they cannot add markup.
+Names come from events and files. They are shown as code, so that they cannot add markup. The same
+applies to each part of a sentence that is not a plain word.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
     from throughline.trust.models import Finding
 
 _SHOWN = 50  # rows of a table
+_WORD = re.compile(r"[^\W_]+(?:[-'][^\W_]+)*|[-–=→]|")
+_TOKEN = re.compile(r"""(["'(]*)(.*?)(["'),.;:?!]*)""")  # with quotes and punctuation around it
 _MARKER = "<!-- throughline check -->"  # finds the comment to update
 
 
@@ -56,7 +60,10 @@ def _sql(report: Report) -> Iterator[str]:
         return
     yield from ("", f"### SQL: {counted(len(report['sql']), 'changed file')}")
     for file in report["sql"]:
-        yield from ("", f"{_code(file['path'])}: {_number(file['edges'], 'changed edge')}")
+        edges = _number(file["edges"], "changed edge")
+        if file["unread"]:
+            edges = f"{edges}; others are unknown" if file["edges"] else "changed edges are unknown"
+        yield from ("", f"{_code(file['path'])}: {edges}")
         yield from _changes(file["edges"], "target", "source")
         for text in file["unread"]:
             yield from ("", f"Not understood: {_plain(text)}")
@@ -68,6 +75,8 @@ def _affected(report: Report) -> Iterator[str]:
     yield from ("", f"### Downstream: {_number(affected, 'affected node')}")
     rows = [_affected_row(item) for item in affected]
     yield from _table(("node", "kind", "steps", "owners", "because of"), rows)
+    if any(file["unread"] for file in report["sql"]):
+        yield from ("", "Nodes downstream of SQL that was not understood are not listed.")
     if report["unknown"]:
         yield from ("", "Not in the lineage: " + ", ".join(map(_code, report["unknown"])) + ".")
 
@@ -136,5 +145,10 @@ def _code(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return a sentence, which may contain names of events, as code."""
-    return _code(text)
+    """Return a sentence as text, with everything except plain words and punctuation as code."""
+    parts: list[str] = []
+    for token in text.split():
+        match = _TOKEN.fullmatch(token)
+        before, name, after = match.groups() if match else ("", token, "")
+        parts.append(token if _WORD.fullmatch(name) else f"{before}{_code(name)}{after}")
+    return " ".join(parts)

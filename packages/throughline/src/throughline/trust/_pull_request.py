@@ -190,8 +190,12 @@ def _compare_sql(report: Report, revision: Revision, dialect: str) -> Iterator[_
         file = revision.root / path
         new_text = file.read_text(errors="replace") if file.is_file() else None
         old, new = read(revision.text(path), path), read(new_text, path)
-        edges = _changes({*_edge_lines(old)}, {*_edge_lines(new)})
-        report["sql"].append({"path": path, "edges": edges, "unread": [*new.unread]})
+        # An edge of one version that another, partly unread one lacks need not be a change.
+        unknown = {"-": new.unread, "+": old.unread}
+        changes = _changes({*_edge_lines(old)}, {*_edge_lines(new)})
+        edges = [change for change in changes if not unknown[change["mark"]]]
+        before = [f"at the base: {error}" for error in old.unread if error not in new.unread]
+        report["sql"].append({"path": path, "edges": edges, "unread": [*new.unread, *before]})
         yield from (("dataset", name) for name in old.targets | new.targets)
 
 
