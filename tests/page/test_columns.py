@@ -62,7 +62,7 @@ def test_lines_lead_to_visible_columns_and_hidden_ones_are_counted(wide: Page) -
     expect(notes).to_contain_text("15 edges to columns that are not shown")
     _table(wide, _WIDE).get_by_role("button", name="More").click()
     expect(_lines(wide)).to_have_count(0)
-    expect(notes).to_contain_text("25 lines to")
+    expect(notes).to_contain_text("25 edges to")
     _table(wide, _COPY).get_by_role("button", name="More").click()
     expect(_lines(wide)).to_have_count(10)
     expect(_table(wide, _COPY)).to_contain_text("11–20 of 25")
@@ -81,7 +81,7 @@ def test_column_filter_keeps_lines_and_is_in_the_url(wide: Page) -> None:
     for id_ in (_WIDE, _COPY):
         _table(wide, id_).get_by_role("textbox").press_sequentially("n_2")
     expect(_lines(wide)).to_have_count(5)
-    expect(wide.get_by_test_id("notes")).to_contain_text("20 lines to")
+    expect(wide.get_by_test_id("notes")).to_contain_text("20 edges to")
     wide.reload()
     expect(_lines(wide)).to_have_count(5)
     expect(_table(wide, _COPY).get_by_role("textbox")).to_have_value("n_2")

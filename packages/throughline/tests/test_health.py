@@ -15,7 +15,7 @@ from throughline.trust._health import health_answer
 from throughline.trust.completeness import completeness_answer
 from throughline.trust.queries import findings_answer, freshness_answer, pipelines_answer
 
-from .graphs import APP, DAG, TASK
+from .graphs import APP, DAG, STEP, TASK
 from .test_history import checked, schema, wrote
 
 _DAY_SECONDS = 86_400
@@ -280,6 +280,26 @@ def test_nodes_without_edges_are_reported(build: Any) -> None:
         ("job without datasets", "job:demo:idle"),
         ("dataset without jobs", "dataset:db:alone"),
         ("silent parent run", "job:demo:silent"),
+    ]
+
+
+def test_tasks_without_datasets_are_one_finding_of_a_pipeline_with_data(build: Any) -> None:
+    def step(name: str, kind: str = STEP, **data: Any) -> dict[str, Any]:
+        flow, _, _ = name.partition(".")
+        event = build.run(
+            "COMPLETE", name, name, "08:00:00", parent=(flow, flow), kind=kind, **data
+        )
+        return dict(event)
+
+    flows = [
+        build.run("COMPLETE", flow, flow, "08:00:00", kind="METAFLOW/FLOW")
+        for flow in ("Flow", "Silent")
+    ]
+    steps = [step("Flow.start"), step("Flow.train", reads=("db|a",)), step("Flow.end")]
+    orphans = completeness_answer(build.state(*flows, *steps, step("Silent.start")))["orphans"]
+    assert [(orphan["subject"], orphan["message"]) for orphan in orphans] == [
+        ("job:demo:Silent.start", "has neither inputs nor outputs nor child jobs"),
+        ("job:demo:Flow", "2 tasks without inputs and outputs: end, start"),
     ]
 
 

@@ -226,14 +226,7 @@ def _orphans(state: State) -> list[Finding]:
 
 
 def _found_orphans(state: State) -> Iterator[Finding]:
-    units = newest_units(generations_of(state))
-    tasks_with_data = (unit for unit in units if any(run.has_data for run in unit.members))
-    working = {run.key.job for unit in tasks_with_data for run in unit.members}
-    for _, job in sorted(state.jobs.items()):
-        if job.ref not in working and _is_idle(state, job):
-            message = "has neither inputs nor outputs nor child jobs"
-            remedy = "make its producer report what it reads and writes, if it does"
-            yield warning("job without datasets", job.ref, message, remedy)
+    yield from _without_datasets(state)
     used: set[DatasetName] = set()
     for record in state.datasets.values():
         is_derived = record.derivation is not None or record.name in state.derived_from
@@ -248,6 +241,32 @@ def _found_orphans(state: State) -> Iterator[Finding]:
         message = "is the parent of other runs but sent no events"
         remedy = "make it send its events to this server too"
         yield warning("silent parent run", key.job, message, remedy, run=silent[key])
+
+
+def _without_datasets(state: State) -> Iterator[Finding]:
+    """Yield the jobs without datasets; all of a pipeline with datasets as one finding."""
+    known = generations_of(state)
+    units = newest_units(known)
+    with_data = [unit for unit in units if any(run.has_data for run in unit.members)]
+    working = {run.key.job for unit in with_data for run in unit.members}
+    pipelines = {known.levels.owner(unit.run, Level.PIPELINE).key.job for unit in with_data}
+    tasks: dict[JobRef, list[str]] = defaultdict(list)
+    for _, job in sorted(state.jobs.items()):
+        if job.ref in working or not _is_idle(state, job):
+            continue
+        above = {known.levels.owner(state.runs[key], Level.PIPELINE).key.job for key in job.runs}
+        if pipeline := min(above & pipelines, default=None):
+            tasks[pipeline].append(job.ref.name.removeprefix(f"{pipeline.name}."))
+            continue
+        message = "has neither inputs nor outputs nor child jobs"
+        remedy = "make its producer report what it reads and writes, if it does"
+        yield warning("job without datasets", job.ref, message, remedy)
+    for pipeline, names in tasks.items():
+        message = f"{counted(len(names), 'task')} without inputs and outputs: {', '.join(names)}"
+        remedy = (
+            "nothing, if these tasks only control others; otherwise make them report their data"
+        )
+        yield warning("tasks without datasets", pipeline, message, remedy)
 
 
 def _is_idle(state: State, job: Job) -> bool:

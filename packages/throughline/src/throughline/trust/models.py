@@ -73,7 +73,10 @@ class CompletenessAnswer(Answer):
 
     measures: dict[Measure, MeasureResult]
     orphans: list[Finding]
-    """Jobs without datasets and child jobs, datasets without jobs, parent runs without events."""
+    """Jobs without datasets and child jobs, datasets without jobs, parent runs without events.
+
+    A pipeline with datasets has one entry for all its tasks without datasets.
+    """
 
 
 class PipelineCompleteness(Answer):
