@@ -187,9 +187,9 @@ def test_misspelled_column_error_suggests_similar_names(events: list[Any], build
     with pytest.raises(NotFoundError, match="plain has no column 'rides'; it has Rides") as caught:
         columns_answer(state, "plain", "rides")
     assert caught.value.nearest == ("Rides",)
-    untold = build.state(build.run("COMPLETE", "1", "j", "08:00:00", reads=("db|t",)))
+    unreported = build.state(build.run("COMPLETE", "1", "j", "08:00:00", reads=("db|t",)))
     with pytest.raises(NotFoundError, match="no column 'x'; no column was reported"):
-        columns_answer(untold, "t", "x")
+        columns_answer(unreported, "t", "x")
 
 
 @pytest.mark.parametrize(

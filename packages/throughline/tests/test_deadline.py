@@ -43,7 +43,7 @@ _ASKED: dict[str, list[dict[str, Any]]] = {
     "edges": [{}, {"level": "pipeline"}, {"kind": "control"}],
     "nodes": [{}],
     "diff": [{}],
-    "runs": [{}, {"job": "often"}, {"counting": "task"}, {"own_id": "dag_41"}, {"facets": True}],
+    "runs": [{}, {"job": "often"}, {"effective": "task"}, {"own_id": "dag_41"}, {"facets": True}],
     "datasets": [{}, {"sort": "written"}],
     "jobs": [{}, {"sort": "started"}],
     "groups": [{}, {"by": "tag"}],

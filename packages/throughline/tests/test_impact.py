@@ -89,18 +89,18 @@ def test_grouping_column_affects_every_column_indirectly(build: Any) -> None:
         ("day", "fare", "GROUP_BY"),
         ("day", "note", "GROUP_BY"),
     ]
-    assert answer["untold"] == []
+    assert answer["possible"] == []
 
 
 def test_readers_without_column_lineage_are_possibly_affected(
     state: State,
 ) -> None:
-    def untold(node: str, field: str) -> list[tuple[int, str]]:
-        result = impact_answer(state, node, field)["untold"]
+    def possible(node: str, field: str) -> list[tuple[int, str]]:
+        result = impact_answer(state, node, field)["possible"]
         return [(item["distance"], item["name"]) for item in result]
 
-    assert untold("day", "fare") == [(1, "report"), (2, "page")]
-    assert untold("file", "fare") == [(5, "report"), (6, "page")]  # through raw and day
+    assert possible("day", "fare") == [(1, "report"), (2, "page")]
+    assert possible("file", "fare") == [(5, "report"), (6, "page")]  # through raw and day
 
 
 def _verdict(state: State, node: str, field: str, **options: int) -> tuple[str, list[str]]:

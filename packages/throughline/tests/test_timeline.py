@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from throughline.changes._steps import Counting, steps_of
+from throughline.changes._steps import EffectiveGenerations, steps_of
 from throughline.changes.queries import diff_answer, timeline_answer
 from throughline.errors import ConfigError
 from throughline.events import JobRef
@@ -219,8 +219,8 @@ _NIGHT = st.tuples(
     st.sets(st.sampled_from("xyz")),
 )
 _DERIVED: tuple[Callable[[list[Generation]], list[Generation]], ...] = (
-    of_task.counting,
-    of_task.living,
+    of_task.latest,
+    of_task.unreplaced,
 )
 
 
@@ -236,12 +236,12 @@ def test_steps_match_the_effective_generations_at_every_time(nights: list[Any], 
     generations = generations_of(build.state(*events))
     ref = JobRef("demo", "j")
     derived = generations.derived(ref, "all", list)
-    counting, effective, edges = Counting(), set[Generation](), set[Any]()
+    kept, effective, edges = EffectiveGenerations(), set[Generation](), set[Any]()
     for count, (generation, step) in enumerate(
         zip(derived, steps_of(generations, ref, Level.TASK), strict=True)
     ):
-        counting.take(generation)
-        effective = (effective | set(counting.entered)) - set(counting.left)
+        kept.take(generation)
+        effective = (effective | set(kept.entered)) - set(kept.left)
         expected = {item for derive in _DERIVED for item in derive(derived[: count + 1])}
         assert effective == expected
         edges = (edges | step.added) - step.removed

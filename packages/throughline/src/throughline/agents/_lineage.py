@@ -68,7 +68,7 @@ class Downstream(_Followed):
         health = context.health(self.as_of)
         affected = [_affected(item) for item in found["affected"]]
         indirect = [_affected(item) for item in found.get("indirect", [])]
-        possible = [_affected(item) for item in found.get("untold", [])]
+        possible = [_affected(item) for item in found.get("possible", [])]
         status: Status = "found"
         note = None
         if not affected and not indirect:
@@ -140,7 +140,7 @@ class Columns(_Followed):
         where = {"node": node, "field": self.column, "as_of": self.as_of}
         if self.direction == "down":
             found = context.query("impact", where)
-            return "not_reported" if found["untold"] else "none"
+            return "not_reported" if found["possible"] else "none"
         writers = context.query("column", where)["producers"]
         has_indirect = bool(writers) and all(writer["inputs"] for writer in writers)
         return "none" if has_indirect and not self.indirect else "not_reported"

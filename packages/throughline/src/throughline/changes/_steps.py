@@ -40,7 +40,7 @@ def steps_of(generations: Generations, ref: JobRef, level: Level) -> list[Step]:
     return generations.derived(ref, f"steps {level}", derive)
 
 
-class Counting:
+class EffectiveGenerations:
     """The effective generations of a task, updated one generation at a time."""
 
     def __init__(self) -> None:
@@ -98,7 +98,7 @@ class Counting:
 def _steps(
     generations: Generations, level: Level, oldest_first: list[Generation]
 ) -> Iterator[Step]:
-    counting = Counting()
+    effective = EffectiveGenerations()
     counts: Counter[DataEdge] = Counter()
     edges: dict[Generation, set[DataEdge]] = {}
     for generation in deadline.watched(oldest_first):
@@ -106,11 +106,11 @@ def _steps(
             continue
         graph = LevelGraph.build(generations, level, [generation])
         edges[generation] = set(graph.data_edges())
-        counting.take(generation)
+        effective.take(generation)
         moved: Counter[DataEdge] = Counter()
-        for current in counting.entered:
+        for current in effective.entered:
             moved.update(edges[current])
-        for former in counting.left:
+        for former in effective.left:
             moved.subtract(edges.pop(former))
         before = {edge for edge in moved if counts[edge]}
         counts.update(moved)

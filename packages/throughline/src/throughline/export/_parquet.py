@@ -90,7 +90,7 @@ def write_parquet(
         "nodes": _at_levels(source, "nodes", "level"),
         "edges": _at_levels(source, "edges", "level", kind="data"),
         "direct_edges": _at_levels(source, "edges", "level", kind="direct"),
-        "present_runs": _at_levels(source, "runs", "counting"),
+        "present_runs": _at_levels(source, "runs", "effective"),
         "columns": (item for event in events() for item in _columns(event, aliases)),
     }
     return {name: _write(folder / f"{name}.parquet", name, items) for name, items in tables.items()}

@@ -102,7 +102,7 @@ class ColumnGraph:
         def runs(jobs: Iterable[JobRef]) -> Iterator[_Origin]:
             for ref in jobs:
                 deadline.check()
-                yield from ((run, ref) for g in generations.counting(ref) for run in g.runs)
+                yield from ((run, ref) for g in generations.latest(ref) for run in g.runs)
 
         return cls(
             generations.state,
@@ -200,7 +200,7 @@ def described_by(state: State, run: Run) -> Iterator[Column]:
         yield from (Column(name, field) for field in lineage.columns)
 
 
-def vaguely_fed(state: State, run: Run, sources: Set[DatasetName]) -> set[DatasetName]:
+def from_unnamed_columns(state: State, run: Run, sources: Set[DatasetName]) -> set[DatasetName]:
     """Return the datasets with a column that comes from an unnamed column of some sources."""
     return {
         edge.target.dataset

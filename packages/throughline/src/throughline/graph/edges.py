@@ -198,7 +198,7 @@ class Latest:
         def build(_: list[Generation]) -> LevelGraph:
             return LevelGraph.build(self._generations, None, self._generations.effective(owner))
 
-        return self._generations.derived(owner, "latest", build)
+        return self._generations.derived(owner, "latest edges", build)
 
 
 def _rank(state: State, run: Run) -> tuple[bool, int, RunKey]:

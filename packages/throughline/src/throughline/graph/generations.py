@@ -207,9 +207,9 @@ class Generations:
         """Return the tasks that may have written a dataset at some time."""
         return self._users("writing", name)
 
-    def counting(self, ref: JobRef) -> list[Generation]:
+    def latest(self, ref: JobRef) -> list[Generation]:
         """Return the newest finished generation of a job, and the unfinished ones after it."""
-        return self.derived(ref, "counting", counting)
+        return self.derived(ref, "latest generations", latest)
 
     def derived(
         self, ref: JobRef, name: str, derive: Callable[[list[Generation]], Answer]
@@ -243,7 +243,7 @@ class Generations:
         """Return the effective generations of all jobs, and those that their data comes from."""
         if self._present is None:
             effective = [g for ref in self.jobs() for g in self.effective(ref)]
-            self._present = list(self.behind(effective))
+            self._present = list(self.upstream_of(effective))
         return self._present
 
     def generation_of(self, run: Run) -> Generation | None:
@@ -274,7 +274,7 @@ class Generations:
             found += self.writing(name, generation, is_cut=True)
         return found
 
-    def behind(self, roots: Iterable[Generation], target: DatasetName | None = None) -> Walked:
+    def upstream_of(self, roots: Iterable[Generation], target: DatasetName | None = None) -> Walked:
         """Return the roots and everything upstream of them, or of one dataset that the roots wrote.
 
         Where events state which input feeds which output, only the edges on the way count.
@@ -304,15 +304,15 @@ class Generations:
                 open_ += ((source, name) for source in kept_by)
         return found
 
-    def after(
+    def downstream_of(
         self,
         roots: Iterable[Generation],
-        living: Iterable[Generation],
+        candidates: Iterable[Generation],
         source: DatasetName | None = None,
     ) -> Walked:
-        """Return the roots, and living generations downstream of them or of a dataset they read."""
+        """Return the roots, and the candidates downstream of them or of a dataset they read."""
         flows: dict[Generation, list[tuple[Generation, DatasetName, bool]]] = defaultdict(list)
-        for generation in living:
+        for generation in candidates:
             deadline.check()
             for name in generation.edges.reads:
                 for writer in self.writing(name, generation):
@@ -462,7 +462,7 @@ def _static(ref: JobRef, edges: Edges) -> Generation:
     return Generation(ref, (0, None), True, edges, frozenset(), ())
 
 
-def counting(oldest_first: list[Generation]) -> list[Generation]:
+def latest(oldest_first: list[Generation]) -> list[Generation]:
     """Return the newest effective finished generation, and the unfinished ones after it."""
     complete = [g for g in reversed(oldest_first) if g.is_complete]
     base = next((g for g in complete if g.edges.writes), complete[0] if complete else None)
@@ -472,7 +472,7 @@ def counting(oldest_first: list[Generation]) -> list[Generation]:
     return [base, *(g for g in newer if not g.is_complete)]
 
 
-def living(oldest_first: list[Generation]) -> list[Generation]:
+def unreplaced(oldest_first: list[Generation]) -> list[Generation]:
     """Return the generations that wrote a dataset which no later finished one replaced.
     One job can write many datasets in separate runs (a flow that is started per service): its last
     run alone would leave the other datasets without an origin.
@@ -489,4 +489,4 @@ def living(oldest_first: list[Generation]) -> list[Generation]:
 
 def _effective(oldest_first: list[Generation]) -> list[Generation]:
     """Return the effective generations, and those whose written data still exists."""
-    return list(dict.fromkeys((*counting(oldest_first), *living(oldest_first))))
+    return list(dict.fromkeys((*latest(oldest_first), *unreplaced(oldest_first))))

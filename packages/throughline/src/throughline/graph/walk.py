@@ -77,8 +77,9 @@ def reached(generations: Generations, root: Node, way: str, level: Level) -> Wal
         roots = generations.writing(name)
     else:
         roots = [g for g in present if name in g.edges.reads]
-    behind, after = generations.behind, generations.after
-    return behind(roots, name) if way == "up" else after(roots, present, name)
+    if way == "up":
+        return generations.upstream_of(roots, name)
+    return generations.downstream_of(roots, present, name)
 
 
 def _jobs_of(generations: Generations, generation: Generation, level: Level) -> set[JobRef]:

@@ -31,7 +31,7 @@ def drop_verdict(
 
     Jobs without column lineage only appear as nodes in `possible`.
     """
-    untold = [node["name"] for node in possible if node["type"] == "job"]
+    unreported = [node["name"] for node in possible if node["type"] == "job"]
     used = [
         _reason("values", "column", "takes values from it", "take values from it", _names(values)),
         _reason("rows", "column", "depends on rows that it filters, joins, groups or sorts",
@@ -39,7 +39,7 @@ def drop_verdict(
     ]  # fmt: skip
     open_ = [
         _reason("no_column_lineage", "downstream job", "reported no column lineage",
-                "reported no column lineage", untold),
+                "reported no column lineage", unreported),
         _reason("incomplete", "job", "reads the dataset, and its newest run did not complete",
                 "read the dataset, and their newest runs did not complete",
                 _incomplete(generations, root)),

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from throughline import deadline
 from throughline.errors import NotFoundError
-from throughline.graph.column_graph import described_by, vaguely_fed
+from throughline.graph.column_graph import described_by, from_unnamed_columns
 from throughline.graph.edges import LevelGraph
 from throughline.graph.generations import Generations, Walked
 from throughline.graph.levels import Level
@@ -98,7 +98,7 @@ def _possibly_affected(
         )
         described = {column.dataset for column in columns}
         for run in generation.runs:
-            described -= vaguely_fed(generations.state, run, datasets)
+            described -= from_unnamed_columns(generations.state, run, datasets)
         if bare := edges.writes - described - datasets:
             open_ += map(Node.of_dataset, bare)
         if bare or not edges.writes:

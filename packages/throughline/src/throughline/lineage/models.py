@@ -298,7 +298,7 @@ class ImpactAnswer(Answer):
     field: NotRequired[str]
     indirect: NotRequired[list[AffectedNode]]
     """Of a column, those whose rows it filters, joins, groups or sorts, with their downstream."""
-    untold: NotRequired[list[AffectedNode]]
+    possible: NotRequired[list[AffectedNode]]
     """Of a column, nodes that may be affected: no column lineage was reported."""
     drop: NotRequired[DropVerdict]
     """Of a column, if `depth` is at least 1."""

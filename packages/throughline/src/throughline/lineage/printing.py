@@ -82,7 +82,7 @@ def print_impact(answer: ImpactAnswer) -> None:
             "Filtered, joined, grouped or sorted by it, or computed from such rows",
             answer.get("indirect"),
         ),
-        ("Possibly affected (no column lineage reported)", answer.get("untold")),
+        ("Possibly affected (no column lineage reported)", answer.get("possible")),
     ):
         if nodes:
             console.print()

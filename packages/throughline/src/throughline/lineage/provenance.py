@@ -44,11 +44,11 @@ def origin(generations: Generations, root: Node, version: str | None = None) -> 
     """
     name = root.dataset_name
     if version is None:
-        return generations.behind(generations.writing(name), name)
+        return generations.upstream_of(generations.writing(name), name)
     found = generations.writing_version(name, version)
     if not found:
         raise NotFoundError(f"no run is known to have written version {version!r} of {root.name}")
-    return generations.behind(found, name)
+    return generations.upstream_of(found, name)
 
 
 def sources_of(walked: Walked, root: Node) -> set[DatasetName]:

@@ -152,7 +152,7 @@ def impact_answer(
     """Return the nodes that a change of a node or of one column affects, with tags.
 
     For a column, `affected` takes values from it, and `indirect` has rows that it filters, joins,
-    groups or sorts. `untold` is possibly affected (no column lineage reported). `drop` states
+    groups or sorts. `possible` may be affected (no column lineage reported). `drop` states
     whether the column can be dropped: safe, unsafe or unknown, with reasons.
     """
     found = find_node(state, node, "dataset" if field is not None else None)
@@ -173,7 +173,7 @@ def impact_answer(
         "field": field,
         "affected": reached.affected,
         "indirect": reached.indirect,
-        "untold": reached.possible,
+        "possible": reached.possible,
     }
     if depth > 0:
         answer["drop"] = drop_verdict(generations, found, *reached)

@@ -173,7 +173,7 @@ def tags_of_tree(generations: Generations, root: Node, way: str, level: Level) -
     """Return the tags of the nodes in a node's tree, including those inherited from upstream."""
 
     def selected() -> Iterator[Generation]:  # walked only if there is any tag
-        yield from generations.behind(reached(generations, root, way, level))
+        yield from generations.upstream_of(reached(generations, root, way, level))
 
     return Tags(generations, selected())
 

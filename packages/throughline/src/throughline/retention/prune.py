@@ -173,7 +173,7 @@ def _walked(state: State) -> Iterator[str]:
     roots = [generations.present]
     roots += [list(generations.effective(ref)) for ref in generations.jobs()]
     for name in sorted(set(state.identity)):
-        roots.append(list(generations.behind(generations.writing(name), name)))
+        roots.append(list(generations.upstream_of(generations.writing(name), name)))
     yield from (run.key.run_id for root in roots for g in root for run in g.runs)
 
 

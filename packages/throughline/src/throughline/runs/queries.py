@@ -43,7 +43,7 @@ def runs_answer(
     job: Annotated[str | None, "A job; by default all."] = None,
     limit: Limit = 20,
     condition: Annotated[Condition | None, "Only runs in this state."] = None,
-    counting: Annotated[LevelName | None, "Only effective runs of the graph at this level."] = None,
+    effective: Annotated[LevelName | None, "Only effective runs at this level."] = None,
     cursor: Cursor = None,
     *,
     roots: Annotated[bool, "Only runs without a parent."] = False,
@@ -62,13 +62,13 @@ def runs_answer(
     Namespace, platform, type, owner and tag are those of the job.
     """
     runs: Iterable[Run] = _runs_of(state, job)
-    is_whole = job is None and own_id is None and counting is None and not roots
+    is_whole = job is None and own_id is None and effective is None and not roots
     if roots:
         runs = [run for run in runs if not has_reported_ancestor(state, run)]
     if own_id is not None:
         runs = [run for run in deadline.watched(runs) if external_id_of(run) == own_id]
-    if counting is not None:
-        generations, level = generations_of(state), level_of(counting)
+    if effective is not None:
+        generations, level = generations_of(state), level_of(effective)
         members = (run for generation in generations.present for run in generation.runs)
         keys = {generations.levels.owner(run, level).key for run in members}
         runs = [run for run in runs if run.key in keys]
@@ -81,7 +81,7 @@ def runs_answer(
         runs = [run for group in chosen for run in group.runs]
         if facets:
             total, counts = len(runs), found_counts
-    about = ("runs", job, counting, roots, own_id, *wanted.values(), sort, reverse)
+    about = ("runs", job, effective, roots, own_id, *wanted.values(), sort, reverse)
     place = partial(_SORTS[sort], state)
     found, more = cut(about, runs, place, limit, cursor, newest_first=not reverse)
     items = [run_info(state, run) for run in found]

@@ -737,8 +737,8 @@ export interface paths {
             parameters: {
                 query?: {
                     condition?: ("NEW" | "RUNNING" | "COMPLETED" | "FAILED" | "ABORTED" | "LOST") | null;
-                    counting?: ("pipeline" | "task" | "query") | null;
                     cursor?: string | null;
+                    effective?: ("pipeline" | "task" | "query") | null;
                     facets?: boolean;
                     job?: string | null;
                     limit?: number;
@@ -1246,7 +1246,7 @@ export interface components {
             indirect?: components["schemas"]["AffectedNode"][];
             level?: string;
             node: string;
-            untold?: components["schemas"]["AffectedNode"][];
+            possible?: components["schemas"]["AffectedNode"][];
         };
         InferredOwners: {
             job: components["schemas"]["NodeRef"];

@@ -35,7 +35,7 @@ export default function ImpactPage(): ReactNode {
   const { data: about } = useAnswer("node", { node, asOf: at });
   const all = useMemo(() => reachedOf(data?.affected ?? []), [data]);
   const indirect = useMemo(() => reachedOf(data?.indirect ?? []), [data]);
-  const possible = useMemo(() => reachedOf(data?.untold ?? []), [data]);
+  const possible = useMemo(() => reachedOf(data?.possible ?? []), [data]);
   const id = data?.node ?? node;
   const { title } = parts(id.slice(id.lastIndexOf(":") + 1), id.startsWith("job:") ? "job" : "dataset");
   const name = field ? `${title} ${field}` : title;
