@@ -141,7 +141,8 @@ def test_overview_shows_failed_nodes(look: Look) -> None:
 
 _COVERED = """() => {
   const canvas = document.querySelector('.react-flow').getBoundingClientRect();
-  const clicked = (x, y) => document.elementFromPoint(x, y)?.closest('[data-node], .react-flow__panel');
+  const clicked = (x, y) =>
+    document.elementFromPoint(x, y)?.closest('[data-node], .react-flow__panel');
   return [...document.querySelectorAll('[data-node]')].filter((node) => {
     const { left, right, top, bottom } = node.getBoundingClientRect();
     const x = [Math.max(left, canvas.left) + 8, Math.min(right, canvas.right) - 8];
