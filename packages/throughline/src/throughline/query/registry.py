@@ -13,7 +13,7 @@ from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from pkgutil import iter_modules
-from typing import Annotated, Any, NamedTuple, Protocol, get_type_hints
+from typing import Annotated, Any, NamedTuple, Protocol, get_args, get_type_hints
 
 import throughline
 from throughline import deadline
@@ -66,10 +66,17 @@ class ApiQuery(NamedTuple):
         hints = get_type_hints(self.answer, include_extras=True)
         count = 2 if self.times == Times.BETWEEN else 1
         kind = inspect.Parameter.KEYWORD_ONLY
-        own = list(inspect.signature(self.answer).parameters.values())[count:]
-        found = [
-            parameter.replace(annotation=hints[parameter.name], kind=kind) for parameter in own
-        ]
+        found: list[inspect.Parameter] = []
+        for parameter in list(inspect.signature(self.answer).parameters.values())[count:]:
+            hint = hints[parameter.name]
+            if parameter.kind is inspect.Parameter.VAR_KEYWORD:  # **filters: Unpack[Filters]
+                fields = get_type_hints(get_args(hint)[0], include_extras=True)
+                found += [
+                    inspect.Parameter(name, kind, default=None, annotation=field)
+                    for name, field in fields.items()
+                ]
+            else:
+                found.append(parameter.replace(annotation=hint, kind=kind))
         for name in self.times:
             default = inspect.Parameter.empty if name == "from_" else None
             hint = _MOMENTS[name]
