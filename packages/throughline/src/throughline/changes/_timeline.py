@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from throughline import deadline
 from throughline.changes._steps import Step, steps_of
-from throughline.changes.models import GraphChange, RunCounts, TimelineAnswer
+from throughline.changes.models import ChangeKind, GraphChange, RunCounts, TimelineAnswer
 from throughline.datasets.schemas import drift
 from throughline.events import JobRef, parse_time, shown_time, to_micros
 from throughline.events.facets import ErrorMessage
@@ -22,8 +22,6 @@ from throughline.identity import DatasetName
 from throughline.projection import Run, RunKey, RunState, State, outcome
 from throughline.projection.derived import began_at, descendants_of, records_of
 from throughline.runs.summary import code_of, condition_of
-
-ChangeKind = Literal["node", "input", "output", "schema", "code", "failed"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import Literal
 from typing_extensions import TypedDict
 
 from throughline.datasets.models import FieldChange, SchemaChange, WriteStatistics
-from throughline.query.models import Answer, CodeLocation, Json, Name, TypedName
+from throughline.query.models import Answer, CodeLocation, Json, Name, Page, TypedName
 from throughline.runs.models import RunInfo, RunSummary
 
 FieldChange.__doc__ = """A field whose type changed."""
@@ -60,12 +60,10 @@ class RanEntry(RunWork):
 HistoryEntry = WrittenEntry | CheckedEntry | SchemaEntry | RanEntry
 
 
-class HistoryAnswer(Answer):
+class HistoryAnswer(Page[HistoryEntry]):
     """One page of the history of a node, newest first."""
 
     node: str
-    items: list[HistoryEntry]
-    next: str | None
 
 
 RunCounts = TypedDict(
@@ -83,10 +81,13 @@ RunCounts = TypedDict(
 RunCounts.__doc__ = "Runs that started between two times; at `at`, all runs with an end had ended."
 
 
+ChangeKind = Literal["node", "input", "output", "schema", "code", "failed"]
+
+
 class GraphChange(Answer):
     """A change of the graph, of a schema or of code, or a failed run."""
 
-    kind: Literal["node", "input", "output", "schema", "code", "failed"]
+    kind: ChangeKind
     isGone: bool
     """True for an edge that was removed."""
     at: str

@@ -63,8 +63,7 @@ def history_answer(
 ) -> HistoryAnswer:
     """Return the history of a node, newest first: a dataset's versions and checks, a job's runs."""
     found = find_node(state, node)
-    page = history(generations_of(state), found, limit, cursor)
-    return {"node": node_id(found), "items": page["items"], "next": page["next"]}
+    return {"node": node_id(found), **history(generations_of(state), found, limit, cursor)}
 
 
 @query("drift", Times.THEN)
