@@ -6,22 +6,25 @@ from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from throughline import deadline
-from throughline.changes.models import CodeDifference, Difference, SchemaDifference
+from throughline.changes.models import CodeDifference, DiffAnswer, SchemaDifference
 from throughline.events.facets import Schema, SourceCode, SourceCodeLocation
-from throughline.graph.edges import LevelGraph
+from throughline.graph.current import graph_of, level_of
 from throughline.graph.nodes import Node, kind_of, node_id, typed_name
 from throughline.projection import Run, RunState, State, outcome
 from throughline.projection.derived import ancestry_of, records_of
 from throughline.projection.facets import Stamp, parsed
+from throughline.query.parameters import LevelName
 from throughline.runs.models import RunInfo
 from throughline.runs.service import run_info
 
 Change = TypeVar("Change", SchemaDifference, CodeDifference)
 
 
-def diff(before: State, old: LevelGraph, after: State, new: LevelGraph) -> Difference:
-    """Return the nodes and edges added and removed, and what changed in schemas and code."""
-    old_edges, new_edges = set(old.edges()), set(new.edges())
+def diff_answer(before: State, after: State, level: LevelName = "task") -> DiffAnswer:
+    """Return the differences between two moments: nodes, edges, schemas, code and failed runs."""
+    old_edges, new_edges = (
+        set(graph_of(state, level_of(level)).edges()) for state in (before, after)
+    )
     old_nodes, new_nodes = _nodes(old_edges), _nodes(new_edges)
     both = sorted(old_nodes & new_nodes)
     edges = old_edges ^ new_edges
@@ -30,6 +33,7 @@ def diff(before: State, old: LevelGraph, after: State, new: LevelGraph) -> Diffe
     other = {item["node"] for item in schemas} | {item["node"] for item in code}
     named = (old_nodes ^ new_nodes) | _nodes(edges) | {n for n in both if node_id(n) in other}
     return {
+        "level": level,
         "nodes": {
             node_id(node): {
                 **typed_name(node),

@@ -137,9 +137,10 @@ CodeDifference = TypedDict(
 CodeDifference.__doc__ = """Versions of the code of a job at two moments."""
 
 
-class Difference(Answer):
-    """The difference between two states."""
+class DiffAnswer(Answer):
+    """The difference between two moments."""
 
+    level: str
     nodes: dict[str, NamedNode]
     """The nodes that the other fields name, by id."""
     added: list[str]
@@ -151,9 +152,3 @@ class Difference(Answer):
     code: list[CodeDifference]
     failed: list[RunInfo]
     """Runs that failed in between, without the runs that started them, newest first."""
-
-
-class DiffAnswer(Difference):
-    """The difference between two moments."""
-
-    level: str

@@ -1,4 +1,8 @@
-"""The graph around a node: summaries of its nodes, and the edges between them."""
+"""The graph around a node: summaries of its nodes, and the edges between them.
+
+With `datasets`, a step leads from a dataset to the next datasets, and `left` counts the jobs that
+such edges replace. Sides of nodes that are not shown cannot be expanded and are ignored.
+"""
 
 from __future__ import annotations
 

@@ -16,8 +16,9 @@ from throughline.console.text import counted
 from throughline.datasets.quality import Check, checks_of
 from throughline.events import JobRef, shown_time
 from throughline.graph.column_graph import Column
+from throughline.graph.current import generations_of
 from throughline.graph.generations import Generation, Generations, Walked
-from throughline.graph.nodes import Node, facets_of, node_id
+from throughline.graph.nodes import Node, facets_of, find_dataset, node_id
 from throughline.graph.run_edges import derived_by, only_datasets
 from throughline.identity import DatasetName
 from throughline.lineage.provenance import origin, sources_of
@@ -27,7 +28,7 @@ from throughline.projection import Run, State
 from throughline.projection.derived import ancestry_of, began_at, is_lost, parent_of
 from throughline.runs.failures import is_failed, is_retried
 from throughline.trust.completeness import measure_units, units_of
-from throughline.trust.documents import Document, Text
+from throughline.trust.documents import Document, Text, decoded, validated
 from throughline.trust.finding_states import muted_findings
 from throughline.trust.findings import (
     failed_checks,
@@ -62,17 +63,23 @@ class Policy(Document):
     completeness: dict[Measure, Annotated[float, Ge(0), Le(1)]] = {}
 
 
-def gate(known: Generations, nodes: Iterable[Node], policy: Policy) -> GateAnswer:
+def gate_answer(
+    state: State,
+    dataset: Annotated[list[str], "A dataset: an id or a short name; any number of them."],
+    policy: Annotated[str | None, "The policy as JSON; without it the default one."] = None,
+) -> GateAnswer:
     """Check the provenance of datasets against a policy."""
+    body = decoded(policy or "null", "policy")
+    rules = validated(Policy, {} if body is None else body, "policy")
     datasets: list[GatedDataset] = []
-    for node in nodes:
-        violations = list(_violations(known, node, policy))
+    for node in [find_dataset(state, text) for text in dataset]:
+        violations = list(_violations(generations_of(state), node, rules))
         datasets.append({"id": node_id(node), "violations": violations, "passed": not violations})
     return {
-        "at": shown_time(known.state.now),
-        "passed": all(dataset["passed"] for dataset in datasets),
+        "at": shown_time(state.now),
+        "passed": all(gated["passed"] for gated in datasets),
         "datasets": datasets,
-        "policy": policy.model_dump(mode="json"),
+        "policy": rules.model_dump(mode="json"),
     }
 
 
