@@ -7,7 +7,7 @@ from typing import Literal
 from typing_extensions import TypedDict
 
 from throughline.datasets.models import FieldChange, SchemaChange, WriteStatistics
-from throughline.query.models import Answer, CodeLocation, Json, Name, Page, TypedName
+from throughline.query.models import Answer, CodeLocation, Json, Name, TypedName
 from throughline.runs.models import RunInfo, RunSummary
 
 FieldChange.__doc__ = """A field whose type changed."""
@@ -60,10 +60,12 @@ class RanEntry(RunWork):
 HistoryEntry = WrittenEntry | CheckedEntry | SchemaEntry | RanEntry
 
 
-class HistoryAnswer(Page[HistoryEntry]):
+class HistoryAnswer(Answer):
     """One page of the history of a node, newest first."""
 
     node: str
+    items: list[HistoryEntry]
+    next: str | None
 
 
 RunCounts = TypedDict(

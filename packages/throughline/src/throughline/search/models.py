@@ -5,7 +5,7 @@ from __future__ import annotations
 from throughline.query.models import (
     Answer,
     CodeLocation,
-    FacetedPage,
+    Facets,
     Field,
     Json,
     Link,
@@ -130,10 +130,15 @@ class SearchCounts(Answer):
     sql: int
 
 
-class SearchAnswer(FacetedPage[SearchHit]):
+class SearchAnswer(Answer):
     """One page of search results."""
 
+    items: list[SearchHit]
+    next: str | None
     counts: SearchCounts
+    total: int | None
+    facets: Facets | None
+    """Null, like `total`, if they were not requested."""
 
 
 class NewestDataset(NodeRef):
