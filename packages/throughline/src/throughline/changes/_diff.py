@@ -14,12 +14,14 @@ from throughline.projection import Run, RunState, State, outcome
 from throughline.projection.derived import ancestry_of, records_of
 from throughline.projection.facets import Stamp, parsed
 from throughline.query.parameters import LevelName
+from throughline.query.registry import Times, query
 from throughline.runs.models import RunInfo
 from throughline.runs.service import run_info
 
 Change = TypeVar("Change", SchemaDifference, CodeDifference)
 
 
+@query("diff", Times.BETWEEN)
 def diff_answer(before: State, after: State, level: LevelName = "task") -> DiffAnswer:
     """Return the differences between two moments: nodes, edges, schemas, code and failed runs."""
     old_edges, new_edges = (

@@ -34,11 +34,13 @@ from throughline.projection.derived import descendants_of
 from throughline.query.models import Name as NodeName
 from throughline.query.pages import Place, cut
 from throughline.query.parameters import Cursor, Limit, Name
+from throughline.query.registry import Times, query
 from throughline.runs.summary import code_of, place_of_run, run_line
 
 _COMPARED: tuple[Literal["code", "inputs", "outputs"], ...] = ("code", "inputs", "outputs")
 
 
+@query("history", Times.THEN)
 def history_answer(
     state: State, node: Name, limit: Limit = 20, cursor: Cursor = None
 ) -> HistoryAnswer:

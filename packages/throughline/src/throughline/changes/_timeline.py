@@ -27,7 +27,7 @@ from throughline.lineage.neighbourhood import at_level, graph_around
 from throughline.projection import Run, RunKey, RunState, State, outcome
 from throughline.projection.derived import began_at, descendants_of, records_of
 from throughline.query.parameters import Depth, LevelName, Limit, Name
-from throughline.query.registry import micros_of
+from throughline.query.registry import micros_of, query
 from throughline.runs.summary import code_of, condition_of
 
 
@@ -104,6 +104,7 @@ class Span(NamedTuple):
         return max(1, -(-(self.end - self.begin) // self.parts))
 
 
+@query("timeline")
 def timeline_answer(
     state: State,
     node: Name,

@@ -16,9 +16,7 @@ from throughline.query.pages import cut, paged
 from throughline.query.parameters import Cursor, Limit
 from throughline.query.registry import Times, query
 
-query("timeline")(timeline_answer)
-query("diff", Times.BETWEEN)(diff_answer)
-query("history", Times.THEN)(history_answer)
+__all__ = ["diff_answer", "drift_answer", "history_answer", "timeline_answer"]
 
 
 @query("drift", Times.THEN)

@@ -21,6 +21,7 @@ from throughline.lineage.models import CodeInfo, ColumnAnswer, ColumnProducer, T
 from throughline.lineage.tags import tags_of_tree
 from throughline.projection import Run, State, start_of
 from throughline.query.parameters import Name
+from throughline.query.registry import Times, query
 from throughline.runs.summary import code_of, run_line
 
 
@@ -32,6 +33,7 @@ class _Producer:
     inputs: dict[Column, list[Transformation]] = field(default_factory=lambda: defaultdict(list))
 
 
+@query("column", Times.THEN)
 def column_answer(
     state: State, node: Name, field: Annotated[str, "A column of the dataset."]
 ) -> ColumnAnswer:

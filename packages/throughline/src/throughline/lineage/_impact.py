@@ -24,6 +24,7 @@ from throughline.lineage.tags import Tags, tags_of_tree
 from throughline.projection import State
 from throughline.projection.derived import newest_of
 from throughline.query.parameters import LevelName, Name
+from throughline.query.registry import Times, query
 from throughline.runs.summary import newest_run, run_line
 
 Affected = list[AffectedNode]
@@ -114,6 +115,7 @@ def _possibly_affected(
     return found
 
 
+@query("path", Times.THEN)
 def path_answer(state: State, from_: Name, to: Name, level: LevelName = "task") -> PathAnswer:
     """Return the shortest lineage path between two nodes, in either direction."""
     start, end, chosen = find_node(state, from_), find_node(state, to), level_of(level)

@@ -21,11 +21,13 @@ from throughline.graph.walk import Place, parts_of, places_next, reach, walked_f
 from throughline.lineage.models import TreeAnswer, TreeNode
 from throughline.projection import State
 from throughline.query.parameters import MOST_STEPS, Depth, LevelName, Name
+from throughline.query.registry import Times, query
 from throughline.runs.summary import newest_run, run_line
 
 Way = Literal["up", "down"]
 
 
+@query("tree", Times.THEN)
 def tree_answer(
     state: State,
     node: Name,

@@ -23,6 +23,7 @@ from throughline.lineage.models import ColumnNode, ColumnsAnswer
 from throughline.lineage.tags import Tags, tags_of_tree
 from throughline.projection import State
 from throughline.query.parameters import Depth, Field, Name
+from throughline.query.registry import Times, query
 
 _NAMED = 20  # columns in a message
 
@@ -45,6 +46,7 @@ class Dependents(NamedTuple):
     """Columns that it filters, joins, groups or sorts, and everything downstream of them."""
 
 
+@query("columns", Times.THEN)
 def columns_answer(
     state: State,
     node: Name,

@@ -36,6 +36,7 @@ from throughline.lineage.models import (
 )
 from throughline.projection import State
 from throughline.query.parameters import Depth, LevelName, Name
+from throughline.query.registry import Times, query
 from throughline.runs.summary import newest_run
 from throughline.search.summary import node_summary
 
@@ -43,6 +44,7 @@ _WAYS = ("up", "down")
 _OTHER = {"up": "down", "down": "up"}
 
 
+@query("graph", Times.THEN)
 def graph_answer(
     state: State,
     node: Name,

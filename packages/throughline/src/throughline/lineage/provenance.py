@@ -39,6 +39,7 @@ from throughline.projection.derived import began_at
 from throughline.projection.state import RunKey
 from throughline.query.models import CodeLocation
 from throughline.query.parameters import LevelName, Name
+from throughline.query.registry import Times, query
 from throughline.runs.summary import code_of, run_line
 
 Versions = dict[DatasetName, set[str]]
@@ -67,6 +68,7 @@ def sources_of(walked: Walked, root: Node) -> set[DatasetName]:
     return only_datasets(name for edges in walked.values() for name in edges.reads) - written
 
 
+@query("provenance", Times.THEN)
 def provenance_answer(
     state: State,
     node: Name,

@@ -42,12 +42,10 @@ from throughline.query.registry import Times, query
 from throughline.runs.summary import run_line
 from throughline.search.models import ListedNode
 
-query("tree", Times.THEN)(tree_answer)
-query("graph", Times.THEN)(graph_answer)
-query("columns", Times.THEN)(columns_answer)
-query("column", Times.THEN)(column_answer)
-query("path", Times.THEN)(path_answer)
-query("provenance", Times.THEN)(provenance_answer)
+__all__ = [
+    "column_answer", "columns_answer", "edges_answer", "graph_answer", "impact_answer",
+    "nodes_answer", "path_answer", "provenance_answer", "tags_answer", "tree_answer",
+]  # fmt: skip
 
 
 @query("impact", Times.THEN)

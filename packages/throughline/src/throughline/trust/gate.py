@@ -26,6 +26,7 @@ from throughline.lineage.tags import Tags
 from throughline.log import EventLog
 from throughline.projection import Run, State
 from throughline.projection.derived import ancestry_of, began_at, is_lost, parent_of
+from throughline.query.registry import Times, query
 from throughline.runs.failures import is_failed, is_retried
 from throughline.trust.completeness import measure_units, units_of
 from throughline.trust.documents import Document, Text, decoded, validated
@@ -63,6 +64,20 @@ class Policy(Document):
     completeness: dict[Measure, Annotated[float, Ge(0), Le(1)]] = {}
 
 
+def with_mutes(log: EventLog, now: int, answer: GateAnswer) -> GateAnswer:
+    """Return the answer with its muted violations marked; `allow_muted` lets these pass."""
+    muted = muted_findings(log, now)
+    allows = Policy.model_validate(answer["policy"]).allow_muted
+    for dataset in answer["datasets"]:
+        for found in dataset["violations"]:
+            kinds = _HEALTH_KINDS.get(found["kind"], ())
+            subjects = (found["subject"], found["pipeline"])
+            found["isMuted"] = any((kind, about) in muted for kind in kinds for about in subjects)
+        dataset["passed"] = all(allows and found["isMuted"] for found in dataset["violations"])
+    return {**answer, "passed": all(dataset["passed"] for dataset in answer["datasets"])}
+
+
+@query("gate", Times.THEN, finish=with_mutes)
 def gate_answer(
     state: State,
     dataset: Annotated[list[str], "A dataset: an id or a short name; any number of them."],
@@ -81,19 +96,6 @@ def gate_answer(
         "datasets": datasets,
         "policy": rules.model_dump(mode="json"),
     }
-
-
-def with_mutes(log: EventLog, now: int, answer: GateAnswer) -> GateAnswer:
-    """Return the answer with its muted violations marked; `allow_muted` lets these pass."""
-    muted = muted_findings(log, now)
-    allows = Policy.model_validate(answer["policy"]).allow_muted
-    for dataset in answer["datasets"]:
-        for found in dataset["violations"]:
-            kinds = _HEALTH_KINDS.get(found["kind"], ())
-            subjects = (found["subject"], found["pipeline"])
-            found["isMuted"] = any((kind, about) in muted for kind in kinds for about in subjects)
-        dataset["passed"] = all(allows and found["isMuted"] for found in dataset["violations"])
-    return {**answer, "passed": all(dataset["passed"] for dataset in answer["datasets"])}
 
 
 def _violations(known: Generations, root: Node, policy: Policy) -> Iterator[Violation]:
