@@ -61,7 +61,7 @@ def _failed(before: State, after: State) -> list[RunInfo]:
     failed = {
         run.key: run
         for run in deadline.watched(after.runs.values())
-        if run.has_events and _has_failed(after, run) and not _had_failed(before, run)
+        if run.has_events and _has_failed(after, run) and not _has_failed(before, run)
     }
     above = {up.key for run in failed.values() for up in list(ancestry_of(after, run))[1:]}
     deepest = [run for key, run in failed.items() if key not in above]
@@ -69,12 +69,10 @@ def _failed(before: State, after: State) -> list[RunInfo]:
     return [run_info(after, run) for run in deepest]
 
 
-def _had_failed(state: State, run: Run) -> bool:
-    return run.key in state.runs and _has_failed(state, state.runs[run.key])
-
-
 def _has_failed(state: State, run: Run) -> bool:
-    return outcome(state, run).state in (RunState.FAILED, RunState.ABORTED)
+    """Return True if a run of any state has failed in this one."""
+    own = state.runs.get(run.key)
+    return own is not None and outcome(state, own).state in (RunState.FAILED, RunState.ABORTED)
 
 
 def _nodes(edges: Iterable[tuple[Node, Node]]) -> set[Node]:

@@ -33,7 +33,10 @@ from throughline.runs.summary import code_of, condition_of
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A change of the graph, of a schema or of code, or a failed run; times in microseconds."""
+    """A change of the graph, of a schema or of code, or a failed run; times in microseconds.
+
+    The difference between the states at `before` and at `at` shows the change.
+    """
 
     kind: ChangeKind
     node: Node
@@ -122,7 +125,11 @@ def timeline_answer(
     span = _span(state, from_, to, parts)
     scope = Scope.of(at_level(generations, around, root, chosen), around, up, down)
     runs = [run for ref in sorted(scope.jobs) for run in _runs_of(state, ref)]
-    found = list(_changes(generations, graph_of(state, chosen), scope, chosen))
+    found = [
+        *_of_graph(generations, graph_of(state, chosen), scope, chosen),
+        *_of_schemas(state, scope.datasets),
+        *_of_failures(state, runs),
+    ]
     begins = [begin for run in runs if (begin := began_at(state, run))]
     first = min([*begins, *(change.at for change in found)], default=span.end)
     span = span._replace(begin=min(max(span.begin, first), span.end))  # no empty parts before it
@@ -187,19 +194,6 @@ def _counted(state: State, runs: list[Run], span: Span) -> list[RunCounts]:
         }
         for part in sorted(parts)
     ]
-
-
-def _changes(
-    generations: Generations, graph: LevelGraph, scope: Scope, level: Level
-) -> Iterator[Change]:
-    """Yield every change of the graph of a scope, of its schemas and code, and every failed run.
-
-    The difference between the states at `before` and at `at` shows a change.
-    """
-    yield from _of_graph(generations, graph, scope, level)
-    yield from _of_schemas(generations.state, scope.datasets)
-    runs = (run for ref in sorted(scope.jobs) for run in _runs_of(generations.state, ref))
-    yield from _of_failures(generations.state, runs)
 
 
 def _runs_of(state: State, ref: JobRef) -> list[Run]:

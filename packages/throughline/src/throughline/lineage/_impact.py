@@ -32,10 +32,8 @@ Affected = list[AffectedNode]
 
 def impact(generations: Generations, root: Node, level: Level, depth: int) -> Affected:
     """Return every node downstream of a node, nearest first.
-    `distance` counts steps along edges: readers of a dataset are at 1, the datasets that they write
-    at 2. `owners` come from the ownership facet; `run` is the newest run of a job. Of a dataset,
-    `jobOwners` are the owners of the jobs that write it, `writtenBy` is their newest run, and
-    `tags` are those of the dataset and its columns, with their origin.
+
+    Readers of a dataset are at the distance 1, the datasets that they write at 2.
     """
     graph = LevelGraph.build(generations, level, reached(generations, root, "down", level))
     steps = reach(graph, root, "down", depth)

@@ -65,14 +65,8 @@ def impact_answer(
     found = find_node(state, node, "dataset" if field is not None else None)
     generations = generations_of(state)
     if field is None:
-        chosen = level_of(level)
-        affected = impact(generations, found, chosen, depth)
-        return {
-            "node": node_id(found),
-            "depth": depth,
-            "level": chosen.name.lower(),
-            "affected": affected,
-        }
+        affected = impact(generations, found, level_of(level), depth)
+        return {"node": node_id(found), "depth": depth, "level": level, "affected": affected}
     reached = column_impact(generations, found, field, depth)
     answer: ImpactAnswer = {
         "node": node_id(found),
