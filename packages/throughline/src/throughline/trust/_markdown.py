@@ -34,7 +34,7 @@ def _report(report: Report) -> Iterator[str]:
     yield from _gates(report)
     if report["missing"]:
         yield from ("", "### Missing", "")
-        yield from (f"- {_plain(text)}" for text in report["missing"])
+        yield from (f"- {_code(text)}" for text in report["missing"])
 
 
 def _contract(report: Report) -> Iterator[str]:
@@ -59,7 +59,7 @@ def _sql(report: Report) -> Iterator[str]:
         yield from ("", f"{_code(file['path'])}: {_number(file['edges'], 'changed edge')}")
         yield from _changes(file["edges"], "target", "source")
         for text in file["unread"]:
-            yield from ("", f"Not understood: {_plain(text)}")
+            yield from ("", f"Not understood: {_code(text)}")
 
 
 def _affected(report: Report) -> Iterator[str]:
@@ -103,12 +103,12 @@ def _gates(report: Report) -> Iterator[str]:
 
 
 def _finding_row(found: Finding) -> Sequence[str]:
-    return _code(found["kind"]), _code(_subject(found)), _plain(found["message"])
+    return _code(found["kind"]), _code(_subject(found)), _code(found["message"])
 
 
 def _place(found: Finding) -> str:
     muted = " (muted)" if found.get("isMuted") else ""
-    return f"{_code(_subject(found))} {_plain(found['message'])}{muted}"
+    return f"{_code(_subject(found))} {_code(found['message'])}{muted}"
 
 
 def _subject(found: Finding) -> str:
@@ -131,10 +131,8 @@ def _number(items: Sequence[object], noun: str) -> str:
 
 
 def _code(text: str) -> str:
-    """Return a name as code; a table needs its bars escaped, even in code."""
+    """Return a name, or a sentence that may contain names, as code.
+
+    A table needs its bars escaped, even in code.
+    """
     return f"`{escaped(text).replace('`', chr(39)).replace('|', chr(92) + '|')}`" if text else ""
-
-
-def _plain(text: str) -> str:
-    """Return a sentence, which may contain names of events, as code."""
-    return _code(text)
