@@ -33,20 +33,24 @@ _INDENT, _LEAST_WIDTH = 4, 40  # columns of a tree's guide, and of the text of a
 class SafeConsole(Console):
     """A console that escapes control characters in every text, also within tables.
 
-    Line ends are escaped too, so that a name cannot add a line.
+    Line ends are escaped too unless they are in `keep`, so that a name cannot add a line.
     """
+
+    def __init__(self, *, keep: str = "", **options: Any) -> None:
+        self._keep = keep
+        super().__init__(**options)
 
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None
     ) -> Iterable[Segment]:
         """Render a text without its control characters."""
         if isinstance(renderable, Text):
-            renderable = _escaped_text(renderable)
+            renderable = _escaped_text(renderable, self._keep)
         return super().render(renderable, options)
 
     def render_str(self, text: str, **options: Any) -> Text:
         """Turn a string into a text; rich also does so to measure the cells of a table."""
-        return _escaped_text(super().render_str(text, **options))
+        return _escaped_text(super().render_str(text, **options), self._keep)
 
 
 class SafeFormatter(logging.Formatter):
@@ -68,13 +72,13 @@ def _redacted(text: str, *, keep: str = "") -> str:
     return escaped(redact_text(text), keep=keep)
 
 
-def _escaped_text(text: Text) -> Text:
+def _escaped_text(text: Text, keep: str = "") -> Text:
     if text.plain.isprintable():
         return text
     result = text.blank_copy()
     for index, char in enumerate(text.plain):
         part = text[index]
-        if not char.isprintable():
+        if not (char.isprintable() or char in keep):
             spans = part.spans
             part.plain = escaped(char)
             part.spans = [span._replace(end=len(part.plain)) for span in spans]
