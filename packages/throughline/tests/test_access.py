@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -30,7 +29,7 @@ def client(live: Live) -> Iterator[TestClient]:
 
 def _options(settings: dict[str, str] | None = None) -> ServerOptions:
     """Return options with which a new key takes effect at once."""
-    return replace(ServerOptions.of(resolve(settings)), keys_seconds=0)
+    return ServerOptions.of(resolve(settings)).model_copy(update={"keys_seconds": 0})
 
 
 def _bearer(key: str) -> dict[str, str]:
@@ -199,9 +198,7 @@ def test_every_response_has_security_headers(live: Live) -> None:
 
 def test_unreadable_keys_keep_their_last_known_state(live: Live) -> None:
     key = add_key(live.log, "a", ["read"])
-    known, fresh = (
-        TestClient(make_app(live, replace(ServerOptions(), keys_seconds=0))) for _ in range(2)
-    )
+    known, fresh = (TestClient(make_app(live, ServerOptions(keys_seconds=0))) for _ in range(2))
     assert known.get("/api/v1/jobs", headers=_bearer(key)).status_code == 200
 
     with live.log.writing() as connection:

@@ -6,7 +6,6 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from functools import partial
 from typing import Any
 from urllib.parse import urlencode
@@ -292,7 +291,7 @@ def test_running_server_answers_and_stops(serve: Callable[..., Server], tmp_path
 
 
 def test_mcp_needs_a_key_with_scope_read(log: EventLog, live: Live) -> None:
-    options = replace(ServerOptions(), keys_seconds=0)
+    options = ServerOptions(keys_seconds=0)
     keys = {scope: add_key(log, scope, [scope]) for scope in ("read", "write", "admin")}
     with TestClient(make_app(live, options)) as client:
         post = partial(client.post, "/mcp", json=_INITIALIZE)
@@ -315,7 +314,7 @@ def test_mcp_has_the_limits_of_the_api(live: Live) -> None:
 
 
 def test_slow_query_of_a_tool_is_ended(small: Live) -> None:
-    options = replace(ServerOptions(), longest_query=-1)
+    options = ServerOptions(longest_query=0)
     arguments = {"name": "upstream", "arguments": {"node": "end"}}
     body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": arguments}
     with TestClient(make_app(small, options)) as client:
@@ -363,7 +362,7 @@ _OUTER = "01a2034a-4167-7786-99ab-548ead347699"
 
 
 def _client(live: Live) -> TestClient:
-    return TestClient(make_app(live, replace(ServerOptions(), keys_seconds=0)))
+    return TestClient(make_app(live, ServerOptions(keys_seconds=0)))
 
 
 def _agent(log: EventLog, *scopes: str) -> dict[str, str]:
@@ -418,7 +417,7 @@ def test_report_needs_a_key_with_scope_write(
     scopes: tuple[str, ...], log: EventLog, small: Live
 ) -> None:
     headers = _agent(log, *scopes) if scopes else {"X-Throughline-Agent": "claude"}
-    options = replace(ServerOptions(), keys_seconds=0, is_exposed=False)
+    options = ServerOptions(keys_seconds=0, is_exposed=False)
     with TestClient(make_app(small, options)) as client:
         assert _tools(client, headers) == set(TOOLS)
         assert "expected one of" in _call(client, "report", headers, reads=["end"])

@@ -248,7 +248,7 @@ def test_health_counts_a_dataset_with_two_names_once(client: TestClient, build: 
 
 
 def test_with_an_api_key_only_the_health_is_open(live: Live) -> None:
-    client = TestClient(make_app(live, ServerOptions("right")))
+    client = TestClient(make_app(live, ServerOptions(api_key="right")))
     assert client.get("/healthz").status_code == 200
     for headers in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": "right"}):
         assert client.get("/api/v1/jobs", headers=headers).status_code == 401
@@ -258,7 +258,7 @@ def test_with_an_api_key_only_the_health_is_open(live: Live) -> None:
 
 
 def test_browser_login_uses_the_api_key_as_password(live: Live) -> None:
-    client = TestClient(make_app(live, ServerOptions("right")))
+    client = TestClient(make_app(live, ServerOptions(api_key="right")))
     assert client.get("/").headers["WWW-Authenticate"].startswith("Basic ")
     assert client.get("/", auth=("anybody", "right")).status_code == 200
     assert client.get("/", auth=("right", "wrong")).status_code == 401

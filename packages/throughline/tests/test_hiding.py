@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -43,7 +42,7 @@ def clients(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Test
     live = _stored(tmp_path_factory.mktemp("sample"))
     line = RejectedLine("a.jsonl@0", "no event", f"{{ {_TEXTS[0]}")
     live.log.append([], rejected_lines=[line])
-    app = make_app(live, replace(ServerOptions(), keys_seconds=0))
+    app = make_app(live, ServerOptions(keys_seconds=0))
     found = {}
     for scopes in (("read",), ("read", "sql"), ("admin",)):
         key = add_key(live.log, "-".join(scopes), scopes)

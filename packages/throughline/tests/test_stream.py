@@ -28,7 +28,7 @@ _MAIN = [sys.executable, "-c", "from throughline.cli import main; main()"]
 @pytest.fixture
 def port(live: Live) -> Iterator[int]:
     """Yield the port of a server in this process."""
-    with _serving(live, ServerOptions("k3y")) as port:
+    with _serving(live, ServerOptions(api_key="k3y")) as port:
         yield port
 
 
@@ -131,7 +131,7 @@ def test_stream_needs_the_key(port: int) -> None:
 
 
 def test_stream_sends_comments_at_once_and_when_idle(live: Live) -> None:
-    with _serving(live, ServerOptions("k3y", heartbeat_seconds=0.01)) as port:
+    with _serving(live, ServerOptions(api_key="k3y", heartbeat_seconds=0.01)) as port:
         client = Client(port)
         assert client.lines() == [": here"]
         assert client.lines() == client.lines() == [": still here"]

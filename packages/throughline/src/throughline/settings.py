@@ -91,7 +91,7 @@ class Settings(BaseSettings):
     port: Annotated[int, Field(ge=0, le=65_535)] = 9002
     """port to listen on; 0: a free one"""
     database: Annotated[str, BeforeValidator(lambda text: text or default_database())] = Field(
-        "", validate_default=True
+        default="", validate_default=True
     )
     """file or SQLAlchemy URL of the log; empty: in the user's data folder, which is created. Other
     folders must exist. A locked SQLite file is retried for 10 s, or the `?timeout=` of its URL"""
@@ -129,11 +129,11 @@ class Settings(BaseSettings):
     """queries over HTTP that run at once; others wait"""
     waiting_queries: Annotated[int, Field(ge=0, le=_MAX_QUERIES)] = 100
     """queries over HTTP that wait; others get a 503 with `Retry-After`"""
-    api_key: Annotated[str | None, _EMPTY_IS_NONE] = Field(None, repr=False)
+    api_key: Annotated[str | None, _EMPTY_IS_NONE] = Field(default=None, repr=False)
     """key with all rights, sent as `Authorization: Bearer <key>`; empty: only the keys of
     `throughline keys`"""
     harvests: Annotated[_Path, BeforeValidator(lambda path: path or default_harvests())] = Field(
-        "", validate_default=True
+        default="", validate_default=True
     )
     """folder of harvest positions; empty: in the user's data folder"""
     frame_origins: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_origins)] = ()

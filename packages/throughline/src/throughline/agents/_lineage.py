@@ -30,14 +30,14 @@ class Upstream(_Followed):
 
     def answer(self, context: Context) -> Json:
         """Return the upstream nodes with their distances."""
-        where = {"node": self.node, "as_of": self.as_of, "level": self.level}
+        where = {"node": self.node, "level": self.level}
         found = context.query("tree", {**where, "depth": self.depth, "direction": "up"})
-        health = context.health(self.as_of)
+        health = context.health()
         items = flat(found["up"])
         status: Status = "found"
         note = None
         if not items:
-            status, note = _without_neighbours(context, found["up"], "up", health, self.as_of)
+            status, note = _without_neighbours(context, found["up"], "up", health)
         return reply(
             status,
             health,
@@ -46,7 +46,7 @@ class Upstream(_Followed):
             isCutByDepth=_is_cut(found["up"]) or None,
             note=note,
             about=[found["node"], *(item["id"] for item in items)],
-            page=context.page("lineage", node=found["node"], at=self.as_of),
+            page=context.page("lineage", node=found["node"]),
         )
 
 
@@ -63,31 +63,29 @@ class Downstream(_Followed):
 
     def answer(self, context: Context) -> Json:
         """Return the affected nodes or columns with their distances and owners."""
-        where = {"node": self.node, "as_of": self.as_of, "depth": self.depth}
-        found = context.query("impact", {**where, "field": self.column})
-        health = context.health(self.as_of)
+        where = {"node": self.node, "depth": self.depth, "field": self.column}
+        found = context.query("impact", where)
+        health = context.health()
         affected = [_affected(item) for item in found["affected"]]
         indirect = [_affected(item) for item in found.get("indirect", [])]
         possible = [_affected(item) for item in found.get("possible", [])]
         status: Status = "found"
         note = None
         if not affected and not indirect:
-            tree = context.query(
-                "tree",
-                {"node": found["node"], "as_of": self.as_of, "depth": 1, "direction": "down"},
-            )
-            status, note = _without_neighbours(context, tree["down"], "down", health, self.as_of)
+            where = {"node": found["node"], "depth": 1, "direction": "down"}
+            tree = context.query("tree", where)
+            status, note = _without_neighbours(context, tree["down"], "down", health)
             if possible:
                 status, note = "not_reported", "Downstream jobs reported no column lineage."
             elif tree["down"]["children"]:
                 status, note = "none", "No downstream column uses this column."
         about = [found["node"], *(item["id"] for item in (*affected, *indirect, *possible))]
-        page = context.page("impact", node=found["node"], column=self.column, at=self.as_of)
+        page = context.page("impact", node=found["node"], column=self.column)
         return reply(
             status,
             health,
             node=found["node"],
-            drop=_drop(found),
+            drop=found["drop"]["verdict"] if "drop" in found else None,
             affected=affected,
             indirect=indirect,
             possible=possible,
@@ -112,10 +110,10 @@ class Columns(_Followed):
 
     def answer(self, context: Context) -> Json:
         """Return the columns with their distances and transformations."""
-        where = {"node": self.node, "as_of": self.as_of, "field": self.column}
-        how: Params = {"direction": self.direction, "depth": self.depth}
-        found = context.query("columns", {**where, **how, "indirect": self.indirect})
-        health = context.health(self.as_of)
+        where = {"node": self.node, "field": self.column, "direction": self.direction}
+        how: Params = {"depth": self.depth, "indirect": self.indirect}
+        found = context.query("columns", {**where, **how})
+        health = context.health()
         top = found[self.direction]
         # The first step of the tree goes from the dataset to its own columns.
         items = [_column(steps - 1, leaf, above) for steps, leaf, above in walk(top) if steps > 1]
@@ -130,14 +128,14 @@ class Columns(_Followed):
             note=None if items else _COLUMN_NOTES[status],
             about=[found["node"], *_jobs(health, {leaf["job"] for _, leaf, _ in walk(top)})],
             measures=("inputs", "columns"),
-            page=context.page("lineage", node=found["node"], column=self.column, at=self.as_of),
+            page=context.page("lineage", node=found["node"], column=self.column),
         )
 
     def _empty(self, context: Context, node: str) -> Status:
         """Return the status of a column without lineage in the direction."""
         if self.column is None:
             return "not_reported"
-        where = {"node": node, "field": self.column, "as_of": self.as_of}
+        where = {"node": node, "field": self.column}
         if self.direction == "down":
             found = context.query("impact", where)
             return "not_reported" if found["possible"] else "none"
@@ -163,7 +161,7 @@ class Path(Tool):
 
     def answer(self, context: Context) -> Json:
         """Return the ids of the nodes on the path."""
-        where = {"from_": self.start, "to": self.end, "level": self.level, "as_of": self.as_of}
+        where = {"from_": self.start, "to": self.end, "level": self.level}
         nodes: list[str] = []
         status: Status = "found"
         try:
@@ -172,11 +170,11 @@ class Path(Tool):
             status = self._empty(context)
         return reply(
             status,
-            context.health(self.as_of),
+            context.health(),
             path=nodes,
             note=None if nodes else _PATH_NOTES[status],
             about=nodes,
-            page=context.page("lineage", node=nodes[0], at=self.as_of) if nodes else None,
+            page=context.page("lineage", node=nodes[0]) if nodes else None,
         )
 
     def _empty(self, context: Context) -> Status:
@@ -187,8 +185,7 @@ class Path(Tool):
         """
         status: Status = "none"
         for node in (self.start, self.end):
-            where = {"node": node, "direction": "both", "depth": 1, "as_of": self.as_of}
-            tree = context.query("tree", where)
+            tree = context.query("tree", {"node": node, "direction": "both", "depth": 1})
             if not tree["up"]["children"] and not tree["down"]["children"]:
                 status = "not_reported"
         return status
@@ -230,11 +227,11 @@ def _is_cut(top: Json) -> bool:
 
 
 def _without_neighbours(
-    context: Context, top: Json, way: Way, health: CompleteHealth, as_of: str | None
+    context: Context, top: Json, way: Way, health: CompleteHealth
 ) -> tuple[Status, str]:
     """Return why a node has no neighbours in a direction, and a note that explains it."""
     other: Way = "down" if way == "up" else "up"
-    where = {"node": top["id"], "as_of": as_of, "depth": 1, "direction": other}
+    where = {"node": top["id"], "depth": 1, "direction": other}
     has_other = bool(context.query("tree", where)[other]["children"])
     if not has_other:
         return "not_reported", "No lineage was reported for this node, in either direction."
@@ -263,12 +260,6 @@ def _column(steps: int, leaf: Json, above: Json) -> Json:
     short = {"id": leaf["id"], "column": leaf["field"], "steps": steps}
     short |= {"of": above["field"], "how": leaf["transformation"], "job": leaf["job"]}
     return {name: value for name, value in short.items() if value not in (None, "")}
-
-
-def _drop(found: Json) -> str | None:
-    """Return whether the column of an impact answer is safe to drop."""
-    verdict: str | None = found["drop"]["verdict"] if "drop" in found else None
-    return verdict
 
 
 def _affected(item: Json) -> Json:

@@ -41,30 +41,33 @@ class CompleteHealth(HealthAnswer):
 class Context:
     """The source of answers for tools, the URL of the page, and a reporter if allowed.
 
-    The reporter is a `Reporter`; without one, the tools cannot write.
+    The reporter is a `Reporter`; without one, the tools cannot write. Queries and pages are as of
+    `moment`, a time or the id of a run; by default as of now.
     """
 
     source: Source
     url: str | None = None
     reporter: object | None = None
+    moment: str | None = None
 
     def query(self, name: str, params: Params) -> Json:
         """Return the answer to a query; parameters that are None are not sent."""
-        sent = {key: value for key, value in params.items() if value is not None}
+        where = {**params, "as_of": self.moment}
+        sent = {key: value for key, value in where.items() if value is not None}
         answer: Json = self.source(name, sent)
         return answer
 
-    def health(self, as_of: str | None = None) -> CompleteHealth:
-        """Return the health at a moment, with the completeness of the lineage."""
-        where = {"as_of": as_of}
-        health = {**self.query("health", where), "completeness": self.query("completeness", where)}
+    def health(self) -> CompleteHealth:
+        """Return the health with the completeness of the lineage."""
+        health = {**self.query("health", {}), "completeness": self.query("completeness", {})}
         return cast("CompleteHealth", health)
 
     def page(self, view: str, **parameters: str | None) -> str | None:
         """Return the address of a view of the page."""
         if self.url is None:
             return None
-        query = {name: value for name, value in parameters.items() if value is not None}
+        where = {**parameters, "at": self.moment}
+        query = {name: value for name, value in where.items() if value is not None}
         address = f"{self.url}/{view}?{urlencode(query)}" if query else f"{self.url}/{view}"
         return address if len(address) <= _LONGEST_PAGE else None
 

@@ -6,12 +6,12 @@ each task that it works on is a run, and each report adds inputs and outputs to 
 
 from __future__ import annotations
 
+import json
 import re
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from importlib.metadata import version
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -19,12 +19,11 @@ from pydantic import BaseModel, ConfigDict, Field
 from throughline.agents._reply import Context, shortened
 from throughline.agents._tool import Node, Text, Tool
 from throughline.errors import ConfigError, NotFoundError
-from throughline.query.models import Json
+from throughline.query.models import Json, Name
 from throughline.wrap.parent import RunRef
 
 NAMESPACE = "agents"
 """Namespace of the jobs that stand for agents."""
-_SCHEMA = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent"
 _AGENT = re.compile(r"[\w.@-]{1,64}")
 _MOST = 100
 
@@ -94,13 +93,14 @@ class Report(Tool):
         reads = [_named(context, item) for item in self.reads]
         writes = [_named(context, item) for item in self.writes]
         run_id = str(self.run or reporter.run_id or uuid.uuid4())
-        reporter.send(_event(reporter, run_id, reads, writes))
+        ref = RunRef(NAMESPACE, reporter.agent, run_id)
+        reporter.send(_event(ref, reporter.parents, reads, writes))
         node = f"job:{NAMESPACE}:{reporter.agent}"
         page = context.page("lineage", node=node)
         return {"status": "found", "runId": run_id, "node": node} | ({"page": page} if page else {})
 
 
-def _named(context: Context, item: str | NewDataset) -> Json:
+def _named(context: Context, item: str | NewDataset) -> Name:
     """Return the namespace and the name of a dataset.
 
     Raises:
@@ -114,36 +114,21 @@ def _named(context: Context, item: str | NewDataset) -> Json:
     return {"namespace": found["namespace"], "name": found["name"]}
 
 
-def _event(reporter: Reporter, run_id: str, reads: list[Json], writes: list[Json]) -> Json:
+def _event(
+    ref: RunRef, parents: tuple[RunRef, RunRef] | None, reads: list[Name], writes: list[Name]
+) -> Json:
     """Return a COMPLETE event: a later one with the same run adds to it."""
-    producer = f"https://github.com/throughline-lineage/throughline/tree/{version('throughline')}"
-    facet = {"_producer": producer, "_schemaURL": _FACETS["jobType"]}
-    kind = facet | {"processingType": "BATCH", "integration": "AGENT", "jobType": "TASK"}
-    run: Json = {"runId": run_id}
-    if reporter.parents:
-        parent, root = map(_reference, reporter.parents)
-        above = {"_producer": producer, "_schemaURL": _FACETS["parent"]}
-        run["facets"] = {"parent": above | parent | {"root": root}}
-    return {
-        "eventType": "COMPLETE",
-        "eventTime": datetime.now(UTC).isoformat(),
-        "producer": producer,
-        "schemaURL": _SCHEMA,
-        "run": run,
-        "job": {"namespace": NAMESPACE, "name": reporter.agent, "facets": {"jobType": kind}},
-        "inputs": reads,
-        "outputs": writes,
-    }
+    from openlineage.client.event_v2 import InputDataset, OutputDataset
 
+    from throughline.wrap.openlineage import ReportedRun  # slow to import
 
-_FACETS = {
-    "jobType": "https://openlineage.io/spec/facets/2-0-4/JobTypeJobFacet.json#/$defs/JobTypeJobFacet",
-    "parent": "https://openlineage.io/spec/facets/1-2-0/ParentRunFacet.json#/$defs/ParentRunFacet",
-}
-
-
-def _reference(ref: RunRef) -> Json:
-    return {
-        "run": {"runId": ref.run_id},
-        "job": {"namespace": ref.namespace, "name": ref.job},
-    }
+    run = ReportedRun(
+        ref=ref,
+        integration="AGENT",
+        job_type="TASK",
+        parents=parents,
+        inputs=[InputDataset(**name) for name in reads],
+        outputs=[OutputDataset(**name) for name in writes],
+    )
+    event: Json = json.loads(run.to_json("COMPLETE", datetime.now(UTC)))
+    return event

@@ -6,6 +6,7 @@ They query through a `Source`, so they work on a remote server, within the serve
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Annotated
 
 from pydantic import Field, ValidationError
@@ -26,7 +27,7 @@ from throughline.agents._tool import Level, Node, Text, Time, Tool
 from throughline.config import expected
 from throughline.errors import ConfigError, NotFoundError
 from throughline.query.models import Json
-from throughline.trust.models import HealthFinding
+from throughline.trust.models import Finding
 
 
 class Find(Tool):
@@ -88,7 +89,7 @@ class Compare(Tool):
         has_changed = any(differences.values()) or bool(failed)
         return reply(
             "found" if has_changed else "none",
-            context.health(self.until),
+            replace(context, moment=self.until).health(),
             since=self.since,
             note=None if has_changed else "Nothing differs between the two moments.",
             page=context.page(""),
@@ -114,19 +115,18 @@ class Provenance(Tool):
 
     def answer(self, context: Context) -> Json:
         """Return the runs, newest first, the sources and the result of the gate."""
-        when = {"as_of": self.as_of}
-        found = context.query("provenance", {"node": self.node, "version": self.version} | when)
+        found = context.query("provenance", {"node": self.node, "version": self.version})
         runs = [_provenance_run(item) for item in found["runs"]]
         sources = [f"dataset:{item['namespace']}:{item['name']}" for item in found["sources"]]
         gate = None
         if self.version is None:
-            checked = context.query("gate", {"dataset": [found["node"]], **when})["datasets"][0]
+            checked = context.query("gate", {"dataset": [found["node"]]})["datasets"][0]
             gate = {"passed": checked["passed"]}
             if checked["violations"]:
                 gate["violations"] = problems_of(checked["violations"][:5])
         return reply(
             "found" if runs else "not_reported",
-            context.health(self.as_of),
+            context.health(),
             node=found["node"],
             version=found["version"],
             gate=gate,
@@ -135,9 +135,7 @@ class Provenance(Tool):
             note=None if runs else "No run that writes it was reported.",
             about=[found["node"], *(run["id"] for run in runs)],
             measures=("inputs", "outputs", "code", "ends"),
-            page=context.page(
-                "provenance", node=found["node"], version=self.version, at=self.as_of
-            ),
+            page=context.page("provenance", node=found["node"], version=self.version),
         )
 
 
@@ -153,52 +151,48 @@ class Problems(Tool):
 
     def answer(self, context: Context) -> Json:
         """Return the problems, errors first."""
-        health = context.health(self.as_of)
+        health = context.health()
+        findings: list[Finding] = context.query("findings", {})["items"]
         if self.node is None:
-            return self._of_all(context, health)
-        where = {"node": self.node, "as_of": self.as_of}
-        late = context.query("lateness", where)
-        tree = context.query("tree", {**where, "direction": "both", "depth": 20})
+            return _all_problems(context, health, findings)
+        late = context.query("lateness", {"node": self.node})
+        tree = context.query("tree", {"node": self.node, "direction": "both", "depth": 20})
         upstream = [tree["node"], *(item["id"] for item in flat(tree["up"]))]
-        failed = [item for item in self._findings(context) if item["subject"] in upstream]
+        failed = [item for item in findings if item["subject"] in upstream]
         known = {(item["kind"], item["subject"]) for item in late["reasons"]}
-        findings = [*late["reasons"]]
-        findings += [item for item in failed if (item["kind"], item["subject"]) not in known]
+        failed = [item for item in failed if (item["kind"], item["subject"]) not in known]
+        problems = [*late["reasons"], *failed]
         has_lineage = bool(tree["up"]["children"] or tree["down"]["children"])
         empty: Status = "none" if has_lineage else "not_reported"
         return reply(
-            "found" if findings or late["isLate"] else empty,
+            "found" if problems or late["isLate"] else empty,
             health,
             node=tree["node"],
             isLate=late["isLate"],
             dueAt=late["dueAt"],
             lastAt=late["lastAt"],
-            problems=problems_of(findings),
+            problems=problems_of(problems),
             about=upstream,
-            page=context.page("lineage", node=tree["node"], at=self.as_of),
+            page=context.page("lineage", node=tree["node"]),
         )
 
-    def _findings(self, context: Context) -> list[HealthFinding]:
-        found: list[HealthFinding] = context.query("findings", {"as_of": self.as_of})["items"]
-        return found
 
-    def _of_all(self, context: Context, health: CompleteHealth) -> Json:
-        findings = sorted(self._findings(context), key=lambda item: item["severity"] != "error")
-        measures = health["completeness"]["measures"]
-        empty: Status = "none" if health["counts"]["runs"] else "not_reported"
-        return reply(
-            "found" if findings else empty,
-            health,
-            isHealthy=health["isHealthy"],
-            counts=health["counts"],
-            completeness={
-                name: None if result["share"] is None else round(result["share"], 3)
-                for name, result in measures.items()
-            },
-            problems=problems_of(findings),
-            note=None if health["counts"]["runs"] else "No run was reported.",
-            page=context.page(""),
-        )
+def _all_problems(context: Context, health: CompleteHealth, findings: list[Finding]) -> Json:
+    measures = health["completeness"]["measures"]
+    empty: Status = "none" if health["counts"]["runs"] else "not_reported"
+    return reply(
+        "found" if findings else empty,
+        health,
+        isHealthy=health["isHealthy"],
+        counts=health["counts"],
+        completeness={
+            name: None if result["share"] is None else round(result["share"], 3)
+            for name, result in measures.items()
+        },
+        problems=problems_of(sorted(findings, key=lambda item: item["severity"] != "error")),
+        note=None if health["counts"]["runs"] else "No run was reported.",
+        page=replace(context, moment=None).page(""),
+    )
 
 
 TOOLS: Mapping[str, type[Tool]] = {
@@ -226,7 +220,7 @@ def call(name: str, arguments: Mapping[str, object], context: Context) -> str:
     except ValidationError as error:
         raise ConfigError(_described(error)) from None
     try:
-        return written(tool.answer(context))
+        return written(tool.answer(replace(context, moment=getattr(tool, "as_of", None))))
     except NotFoundError as error:
         return written(unresolved(error))
 

@@ -6,22 +6,27 @@ from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from throughline import deadline
-from throughline.changes.models import CodeDifference, Difference, SchemaDifference
+from throughline.changes.models import CodeDifference, DiffAnswer, SchemaDifference
 from throughline.events.facets import Schema, SourceCode, SourceCodeLocation
-from throughline.graph.edges import LevelGraph
+from throughline.graph.current import graph_of, level_of
 from throughline.graph.nodes import Node, kind_of, node_id, typed_name
 from throughline.projection import Run, RunState, State, outcome
 from throughline.projection.derived import ancestry_of, records_of
 from throughline.projection.facets import Stamp, parsed
+from throughline.query.parameters import LevelName
+from throughline.query.registry import Times, query
 from throughline.runs.models import RunInfo
 from throughline.runs.service import run_info
 
 Change = TypeVar("Change", SchemaDifference, CodeDifference)
 
 
-def diff(before: State, old: LevelGraph, after: State, new: LevelGraph) -> Difference:
-    """Return the nodes and edges added and removed, and what changed in schemas and code."""
-    old_edges, new_edges = set(old.edges()), set(new.edges())
+@query("diff", Times.BETWEEN)
+def diff_answer(before: State, after: State, level: LevelName = "task") -> DiffAnswer:
+    """Return the differences between two moments: nodes, edges, schemas, code and failed runs."""
+    old_edges, new_edges = (
+        set(graph_of(state, level_of(level)).edges()) for state in (before, after)
+    )
     old_nodes, new_nodes = _nodes(old_edges), _nodes(new_edges)
     both = sorted(old_nodes & new_nodes)
     edges = old_edges ^ new_edges
@@ -30,6 +35,7 @@ def diff(before: State, old: LevelGraph, after: State, new: LevelGraph) -> Diffe
     other = {item["node"] for item in schemas} | {item["node"] for item in code}
     named = (old_nodes ^ new_nodes) | _nodes(edges) | {n for n in both if node_id(n) in other}
     return {
+        "level": level,
         "nodes": {
             node_id(node): {
                 **typed_name(node),
@@ -55,7 +61,7 @@ def _failed(before: State, after: State) -> list[RunInfo]:
     failed = {
         run.key: run
         for run in deadline.watched(after.runs.values())
-        if run.has_events and _has_failed(after, run) and not _had_failed(before, run)
+        if run.has_events and _has_failed(after, run) and not _has_failed(before, run)
     }
     above = {up.key for run in failed.values() for up in list(ancestry_of(after, run))[1:]}
     deepest = [run for key, run in failed.items() if key not in above]
@@ -63,12 +69,10 @@ def _failed(before: State, after: State) -> list[RunInfo]:
     return [run_info(after, run) for run in deepest]
 
 
-def _had_failed(state: State, run: Run) -> bool:
-    return run.key in state.runs and _has_failed(state, state.runs[run.key])
-
-
 def _has_failed(state: State, run: Run) -> bool:
-    return outcome(state, run).state in (RunState.FAILED, RunState.ABORTED)
+    """Return True if a run of any state has failed in this one."""
+    own = state.runs.get(run.key)
+    return own is not None and outcome(state, own).state in (RunState.FAILED, RunState.ABORTED)
 
 
 def _nodes(edges: Iterable[tuple[Node, Node]]) -> set[Node]:

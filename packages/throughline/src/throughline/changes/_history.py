@@ -1,4 +1,8 @@
-"""History of a node: versions, schemas and checks of a dataset, or runs of a job."""
+"""History of a node: versions, schemas and checks of a dataset, or runs of a job.
+
+A dataset has entries for the versions written (with outputStatistics), the checks, and the schema
+changes (see `drift`); a job has one entry for each run.
+"""
 
 from __future__ import annotations
 
@@ -8,44 +12,55 @@ from typing import Literal
 
 import orjson
 
-from throughline.changes.models import CheckedEntry, HistoryEntry, RanEntry, RunWork, WrittenEntry
+from throughline.changes.models import (
+    CheckedEntry,
+    HistoryAnswer,
+    HistoryEntry,
+    RanEntry,
+    RunWork,
+    WrittenEntry,
+)
 from throughline.datasets.models import SchemaChange
 from throughline.datasets.quality import checks_of
 from throughline.datasets.schemas import drift
 from throughline.datasets.writes import writes_of
 from throughline.events import shown_time
+from throughline.graph.current import generations_of
 from throughline.graph.generations import Generations
-from throughline.graph.nodes import Node, name_of
+from throughline.graph.nodes import find_node, name_of, node_id
 from throughline.identity import DatasetName
 from throughline.projection import Run, RunState, State, outcome
 from throughline.projection.derived import descendants_of
-from throughline.query.models import Name, Page
-from throughline.query.pages import Place, cut, paged
+from throughline.query.models import Name as NodeName
+from throughline.query.pages import Place, cut
+from throughline.query.parameters import Cursor, Limit, Name
+from throughline.query.registry import Times, query
 from throughline.runs.summary import code_of, place_of_run, run_line
 
 _COMPARED: tuple[Literal["code", "inputs", "outputs"], ...] = ("code", "inputs", "outputs")
 
 
-def history(
-    generations: Generations, node: Node, limit: int, cursor: str | None
-) -> Page[HistoryEntry]:
-    """Return one page of the history of a node, newest first.
-
-    A dataset has entries for the versions written (with outputStatistics), the checks, and the
-    schema changes (see `drift`); a job has one entry for each run.
-    """
-    state, about = generations.state, ("history", node)
-    if node.type == "job":
-        runs = [state.runs[key] for key in state.jobs[node.job_ref].runs]
+@query("history", Times.THEN)
+def history_answer(
+    state: State, node: Name, limit: Limit = 20, cursor: Cursor = None
+) -> HistoryAnswer:
+    """Return the history of a node, newest first: a dataset's versions and checks, a job's runs."""
+    found = find_node(state, node)
+    about = ("history", found)
+    entries: list[HistoryEntry]
+    if found.type == "job":
+        runs = [state.runs[key] for key in state.jobs[found.job_ref].runs]
         place = partial(place_of_run, state)
         newest, more = cut(about, runs, place, limit, cursor, newest_first=True)
-        return paged([*_ran(state, newest, runs)], more)
-    name = node.dataset_name
-    entries: list[HistoryEntry] = [*_wrote(generations, name), *_checked(state, name)]
-    entries += [{"done": "schema", **change} for change in drift(state, name)]
-    # A run that uses two names of a dataset reports the same entry twice.
-    entries = list({place_of_entry(entry): entry for entry in entries}.values())
-    return paged(*cut(about, entries, place_of_entry, limit, cursor, newest_first=True))
+        entries = [*_ran(state, newest, runs)]
+    else:
+        name = found.dataset_name
+        entries = [*_wrote(generations_of(state), name), *_checked(state, name)]
+        entries += [{"done": "schema", **change} for change in drift(state, name)]
+        # A run that uses two names of a dataset reports the same entry twice.
+        entries = list({place_of_entry(entry): entry for entry in entries}.values())
+        entries, more = cut(about, entries, place_of_entry, limit, cursor, newest_first=True)
+    return {"node": node_id(found), "items": entries, "next": more}
 
 
 def place_of_entry(entry: HistoryEntry | SchemaChange) -> Place:
@@ -115,5 +130,5 @@ def _did(state: State, run: Run) -> RunWork:
     }
 
 
-def _shown(state: State, names: set[DatasetName]) -> list[Name]:
+def _shown(state: State, names: set[DatasetName]) -> list[NodeName]:
     return [name_of(name) for name in sorted({state.identity.primary(name) for name in names})]

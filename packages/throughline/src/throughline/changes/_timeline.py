@@ -5,30 +5,38 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import Annotated, NamedTuple
+
+from annotated_types import Ge, Le
 
 from throughline import deadline
 from throughline.changes._steps import Step, steps_of
-from throughline.changes.models import GraphChange, RunCounts, TimelineAnswer
+from throughline.changes.models import ChangeKind, GraphChange, RunCounts, TimelineAnswer
 from throughline.datasets.schemas import drift
+from throughline.errors import ConfigError
 from throughline.events import JobRef, parse_time, shown_time, to_micros
 from throughline.events.facets import ErrorMessage
+from throughline.graph.current import generations_of, graph_of, level_of
 from throughline.graph.edges import DataEdge, LevelGraph
 from throughline.graph.generations import Generations
 from throughline.graph.levels import Level
-from throughline.graph.nodes import Node, node_id, typed_name
+from throughline.graph.nodes import Node, find_node, node_id, typed_name
 from throughline.graph.walk import reach
 from throughline.identity import DatasetName
+from throughline.lineage.neighbourhood import at_level, graph_around
 from throughline.projection import Run, RunKey, RunState, State, outcome
 from throughline.projection.derived import began_at, descendants_of, records_of
+from throughline.query.parameters import Depth, LevelName, Limit, Name
+from throughline.query.registry import micros_of, query
 from throughline.runs.summary import code_of, condition_of
-
-ChangeKind = Literal["node", "input", "output", "schema", "code", "failed"]
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A change of the graph, of a schema or of code, or a failed run; times in microseconds."""
+    """A change of the graph, of a schema or of code, or a failed run; times in microseconds.
+
+    The difference between the states at `before` and at `at` shows the change.
+    """
 
     kind: ChangeKind
     node: Node
@@ -99,31 +107,38 @@ class Span(NamedTuple):
         return max(1, -(-(self.end - self.begin) // self.parts))
 
 
-def timeline(
-    generations: Generations,
-    graph: LevelGraph,
-    scope: Scope,
-    level: Level,
-    span: Span,
-    limit: int,
-    node: Node,
+@query("timeline")
+def timeline_answer(
+    state: State,
+    node: Name,
+    up: Depth = 1,
+    down: Depth = 1,
+    level: LevelName = "task",
+    from_: Annotated[str | None, "Start time; by default that of the first run."] = None,
+    to: Annotated[str | None, "End time; by default now."] = None,
+    parts: Annotated[int, Ge(1), Le(500), "Number of intervals to count runs in."] = 60,
+    limit: Limit = 200,
 ) -> TimelineAnswer:
-    """Return the runs of a scope, counted by their start, and its changes, newest first.
-
-    The span is cut to begin no earlier than the first run or change.
-    """
-    state = generations.state
+    """Return the runs around a node over time, and the changes of the graph there, newest first."""
+    root, chosen = find_node(state, node), level_of(level)
+    generations, around = generations_of(state), graph_around(state, root, chosen)
+    span = _span(state, from_, to, parts)
+    scope = Scope.of(at_level(generations, around, root, chosen), around, up, down)
     runs = [run for ref in sorted(scope.jobs) for run in _runs_of(state, ref)]
-    found = list(_changes(generations, graph, scope, level))
+    found = [
+        *_of_graph(generations, graph_of(state, chosen), scope, chosen),
+        *_of_schemas(state, scope.datasets),
+        *_of_failures(state, runs),
+    ]
     begins = [begin for run in runs if (begin := began_at(state, run))]
     first = min([*begins, *(change.at for change in found)], default=span.end)
-    span = span._replace(begin=min(max(span.begin, first), span.end))
+    span = span._replace(begin=min(max(span.begin, first), span.end))  # no empty parts before it
     within = [change for change in found if span.begin <= change.at <= span.end]
     within.sort(key=lambda change: (change.at, change.node, change.kind), reverse=True)
     named = {end for change in within[:limit] for end in (change.node, change.other) if end}
     return {
-        "node": node_id(node),
-        "level": level.name.lower(),
+        "node": node_id(root),
+        "level": level,
         "from": shown_time(span.begin),
         "to": shown_time(span.end),
         "runs": _counted(state, runs, span),
@@ -131,6 +146,15 @@ def timeline(
         "nodes": {node_id(end): typed_name(end) for end in sorted(named)},
         "isMore": len(within) > limit,
     }
+
+
+def _span(state: State, from_: str | None, to: str | None, parts: int) -> Span:
+    begin = 0 if from_ is None else micros_of(from_, "from")
+    now = state.now or max((run.last or 0 for run in state.runs.values()), default=0)
+    end = now if to is None else micros_of(to, "to")
+    if begin > end:
+        raise ConfigError(f"from: received {from_!r}, expected a time before {to or 'now'}")
+    return Span(begin, end, parts)
 
 
 def _shown(change: Change) -> GraphChange:
@@ -170,19 +194,6 @@ def _counted(state: State, runs: list[Run], span: Span) -> list[RunCounts]:
         }
         for part in sorted(parts)
     ]
-
-
-def _changes(
-    generations: Generations, graph: LevelGraph, scope: Scope, level: Level
-) -> Iterator[Change]:
-    """Yield every change of the graph of a scope, of its schemas and code, and every failed run.
-
-    The difference between the states at `before` and at `at` shows a change.
-    """
-    yield from _of_graph(generations, graph, scope, level)
-    yield from _of_schemas(generations.state, scope.datasets)
-    runs = (run for ref in sorted(scope.jobs) for run in _runs_of(generations.state, ref))
-    yield from _of_failures(generations.state, runs)
 
 
 def _runs_of(state: State, ref: JobRef) -> list[Run]:

@@ -83,10 +83,13 @@ RunCounts = TypedDict(
 RunCounts.__doc__ = "Runs that started between two times; at `at`, all runs with an end had ended."
 
 
+ChangeKind = Literal["node", "input", "output", "schema", "code", "failed"]
+
+
 class GraphChange(Answer):
     """A change of the graph, of a schema or of code, or a failed run."""
 
-    kind: Literal["node", "input", "output", "schema", "code", "failed"]
+    kind: ChangeKind
     isGone: bool
     """True for an edge that was removed."""
     at: str
@@ -136,9 +139,10 @@ CodeDifference = TypedDict(
 CodeDifference.__doc__ = """Versions of the code of a job at two moments."""
 
 
-class Difference(Answer):
-    """The difference between two states."""
+class DiffAnswer(Answer):
+    """The difference between two moments."""
 
+    level: str
     nodes: dict[str, NamedNode]
     """The nodes that the other fields name, by id."""
     added: list[str]
@@ -150,9 +154,3 @@ class Difference(Answer):
     code: list[CodeDifference]
     failed: list[RunInfo]
     """Runs that failed in between, without the runs that started them, newest first."""
-
-
-class DiffAnswer(Difference):
-    """The difference between two moments."""
-
-    level: str

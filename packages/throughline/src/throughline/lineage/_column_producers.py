@@ -1,26 +1,27 @@
-"""The jobs that write one column: their inputs, transformations, queries and code."""
+"""The jobs that write one column: their inputs, transformations, queries and code.
+
+The inputs combine what all runs of a job reported; query, code and run are those of the newest.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
+from typing import Annotated
 
 from throughline.events import EVERY_ROW, JobRef, Transformation
 from throughline.events.facets import SourceCode, Sql
 from throughline.graph.column_graph import Column, ColumnEdge, edges_of_run
+from throughline.graph.current import generations_of
 from throughline.graph.generations import Generation, Generations
 from throughline.graph.levels import Level
-from throughline.graph.nodes import (
-    Node,
-    dataset_ref,
-    fields_of,
-    name_of,
-    node_id,
-)
+from throughline.graph.nodes import dataset_ref, fields_of, find_dataset, name_of, node_id
 from throughline.lineage.columns import check_column
 from throughline.lineage.models import CodeInfo, ColumnAnswer, ColumnProducer, TransformationInfo
 from throughline.lineage.tags import tags_of_tree
-from throughline.projection import Run, start_of
+from throughline.projection import Run, State, start_of
+from throughline.query.parameters import Name
+from throughline.query.registry import Times, query
 from throughline.runs.summary import code_of, run_line
 
 
@@ -32,21 +33,22 @@ class _Producer:
     inputs: dict[Column, list[Transformation]] = field(default_factory=lambda: defaultdict(list))
 
 
-def describe_column(generations: Generations, root: Node, column: str) -> ColumnAnswer:
-    """Return a column and the jobs that wrote its current contents, newest first.
+@query("column", Times.THEN)
+def column_answer(
+    state: State, node: Name, field: Annotated[str, "A column of the dataset."]
+) -> ColumnAnswer:
+    """Return a column with its inputs and the queries or code of the jobs that write it.
 
-    `inputs` combine what all `runs` of a job reported; query, code and run are those of the newest.
-
-    Raises:
-        NotFoundError: the dataset has no such column.
+    A job that writes the dataset without column lineage for the column has no `inputs`.
     """
-    field = fields_of(generations.state, root).get(column)
-    if field is None:
-        check_column(generations, root, column)  # the column may be in lineage only
+    root, generations = find_dataset(state, node), generations_of(state)
+    reported = fields_of(state, root).get(field)
+    if reported is None:
+        check_column(generations, root, field)  # the column may be in lineage only
     name = root.dataset_name
     producers: dict[JobRef, _Producer] = defaultdict(_Producer)
     for generation in generations.writing(name):
-        for run, edges in _writing_runs(generations, generation, Column(name, column)):
+        for run, edges in _writing_runs(generations, generation, Column(name, field)):
             producer = producers[run.key.job]
             producer.runs.append(run)
             for edge in edges:
@@ -55,10 +57,10 @@ def describe_column(generations: Generations, root: Node, column: str) -> Column
     answers = [_producer_answer(generations, ref, producer) for ref, producer in producers.items()]
     return {
         "node": node_id(root),
-        "field": column,
-        "type": field.type if field else None,
-        "description": field.description if field else None,
-        "tags": tags_of_tree(generations, root, "up", Level.TASK).as_info(name, column),
+        "field": field,
+        "type": reported.type if reported else None,
+        "description": reported.description if reported else None,
+        "tags": tags_of_tree(generations, root, "up", Level.TASK).as_info(name, field),
         "producers": sorted(
             answers, key=lambda producer: producer["run"]["startedAt"] or "", reverse=True
         ),

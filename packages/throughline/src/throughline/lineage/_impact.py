@@ -11,16 +11,20 @@ from typing import NamedTuple
 from throughline import deadline
 from throughline.errors import NotFoundError
 from throughline.graph.column_graph import described_by, from_unnamed_columns
+from throughline.graph.current import generations_of, level_of
 from throughline.graph.edges import LevelGraph
 from throughline.graph.generations import Generations, Walked
 from throughline.graph.levels import Level
-from throughline.graph.nodes import Node, kind_of, node_id, node_ref, owners_of
+from throughline.graph.nodes import Node, find_node, kind_of, node_id, node_ref, owners_of
 from throughline.graph.walk import Place, neighbours, parts_of, places_next, reach, reached
 from throughline.identity import DatasetName
 from throughline.lineage.columns import Step, columns_below
-from throughline.lineage.models import AffectedNode
+from throughline.lineage.models import AffectedNode, PathAnswer
 from throughline.lineage.tags import Tags, tags_of_tree
+from throughline.projection import State
 from throughline.projection.derived import newest_of
+from throughline.query.parameters import LevelName, Name
+from throughline.query.registry import Times, query
 from throughline.runs.summary import newest_run, run_line
 
 Affected = list[AffectedNode]
@@ -28,10 +32,8 @@ Affected = list[AffectedNode]
 
 def impact(generations: Generations, root: Node, level: Level, depth: int) -> Affected:
     """Return every node downstream of a node, nearest first.
-    `distance` counts steps along edges: readers of a dataset are at 1, the datasets that they write
-    at 2. `owners` come from the ownership facet; `run` is the newest run of a job. Of a dataset,
-    `jobOwners` are the owners of the jobs that write it, `writtenBy` is their newest run, and
-    `tags` are those of the dataset and its columns, with their origin.
+
+    Readers of a dataset are at the distance 1, the datasets that they write at 2.
     """
     graph = LevelGraph.build(generations, level, reached(generations, root, "down", level))
     steps = reach(graph, root, "down", depth)
@@ -111,19 +113,17 @@ def _possibly_affected(
     return found
 
 
-def path(generations: Generations, start: Node, end: Node, level: Level) -> list[Node]:
-    """Return the shortest path along the data between two nodes, in either direction.
-
-    Raises:
-        NotFoundError: there is no path in either direction.
-    """
+@query("path", Times.THEN)
+def path_answer(state: State, from_: Name, to: Name, level: LevelName = "task") -> PathAnswer:
+    """Return the shortest lineage path between two nodes, in either direction."""
+    start, end, chosen = find_node(state, from_), find_node(state, to), level_of(level)
+    generations = generations_of(state)
     for first, last in ((start, end), (end, start)):
-        graph = LevelGraph.build(generations, level, reached(generations, last, "up", level))
+        graph = LevelGraph.build(generations, chosen, reached(generations, last, "up", chosen))
         if found := _shortest(graph, last, first):
-            return found
+            return {"level": level, "path": [node_ref(node) for node in found]}
     raise NotFoundError(
-        f"no data leads from {node_id(start)} to {node_id(end)} or back at the level"
-        f" {level.name.lower()}"
+        f"no data leads from {node_id(start)} to {node_id(end)} or back at the level {level}"
     )
 
 

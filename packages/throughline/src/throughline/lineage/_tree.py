@@ -1,48 +1,59 @@
-"""The tree of the nodes upstream or downstream of a node."""
+"""The tree of the nodes upstream or downstream of a node.
+
+Upstream, it shows the sources of the current contents, whichever run wrote them; downstream, the
+data that still contains them. Each node is expanded at its first occurrence and then marked as
+repeated. A path longer than both MOST_STEPS and the depth is cut and marked with `hasMore`. Between
+pipelines, datasets inside a pipeline are left out. A job without inputs and outputs at the level
+has its parts as children, or the job that it is a part of.
+"""
 
 from __future__ import annotations
 
 from functools import cache, partial
-from typing import Literal
+from typing import Annotated, Literal
 
+from throughline.graph.current import generations_of, graph_of, level_of
 from throughline.graph.edges import LevelGraph
 from throughline.graph.generations import Generations
 from throughline.graph.levels import Level
-from throughline.graph.nodes import Node, aliases_of, node_id, node_ref
+from throughline.graph.nodes import Node, aliases_of, find_node, node_id, node_ref
 from throughline.graph.walk import Place, parts_of, places_next, reach, walked_from
 from throughline.lineage.models import TreeAnswer, TreeNode
 from throughline.projection import State
-from throughline.query.parameters import MOST_STEPS
+from throughline.query.parameters import MOST_STEPS, Depth, LevelName, Name
+from throughline.query.registry import Times, query
 from throughline.runs.summary import newest_run, run_line
 
 Way = Literal["up", "down"]
 
 
-def tree(
-    generations: Generations,
-    root: Node,
-    direction: Literal["up", "down", "both"],
-    depth: int,
-    level: Level,
+@query("tree", Times.THEN)
+def tree_answer(
+    state: State,
+    node: Name,
+    direction: Annotated[Literal["up", "down", "both"], "Upstream, downstream or both."] = "up",
+    depth: Depth = 20,
+    level: LevelName | None = None,
 ) -> TreeAnswer:
-    """Return the tree of a node; `depth` counts steps along edges.
+    """Return the tree of the nodes upstream or downstream of a node.
 
-    Upstream, the tree shows the sources of the current contents, whichever run wrote them;
-    downstream, the data that still contains them. Each node is expanded at its first occurrence and
-    then marked as repeated. A path longer than both MOST_STEPS and `depth` is cut and marked
-    with `hasMore`. Between pipelines, datasets inside a pipeline are left out. A job without inputs
-    and outputs at the level has its parts as children, or the job that it is a part of.
+    Without a level, it shows tasks, or the level of the job if it has no edges as a task.
     """
+    root, generations, chosen = find_node(state, node), generations_of(state), Level.TASK
+    if level is not None:
+        chosen = level_of(level)
+    elif root.type == "job" and root.job_ref not in graph_of(state, Level.TASK).jobs:
+        chosen = generations.levels.of(root.job_ref)
     answer: TreeAnswer = {
         "node": node_id(root),
         "direction": direction,
         "depth": depth,
-        "level": level.name.lower(),
+        "level": chosen.name.lower(),
     }
     ways: tuple[Way, ...] = ("up", "down")
     for way in ways:
         if direction in (way, "both"):
-            answer[way] = _tree_one_way(generations, root, way, depth, level)
+            answer[way] = _tree_one_way(generations, root, way, depth, chosen)
     return answer
 
 

@@ -8,16 +8,22 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable
 from functools import cache
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 from throughline import deadline
 from throughline.errors import NotFoundError
 from throughline.graph.column_graph import Column, ColumnGraph
+from throughline.graph.current import generations_of
 from throughline.graph.generations import Generations
 from throughline.graph.levels import Level
-from throughline.graph.nodes import Node, dataset_ref, fields_of, node_id
+from throughline.graph.nodes import Node, dataset_ref, fields_of, find_dataset, node_id
 from throughline.graph.walk import reached
+from throughline.identity import DatasetName
 from throughline.lineage.models import ColumnNode, ColumnsAnswer
+from throughline.lineage.tags import Tags, tags_of_tree
+from throughline.projection import State
+from throughline.query.parameters import Depth, Field, Name
+from throughline.query.registry import Times, query
 
 _NAMED = 20  # columns in a message
 
@@ -40,36 +46,40 @@ class Dependents(NamedTuple):
     """Columns that it filters, joins, groups or sorts, and everything downstream of them."""
 
 
-def columns(
-    generations: Generations,
-    root: Node,
-    field: str | None,
-    way: Literal["up", "down"],
+@query("columns", Times.THEN)
+def columns_answer(
+    state: State,
+    node: Name,
+    field: Field = None,
+    direction: Annotated[Literal["up", "down"], "Upstream or downstream."] = "up",
+    depth: Depth = 20,
     *,
-    depth: int,
-    indirect: bool,
+    indirect: Annotated[bool, "Include columns that only filter, join, group or sort."] = False,
 ) -> ColumnsAnswer:
-    """Return the tree of all columns of a dataset, or of one, as JSON in the shape of `walk.tree`.
-
-    Raises:
-        NotFoundError: the dataset has no such column.
-    """
+    """Return the columns upstream or downstream of a dataset or of one column, with tags."""
+    root, generations = find_dataset(state, node), generations_of(state)
     name = root.dataset_name
-    graph = _graph(generations, root, way)
-    found = sorted(graph.columns(name, way, indirect=indirect))
+    graph = _graph(generations, root, direction)
+    found = sorted(graph.columns(name, direction, indirect=indirect))
     if field is not None and field not in found:
         check_column(generations, root, field)
     top = _column_node(Step(Column(name, ""), "", "", is_direct=True), "dataset")
     shown = found if field is None else [field]
     seen: set[Column] = set()
-    next_of = _steps(graph, way, indirect=indirect)
+    next_of = _steps(graph, direction, indirect=indirect)
     top["children"] = [_grow(next_of, Column(name, column), depth, seen) for column in shown]
-    answer: ColumnsAnswer = {"node": node_id(root), "direction": way, "depth": depth}
-    if way == "up":
-        answer["up"] = top
-    else:
-        answer["down"] = top
+    _add_tags(top, tags_of_tree(generations, root, direction, Level.TASK))
+    answer: ColumnsAnswer = {"node": node_id(root), "direction": direction, "depth": depth}
+    answer["up" if direction == "up" else "down"] = top
     return answer
+
+
+def _add_tags(top: ColumnNode, tags: Tags) -> None:
+    open_ = [top]
+    while open_:
+        leaf = open_.pop()
+        leaf["tags"] = tags.as_info(DatasetName(leaf["namespace"], leaf["name"]), leaf["field"])
+        open_ += leaf["children"]
 
 
 def columns_below(generations: Generations, root: Node, field: str, depth: int) -> Dependents:

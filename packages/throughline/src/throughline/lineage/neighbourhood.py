@@ -1,18 +1,22 @@
-"""The graph around a node: summaries of its nodes, and the edges between them."""
+"""The graph around a node: summaries of its nodes, and the edges between them.
+
+With `datasets`, a step leads from a dataset to the next datasets, and `left` counts the jobs that
+such edges replace. Sides of nodes that are not shown cannot be expanded and are ignored.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Set
 from functools import partial
-from typing import Literal
+from typing import Annotated, Literal
 
 from throughline.errors import ConfigError
 from throughline.graph.column_graph import Column, ColumnGraph
-from throughline.graph.current import generations_of, graph_of
+from throughline.graph.current import generations_of, graph_of, level_of
 from throughline.graph.edges import LevelGraph, control_edges
 from throughline.graph.generations import Generations
 from throughline.graph.levels import Level
-from throughline.graph.nodes import Node, fields_of, node_id
+from throughline.graph.nodes import Node, fields_of, find_node, node_id
 from throughline.graph.walk import (
     Place,
     is_parted,
@@ -31,6 +35,8 @@ from throughline.lineage.models import (
     JobSources,
 )
 from throughline.projection import State
+from throughline.query.parameters import Depth, LevelName, Name
+from throughline.query.registry import Times, query
 from throughline.runs.summary import newest_run
 from throughline.search.summary import node_summary
 
@@ -38,62 +44,56 @@ _WAYS = ("up", "down")
 _OTHER = {"up": "down", "down": "up"}
 
 
-def neighbourhood(
-    generations: Generations,
-    graph: LevelGraph,
-    root: Node,
-    depths: tuple[int, int],
-    level: Level,
+@query("graph", Times.THEN)
+def graph_answer(
+    state: State,
+    node: Name,
+    up: Depth = 1,
+    down: Depth = 1,
+    level: LevelName = "task",
     *,
-    grown: Iterable[str],
-    over_jobs: bool,
-    with_columns: bool,
+    grown: Annotated[
+        list[str] | None, "Sides of shown nodes to expand by one step, in order: up:ID or down:ID."
+    ] = None,
+    datasets: Annotated[bool, "Show datasets only; an edge replaces the job between two."] = False,
+    columns: Annotated[bool, "Include the columns of datasets and their lineage."] = False,
 ) -> GraphAnswer:
-    """Return the nodes within some steps upstream and downstream of a node, and their edges.
-    `grown` lists sides (`up:ID`, `down:ID`) of shown nodes to expand by one step, in order; nodes
-    that are not shown are ignored. With `over_jobs`, a step leads from a dataset to the next
-    datasets, and `left` counts the jobs that such edges replace. `roots` are the nodes that
-    represent the node at the level. `reach` counts all nodes on each side; `up` and `down` of a
-    node count its neighbours, shown or not. `sources` has the inputs of each output of a job whose
-    outputs come from different inputs; every output of any other job comes from every input.
-
-    Raises:
-        ConfigError: an item of `grown` has no side.
-    """
-    state = generations.state
-    roots = at_level(generations, graph, root, level)
-    over = partial(_datasets_next, frozenset(roots)) if over_jobs else None
+    """Return the graph around a node, with a summary of each node."""
+    root, chosen = find_node(state, node), level_of(level)
+    generations, graph = generations_of(state), graph_around(state, root, chosen)
+    roots = at_level(generations, graph, root, chosen)
+    over = partial(_datasets_next, frozenset(roots)) if datasets else None
     step = over or neighbours
     shown, beyond = set(roots), {}
-    for way, depth in zip(_WAYS, depths, strict=True):
-        walked = walked_from(generations, root, way, level)
+    for way, depth in zip(_WAYS, (up, down), strict=True):
+        walked = walked_from(generations, root, way, chosen)
         far = [reach(walked, start, way, -1, over) for start in roots]
         shown |= {node for steps in far for node, count in steps.items() if count <= depth}
         beyond[way] = len({node for steps in far for node in steps}.difference(roots))
     next_to = partial(step, graph)
-    shown |= _expanded(next_to, shown, grown)
-    pairs = () if over_jobs else control_edges(state, level)
+    shown |= _expanded(next_to, shown, grown or ())
+    pairs = () if datasets else control_edges(state, chosen)
     control = {(Node.of_job(a), Node.of_job(b)) for a, b in pairs}
     control_ends = {node for pair in control if shown.intersection(pair) for node in pair}
     nodes = sorted(shown | control_ends)
     return {
         "node": node_id(root),
-        "level": level.name.lower(),
+        "level": level,
         "roots": [node_id(start) for start in roots],
         "reach": {"up": beyond["up"], "down": beyond["down"]},
         "nodes": [
             {
-                **node_summary(generations, node),
-                "up": len(next_to(node, "up")),
-                "down": len(next_to(node, "down")),
-                "isControlOnly": node not in shown,
-                "pipeline": _pipeline(generations, node),
+                **node_summary(generations, item),
+                "up": len(next_to(item, "up")),
+                "down": len(next_to(item, "down")),
+                "isControlOnly": item not in shown,
+                "pipeline": _pipeline(generations, item),
                 "fields": [
                     {"name": name, "type": field.type}
-                    for name, field in (fields_of(state, node) if with_columns else {}).items()
+                    for name, field in (fields_of(state, item) if columns else {}).items()
                 ],
             }
-            for node in nodes
+            for item in nodes
         ],
         "edges": [
             *(_edge(a, b, "data") for a in nodes for b in next_to(a, "down") if b in shown
@@ -101,14 +101,19 @@ def neighbourhood(
             *(_edge(a, b, "control") for a, b in sorted(control) if {a, b} & shown),
         ],
         "sources": _sources(graph, shown, next_to),
-        "left": {"jobs": len(_jobs_between(graph, shown)) if over_jobs else 0},
-        "columns": _columns(generations, shown) if with_columns else [],
+        "left": {"jobs": len(_jobs_between(graph, shown)) if datasets else 0},
+        "columns": _columns(generations, shown) if columns else [],
     }  # fmt: skip
 
 
 def _expanded(
     next_to: Callable[[Node, str], list[Node]], shown: set[Node], grown: Iterable[str]
 ) -> set[Node]:
+    """Return the nodes with those next to them on some sides, unless the node is not shown.
+
+    Raises:
+        ConfigError: a side has no direction.
+    """
     nodes = {node_id(node): node for node in shown}
     for side in grown:
         way, _, opened = side.partition(":")

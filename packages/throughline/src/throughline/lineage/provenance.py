@@ -1,17 +1,24 @@
-"""Provenance: every run, input version and code version that a dataset's contents come from."""
+"""Provenance: every run, input version and code version that a dataset's contents come from.
+
+Versions are those that producers reported. Where a run wrote without reporting one, the version is
+the run's id; where a run read without one, it is the version that the runs before it wrote.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Annotated
 
 from throughline.errors import NotFoundError
 from throughline.events import JobRef
+from throughline.graph.current import generations_of, level_of
 from throughline.graph.generations import Generation, Generations, Walked
 from throughline.graph.levels import Level
 from throughline.graph.nodes import (
     Node,
+    find_dataset,
     kind_of,
     name_of,
     node_id,
@@ -31,6 +38,8 @@ from throughline.projection import Run, State, start_of, version_of
 from throughline.projection.derived import began_at
 from throughline.projection.state import RunKey
 from throughline.query.models import CodeLocation
+from throughline.query.parameters import LevelName, Name
+from throughline.query.registry import Times, query
 from throughline.runs.summary import code_of, run_line
 
 Versions = dict[DatasetName, set[str]]
@@ -59,17 +68,19 @@ def sources_of(walked: Walked, root: Node) -> set[DatasetName]:
     return only_datasets(name for edges in walked.values() for name in edges.reads) - written
 
 
-def provenance(
-    generations: Generations, root: Node, version: str | None, level: Level
+@query("provenance", Times.THEN)
+def provenance_answer(
+    state: State,
+    node: Name,
+    version: Annotated[
+        str | None, "A version of the dataset, or the id of the run that wrote it."
+    ] = None,
+    level: LevelName = "task",
 ) -> ProvenanceAnswer:
-    """Return the upstream data lineage of a dataset as a flat list, newest run first.
-    `versions` are those that producers reported. Where a run wrote without reporting one, the
-    version is the run's id; where a run read without one, it is the version that the runs before it
-    wrote. `sources` are the datasets that no known run wrote; `datasets` has the kind and owners of
-    each dataset, and `tags` their tags and those of their columns, with their origin.
-    """
+    """Return every run, input version and code version upstream of a dataset."""
+    root, generations = find_dataset(state, node), generations_of(state)
     walked = origin(generations, root, version)
-    entries = _entries(generations, walked, level)
+    entries = _entries(generations, walked, level_of(level))
     entries.sort(key=lambda entry: (entry.started, entry.job), reverse=True)
     sources = sorted(sources_of(walked, root))
     read_versions: Versions = defaultdict(set)
@@ -84,10 +95,10 @@ def provenance(
     return {
         "node": node_id(root),
         "version": version,
-        "level": level.name.lower(),
+        "level": level,
         "runs": [_run_answer(generations, entry) for entry in entries],
         "sources": _version_list({name: read_versions[name] for name in sources}),
-        "datasets": [_about(generations.state, Node.of_dataset(name)) for name in names],
+        "datasets": [_about(state, Node.of_dataset(name)) for name in names],
         "tags": [dataset_tag(column_tag) for name in names for column_tag in tags.of(name)],
     }
 

@@ -8,7 +8,6 @@ from typing import Annotated, Literal
 from throughline.graph.current import generations_of, graph_of, level_of
 from throughline.graph.edges import DataEdge, control_edges
 from throughline.graph.generations import Generation
-from throughline.graph.levels import Level
 from throughline.graph.nodes import (
     Node,
     aliases_of,
@@ -20,28 +19,21 @@ from throughline.graph.nodes import (
     owners_of,
     typed_name,
 )
-from throughline.identity import DatasetName
-from throughline.lineage._column_producers import describe_column
+from throughline.lineage._column_producers import column_answer
 from throughline.lineage._drop import drop_verdict
-from throughline.lineage._impact import column_impact, impact, path
-from throughline.lineage._tree import tree
-from throughline.lineage.columns import columns
+from throughline.lineage._impact import column_impact, impact, path_answer
+from throughline.lineage._tree import tree_answer
+from throughline.lineage.columns import columns_answer
 from throughline.lineage.models import (
-    ColumnAnswer,
-    ColumnsAnswer,
     DataEdgeRow,
     DatasetWithAliases,
-    GraphAnswer,
     ImpactAnswer,
     NodePairRow,
     PairRow,
-    PathAnswer,
-    ProvenanceAnswer,
-    TreeAnswer,
 )
-from throughline.lineage.neighbourhood import graph_around, neighbourhood
-from throughline.lineage.provenance import origin, provenance
-from throughline.lineage.tags import ColumnTag, Tags, dataset_tag, tags_of_tree
+from throughline.lineage.neighbourhood import graph_answer
+from throughline.lineage.provenance import origin, provenance_answer
+from throughline.lineage.tags import ColumnTag, Tags, dataset_tag
 from throughline.projection import State
 from throughline.query.models import DatasetTag, Page
 from throughline.query.pages import cut, paged
@@ -50,95 +42,10 @@ from throughline.query.registry import Times, query
 from throughline.runs.summary import run_line
 from throughline.search.models import ListedNode
 
-Grown = Annotated[
-    list[str] | None,
-    "Sides of shown nodes to expand by one step, in order: up:ID or down:ID.",
-]
-
-
-Direction = Literal["up", "down", "both"]
-
-
-@query("tree", Times.THEN)
-def tree_answer(
-    state: State,
-    node: Name,
-    direction: Annotated[Direction, "Upstream, downstream or both."] = "up",
-    depth: Depth = 20,
-    level: LevelName | None = None,
-) -> TreeAnswer:
-    """Return the tree of the nodes upstream or downstream of a node.
-
-    Without a level, it shows tasks, or the level of the job if it has no edges as a task.
-    """
-    found, generations, chosen = find_node(state, node), generations_of(state), Level.TASK
-    if level is not None:
-        chosen = level_of(level)
-    elif found.type == "job" and found.job_ref not in graph_of(state, Level.TASK).jobs:
-        chosen = generations.levels.of(found.job_ref)
-    return tree(generations, found, direction, depth, chosen)
-
-
-@query("graph", Times.THEN)
-def graph_answer(
-    state: State,
-    node: Name,
-    up: Depth = 1,
-    down: Depth = 1,
-    level: LevelName = "task",
-    *,
-    grown: Grown = None,
-    datasets: Annotated[bool, "Show datasets only; an edge replaces the job between two."] = False,
-    columns: Annotated[bool, "Include the columns of datasets and their lineage."] = False,
-) -> GraphAnswer:
-    """Return the graph around a node, with a summary of each node."""
-    found, chosen = find_node(state, node), level_of(level)
-    generations, graph = generations_of(state), graph_around(state, found, chosen)
-    depths = (up, down)
-    return neighbourhood(
-        generations,
-        graph,
-        found,
-        depths,
-        chosen,
-        grown=grown or (),
-        over_jobs=datasets,
-        with_columns=columns,
-    )
-
-
-@query("columns", Times.THEN)
-def columns_answer(
-    state: State,
-    node: Name,
-    field: Field = None,
-    direction: Annotated[Literal["up", "down"], "Upstream or downstream."] = "up",
-    depth: Depth = 20,
-    *,
-    indirect: Annotated[bool, "Include columns that only filter, join, group or sort."] = False,
-) -> ColumnsAnswer:
-    """Return the columns upstream or downstream of a dataset or of one column, with tags."""
-    found = find_dataset(state, node)
-    generations = generations_of(state)
-    answer = columns(generations, found, field, direction, depth=depth, indirect=indirect)
-    tags = tags_of_tree(generations, found, direction, Level.TASK)
-    open_ = [answer["up" if direction == "up" else "down"]]
-    while open_:
-        leaf = open_.pop()
-        leaf["tags"] = tags.as_info(DatasetName(leaf["namespace"], leaf["name"]), leaf.get("field"))
-        open_ += leaf["children"]
-    return answer
-
-
-@query("column", Times.THEN)
-def column_answer(
-    state: State, node: Name, field: Annotated[str, "A column of the dataset."]
-) -> ColumnAnswer:
-    """Return a column with its inputs and the queries or code of the jobs that write it.
-
-    A job that writes the dataset without column lineage for the column has no `inputs`.
-    """
-    return describe_column(generations_of(state), find_dataset(state, node), field)
+__all__ = [
+    "column_answer", "columns_answer", "edges_answer", "graph_answer", "impact_answer",
+    "nodes_answer", "path_answer", "provenance_answer", "tags_answer", "tree_answer",
+]  # fmt: skip
 
 
 @query("impact", Times.THEN)
@@ -158,14 +65,8 @@ def impact_answer(
     found = find_node(state, node, "dataset" if field is not None else None)
     generations = generations_of(state)
     if field is None:
-        chosen = level_of(level)
-        affected = impact(generations, found, chosen, depth)
-        return {
-            "node": node_id(found),
-            "depth": depth,
-            "level": chosen.name.lower(),
-            "affected": affected,
-        }
+        affected = impact(generations, found, level_of(level), depth)
+        return {"node": node_id(found), "depth": depth, "level": level, "affected": affected}
     reached = column_impact(generations, found, field, depth)
     answer: ImpactAnswer = {
         "node": node_id(found),
@@ -178,28 +79,6 @@ def impact_answer(
     if depth > 0:
         answer["drop"] = drop_verdict(generations, found, *reached)
     return answer
-
-
-@query("path", Times.THEN)
-def path_answer(state: State, from_: Name, to: Name, level: LevelName = "task") -> PathAnswer:
-    """Return the shortest lineage path between two nodes, in either direction."""
-    chosen = level_of(level)
-    nodes = path(generations_of(state), find_node(state, from_), find_node(state, to), chosen)
-    return {"level": chosen.name.lower(), "path": [node_ref(node) for node in nodes]}
-
-
-@query("provenance", Times.THEN)
-def provenance_answer(
-    state: State,
-    node: Name,
-    version: Annotated[
-        str | None, "A version of the dataset, or the id of the run that wrote it."
-    ] = None,
-    level: LevelName = "task",
-) -> ProvenanceAnswer:
-    """Return every run, input version and code version upstream of a dataset."""
-    found = find_dataset(state, node)
-    return provenance(generations_of(state), found, version, level_of(level))
 
 
 @query("tags", Times.THEN)

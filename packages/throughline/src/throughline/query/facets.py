@@ -8,6 +8,7 @@ from typing import TypeVar, cast
 
 from throughline import deadline
 from throughline.query.models import Facets, ValueCount
+from throughline.query.parameters import Filters
 
 Item = TypeVar("Item")
 Values = Mapping[str, Sequence[str]]
@@ -21,7 +22,7 @@ _FACETS = ("namespace", "platform", "type", "owner", "tag", "state")
 def choose(
     items: Iterable[Item],
     values_of: Callable[[Item], Values],
-    wanted: Mapping[str, str | None],
+    wanted: Mapping[str, str],
     size_of: Callable[[Item], int] = lambda _item: 1,
 ) -> tuple[list[Item], Facets]:
     """Return the items that have all wanted values, and the counts of each facet.
@@ -29,12 +30,11 @@ def choose(
     A facet counts the items that match the other facets: as many as selecting the value would show.
     An item may stand for several with the same values; `size_of` returns their number.
     """
-    filters = {name: value for name, value in wanted.items() if value is not None}
     counters: dict[str, Counter[str]] = {name: Counter() for name in _FACETS}
     matching: list[Item] = []
     for item in deadline.watched(items):
         values = values_of(item)
-        missed = [name for name, value in filters.items() if value not in values[name]]
+        missed = [name for name, value in wanted.items() if value not in values[name]]
         if not missed:
             matching.append(item)
         size = size_of(item)
@@ -42,19 +42,14 @@ def choose(
             counter = counters[name]
             for value in values[name]:
                 counter[value] += size
-    counts = {name: _counted(counters[name], filters.get(name)) for name in _FACETS}
+    counts = {name: _counted(counters[name], wanted.get(name)) for name in _FACETS}
     return matching, cast("Facets", counts)
 
 
-def wanted_values(
-    namespace: str | None, platform: str | None, type_: str | None, owner: str | None,
-    tag: str | None, state: str | None = None,
-) -> dict[str, str | None]:  # fmt: skip
+def wanted_values(filters: Filters, state: str | None = None) -> dict[str, str]:
     """Return the values of the parameters that filter a list, by facet."""
-    return {
-        "namespace": namespace, "platform": platform, "type": type_, "owner": owner, "tag": tag,
-        "state": state,
-    }  # fmt: skip
+    values = sorted({**filters, "state": state}.items())
+    return {name.rstrip("_"): str(value) for name, value in values if value is not None}
 
 
 def _counted(counter: Counter[str], selected: str | None) -> list[ValueCount]:

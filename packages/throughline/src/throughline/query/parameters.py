@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from annotated_types import Ge, Le
+from typing_extensions import TypedDict
 
 MOST_STEPS = 100
 """Largest depth of a tree: each step takes two levels of JSON, and JSON may have 254 levels."""
@@ -23,26 +24,28 @@ Cursor = Annotated[str | None, "Value of `next` in the previous answer, to get t
 
 LevelName = Annotated[Literal["pipeline", "task", "query"], "Level of detail."]
 
-Namespace = Annotated[str | None, "Only items in this namespace."]
-
-Platform = Annotated[
-    str | None,
-    "Only items of this platform: the reported integration or storage layer in lower case, or else"
-    " the scheme of a dataset's namespace. Empty: unknown.",
-]
-
-Type = Annotated[
-    str | None, "Only items of this type: pipeline, task or query; table, file, model and so on."
-]
-
-Owner = Annotated[
-    str | None,
-    "Only items of this owner. A dataset without owners has the owners of the jobs that write it."
-    " Empty: no owner.",
-]
-
-Tag = Annotated[
-    str | None, "Only items with this reported tag, of a column too: KEY or KEY:VALUE. Empty: none."
-]
-
 WithFacets = Annotated[bool, "Also count the matching items, and those of each facet."]
+
+
+class Filters(TypedDict, total=False):
+    """Parameters that filter a list by facets; a query takes them as `**filters`."""
+
+    namespace: Annotated[str | None, "Only items in this namespace."]
+    platform: Annotated[
+        str | None,
+        "Only items of this platform: the reported integration or storage layer in lower case, or"
+        " else the scheme of a dataset's namespace. Empty: unknown.",
+    ]
+    type_: Annotated[
+        str | None,
+        "Only items of this type: pipeline, task or query; table, file, model and so on.",
+    ]
+    owner: Annotated[
+        str | None,
+        "Only items of this owner. A dataset without owners has the owners of the jobs that write"
+        " it. Empty: no owner.",
+    ]
+    tag: Annotated[
+        str | None,
+        "Only items with this reported tag, of a column too: KEY or KEY:VALUE. Empty: none.",
+    ]

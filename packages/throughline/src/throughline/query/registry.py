@@ -9,12 +9,11 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
-from enum import Enum
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from pkgutil import iter_modules
-from typing import Annotated, Any, NamedTuple, Protocol, get_type_hints
+from typing import Annotated, Any, NamedTuple, Protocol, get_args, get_type_hints
 
 import throughline
 from throughline import deadline
@@ -26,25 +25,12 @@ from throughline.projection.past import Moment
 from throughline.wire import http_name
 
 
-class Times(Enum):
-    """The states that a query reads."""
+class Times:
+    """The parameters that select the states that a query reads: now, then, or at two moments."""
 
-    NOW = "now"
-    THEN = "then"
-    BETWEEN = "between"
-
-    @property
-    def parameters(self) -> tuple[str, ...]:
-        """Return the names of the query parameters that select the states."""
-        # Not the members' values: before Python 3.11.4 a value of () becomes object().
-        return _TIME_PARAMETERS[self]
-
-
-_TIME_PARAMETERS = {
-    Times.NOW: (),
-    Times.THEN: ("as_of", "known_at"),
-    Times.BETWEEN: ("from_", "to"),
-}
+    NOW = ()
+    THEN = ("as_of", "known_at")
+    BETWEEN = ("from_", "to")
 
 
 _AS_OF = "Only use events up to this time, or up to the end of the run with this id."
@@ -54,7 +40,6 @@ _MOMENTS: dict[str, Any] = {
     "from_": Annotated[str, "Start: a time, or the id of a run for its end."],
     "to": Annotated[str | None, "End: a time, or the id of a run for its end; by default now."],
 }
-
 
 Finish = Callable[[EventLog, int, Any], Any]
 
@@ -67,7 +52,7 @@ class ApiQuery(NamedTuple):
 
     name: str
     answer: Callable[..., Any]
-    times: Times
+    times: tuple[str, ...]
     finish: Finish | None = None
 
     @property
@@ -79,13 +64,20 @@ class ApiQuery(NamedTuple):
     def parameters(self) -> list[inspect.Parameter]:
         """Return the parameters with their types resolved, those of the moments last."""
         hints = get_type_hints(self.answer, include_extras=True)
-        count = 2 if self.times is Times.BETWEEN else 1
+        count = 2 if self.times == Times.BETWEEN else 1
         kind = inspect.Parameter.KEYWORD_ONLY
-        own = list(inspect.signature(self.answer).parameters.values())[count:]
-        found = [
-            parameter.replace(annotation=hints[parameter.name], kind=kind) for parameter in own
-        ]
-        for name in self.times.parameters:
+        found: list[inspect.Parameter] = []
+        for parameter in list(inspect.signature(self.answer).parameters.values())[count:]:
+            hint = hints[parameter.name]
+            if parameter.kind is inspect.Parameter.VAR_KEYWORD:  # **filters: Unpack[Filters]
+                fields = get_type_hints(get_args(hint)[0], include_extras=True)
+                found += [
+                    inspect.Parameter(name, kind, default=None, annotation=field)
+                    for name, field in fields.items()
+                ]
+            else:
+                found.append(parameter.replace(annotation=hint, kind=kind))
+        for name in self.times:
             default = inspect.Parameter.empty if name == "from_" else None
             hint = _MOMENTS[name]
             found.append(inspect.Parameter(name, kind, default=default, annotation=hint))
@@ -96,9 +88,7 @@ _QUERIES: dict[str, ApiQuery] = {}
 
 
 def query(
-    name: str,
-    times: Times = Times.NOW,
-    finish: Finish | None = None,
+    name: str, times: tuple[str, ...] = Times.NOW, finish: Finish | None = None
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register a function as a query."""
 
@@ -132,7 +122,7 @@ def ask(live: Readable, query: ApiQuery, parameters: Mapping[str, Any]) -> Any:
     values = dict(parameters)
     with ExitStack() as stack:
         # The past is opened first, so that the present is not held while waiting for the past.
-        texts = [values.pop(name, None) for name in query.times.parameters]
+        texts = [values.pop(name, None) for name in query.times]
         moments = list(_moments(live, query.times, texts))
         states = [stack.enter_context(live.reading(moment)) for moment in moments]
         found, now = query.answer(*states, **values), states[-1].now
@@ -142,10 +132,12 @@ def ask(live: Readable, query: ApiQuery, parameters: Mapping[str, Any]) -> Any:
     return found
 
 
-def _moments(live: Readable, times: Times, texts: Sequence[str | None]) -> Iterator[Moment | None]:
+def _moments(
+    live: Readable, times: Sequence[str], texts: Sequence[str | None]
+) -> Iterator[Moment | None]:
     with live.reading() as state:
-        if times is Times.BETWEEN:
-            names = map(http_name, times.parameters)
+        if times == Times.BETWEEN:
+            names = map(http_name, times)
             yield from [
                 Moment(micros_of(text, name, state)) if text is not None else None
                 for name, text in zip(names, texts, strict=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple, Unpack
 
 from throughline import deadline
 from throughline.errors import NotFoundError
@@ -18,17 +18,7 @@ from throughline.projection.derived import began_at, has_reported_ancestor
 from throughline.query.facets import Values, choose, wanted_values
 from throughline.query.models import FacetedPage
 from throughline.query.pages import Place, cut
-from throughline.query.parameters import (
-    Cursor,
-    LevelName,
-    Limit,
-    Namespace,
-    Owner,
-    Platform,
-    Tag,
-    Type,
-    WithFacets,
-)
+from throughline.query.parameters import Cursor, Filters, LevelName, Limit, WithFacets
 from throughline.query.registry import query
 from throughline.runs.models import RunInfo, RunTree
 from throughline.runs.service import external_id_of, find_run, run_info, run_tree
@@ -48,14 +38,10 @@ def runs_answer(
     *,
     roots: Annotated[bool, "Only runs without a parent."] = False,
     own_id: Annotated[str | None, "Only runs with this id in their orchestrator."] = None,
-    namespace: Namespace = None,
-    platform: Platform = None,
-    type_: Type = None,
-    owner: Owner = None,
-    tag: Tag = None,
     sort: Annotated[Literal["started", "duration"], "Newest or longest first."] = "started",
     reverse: Annotated[bool, "Oldest or shortest first."] = False,
     facets: WithFacets = False,
+    **filters: Unpack[Filters],
 ) -> FacetedPage[RunInfo]:
     """Return the runs of one job or of all, with parameters, external ids and errors.
 
@@ -72,16 +58,16 @@ def runs_answer(
         members = (run for generation in generations.present for run in generation.runs)
         keys = {generations.levels.owner(run, level).key for run in members}
         runs = [run for run in runs if run.key in keys]
-    wanted = wanted_values(namespace, platform, type_, owner, tag, condition)
+    wanted = wanted_values(filters, condition)
     total, counts = None, None
-    if facets or any(value is not None for value in wanted.values()):
+    if facets or wanted:
         groups = _groups_of_all(state) if is_whole else _groups_of(state, runs)
         values = partial(_values_of, state)
         chosen, found_counts = choose(groups, values, wanted, lambda group: len(group.runs))
         runs = [run for group in chosen for run in group.runs]
         if facets:
             total, counts = len(runs), found_counts
-    about = ("runs", job, effective, roots, own_id, *wanted.values(), sort, reverse)
+    about = ("runs", job, effective, roots, own_id, *wanted.items(), sort, reverse)
     place = partial(_SORTS[sort], state)
     found, more = cut(about, runs, place, limit, cursor, newest_first=not reverse)
     items = [run_info(state, run) for run in found]

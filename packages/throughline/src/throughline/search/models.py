@@ -29,15 +29,20 @@ class InferredOwners(Answer):
     job: NodeRef
 
 
-class NodeSummary(NodeRef):
-    """A node in one line; fields that do not apply to its type are null or empty."""
+class NodeRow(NodeRef):
+    """A node in a list."""
 
-    owners: list[str]
-    tags: list[str]
     kind: str
     """Of a job its level (pipeline, task, query); of a dataset table, file, model and so on."""
     platform: str | None
     """The reported integration of a job, or the storage layer of a dataset."""
+    owners: list[str]
+    tags: list[str]
+
+
+class NodeSummary(NodeRow):
+    """A node in one line; fields that do not apply to its type are null or empty."""
+
     integration: str | None
     run: RunSummary | None
     """The newest run of a job."""
@@ -75,17 +80,6 @@ class ListedNode(NodeRef):
     aliases: list[Name]
     run: RunSummary | None
     """The run of a job that its edges come from."""
-
-
-class NodeRow(NodeRef):
-    """A node in a list."""
-
-    kind: str
-    """Of a job its level (pipeline, task, query); of a dataset table, file, model and so on."""
-    platform: str | None
-    """The reported integration of a job, or the storage layer of a dataset."""
-    owners: list[str]
-    tags: list[str]
 
 
 class ListedDataset(NodeRow):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 from itertools import islice
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Unpack
 
 from throughline import deadline
 from throughline.errors import ConfigError
@@ -18,17 +18,7 @@ from throughline.projection import State
 from throughline.query.facets import choose, wanted_values
 from throughline.query.models import FacetedPage, Facets, Page
 from throughline.query.pages import Place, cut, paged
-from throughline.query.parameters import (
-    Cursor,
-    Limit,
-    Name,
-    Namespace,
-    Owner,
-    Platform,
-    Tag,
-    Type,
-    WithFacets,
-)
+from throughline.query.parameters import Cursor, Filters, Limit, Name, WithFacets
 from throughline.query.registry import Times, query
 from throughline.runs.summary import place_of_run, run_line
 from throughline.search._search import Hit, counts_of, hits_in, search, search_hit
@@ -71,12 +61,8 @@ def search_answer(
     cursor: Cursor = None,
     *,
     matched: Annotated[MatchedKind | None, "Only nodes whose best match is of this kind."] = None,
-    namespace: Namespace = None,
-    platform: Platform = None,
-    type_: Type = None,
-    owner: Owner = None,
-    tag: Tag = None,
     facets: WithFacets = False,
+    **filters: Unpack[Filters],
 ) -> SearchAnswer:
     """Search names, columns, tags, owners, descriptions and queries of all nodes.
 
@@ -84,16 +70,15 @@ def search_answer(
     """
     if not (text := text.strip()):
         raise ConfigError("text: missing value; expected a non-empty string")
-    wanted = wanted_values(namespace, platform, type_, owner, tag)
+    wanted = wanted_values(filters)
 
     def filtered(hits: list[Hit]) -> tuple[list[Hit], Facets]:
         return choose(hits, lambda hit: values_of(state, hit.node), wanted)
 
     hits = search(state, text)
-    is_filtered = any(value is not None for value in wanted.values())
-    matching = filtered(hits)[0] if is_filtered else hits
+    matching = filtered(hits)[0] if wanted else hits
     chosen = hits_in(matching, matched)
-    about = ("search", text, matched, *wanted.values())
+    about = ("search", text, matched, *wanted.items())
     found, more = cut(about, chosen, lambda hit: hit.place, limit, cursor)
     return {
         "items": [search_hit(state, hit) for hit in found],
@@ -108,21 +93,17 @@ def search_answer(
 def datasets_answer(
     state: State,
     text: Annotated[str | None, "Only datasets with this text in a name."] = None,
-    namespace: Namespace = None,
-    platform: Platform = None,
-    type_: Type = None,
-    owner: Owner = None,
-    tag: Tag = None,
     sort: Annotated[Literal["name", "written"], "By name, or last written first."] = "name",
     limit: Limit = 50,
     cursor: Cursor = None,
     *,
     reverse: Annotated[bool, "In the opposite order."] = False,
+    **filters: Unpack[Filters],
 ) -> FacetedPage[ListedDataset]:
     """Return datasets, their number, and the counts of their filter values."""
-    wanted = wanted_values(namespace, platform, type_, owner, tag)
+    wanted = wanted_values(filters)
     nodes, counts = choose(datasets_named(state, text), partial(values_of, state), wanted)
-    about = ("datasets", text, *wanted.values(), sort, reverse)
+    about = ("datasets", text, *wanted.items(), sort, reverse)
     found, more = _sorted_page(state, about, nodes, sort, reverse, limit, cursor)
     items = [listed_dataset(state, node) for node in found]
     return {"items": items, "next": more, "total": len(nodes), "facets": counts}
@@ -132,25 +113,21 @@ def datasets_answer(
 def jobs_answer(
     state: State,
     text: Annotated[str | None, "Only jobs with this text in their name."] = None,
-    namespace: Namespace = None,
-    platform: Platform = None,
-    type_: Type = None,
-    owner: Owner = None,
-    tag: Tag = None,
     condition: Annotated[str | None, "Only jobs whose newest run is in this state."] = None,
     sort: Annotated[Literal["name", "started"], "By name, or last started first."] = "name",
     limit: Limit = 50,
     cursor: Cursor = None,
     *,
     reverse: Annotated[bool, "In the opposite order."] = False,
+    **filters: Unpack[Filters],
 ) -> FacetedPage[ListedJob]:
     """Return jobs with their newest run, their number, and the counts of their filter values.
 
     A job without runs has the empty state.
     """
-    wanted = wanted_values(namespace, platform, type_, owner, tag, condition)
+    wanted = wanted_values(filters, condition)
     nodes, counts = choose(jobs_named(state, text), partial(job_values, state), wanted)
-    about = ("jobs", text, *wanted.values(), sort, reverse)
+    about = ("jobs", text, *wanted.items(), sort, reverse)
     found, more = _sorted_page(state, about, nodes, sort, reverse, limit, cursor)
     items = [listed_job(state, node) for node in found]
     return {"items": items, "next": more, "total": len(nodes), "facets": counts}

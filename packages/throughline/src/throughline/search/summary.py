@@ -7,21 +7,12 @@ from throughline.datasets.writes import newest_write, writes_of
 from throughline.events import JobRef, shown_time
 from throughline.events.facets import Documentation, JobType, SourceCode, Sql, Tags
 from throughline.graph.generations import Generations
-from throughline.graph.nodes import (
-    Node,
-    aliases_of,
-    facets_of,
-    fields_of,
-    kind_of,
-    node_ref,
-    owners_of,
-    platform_of,
-    tags_of,
-)
+from throughline.graph.nodes import Node, aliases_of, facets_of, fields_of, node_ref, owners_of
 from throughline.projection import Run
 from throughline.projection.derived import ancestry_of
 from throughline.runs.links import links_of_job
 from throughline.runs.summary import code_of, newest_run, run_line
+from throughline.search.listing import node_row
 from throughline.search.models import InferredOwners, NodeAnswer, NodeSummary
 
 
@@ -29,11 +20,7 @@ def node_summary(generations: Generations, node: Node) -> NodeSummary:
     """Return a node in one line; fields that do not apply to its type are null or empty."""
     state = generations.state
     answer: NodeSummary = {
-        **node_ref(node),
-        "owners": owners_of(state, node),
-        "tags": sorted(tags_of(state, node)),
-        "kind": kind_of(state, node),
-        "platform": platform_of(state, node),
+        **node_row(state, node),
         "integration": None,
         "run": None,
         "aliases": [],
@@ -45,7 +32,6 @@ def node_summary(generations: Generations, node: Node) -> NodeSummary:
     if node.type == "job":
         ref = node.job_ref
         run, job = newest_run(state, ref), state.jobs.get(ref)
-        answer["kind"] = generations.levels.of(ref).name.lower()
         answer["integration"] = job.facets.parsed(JobType).integration if job else None
         answer["run"] = run_line(state, run) if run else None
         return answer

@@ -13,7 +13,7 @@ from throughline.errors import EventError, TooLargeError
 from throughline.events import load, load_plain
 from throughline.http.models import Error
 from throughline.http.routes import Plain, answer
-from throughline.log import Entry, Items, Rejected, entry_of, read_items
+from throughline.log import Items, Rejected, entry_of, read_items
 from throughline.marquez.models import (
     BatchCounts,
     BatchResult,
@@ -64,8 +64,7 @@ async def post_lineage(request: Request) -> Response:
     THROUGHLINE_MOST_EVENTS are read, and none after 1,000 rejections; `unread` counts the rest. The
     first 100 errors are listed.
     """
-    items, count = await _read_counted(request, _lineage_items)
-    receipt = await _store(request, items.entries)
+    items, count, receipt = await _ingest(request, _lineage_items)
     if count is None:
         return Response(status_code=201)
     summary: IntakeSummary = {
@@ -94,12 +93,16 @@ async def post_batch(request: Request) -> Response:
     the first 100 rejected events with their reasons; do not resend them unchanged. At most
     THROUGHLINE_MOST_EVENTS are read, and none after 1,000 rejections. Resend the unread ones.
     """
-    items, count = await _read_counted(request, _batch_items)
-    receipt = await _store(request, items.entries)
+    items, count, receipt = await _ingest(request, _batch_items)
     taken = receipt.stored + receipt.duplicates
     failed = items.rejected + items.unread
     status: Literal["success", "partial_success", "failure"]
-    status = "success" if not failed else "partial_success" if taken else "failure"
+    if not failed:
+        status, code = "success", 200
+    elif taken:
+        status, code = "partial_success", 207
+    else:
+        status, code = "failure", 422
     summary: BatchCounts = {
         "received": count or 0,
         "successful": taken,
@@ -107,7 +110,6 @@ async def post_batch(request: Request) -> Response:
         "retriable": items.unread,
         "non_retriable": items.rejected,
     }
-    code = {"success": 200, "partial_success": 207, "failure": 422}[status]
     failed_events = _failed_events(items, count or 0)
     result: BatchResult = {"status": status, "summary": summary, "failed_events": failed_events}
     return answer(result, code)
@@ -149,34 +151,31 @@ def _batch_items(raw: bytes, most: int) -> tuple[Items, int | None]:
     return read_items(events, most), len(events)
 
 
-async def _read_counted(
+async def _ingest(
     request: Request, read: Callable[[bytes, int], tuple[Items, int | None]]
-) -> tuple[Items, int | None]:
-    """Read the posted events; count rejected ones for `/metrics`."""
-    counts = request.app.state.request_counts
-    try:
-        items, count = await _read(request, read)
-    except EventError:
-        counts.rejected_events += 1
-        raise
-    counts.rejected_events += items.rejected
-    return items, count
+) -> tuple[Items, int | None, Receipt]:
+    """Read and store the posted events; count rejected ones for `/metrics`.
 
-
-async def _read(
-    request: Request, read: Callable[[bytes, int], tuple[Items, int | None]]
-) -> tuple[Items, int | None]:
-    """Read the posted events; large bodies one at a time in a thread."""
-    reader: BodyReader = request.app.state.bodies
+    Large bodies are read one at a time in a thread.
+    """
+    state = request.app.state
+    reader: BodyReader = state.bodies
     raw = await request.body()
-    if len(raw) <= SMALL:
-        return read(raw, reader.options.most_events)
+    try:
+        if len(raw) <= SMALL:
+            items, count = read(raw, reader.options.most_events)
+        else:
+            _check_size(raw)
+            most = reader.options.most_events
+            items, count = await run_sync(read, raw, most, limiter=reader.parsing)
+    except EventError:
+        state.request_counts.rejected_events += 1
+        raise
+    state.request_counts.rejected_events += items.rejected
+    return items, count, await asyncio.wrap_future(state.live.submit(Batch(items.entries)))
+
+
+def _check_size(raw: bytes) -> None:
     values = raw.count(b",") + raw.count(b"[") + raw.count(b"{")
     if values > _MOST_VALUES:
         raise TooLargeError("$", f"about {values} values", f"at most {_MOST_VALUES} values")
-    return await run_sync(read, raw, reader.options.most_events, limiter=reader.parsing)
-
-
-async def _store(request: Request, entries: list[Entry]) -> Receipt:
-    future = request.app.state.live.submit(Batch(entries))
-    return await asyncio.wrap_future(future)

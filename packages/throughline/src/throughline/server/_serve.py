@@ -10,7 +10,7 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
@@ -72,7 +72,7 @@ def run_server(settings: Settings) -> None:
         workers.append(Watch(rules, live))
     snapshotter = Snapshotter(settings.database, live.restored)
     pruner = Pruner(settings.database, settings.keep, live.reload)
-    with _running(live, tail, workers, snapshotter, pruner):
+    with _running(live, workers, partial(_follow, live, tail, snapshotter, pruner)):
         server = Server(make_app(live, options, tail))
         _stop_on_signals(server)
         _announce(settings, event_log, listener)
@@ -82,27 +82,20 @@ def run_server(settings: Settings) -> None:
 
 @contextmanager
 def _running(
-    live: Live,
-    tail: SpoolTail | None,
-    workers: Sequence[Forwarder | Watch],
-    snapshotter: Snapshotter,
-    pruner: Pruner,
+    live: Live, workers: Sequence[Forwarder | Watch], follow: Callable[[threading.Event], None]
 ) -> Iterator[None]:
     """Run the writer, the workers and the follower; then stop them and close the log."""
     live.start()
     for worker in workers:
         worker.start()
     stopping = threading.Event()
-    arguments = (live, tail, snapshotter, pruner, stopping)
-    follower = threading.Thread(target=_follow, args=arguments, daemon=True)
+    follower = threading.Thread(target=follow, args=(stopping,), daemon=True)
     follower.start()
     try:
         yield
     finally:
         stopping.set()
         follower.join()
-        snapshotter.stop()
-        pruner.stop()
         live.stop()
         with ThreadPoolExecutor(len(workers) + 1) as pool:  # a peer may hang
             list(pool.map(lambda worker: worker.stop(), workers))
@@ -226,4 +219,6 @@ def _follow(
                 log.warning("the spool or the log cannot be read, trying again: %s", error)
             is_warned = True
         if is_last:
+            snapshotter.stop()
+            pruner.stop()
             return

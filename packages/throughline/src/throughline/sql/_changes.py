@@ -24,9 +24,7 @@ def read_update(parsed: exp.Update, session: Session) -> Statement | None:
         name: [value] for equation in parsed.expressions for name, value in _assigned(equation)
     }
     from_ = parsed.args.get("from_")
-    select = exp.select().from_(parsed.this.copy())
-    for table in _flattened([from_.this] if from_ else []):
-        select = _joined(select, table)
+    select = _select_from(parsed.this, [from_.this] if from_ else [])
     return _new_change(
         "update", parsed, values_by_column, select, parsed.args.get("where"), session
     )
@@ -52,9 +50,7 @@ def read_delete(parsed: exp.Delete, session: Session) -> Statement | None:
     if not parsed.this:  # DELETE t USING …, without FROM
         parsed.set("this", parsed.args["tables"][0])
     using, where = parsed.args.get("using") or [], parsed.args.get("where")
-    select = exp.select().from_(parsed.this.copy())
-    for table in _flattened(using):
-        select = _joined(select, table)
+    select = _select_from(parsed.this, using)
     kind = "delete" if using or where else "truncate"
     return _new_change(kind, parsed, {}, select, where, session)
 
@@ -131,18 +127,13 @@ def _without(origins: Origins, table: Table | None) -> Origins:
     return frozenset(origin for origin in origins if origin.table != table)
 
 
-def _flattened(tables: Iterable[exp.Expr]) -> list[exp.Expr]:
-    """Return tables and joins of `a, b JOIN c` one after another."""
-    found: list[exp.Expr] = []
+def _select_from(target: exp.Expr, tables: Iterable[exp.Expr]) -> exp.Select:
+    """Return a query of a table and of others, such as `a, b JOIN c`."""
+    select = exp.select().from_(target.copy())
     for table in tables:
         bare = table.copy()
         joins = bare.args.pop("joins", None) or []
-        found += [bare, *joins]
-    return found
-
-
-def _joined(select: exp.Select, table: exp.Expr) -> exp.Select:
-    if isinstance(table, exp.Join):
-        select.append("joins", table.copy())
-        return select
-    return select.join(table, join_type="cross")
+        select = select.join(bare, join_type="cross")
+        for join in joins:
+            select.append("joins", join.copy())
+    return select

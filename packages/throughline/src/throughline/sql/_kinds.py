@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from sqlglot import exp
+from sqlglot.helper import ensure_list
 
 __all__ = ["CONDITIONAL", "FILTER", "GROUP_BY", "IDENTITY", "JOIN", "SORT", "Kind", "parts_of"]
 
@@ -80,28 +81,24 @@ def _masks(node: exp.Expr) -> bool:
     return isinstance(node, _MASKING)
 
 
+_CHOICES: dict[type[exp.Expr], tuple[tuple[str, ...], tuple[str, ...]]] = {
+    exp.Case: (("this",), ("ifs", "default")),
+    exp.If: (("this",), ("true", "false")),
+    exp.Nvl2: (("this",), ("true", "false")),
+    exp.Coalesce: (("this", "expressions"), ("this", "expressions")),
+    exp.Nullif: (("this", "expression"), ("this",)),
+}
+"""Of expressions that select a value: the arguments with the conditions and those with values."""
+
+
 def _with_kind(*nodes: exp.Expr | None, kind: Kind) -> Iterator[_Part]:
     return ((node, kind) for node in nodes if node is not None)
 
 
-def _case(node: exp.Expr) -> Iterator[_Part]:
-    yield from _with_kind(node.args.get("this"), kind=CONDITIONAL)
-    yield from _with_kind(*node.args["ifs"], node.args.get("default"), kind=_TRANSFORMATION)
-
-
-def _if(node: exp.Expr) -> Iterator[_Part]:
-    yield from _with_kind(node.this, kind=CONDITIONAL)
-    yield from _with_kind(node.args.get("true"), node.args.get("false"), kind=_TRANSFORMATION)
-
-
-def _coalesce(node: exp.Expr) -> Iterator[_Part]:
-    yield from _with_kind(node.this, *node.expressions, kind=CONDITIONAL)
-    yield from _with_kind(node.this, *node.expressions, kind=_TRANSFORMATION)
-
-
-def _nullif(node: exp.Expr) -> Iterator[_Part]:
-    yield from _with_kind(node.this, node.expression, kind=CONDITIONAL)
-    yield from _with_kind(node.this, kind=_TRANSFORMATION)
+def _choice(node: exp.Expr) -> Iterator[_Part]:
+    for names, kind in zip(_CHOICES[type(node)], (CONDITIONAL, _TRANSFORMATION), strict=True):
+        for name in names:
+            yield from _with_kind(*ensure_list(node.args.get(name)), kind=kind)
 
 
 def _decode(node: exp.Expr) -> Iterator[_Part]:
@@ -137,11 +134,7 @@ def _order(node: exp.Expr) -> Iterator[_Part]:
 
 
 _SPECIAL = {
-    exp.Case: _case,
-    exp.If: _if,
-    exp.Coalesce: _coalesce,
-    exp.Nullif: _nullif,
-    exp.Nvl2: _if,
+    **dict.fromkeys(_CHOICES, _choice),
     exp.DecodeCase: _decode,
     exp.Window: _window,
     exp.WithinGroup: _within_group,

@@ -31,7 +31,7 @@ from throughline.trust.printing import (
 
 if TYPE_CHECKING:
     from throughline.settings import Settings
-    from throughline.trust.models import DoctorAnswer, FindingState, HealthFinding
+    from throughline.trust.models import DoctorAnswer, HealthFinding
 
 _HEADER = "# Inputs and outputs of jobs. Compare with `throughline check`; update with `--write`.\n"
 Subject = Annotated[str, typer.Argument(help="Job or dataset of the finding: an id or a name.")]
@@ -169,7 +169,8 @@ def mute(
     Example: throughline mute ingest_weather_data --until 2030-01-01 --note "New source"
     """
     end = None if until is None else moment(until, "--until")
-    _change_state(client, subject, "open" if undo else "muted", kind, until=end, note=note)
+    state = "open" if undo else "muted"
+    _change(client, subject=subject, state=state, kind=kind, until=end, note=note)
 
 
 @with_client()
@@ -184,28 +185,22 @@ def acknowledge(
 
     Example: throughline acknowledge ingest_weather_data --note "Fixed in the next release"
     """
-    _change_state(client, subject, "open" if undo else "acknowledged", kind, note=note)
+    state = "open" if undo else "acknowledged"
+    _change(client, subject=subject, state=state, kind=kind, note=note)
 
 
-def _change_state(
-    client: Client,
-    subject: str,
-    state: FindingState,
-    kind: str | None,
-    until: str | None = None,
-    note: str | None = None,
-) -> None:
+def _change(client: Client, **new: str | None) -> None:
     """Change the state of a finding on the server or in the log, and print it."""
     changed: HealthFinding
     if client.is_local:
-        from throughline.trust.finding_states import StateChange, change_state
+        from throughline.trust.documents import validated
+        from throughline.trust.finding_states import NewFindingState, change_state
 
         findings = list(client.items("findings", {}))
         with client.log() as log:
-            changed = change_state(log, findings, StateChange(subject, state, kind, until, note))
+            changed = change_state(log, findings, validated(NewFindingState, new, "finding"))
     else:
-        change = {"subject": subject, "state": state, "kind": kind, "until": until, "note": note}
-        changed = client.request("/api/v2/findings", change)
+        changed = client.request("/api/v2/findings", new)
     client.show(changed, print_state)
 
 

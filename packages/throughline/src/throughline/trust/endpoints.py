@@ -11,27 +11,11 @@ from throughline.http.routes import LiveState, Tagged, answer
 from throughline.query.registry import ask, load_queries
 from throughline.trust._doctor import Spool, doctor_answer
 from throughline.trust._health import findings_of
-from throughline.trust.finding_states import StateChange, change_state
-from throughline.trust.models import CheckAnswer, DoctorAnswer, FindingState, HealthFinding
+from throughline.trust.finding_states import NewFindingState, change_state
+from throughline.trust.models import CheckAnswer, DoctorAnswer, HealthFinding
 
 router = APIRouter(route_class=Tagged)
 _queried = APIRouter(route_class=Queried)
-
-
-class NewFindingState(BaseModel):
-    """The new state of a finding of `GET /api/v2/findings`."""
-
-    subject: str = Field(examples=["job:shop:shop_daily"], description="Its id or short name.")
-    state: FindingState = Field(examples=["muted"])
-    kind: str | None = Field(
-        default=None, examples=["failed"], description="Needed if the subject has several."
-    )
-    until: str | None = Field(
-        default=None,
-        examples=["2125-11-28T08:30:00Z"],
-        description="End of `muted`; without it, it has no end.",
-    )
-    note: str | None = Field(default=None, max_length=1_000, examples=["Moved to another server"])
 
 
 class CheckRequest(BaseModel):
@@ -62,7 +46,7 @@ def post_finding_state(live: LiveState, new: NewFindingState) -> Response:
     """
     with live.reading() as state:
         findings = list(findings_of(state))
-    return answer(change_state(live.log, findings, StateChange(**new.model_dump())), 201)
+    return answer(change_state(live.log, findings, new), 201)
 
 
 @router.get("/api/v2/doctor", response_model=DoctorAnswer)

@@ -10,9 +10,10 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from hashlib import sha256
-from typing import Any, NamedTuple
+from typing import Any
 
 import orjson
+from pydantic import BaseModel, Field
 from sqlalchemy import delete, insert, select
 
 from throughline.errors import ConfigError, NotFoundError
@@ -29,17 +30,20 @@ from throughline.trust.models import FindingState, HealthAnswer, HealthCounts, H
 _NEAREST = 5
 
 
-class StateChange(NamedTuple):
-    """The new state of the finding about a subject: its id or short name.
+class NewFindingState(BaseModel):
+    """The new state of a finding of `GET /api/v2/findings`."""
 
-    `kind` is needed if there are several findings about it.
-    """
-
-    subject: str
-    state: FindingState
-    kind: str | None = None
-    until: str | None = None
-    note: str | None = None
+    subject: str = Field(examples=["job:shop:shop_daily"], description="Its id or short name.")
+    state: FindingState = Field(examples=["muted"])
+    kind: str | None = Field(
+        default=None, examples=["failed"], description="Needed if the subject has several."
+    )
+    until: str | None = Field(
+        default=None,
+        examples=["2125-11-28T08:30:00Z"],
+        description="End of `muted`; without it, it has no end.",
+    )
+    note: str | None = Field(default=None, max_length=1_000, examples=["Moved to another server"])
 
 
 def with_states(log: EventLog, now: int, answer: Page[HealthFinding]) -> Page[HealthFinding]:
@@ -64,7 +68,7 @@ def muted_findings(log: EventLog, now: int) -> set[tuple[str, str]]:
 
 
 def change_state(
-    log: EventLog, findings: Sequence[HealthFinding], change: StateChange
+    log: EventLog, findings: Sequence[HealthFinding], change: NewFindingState
 ) -> HealthFinding:
     """Store the state of one of the findings; return the finding with it.
 
@@ -105,7 +109,7 @@ def _with_states(log: EventLog, now: int, findings: Sequence[HealthFinding]) -> 
     return [_with_state(found, stored.get(_id(found)), now) for found in findings]
 
 
-def _matching(findings: Sequence[HealthFinding], change: StateChange) -> HealthFinding:
+def _matching(findings: Sequence[HealthFinding], change: NewFindingState) -> HealthFinding:
     matches = [
         found
         for found in findings

@@ -16,8 +16,9 @@ from throughline.console.text import counted
 from throughline.datasets.quality import Check, checks_of
 from throughline.events import JobRef, shown_time
 from throughline.graph.column_graph import Column
+from throughline.graph.current import generations_of
 from throughline.graph.generations import Generation, Generations, Walked
-from throughline.graph.nodes import Node, facets_of, node_id
+from throughline.graph.nodes import Node, facets_of, find_dataset, node_id
 from throughline.graph.run_edges import derived_by, only_datasets
 from throughline.identity import DatasetName
 from throughline.lineage.provenance import origin, sources_of
@@ -25,9 +26,10 @@ from throughline.lineage.tags import Tags
 from throughline.log import EventLog
 from throughline.projection import Run, State
 from throughline.projection.derived import ancestry_of, began_at, is_lost, parent_of
+from throughline.query.registry import Times, query
 from throughline.runs.failures import is_failed, is_retried
 from throughline.trust.completeness import measure_units, units_of
-from throughline.trust.documents import Document, Text
+from throughline.trust.documents import Document, Text, decoded, validated
 from throughline.trust.finding_states import muted_findings
 from throughline.trust.findings import (
     failed_checks,
@@ -62,20 +64,6 @@ class Policy(Document):
     completeness: dict[Measure, Annotated[float, Ge(0), Le(1)]] = {}
 
 
-def gate(known: Generations, nodes: Iterable[Node], policy: Policy) -> GateAnswer:
-    """Check the provenance of datasets against a policy."""
-    datasets: list[GatedDataset] = []
-    for node in nodes:
-        violations = list(_violations(known, node, policy))
-        datasets.append({"id": node_id(node), "violations": violations, "passed": not violations})
-    return {
-        "at": shown_time(known.state.now),
-        "passed": all(dataset["passed"] for dataset in datasets),
-        "datasets": datasets,
-        "policy": policy.model_dump(mode="json"),
-    }
-
-
 def with_mutes(log: EventLog, now: int, answer: GateAnswer) -> GateAnswer:
     """Return the answer with its muted violations marked; `allow_muted` lets these pass."""
     muted = muted_findings(log, now)
@@ -87,6 +75,27 @@ def with_mutes(log: EventLog, now: int, answer: GateAnswer) -> GateAnswer:
             found["isMuted"] = any((kind, about) in muted for kind in kinds for about in subjects)
         dataset["passed"] = all(allows and found["isMuted"] for found in dataset["violations"])
     return {**answer, "passed": all(dataset["passed"] for dataset in answer["datasets"])}
+
+
+@query("gate", Times.THEN, finish=with_mutes)
+def gate_answer(
+    state: State,
+    dataset: Annotated[list[str], "A dataset: an id or a short name; any number of them."],
+    policy: Annotated[str | None, "The policy as JSON; without it the default one."] = None,
+) -> GateAnswer:
+    """Check the provenance of datasets against a policy."""
+    body = decoded(policy or "null", "policy")
+    rules = validated(Policy, {} if body is None else body, "policy")
+    datasets: list[GatedDataset] = []
+    for node in [find_dataset(state, text) for text in dataset]:
+        violations = list(_violations(generations_of(state), node, rules))
+        datasets.append({"id": node_id(node), "violations": violations, "passed": not violations})
+    return {
+        "at": shown_time(state.now),
+        "passed": all(gated["passed"] for gated in datasets),
+        "datasets": datasets,
+        "policy": rules.model_dump(mode="json"),
+    }
 
 
 def _violations(known: Generations, root: Node, policy: Policy) -> Iterator[Violation]:

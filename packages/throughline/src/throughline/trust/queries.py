@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from throughline.graph.current import generations_of
-from throughline.graph.nodes import find_dataset
 from throughline.projection import State
 from throughline.query.models import Page
 from throughline.query.pages import Place, cut, paged
@@ -16,17 +14,15 @@ from throughline.trust._health import findings_of, health_answer, place_of_findi
 from throughline.trust._lateness import lateness_answer
 from throughline.trust._odcs import contract_of
 from throughline.trust.completeness import completeness_answer, pipelines_of
-from throughline.trust.documents import decoded, validated
+from throughline.trust.documents import decoded
 from throughline.trust.finding_states import open_health, with_states
 from throughline.trust.freshness import late
-from throughline.trust.gate import Policy, gate, with_mutes
-from throughline.trust.models import (
-    CheckAnswer,
-    GateAnswer,
-    HealthFinding,
-    LateJob,
-    PipelineCompleteness,
-)
+from throughline.trust.gate import gate_answer
+from throughline.trust.models import CheckAnswer, HealthFinding, LateJob, PipelineCompleteness
+
+__all__ = [
+    "check_answer", "findings_answer", "freshness_answer", "gate_answer", "pipelines_answer",
+]  # fmt: skip
 
 _MOST_FINDINGS = 2**32
 
@@ -72,19 +68,6 @@ def _place_of_pipeline(pipeline: PipelineCompleteness) -> Place:
 def _place_of_late(late: LateJob) -> Place:
     job = late["job"]
     return late["dueAt"].removesuffix("Z"), job["namespace"], job["name"]
-
-
-@query("gate", Times.THEN, finish=with_mutes)
-def gate_answer(
-    state: State,
-    dataset: Annotated[list[str], "A dataset: an id or a short name; any number of them."],
-    policy: Annotated[str | None, "The policy as JSON; without it the default one."] = None,
-) -> GateAnswer:
-    """Check the provenance of datasets against a policy."""
-    body = decoded(policy or "null", "policy")
-    rules = validated(Policy, {} if body is None else body, "policy")
-    nodes = [find_dataset(state, text) for text in dataset]
-    return gate(generations_of(state), nodes, rules)
 
 
 @query("check", Times.THEN)
