@@ -1,9 +1,8 @@
-"""Read the rows of the log with their times, and delete some in one transaction."""
+"""Delete rows of the log in one transaction, except those that are not yet delivered."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
 
 from sqlalchemy import delete, func, select
 
@@ -13,28 +12,6 @@ from throughline.events.facets import Parent
 from throughline.log import EventLog, read_logged, schema
 
 _PAGE = 1_000
-
-
-class Row(NamedTuple):
-    """A row of the log."""
-
-    seq: int
-    kind: str
-    received_at: int
-    body: str
-
-
-def rows_of(log: EventLog) -> Iterator[Row]:
-    """Yield the rows of the log, in order of arrival."""
-    c, after = schema.events.c, 0
-    query = select(c.seq, c.kind, c.received_at, c.body).order_by(c.seq).limit(_PAGE)
-    while True:
-        with log.reading() as connection:
-            page = connection.execute(query.where(c.seq > after)).all()
-        yield from (Row(*row) for row in page)
-        if len(page) < _PAGE:
-            return
-        after = page[-1].seq
 
 
 def undelivered(log: EventLog) -> tuple[int, set[int]]:
