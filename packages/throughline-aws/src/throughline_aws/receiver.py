@@ -10,7 +10,6 @@ import base64
 import binascii
 import hashlib
 import re
-import zlib
 from functools import cache
 from typing import Any
 
@@ -19,6 +18,7 @@ import orjson
 from throughline.errors import BodyError, EventError, TooLargeError
 from throughline.events import Logged, RunEvent
 from throughline.log import entry_of
+from throughline.unzip import Unzip
 from throughline_aws._clients import client, variable
 from throughline_aws._telemetry import count, write_log
 from throughline_aws.payloads import Request, Response
@@ -26,7 +26,6 @@ from throughline_aws.payloads import Request, Response
 LARGEST_MESSAGE = 1_048_576
 """The maximum size of an SQS message in bytes."""
 
-_WINDOW_BITS = {"gzip": 31, "deflate": 15}
 _GROUP = re.compile(r"[!-~]{1,128}")
 
 
@@ -114,20 +113,12 @@ def _raw(request: Request) -> bytes:
 
 
 def _decompressed(raw: bytes, headers: dict[str, str]) -> bytes:
-    encoding = headers.get("content-encoding", "").strip().lower() or "identity"
-    if encoding == "identity":
-        return raw
-    if encoding not in _WINDOW_BITS:
-        raise BodyError("Content-Encoding", encoding, "gzip, deflate or none")
-    unzip = zlib.decompressobj(_WINDOW_BITS[encoding])
-    try:
-        body = unzip.decompress(raw, LARGEST_MESSAGE + 1)
-    except zlib.error as error:
-        raise BodyError("$", str(error), f"a {encoding} stream") from None
-    if len(body) > LARGEST_MESSAGE:
-        raise _too_large()
-    if not unzip.eof:
-        raise BodyError("$", f"an incomplete {encoding} stream", "a complete one")
+    unzip, body = Unzip(headers.get("content-encoding", "")), b""
+    for part in unzip.feed(raw):
+        body += part
+        if len(body) > LARGEST_MESSAGE:
+            raise _too_large()
+    unzip.check_end()
     return body
 
 
