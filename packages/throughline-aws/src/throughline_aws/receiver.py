@@ -10,6 +10,7 @@ import base64
 import binascii
 import hashlib
 import re
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -29,13 +30,12 @@ LARGEST_MESSAGE = 1_048_576
 _GROUP = re.compile(r"[!-~]{1,128}")
 
 
+@dataclass(frozen=True)
 class Receiver:
     """Answers requests of API Gateway (payload format 2.0)."""
 
-    def __init__(self, sqs: Any, queue_url: str) -> None:
-        self._sqs = sqs
-        self._queue_url = queue_url
-        self._is_fifo = queue_url.endswith(".fifo")
+    sqs: Any
+    queue_url: str
 
     def __call__(self, request: Request) -> Response:
         """Queue one event: 201; 400, 413 or 422 if it is invalid; 503 without a queue."""
@@ -55,8 +55,10 @@ class Receiver:
         # FIFO queues drop duplicates of an event.
         order = {"MessageGroupId": group_of(event), "MessageDeduplicationId": event.hash}
         try:
-            self._sqs.send_message(
-                QueueUrl=self._queue_url, MessageBody=body, **(order if self._is_fifo else {})
+            self.sqs.send_message(
+                QueueUrl=self.queue_url,
+                MessageBody=body,
+                **(order if self.queue_url.endswith(".fifo") else {}),
             )
         except (BotoCoreError, ClientError) as error:
             write_log("ERROR", "queue unavailable", error=str(error), event=event.hash)
