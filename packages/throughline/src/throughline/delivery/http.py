@@ -45,12 +45,6 @@ class Client:
             verify=_ssl_context(),
         )
 
-    def __enter__(self) -> Client:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     def exchange(
         self, url: str, content: bytes, headers: Mapping[str, str], label: str
     ) -> tuple[int, Mapping[str, str], bytes]:

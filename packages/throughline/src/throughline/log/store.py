@@ -15,7 +15,6 @@ from typing import Any
 from sqlalchemy import (
     Connection,
     Engine,
-    Row,
     Select,
     Table,
     bindparam,
@@ -165,7 +164,7 @@ class EventLog:
         if known_at is not None:
             query = query.where(table.c.received_at <= known_at)
         while True:
-            page = self._fetch(query, after=after)
+            page = self.fetch(query, after=after)
             yield from page
             if len(page) < page_size:
                 return
@@ -191,8 +190,8 @@ class EventLog:
         bounds += [table.c.event_time < until] if until is not None else []
         query = select(table.c.body).where(*bounds)
         query = query.order_by(*(c if ascending else c.desc() for c in order))
-        total = self._value(select(func.count()).select_from(table).where(*bounds))
-        return total, [row.body for row in self._fetch(query.limit(limit).offset(offset))]
+        total = self.value(select(func.count()).select_from(table).where(*bounds))
+        return total, [row.body for row in self.fetch(query.limit(limit).offset(offset))]
 
     def latest(self, before: int | None, limit: int) -> list[tuple[int, str]]:
         """Return the latest (seq, body), before a `seq` if given, newest first."""
@@ -200,7 +199,7 @@ class EventLog:
         query = select(table.c.seq, table.c.body).where(table.c.kind == schema.OPENLINEAGE)
         if before is not None:
             query = query.where(table.c.seq < before)
-        rows = self._fetch(query.order_by(table.c.seq.desc()).limit(limit))
+        rows = self.fetch(query.order_by(table.c.seq.desc()).limit(limit))
         return [(row.seq, row.body) for row in rows]
 
     def holding(
@@ -224,7 +223,7 @@ class EventLog:
             .order_by(table.c.event_time, table.c.seq)
             .limit(limit)
         )
-        return [(row.event_time, row.seq, row.body) for row in self._fetch(query)]
+        return [(row.event_time, row.seq, row.body) for row in self.fetch(query)]
 
     def behind(self, seq: int) -> tuple[int, int]:
         """Return the arrival of the last event up to `seq`, and the number of later events.
@@ -233,26 +232,26 @@ class EventLog:
         """
         table = schema.events
         last = select(table.c.received_at).where(table.c.seq <= seq)
-        received_at = self._value(last.order_by(table.c.seq.desc()).limit(1)) or 0
+        received_at = self.value(last.order_by(table.c.seq.desc()).limit(1)) or 0
         later = select(func.count()).select_from(table).where(table.c.seq > seq)
-        return received_at, self._value(later)
+        return received_at, self.value(later)
 
     def seq_of(self, hash_: str) -> int | None:
         """Return the `seq` of an event by its identity; None if it is not in the log."""
         table = schema.events
-        seq: int | None = self._value(select(table.c.seq).where(table.c.hash == hash_))
+        seq: int | None = self.value(select(table.c.seq).where(table.c.hash == hash_))
         return seq
 
     def offsets(self) -> dict[str, Offset]:
         """Return the offset of every spool file, by path."""
-        rows = self._fetch(select(schema.offsets))
+        rows = self.fetch(select(schema.offsets))
         return {row.path: Offset(row.path, row.inode, row.position, row.head) for row in rows}
 
     def rejected_lines(self, after: int = 0, limit: int | None = None) -> list[RejectedLine]:
         """Return the rejected lines with an id greater than `after`."""
         table = schema.refused
         query = select(table).where(table.c.id > after).order_by(table.c.id).limit(limit)
-        rows = self._fetch(query)
+        rows = self.fetch(query)
         return [RejectedLine(row.source, row.reason, row.line, row.id) for row in rows]
 
     def reject(self, rows: Sequence[tuple[int, RejectedLine]]) -> None:
@@ -270,7 +269,7 @@ class EventLog:
 
     def pruned_until(self) -> int:
         """Return the time (microseconds) before which events were deleted; 0 if none were."""
-        return int(self._value(select(schema.meta.c.value).where(_IS_PRUNED)) or 0)
+        return int(self.value(select(schema.meta.c.value).where(_IS_PRUNED)) or 0)
 
     def set_pruned_until(self, connection: Connection, time: int) -> None:
         """Store the time before which events are deleted, in the caller's transaction."""
@@ -323,13 +322,13 @@ class EventLog:
         except SQLAlchemyError as error:
             raise LogError(f"cannot read the database: {_reason(error)}") from error
 
-    def _fetch(self, query: Select[Any], **values: object) -> Sequence[Row[Any]]:
-        """Return the rows of a query."""
+    def fetch(self, query: Select[Any], **values: object) -> Sequence[Any]:
+        """Return the rows of a query. Raises LogError."""
         with self.reading() as connection:
             return connection.execute(query, values).all()
 
-    def _value(self, query: Select[Any]) -> Any:
-        """Return the first value of a query; None without rows."""
+    def value(self, query: Select[Any]) -> Any:
+        """Return the first value of a query; None without rows. Raises LogError."""
         with self.reading() as connection:
             return connection.execute(query).scalar()
 

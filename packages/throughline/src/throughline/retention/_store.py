@@ -17,10 +17,9 @@ _PAGE = 1_000
 def undelivered(log: EventLog) -> tuple[int, set[int]]:
     """Return the last `seq` that every backend has passed, and the `seq` of each dead letter."""
     events, deliveries = schema.events, schema.deliveries
-    with log.reading() as connection:
-        delivered = connection.execute(select(func.min(deliveries.c.seq))).scalar()
-        newest = connection.execute(select(func.max(events.c.seq))).scalar() or 0
-        letters = set(connection.execute(select(schema.dead_letters.c.seq)).scalars())
+    delivered = log.value(select(func.min(deliveries.c.seq)))
+    newest = log.value(select(func.max(events.c.seq))) or 0
+    letters = {row.seq for row in log.fetch(select(schema.dead_letters.c.seq))}
     # The newest row stays: an append compares `seq` with the last one that the process has read.
     return min(newest - 1, newest if delivered is None else delivered), letters
 
