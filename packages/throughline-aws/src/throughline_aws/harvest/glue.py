@@ -30,7 +30,6 @@ from openlineage.client.facet_v2 import (
 from throughline.collect.lines import Lines
 from throughline.harvest.events import FinishedRun, dataset_event, location, run_id, schema
 from throughline.harvest.harvester import Cursor, Portion
-from throughline.log import RejectedLine
 from throughline.wrap.openlineage import PRODUCER, to_json
 from throughline.wrap.parent import RunRef
 from throughline_aws.harvest._aws import OVERLAP, Account, aws_errors
@@ -207,9 +206,7 @@ class GlueTables:
         for kind in ("JdbcTargets", "MongoDBTargets", "DynamoDBTargets"):
             for target in crawler.get("Targets", {}).get(kind, []):
                 reason = f"unsupported target {target.get('Path')!r}: its tables have no input"
-                lines.rejected_lines.append(
-                    RejectedLine(f"crawler {crawler['Name']} ({kind})", reason, "")
-                )
+                lines.add_problem(f"crawler {crawler['Name']} ({kind})", reason)
 
 
 def _facets(table: Json) -> dict[str, DatasetFacet]:

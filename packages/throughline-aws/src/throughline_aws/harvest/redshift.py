@@ -26,7 +26,6 @@ from throughline.collect.lines import Lines
 from throughline.errors import ConfigError, ServerError
 from throughline.harvest.events import FinishedRun, location, run_id, schema
 from throughline.harvest.harvester import Cursor, Portion
-from throughline.log import RejectedLine
 from throughline.sql.model import Statement, UnreadError, after
 from throughline.sql.relations import Origins, Table
 from throughline.sql.session import SESSIONS, Columns, Session, SessionTable
@@ -163,7 +162,7 @@ class Redshift:
         try:
             statement = read_statement(text, session)
         except UnreadError as error:
-            lines.rejected_lines.append(RejectedLine(place, str(error), ""))
+            lines.add_problem(place, str(error))
             return
         if statement is None:
             return
@@ -172,7 +171,7 @@ class Redshift:
             sessions[query.session] = after(temporary, statement)
         for name in statement.unknown:
             reason = f"the sources of temporary table {name} are unknown: no query created it"
-            lines.rejected_lines.append(RejectedLine(place, reason, ""))
+            lines.add_problem(place, reason)
         if statement.moves_data:
             for event in self._run(query, text, statement, columns).events():
                 lines.add(to_json(event), place)

@@ -28,7 +28,6 @@ from throughline.errors import ConfigError
 from throughline.events import parse_time
 from throughline.harvest.events import FinishedRun, run_id
 from throughline.harvest.harvester import Cursor, Portion
-from throughline.log import RejectedLine
 from throughline.wrap.openlineage import PRODUCER, to_json
 from throughline.wrap.parent import RunRef
 
@@ -82,9 +81,7 @@ class Dbt:
                     yield Portion(lines, cursor)
                     lines = Lines()
         except UnsupportedDbtCommand as error:
-            lines.rejected_lines.append(
-                RejectedLine(str(processor.run_result_path), str(error), "")
-            )
+            lines.add_problem(str(processor.run_result_path), str(error))
         yield Portion(lines, new_cursor)
 
     def _processor(self) -> DbtLocalArtifactProcessor:
