@@ -62,9 +62,9 @@ def _types(folder: Path) -> list[str]:
 
 
 def _start(declared: Declared) -> dict[str, Any]:
-    from throughline.wrap._events import command_run
+    from throughline.wrap._events import declared_run
 
-    run = command_run(declared, RunRef.new("n", "j"), None)
+    run = declared_run(declared, RunRef.new("n", "j"), None, git_location(declared.path))
     event: dict[str, Any] = json.loads(run.to_json("START", datetime.now(UTC)))
     return event
 

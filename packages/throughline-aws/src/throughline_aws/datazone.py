@@ -19,6 +19,7 @@ from pydantic import ValidationError, field_validator
 from throughline.delivery.backend import Delivery
 from throughline.delivery.body import Body
 from throughline.delivery.context import RunContext
+from throughline.delivery.http import refusal
 from throughline.delivery.models import BackendSettings
 from throughline.delivery.payloads import payloads
 from throughline.delivery.rewrite.datazone import DATAZONE, client_token
@@ -28,12 +29,8 @@ from throughline_aws._names import BUILT_IN, read_names
 
 _DOMAIN = re.compile(r"dzd[-_][a-zA-Z0-9_-]{1,36}")
 _ACCOUNT = re.compile(r"\d{12}")
-_BUSY = frozenset({401, 408, 429, 502, 503, 504})
-"""Statuses that are not caused by the event; 401 is caused by expired credentials."""
-_DOUBTFUL = frozenset({402, 403, 404})
-"""Statuses that may be caused by a quota, a missing permission or a wrong domain, or by the event;
-likewise all 5xx."""
 _EXPIRED = frozenset({"ExpiredTokenException", "ExpiredToken", "RequestExpired"})
+"""Error codes of expired credentials, whatever the status."""
 
 
 class DataZoneSettings(BackendSettings):
@@ -150,9 +147,5 @@ def _delivery_error(error: Any) -> DeliveryError:
     status = int(response["ResponseMetadata"]["HTTPStatusCode"])
     code, message = response["Error"].get("Code", ""), response["Error"].get("Message", "")
     reason = f"DataZone answered {status} {code}: {message}"[:500]
-    if status in _BUSY or code in _EXPIRED:
-        retry_after = response["ResponseMetadata"].get("HTTPHeaders", {}).get("retry-after", "")
-        return UnavailableError(reason, float(retry_after) if retry_after.isdecimal() else 0)
-    if status in _DOUBTFUL or status >= 500:
-        return UnavailableError(reason, is_doubtful=True)
-    return DeliveryError(reason)
+    retry_after = response["ResponseMetadata"].get("HTTPHeaders", {}).get("retry-after", "")
+    return refusal(401 if code in _EXPIRED else status, reason, retry_after)

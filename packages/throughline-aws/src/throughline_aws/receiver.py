@@ -10,7 +10,7 @@ import base64
 import binascii
 import hashlib
 import re
-import zlib
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -19,6 +19,7 @@ import orjson
 from throughline.errors import BodyError, EventError, TooLargeError
 from throughline.events import Logged, RunEvent
 from throughline.log import entry_of
+from throughline.unzip import Unzip
 from throughline_aws._clients import client, variable
 from throughline_aws._telemetry import count, write_log
 from throughline_aws.payloads import Request, Response
@@ -26,17 +27,15 @@ from throughline_aws.payloads import Request, Response
 LARGEST_MESSAGE = 1_048_576
 """The maximum size of an SQS message in bytes."""
 
-_WINDOW_BITS = {"gzip": 31, "deflate": 15}
 _GROUP = re.compile(r"[!-~]{1,128}")
 
 
+@dataclass(frozen=True)
 class Receiver:
     """Answers requests of API Gateway (payload format 2.0)."""
 
-    def __init__(self, sqs: Any, queue_url: str) -> None:
-        self._sqs = sqs
-        self._queue_url = queue_url
-        self._is_fifo = queue_url.endswith(".fifo")
+    sqs: Any
+    queue_url: str
 
     def __call__(self, request: Request) -> Response:
         """Queue one event: 201; 400, 413 or 422 if it is invalid; 503 without a queue."""
@@ -56,8 +55,10 @@ class Receiver:
         # FIFO queues drop duplicates of an event.
         order = {"MessageGroupId": group_of(event), "MessageDeduplicationId": event.hash}
         try:
-            self._sqs.send_message(
-                QueueUrl=self._queue_url, MessageBody=body, **(order if self._is_fifo else {})
+            self.sqs.send_message(
+                QueueUrl=self.queue_url,
+                MessageBody=body,
+                **(order if self.queue_url.endswith(".fifo") else {}),
             )
         except (BotoCoreError, ClientError) as error:
             write_log("ERROR", "queue unavailable", error=str(error), event=event.hash)
@@ -114,20 +115,12 @@ def _raw(request: Request) -> bytes:
 
 
 def _decompressed(raw: bytes, headers: dict[str, str]) -> bytes:
-    encoding = headers.get("content-encoding", "").strip().lower() or "identity"
-    if encoding == "identity":
-        return raw
-    if encoding not in _WINDOW_BITS:
-        raise BodyError("Content-Encoding", encoding, "gzip, deflate or none")
-    unzip = zlib.decompressobj(_WINDOW_BITS[encoding])
-    try:
-        body = unzip.decompress(raw, LARGEST_MESSAGE + 1)
-    except zlib.error as error:
-        raise BodyError("$", str(error), f"a {encoding} stream") from None
-    if len(body) > LARGEST_MESSAGE:
-        raise _too_large()
-    if not unzip.eof:
-        raise BodyError("$", f"an incomplete {encoding} stream", "a complete one")
+    unzip, body = Unzip(headers.get("content-encoding", "")), b""
+    for part in unzip.feed(raw):
+        body += part
+        if len(body) > LARGEST_MESSAGE:
+            raise _too_large()
+    unzip.check_end()
     return body
 
 

@@ -46,13 +46,13 @@ class Queue:
         return min(self.first_wait << min(receives - 1, 20), LONGEST_WAIT)
 
 
+@dataclass(frozen=True)
 class Worker:
     """Handles batches of Lambda's SQS event source mapping, with partial failures."""
 
-    def __init__(self, backend: Backend, sqs: Any, queue: Queue) -> None:
-        self._backend = backend
-        self._sqs = sqs
-        self._queue = queue
+    backend: Backend
+    sqs: Any
+    queue: Queue
 
     def __call__(self, batch: Batch) -> BatchResponse:
         """Deliver a batch; return the failed messages in Lambda's format."""
@@ -60,7 +60,7 @@ class Worker:
         retried = failed_records(records, self._deliver)
         waits: dict[str, int] = {}
         for record in retried:  # a whole group at once, to keep its order
-            wait = waits.setdefault(group_of(record), self._queue.wait(receives_of(record)))
+            wait = waits.setdefault(group_of(record), self.queue.wait(receives_of(record)))
             self._set_visibility(record, wait)
         count("worker", Settled=len(records) - len(retried), Retried=len(retried))
         return {
@@ -71,9 +71,9 @@ class Worker:
         """Deliver a message to DataZone or the dead letters; return False to retry it."""
         receives = receives_of(record)
         try:
-            self._backend.send(delivery_of(record["body"]))
+            self.backend.send(delivery_of(record["body"]))
         except UnavailableError as error:
-            allowed = self._queue.most_receives if error.is_doubtful else MOST_RECEIVES_EVER
+            allowed = self.queue.most_receives if error.is_doubtful else MOST_RECEIVES_EVER
             if receives < allowed:
                 write_log("WARNING", "will be retried", reason=str(error), **_about(record))
                 return False
@@ -98,8 +98,8 @@ class Worker:
             }
         short_reason = reason[:_LONGEST_REASON]
         try:
-            self._sqs.send_message(
-                QueueUrl=self._queue.dead_letters,
+            self.sqs.send_message(
+                QueueUrl=self.queue.dead_letters,
                 MessageBody=record["body"],
                 MessageAttributes={"Reason": {"DataType": "String", "StringValue": short_reason}},
                 **order,
@@ -122,8 +122,8 @@ class Worker:
         from botocore.exceptions import BotoCoreError, ClientError
 
         try:
-            self._sqs.change_message_visibility(
-                QueueUrl=self._queue.url,
+            self.sqs.change_message_visibility(
+                QueueUrl=self.queue.url,
                 ReceiptHandle=record["receiptHandle"],
                 VisibilityTimeout=seconds,
             )

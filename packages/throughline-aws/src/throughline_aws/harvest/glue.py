@@ -30,7 +30,6 @@ from openlineage.client.facet_v2 import (
 from throughline.collect.lines import Lines
 from throughline.harvest.events import FinishedRun, dataset_event, location, run_id, schema
 from throughline.harvest.harvester import Cursor, Portion
-from throughline.log import RejectedLine
 from throughline.wrap.openlineage import PRODUCER, to_json
 from throughline.wrap.parent import RunRef
 from throughline_aws.harvest._aws import OVERLAP, Account, aws_errors
@@ -51,26 +50,26 @@ class _CrawledTable:
     created: datetime
 
 
+@dataclass(frozen=True)
 class GlueTables:
     """The Glue catalog of an account and region, or some databases of it."""
 
-    def __init__(self, databases: Sequence[str], account: Account) -> None:
-        self._databases = list(databases)
-        self._account = account
+    databases: Sequence[str]
+    account: Account
 
     @cached_property
     def _glue(self) -> Any:
-        return self._account.client("glue")
+        return self.account.client("glue")
 
     @cached_property
     def _namespace(self) -> str:
-        account = self._account.number("the Glue catalog")
+        account = self.account.number("the Glue catalog")
         return f"arn:aws:glue:{self._glue.meta.region_name}:{account}"
 
     @property
     def source(self) -> str:
         """The catalog and the databases."""
-        return f"glue-tables:{self._namespace}:{'|'.join(sorted(self._databases))}"
+        return f"glue-tables:{self._namespace}:{'|'.join(sorted(self.databases))}"
 
     def harvest(self, cursor: Cursor, since: datetime | None) -> Iterator[Portion]:
         """Yield the tables changed since the last harvest; the cursor moves at the end."""
@@ -79,7 +78,7 @@ class GlueTables:
         newest = last or ""
         crawled: dict[str, list[_CrawledTable]] = defaultdict(list)
         with aws_errors("the Glue catalog"):
-            for database in self._databases or self._all_databases():
+            for database in self.databases or self._all_databases():
                 for page in self._pages("get_tables", DatabaseName=database):
                     lines = Lines()
                     for table in page["TableList"]:
@@ -207,9 +206,7 @@ class GlueTables:
         for kind in ("JdbcTargets", "MongoDBTargets", "DynamoDBTargets"):
             for target in crawler.get("Targets", {}).get(kind, []):
                 reason = f"unsupported target {target.get('Path')!r}: its tables have no input"
-                lines.rejected_lines.append(
-                    RejectedLine(f"crawler {crawler['Name']} ({kind})", reason, "")
-                )
+                lines.add_problem(f"crawler {crawler['Name']} ({kind})", reason)
 
 
 def _facets(table: Json) -> dict[str, DatasetFacet]:

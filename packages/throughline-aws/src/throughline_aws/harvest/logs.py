@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
@@ -14,34 +15,34 @@ from throughline.harvest.joined import Joiner
 from throughline_aws.harvest._aws import Account, aws_errors, start_of
 
 
+@dataclass(frozen=True)
 class CloudWatchLogs:
     """One log group, or its streams with a name prefix."""
 
-    def __init__(self, kind: str, group: str, streams: str, account: Account) -> None:
-        self._kind = kind
-        self._group = group
-        self._streams = streams
-        self._account = account
+    kind: str
+    group: str
+    streams: str
+    account: Account
 
     @cached_property
     def _client(self) -> Any:
-        return self._account.client("logs")
+        return self.account.client("logs")
 
     @property
     def source(self) -> str:
         """Kind, region, group and streams."""
-        return f"{self._kind}:{self._client.meta.region_name}:{self._group}:{self._streams}"
+        return f"{self.kind}:{self._client.meta.region_name}:{self.group}:{self.streams}"
 
     def harvest(self, cursor: Cursor, since: datetime | None) -> Iterator[Portion]:
         """Yield the records since the last harvest in order, page by page."""
         now = datetime.now(UTC)
         newest = start_of(cursor.get("until"), since, now)
-        query: dict[str, Any] = {"logGroupName": self._group, "interleaved": True}
+        query: dict[str, Any] = {"logGroupName": self.group, "interleaved": True}
         query["startTime"] = int(newest.timestamp() * 1_000)
-        if self._streams:
-            query["logStreamNamePrefix"] = self._streams
+        if self.streams:
+            query["logStreamNamePrefix"] = self.streams
         joiners: dict[str, Joiner[str]] = {}  # of streams with an incomplete line
-        with aws_errors(f"{self._group} in CloudWatch Logs"):
+        with aws_errors(f"{self.group} in CloudWatch Logs"):
             for page in self._client.get_paginator("filter_log_events").paginate(**query):
                 lines = Lines()
                 for record in page["events"]:
@@ -59,7 +60,7 @@ class CloudWatchLogs:
     ) -> None:
         stream = record["logStreamName"]
         joiner = joiners.setdefault(stream, Joiner())
-        where = f"{self._group}/{stream}@{record['timestamp']}"
+        where = f"{self.group}/{stream}@{record['timestamp']}"
         for line in record["message"].encode().split(b"\n"):
             _add_events(joiner.feed(where, line.rstrip(b"\r")), lines)
         if joiner.open_since is None:

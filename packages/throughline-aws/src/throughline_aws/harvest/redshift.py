@@ -26,7 +26,6 @@ from throughline.collect.lines import Lines
 from throughline.errors import ConfigError, ServerError
 from throughline.harvest.events import FinishedRun, location, run_id, schema
 from throughline.harvest.harvester import Cursor, Portion
-from throughline.log import RejectedLine
 from throughline.sql.model import Statement, UnreadError, after
 from throughline.sql.relations import Origins, Table
 from throughline.sql.session import SESSIONS, Columns, Session, SessionTable
@@ -89,36 +88,34 @@ class Warehouse:
         return {key: value for key, value in arguments.items() if value is not None}
 
 
+@dataclass(frozen=True)
 class Redshift:
     """The statements executed in a database, as events."""
 
-    def __init__(
-        self, warehouse: Warehouse, account: Account, namespace: str | None = None
-    ) -> None:
-        self._warehouse = warehouse
-        self._account = account
-        self._explicit_namespace = namespace
+    warehouse: Warehouse
+    account: Account
+    explicit_namespace: str | None
 
     @cached_property
     def _client(self) -> Any:
-        return self._account.client("redshift-data")
+        return self.account.client("redshift-data")
 
     @cached_property
     def _namespace(self) -> str:
         """The namespace, in the form of OpenLineage's naming page and `names.yaml`."""
-        if self._explicit_namespace:
-            return self._explicit_namespace
+        if self.explicit_namespace:
+            return self.explicit_namespace
         region = self._client.meta.region_name
-        if self._warehouse.cluster:
-            return f"redshift://{self._warehouse.cluster}.{region}:5439"
-        owner = self._account.number("the workgroup")
+        if self.warehouse.cluster:
+            return f"redshift://{self.warehouse.cluster}.{region}:5439"
+        owner = self.account.number("the workgroup")
         domain = "redshift-serverless.amazonaws.com:5439"
-        return f"redshift://{self._warehouse.workgroup}.{owner}.{region}.{domain}"
+        return f"redshift://{self.warehouse.workgroup}.{owner}.{region}.{domain}"
 
     @property
     def source(self) -> str:
         """The namespace and the database."""
-        return f"redshift:{self._namespace}:{self._warehouse.database}"
+        return f"redshift:{self._namespace}:{self.warehouse.database}"
 
     def harvest(self, cursor: Cursor, since: datetime | None) -> Iterator[Portion]:
         """Yield the statements since the last harvest, by their end time."""
@@ -126,10 +123,10 @@ class Redshift:
         at = {"time": _stamp(start), "id": "0"}
         sessions = SESSIONS.validate_python(cursor.get("sessions", {}))
         known_queries = dict.fromkeys(cursor.get("seen", []))  # ordered by end time
-        with aws_errors(f"the history of {self._warehouse.database} in Redshift"):
+        with aws_errors(f"the history of {self.warehouse.database} in Redshift"):
             users = {str(id_): name for id_, name in self._rows_of(_USERS)}
             columns = self._columns()
-            while rows := list(self._rows_of(_HISTORY, database=self._warehouse.database, **at)):
+            while rows := list(self._rows_of(_HISTORY, database=self.warehouse.database, **at)):
                 lines = Lines()
                 for query in (_Query.of(row, users) for row in rows):
                     # Do not import a query again with the current columns of its tables.
@@ -161,11 +158,11 @@ class Redshift:
             text = "".join(str(piece) for (piece,) in self._rows_of(_TEXT, id=query.id)).rstrip()
         text = text.replace("\\n", "\n").replace("\\t", "\t")  # in the format of the system tables
         temporary = sessions.get(query.session, {})
-        session = Session(self._warehouse.database, query.user, columns, temporary)
+        session = Session(self.warehouse.database, query.user, columns, temporary)
         try:
             statement = read_statement(text, session)
         except UnreadError as error:
-            lines.rejected_lines.append(RejectedLine(place, str(error), ""))
+            lines.add_problem(place, str(error))
             return
         if statement is None:
             return
@@ -174,14 +171,14 @@ class Redshift:
             sessions[query.session] = after(temporary, statement)
         for name in statement.unknown:
             reason = f"the sources of temporary table {name} are unknown: no query created it"
-            lines.rejected_lines.append(RejectedLine(place, reason, ""))
+            lines.add_problem(place, reason)
         if statement.moves_data:
             for event in self._run(query, text, statement, columns).events():
                 lines.add(to_json(event), place)
 
     def _run(self, query: _Query, text: str, statement: Statement, columns: Columns) -> FinishedRun:
         target = statement.target
-        named = ".".join(target) if target else f"{self._warehouse.database}.unload"
+        named = ".".join(target) if target else f"{self.warehouse.database}.unload"
         job = f"{named}.{statement.kind}.{statement.shape}"
         user = execution_parameters_run.ExecutionParameter("user", "user", value=query.user)
         return FinishedRun(
@@ -255,7 +252,7 @@ class Redshift:
         """Yield the rows of a query, page by page."""
         parameters = [{"name": name, "value": value} for name, value in values.items()]
         options: dict[str, Any] = {"Parameters": parameters} if parameters else {}
-        id_ = self._client.execute_statement(Sql=sql, **self._warehouse.arguments, **options)["Id"]
+        id_ = self._client.execute_statement(Sql=sql, **self.warehouse.arguments, **options)["Id"]
         while (description := self._client.describe_statement(Id=id_))[
             "Status"
         ] not in _FINAL_STATUSES:

@@ -6,6 +6,7 @@ import logging
 import os
 import subprocess
 from collections.abc import Iterable
+from contextlib import closing
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -79,7 +80,7 @@ class Webhook(_ToUrl):
             DeliveryError: it failed permanently.
         """
         target = self._target
-        with Client() as client:  # the path often contains the secret
+        with closing(Client()) as client:  # the path often contains the secret
             post(client, target, orjson.dumps(alert), f"webhook at {urlsplit(target).hostname}")
 
     def _is_valid(self) -> bool:

@@ -88,6 +88,10 @@ class Lines:
             reason = f"{self.unread} items after {MOST_REJECTED} rejected ones were not read"
             self.rejected_lines.append(RejectedLine(source, reason, f"{source}: {reason}"))
 
+    def add_problem(self, source: str, reason: str) -> None:
+        """Add a problem of a source that has no text, as a rejected line."""
+        self.rejected_lines.append(RejectedLine(source, reason, ""))
+
     def _reject(self, source: str, reason: str, raw: bytes) -> None:
         if len(self.rejected_lines) < _MOST_STORED:
             self.rejected_lines.append(RejectedLine(source, redact_line(reason), _printable(raw)))

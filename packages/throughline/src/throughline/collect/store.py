@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from functools import partial
+from typing import AnyStr
 
 import orjson
 
@@ -39,7 +40,8 @@ def _append(live: Live, lines: Lines) -> tuple[int, int]:
 
 def _send(settings: Settings, lines: Lines) -> tuple[int, int]:
     stored = duplicates = 0
-    for bodies in _portions(entry.body for entry in lines.entries):
+    bodies_read = (entry.body for entry in lines.entries)
+    for bodies in portions(bodies_read, _MAX_EVENTS, _LARGEST_ARRAY):
         answer = request(settings, "/api/v1/lineage", f"[{','.join(bodies)}]".encode())
         stored += answer["stored"]
         duplicates += answer["duplicates"]
@@ -52,12 +54,12 @@ def count_warnings(entries: Iterable[Entry]) -> int:
     return sum(any(True for _ in event_warnings(body)) for body in bodies)
 
 
-def _portions(bodies: Iterable[str]) -> Iterator[list[str]]:
-    """Yield bodies in arrays small enough for a server."""
-    portion: list[str] = []
+def portions(bodies: Iterable[AnyStr], most: int, largest: int) -> Iterator[list[AnyStr]]:
+    """Yield bodies in lists of at most `most`, and of at most the size `largest` if possible."""
+    portion: list[AnyStr] = []
     size = 0
     for body in bodies:
-        if portion and (size + len(body) > _LARGEST_ARRAY or len(portion) == _MAX_EVENTS):
+        if portion and (size + len(body) > largest or len(portion) == most):
             yield portion
             portion, size = [], 0
         portion.append(body)

@@ -82,7 +82,11 @@ class Client:
     @cached_property
     def settings(self) -> Settings:
         """Return the settings with the options."""
-        return settings_of(url=self.url, database=self.database, api_key=self.api_key)
+        return self.settings_with()
+
+    def settings_with(self, **options: object) -> Settings:
+        """Return the settings with the options and further ones."""
+        return settings_of(url=self.url, database=self.database, api_key=self.api_key, **options)
 
     def print(self, name: str, params: Params, printer: Callable[[Any], None]) -> Any:
         """Print the answer to a query, as JSON or by `printer`; return it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from sqlalchemy import Connection, Row, case, delete, func, insert, select, update
+from sqlalchemy import Row, case, delete, func, insert, select, update
 
 from throughline.delivery.models import BackendInfo, Retried
 from throughline.errors import NotFoundError
@@ -87,22 +87,19 @@ class Deliveries:
             .where(self._own_letters, letters.c.is_retried)
             .order_by(events.c.seq)
         )
-        with self._log.reading() as connection:
-            return [(row.seq, row.body) for row in connection.execute(query)]
+        return [(row.seq, row.body) for row in self._log.fetch(query)]
 
 
 def delivery_statuses(log: EventLog) -> list[BackendInfo]:
     """Return the state of every backend, by name."""
-    with log.reading() as connection:
-        rows = connection.execute(select(schema.deliveries).order_by("backend")).all()
-        return [_status(connection, row) for row in rows]
+    return [_status(log, row) for row in log.fetch(select(schema.deliveries).order_by("backend"))]
 
 
-def _status(connection: Connection, row: Row[Any]) -> BackendInfo:
+def _status(log: EventLog, row: Row[Any]) -> BackendInfo:
     letters, events = schema.dead_letters, schema.events
     own = letters.c.backend == row.backend
     counts = select(letters.c.is_retried, func.count()).where(own).group_by("is_retried")
-    number = {bool(is_retried): count for is_retried, count in connection.execute(counts)}
+    number = {bool(is_retried): count for is_retried, count in log.fetch(counts)}
     waiting = select(func.count()).where(
         events.c.seq > row.seq, events.c.kind == schema.OPENLINEAGE
     )
@@ -110,7 +107,7 @@ def _status(connection: Connection, row: Row[Any]) -> BackendInfo:
     return {
         "backend": row.backend,
         "seq": row.seq,
-        "lag": connection.execute(waiting).scalar_one() + number.get(True, 0),
+        "lag": log.value(waiting) + number.get(True, 0),
         "deliveredAt": shown_time(row.moved_at),
         "isFailing": (row.error_at or 0) > (row.moved_at or 0),
         "error": row.error,
@@ -122,7 +119,7 @@ def _status(connection: Connection, row: Row[Any]) -> BackendInfo:
                 "reason": letter.reason,
                 "rejectedAt": shown_time(letter.refused_at),
             }
-            for letter in connection.execute(newest.limit(_NEWEST))
+            for letter in log.fetch(newest.limit(_NEWEST))
         ],
     }
 

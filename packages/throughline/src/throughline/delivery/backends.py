@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
 from functools import reduce
 from importlib.metadata import entry_points
 from operator import or_
@@ -15,6 +14,7 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
 
+from throughline.collect.store import portions
 from throughline.config import expected, read_yaml
 from throughline.delivery._effective_runs import NewestRuns
 from throughline.delivery.backend import Backend, Delivery
@@ -177,7 +177,7 @@ class DataHub(Http):
 
         parts = [orjson.dumps(pre_json_transform(proposal.to_obj())) for proposal in proposals]
         url = f"{self._aspects}?action=ingestProposalBatch"
-        for batch in _batches(parts):
+        for batch in portions(parts, _MOST_PROPOSALS, _MOST_BYTES):
             body = b'{"proposals":[%b],"async":"false"}' % b",".join(batch)
             post(self._client, url, body, self._aspects, {"X-RestLi-Protocol-Version": "2.0.0"})
 
@@ -251,18 +251,6 @@ def _message(error: ErrorDetails, classes: dict[str, type[Any]], kinds: set[str]
     place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in loc)
     text = expectation if received is None else f"received {received}, {expectation}"
     return f"{place[1:]}: {text}" if place else text
-
-
-def _batches(parts: list[bytes]) -> Iterator[list[bytes]]:
-    batch: list[bytes] = []
-    for part in parts:
-        size = sum(map(len, batch)) + len(part)
-        if batch and (len(batch) == _MOST_PROPOSALS or size > _MOST_BYTES):
-            yield batch
-            batch = []
-        batch.append(part)
-    if batch:
-        yield batch
 
 
 def _line(body: str) -> bytes:

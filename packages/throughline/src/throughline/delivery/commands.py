@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import quote
 
 import typer
 
-from throughline.console.client import Database, Key, Url, settings_of
+from throughline.console.client import AsJson, Client, with_client
 from throughline.console.render import log_to_stderr, moment_of, print_json, print_line
-from throughline.console.source import request
 from throughline.console.text import counted, escaped
 
 if TYPE_CHECKING:
     from throughline.delivery._loss import Loss
-    from throughline.delivery.models import BackendInfo, Retried
+    from throughline.delivery.models import BackendInfo
     from throughline.settings import Settings
 
 backends = typer.Typer(
@@ -28,7 +26,9 @@ backends = typer.Typer(
 )
 
 
+@with_client()
 def deliver(
+    client: Client,
     config: Annotated[Path | None, typer.Option(help="YAML file of the backends.")] = None,
     once: Annotated[bool, typer.Option("--once", help="Stop after the existing events.")] = False,
     status: Annotated[bool, typer.Option("--status", help="Show the state of backends.")] = False,
@@ -36,10 +36,6 @@ def deliver(
         str | None,
         typer.Option(metavar="NAME", help="Deliver dead letters of a backend again."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the status as JSON.")] = False,
-    url: Url = None,
-    database: Database = None,
-    api_key: Key = None,
 ) -> None:
     """Deliver the events of a log to other backends.
 
@@ -47,45 +43,36 @@ def deliver(
 
     Example: throughline deliver --config deliver.yaml --once --database lineage.db
     """
-    settings = settings_of(url=url, database=database, api_key=api_key, deliver=config)
-    is_local = database is not None
     if retry is not None:
-        retried = _retry(settings, retry, is_local=is_local)["retried"]
+        retried = _retry(client, retry)["retried"]
         print_line(f"{retry}: {counted(retried, 'dead letter')} queued again")
     elif status:
-        statuses = _statuses(settings, is_local=is_local)
-        if as_json:
-            print_json(statuses)
-        else:
-            _print_statuses(statuses)
+        client.show(_statuses(client), _print_statuses)
     elif once:
-        _deliver_once(settings)
+        _deliver_once(client.settings_with(deliver=config))
     else:
         from throughline.delivery._service import deliver_until_stopped
 
         log_to_stderr()
-        deliver_until_stopped(settings)
+        deliver_until_stopped(client.settings_with(deliver=config))
 
 
-def _retry(settings: Settings, name: str, *, is_local: bool) -> Retried:
-    if not is_local:
-        answer: Retried = request(settings, f"/api/v2/deliver/{quote(name, safe='')}/retry", b"")
-        return answer
+def _retry(client: Client, name: str) -> Any:
+    if not client.is_local:
+        path = f"/api/v2/deliver/{quote(name, safe='')}/retry"
+        return client.request(path, method="POST")
     from throughline.delivery._store import Deliveries
-    from throughline.log import EventLog
 
-    with closing(EventLog(settings.database, must_exist=True)) as log:
+    with client.log() as log:
         return Deliveries(log, name).retry()
 
 
-def _statuses(settings: Settings, *, is_local: bool) -> list[BackendInfo]:
-    if not is_local:
-        answer: list[BackendInfo] = request(settings, "/api/v2/deliver")
-        return answer
+def _statuses(client: Client) -> Any:
+    if not client.is_local:
+        return client.request("/api/v2/deliver")
     from throughline.delivery._store import delivery_statuses
-    from throughline.log import EventLog
 
-    with closing(EventLog(settings.database, must_exist=True)) as log:
+    with client.log() as log:
         return delivery_statuses(log)
 
 
@@ -127,7 +114,7 @@ def _backends() -> None:
 @backends.command()
 def loss(
     paths: Annotated[list[str], typer.Argument(help="Files, folders, or - for stdin.")],
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Show which facts arrive at each kind of backend, and which are lost.
 

@@ -25,8 +25,9 @@ from throughline.events.column_lineage import objects
 from throughline.graph.current import generations_of
 from throughline.graph.levels import Level
 from throughline.identity import DatasetName, Identity, canonical_name
-from throughline.projection import FacetBook, Run, RunKey, Stamp, State, Use, start_of, unpack
-from throughline.projection.derived import ancestry_of
+from throughline.projection import Run, RunKey, Stamp, State, Use, start_of, unpack
+from throughline.projection.derived import ancestry_of, records_of
+from throughline.projection.facets import newest_facets
 
 _PRODUCER = re.compile(
     r"https://github\.com/(?:OpenLineage/OpenLineage/.*/(.*)|apache/(airflow)/.*|(trino)db/trino/.*)"
@@ -175,10 +176,9 @@ class Contexts:
         """Return a dataset with its own facets and those of some uses of it."""
         state = self._state
         names, sent_name = state.identity.names(name), self.renamed(*name)
-        records = [state.datasets[alias] for alias in names if alias in state.datasets]
-        own_facets = _newest(record.facets for record in records)
+        own_facets = newest_facets(record.facets for record in records_of(state, name))
         facets = {key: facet for key, facet in own_facets.items() if key not in _RUN_SPECIFIC}
-        facets |= _newest(use.dataset_facets for use in uses)
+        facets |= newest_facets(use.dataset_facets for use in uses)
         versions = [use.version for use in uses if use.version]
         if versions and "version" not in facets:
             facets["version"] = {"datasetVersion": max(versions)[1]}
@@ -188,7 +188,11 @@ class Contexts:
         facets.pop("symlinks", None)
         if aliases := [symlink(alias) for alias in names if alias != sent_name]:
             facets["symlinks"] = {"identifiers": aliases}
-        return {**sent_name._asdict(), "facets": facets, io: _newest(use.facets for use in uses)}
+        return {
+            **sent_name._asdict(),
+            "facets": facets,
+            io: newest_facets(use.facets for use in uses),
+        }
 
     def _job_facets(self, run: Run, members: list[Run]) -> Facets:
         """Return the facets of a run's job, with the code and the explicit lineage of this run.
@@ -267,8 +271,8 @@ class Contexts:
             )
 
     def _is_model(self, name: DatasetName) -> bool:
-        records = (self._state.datasets.get(alias) for alias in self._state.identity.names(name))
-        kinds = (record.facets.get("datasetType") for record in records if record)
+        records = records_of(self._state, name)
+        kinds = (record.facets.get("datasetType") for record in records)
         return any(str(kind.get("datasetType")).upper() == "MODEL" for kind in kinds)
 
 
@@ -296,16 +300,6 @@ def engine_of(run_facets: Facets, job_facets: Facets, producer: str = "") -> str
         *(producer_match.groups() if producer_match else ()),
     )
     return next((str(name).lower() for name in candidates if name), None)
-
-
-def _newest(books: Iterable[FacetBook]) -> Facets:
-    """Return the newest facet of each name."""
-    newest: dict[str, tuple[Stamp, bytes]] = {}
-    for book in books:
-        for name, stamped in book.stamped().items():
-            if name not in newest or stamped[0] > newest[name][0]:
-                newest[name] = stamped
-    return {name: unpack(stamped) for name, (_, stamped) in sorted(newest.items())}
 
 
 def _merged_columns(uses: list[Use]) -> Body:

@@ -23,7 +23,7 @@ _LARGEST_RESPONSE = 1024 * 1024
 _LONGEST_MESSAGE = 500  # characters of a response to include in an error
 _BUSY = frozenset({401, 407, 408, 425, 429, 502, 503, 504})
 """Statuses that are not caused by the event: it waits until the backend is available."""
-_DOUBTFUL = frozenset({403, 404, 405})
+_DOUBTFUL = frozenset({402, 403, 404, 405})
 """Statuses that may be caused by the endpoint or by the event, like the other 3xx and 5xx."""
 
 
@@ -44,12 +44,6 @@ class Client:
             timeout=None,  # httpx's timeout is per read; this client limits the whole exchange
             verify=_ssl_context(),
         )
-
-    def __enter__(self) -> Client:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def exchange(
         self, url: str, content: bytes, headers: Mapping[str, str], label: str
@@ -115,11 +109,16 @@ def post(
         return body
     text = redact_text(body.decode(errors="replace").strip())
     reason = f"{label} answered {status}: {text[:_LONGEST_MESSAGE]}"
+    raise refusal(status, reason, response_headers.get("Retry-After", ""))
+
+
+def refusal(status: int, reason: str, retry_after: str) -> DeliveryError:
+    """Return the error for an unsuccessful response; `retry_after` is its header."""
     if status in _BUSY:
-        raise UnavailableError(reason, _retry_after(response_headers.get("Retry-After", "")))
+        return UnavailableError(reason, _retry_after(retry_after))
     if status in _DOUBTFUL or not 400 <= status < 500:
-        raise UnavailableError(reason, is_doubtful=True)
-    raise DeliveryError(reason)
+        return UnavailableError(reason, is_doubtful=True)
+    return DeliveryError(reason)
 
 
 def _retry_after(text: str) -> float:

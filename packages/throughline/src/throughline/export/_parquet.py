@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from throughline.console.source import Source, every
 from throughline.errors import ConfigError
 from throughline.events import ColumnLineage, DatasetId, parse_columns, parse_entries, parse_time
+from throughline.events.column_lineage import objects
 from throughline.identity import canonical_name
 
 if TYPE_CHECKING:
@@ -186,7 +187,7 @@ def _column_lineage(event: Json) -> Iterator[tuple[Json, ColumnLineage]]:
         if isinstance(entry.target, DatasetId):
             yield entry.target._asdict(), entry.columns
     described = {entry.target for entry in entries}
-    for output in _objects(event.get("outputs")):
+    for output in objects(event.get("outputs")):
         if (output.get("namespace"), output.get("name")) not in described:
             yield output, parse_columns(_facet(output, "columnLineage"))
 
@@ -201,8 +202,3 @@ def _shown_name(dataset: Json, aliases: _Aliases) -> tuple[str, str]:
     """Return the name of a dataset as in the other tables, so that they can be joined."""
     name = canonical_name(str(dataset.get("namespace")), str(dataset.get("name")))
     return aliases.get(name, name)
-
-
-def _objects(value: object) -> list[Json]:
-    items = value if isinstance(value, list) else []
-    return [item for item in items if isinstance(item, dict)]

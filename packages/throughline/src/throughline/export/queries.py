@@ -8,7 +8,7 @@ from throughline import deadline
 from throughline.events import shown_time
 from throughline.events.facets import Reference
 from throughline.identity import DatasetName
-from throughline.projection.derived import outcome, parent_of, start_of, version_of
+from throughline.projection.derived import outcome, parent_of, records_of, start_of, version_of
 from throughline.projection.facets import FacetBook, unpack
 from throughline.projection.state import Job, Run, State, Use
 from throughline.query.models import Json
@@ -75,12 +75,11 @@ def _run(state: State, run: Run) -> Json:
 
 
 def _dataset(state: State, primary: DatasetName) -> Json:
-    names = state.identity.names(primary)
-    records = [state.datasets[name] for name in names if name in state.datasets]
+    records = records_of(state, primary)
     return {
         "namespace": primary.namespace,
         "name": primary.name,
-        "aliases": names[1:],
+        "aliases": state.identity.names(primary)[1:],
         "facets": [[record.name, _facets(record.facets)] for record in records],
         "readers": sorted(key for record in records for key in record.readers),
         "writers": sorted(key for record in records for key in record.writers),

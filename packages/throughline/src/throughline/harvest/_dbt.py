@@ -8,6 +8,7 @@ seeds, which the library omits, are included as inputs of models and as runs tha
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,6 @@ from throughline.errors import ConfigError
 from throughline.events import parse_time
 from throughline.harvest.events import FinishedRun, run_id
 from throughline.harvest.harvester import Cursor, Portion
-from throughline.log import RejectedLine
 from throughline.wrap.openlineage import PRODUCER, to_json
 from throughline.wrap.parent import RunRef
 
@@ -38,32 +38,21 @@ Artifact = Mapping[str, Any]
 """JSON of a file that dbt writes."""
 
 
+@dataclass(frozen=True, kw_only=True)
 class Dbt:
     """A dbt project; `target_path`, `profile` and `target` are dbt's options of that name."""
 
-    def __init__(
-        self,
-        project: Path,
-        *,
-        target_path: Path | None = None,
-        profiles: Path | None = None,
-        profile: str | None = None,
-        target: str | None = None,
-        namespace: str = "dbt",
-    ) -> None:
-        self._project = project.absolute()
-        self._profiles = profiles
-        self._namespace = namespace
-        self._options = {
-            "profile_name": profile,
-            "target": target,
-            "target_path": str(target_path.absolute()) if target_path else None,
-        }
+    project: Path
+    target_path: Path | None
+    profiles: Path | None
+    profile: str | None
+    target: str | None
+    namespace: str
 
     @property
     def source(self) -> str:
         """The project's folder, its artifacts' folder and the namespace."""
-        return f"dbt:{self._project}:{self._options['target_path'] or ''}:{self._namespace}"
+        return f"dbt:{self.project}:{self.target_path or ''}:{self.namespace}"
 
     def harvest(self, cursor: Cursor, since: datetime | None) -> Iterator[Portion]:
         """Yield the events of the last invocation, unless it is imported. Raises ConfigError."""
@@ -78,12 +67,12 @@ class Dbt:
             reason = error.strerror if isinstance(error, OSError) else repr(error)
             raise ConfigError(
                 f"{processor.run_result_path}: {reason}: dbt writes this file when it runs. Check"
-                f" the project folder {self._project} and --target-path"
+                f" the project folder {self.project} and --target-path"
             ) from None
         if new_cursor == cursor:
             return
         nodes = catalog.get("nodes", {})
-        invocation = _Invocation(processor, results, nodes, self._project, self._namespace)
+        invocation = _Invocation(processor, results, nodes, self.project, self.namespace)
         lines = Lines()
         try:
             for event in invocation.events():
@@ -92,23 +81,23 @@ class Dbt:
                     yield Portion(lines, cursor)
                     lines = Lines()
         except UnsupportedDbtCommand as error:
-            lines.rejected_lines.append(
-                RejectedLine(str(processor.run_result_path), str(error), "")
-            )
+            lines.add_problem(str(processor.run_result_path), str(error))
         yield Portion(lines, new_cursor)
 
     def _processor(self) -> DbtLocalArtifactProcessor:
-        more = ["--profiles-dir", str(self._profiles)] if self._profiles else []
+        more = ["--profiles-dir", str(self.profiles)] if self.profiles else []
         try:
             return DbtLocalArtifactProcessor(
                 producer=PRODUCER,
-                job_namespace=self._namespace,
-                project_dir=str(self._project),
+                job_namespace=self.namespace,
+                project_dir=str(self.project),
                 dbt_command_line=more,
-                **self._options,
+                profile_name=self.profile,
+                target=self.target,
+                target_path=str(self.target_path) if self.target_path else None,
             )
         except (OSError, KeyError, ValueError) as error:
-            raise ConfigError(f"{self._project}: not a dbt project: {error}") from None
+            raise ConfigError(f"{self.project}: not a dbt project: {error}") from None
 
 
 class _Invocation:

@@ -21,7 +21,6 @@ from throughline.collect.logs import events_in
 from throughline.errors import ConfigError
 from throughline.harvest.harvester import Cursor, Portion
 from throughline.harvest.joined import Joiner
-from throughline.log import RejectedLine
 from throughline.unzip import open_unzipped
 
 _LOG = re.compile(r"(std(out|err)|.+\.(log|txt|out|err))([.-]?\d[\d.-]*)?(\.gz)?")
@@ -60,7 +59,7 @@ class LogFiles:
         for path in self._paths:
             if not any(file.is_relative_to(path) for _, file in files):
                 reason = "no log file found; docs/how-to/harvest.md lists the supported file names"
-                lines.rejected_lines.append(RejectedLine(str(path), reason, ""))
+                lines.add_problem(str(path), reason)
         for changed, path in files:
             if changed < after - _TICK:
                 continue
@@ -114,9 +113,7 @@ def _read_file(path: Path, position: _Position | None) -> Iterator[tuple[Lines, 
                     yield lines, (end, _digest(head, end))
                     lines = Lines()
     except OSError as error:  # a removed file, a truncated gzip file
-        lines.rejected_lines.append(
-            RejectedLine(str(path), f"cannot be read to the end: {error}", "")
-        )
+        lines.add_problem(str(path), f"cannot be read to the end: {error}")
     _add_events(path, joiner.close(), lines)
     yield lines, (end, _digest(head, end))
 

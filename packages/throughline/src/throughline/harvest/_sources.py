@@ -53,8 +53,8 @@ def dbt(
     from throughline.harvest._dbt import Dbt
 
     return Dbt(
-        project,
-        target_path=target_path,
+        project=project.absolute(),
+        target_path=target_path.absolute() if target_path else None,
         profiles=profiles_dir,
         profile=dbt_profile,
         target=target,

@@ -81,8 +81,7 @@ def add_key(log: EventLog, name: str, scopes: Collection[str]) -> str:
 
 def keys_of(log: EventLog) -> list[Key]:
     """Return every key, by name."""
-    with log.reading() as connection:
-        rows = connection.execute(select(schema.keys).order_by(schema.keys.c.name)).all()
+    rows = log.fetch(select(schema.keys).order_by(schema.keys.c.name))
     return [Key(r.name, frozenset(r.scopes.split(",")), r.created_at, r.hash) for r in rows]
 
 

@@ -171,15 +171,7 @@ finding_states = Table(
 )
 
 
-def _new_tables(_connection: Connection) -> None:
-    """Do nothing: the version only adds tables, which are created before any migration."""
-
-
-def _new_kind(_connection: Connection) -> None:
-    """Do nothing: the version only adds a kind of rows, which older versions cannot read."""
-
-
-def _new_scope(connection: Connection) -> None:
+def _add_scope_sql(connection: Connection) -> None:
     """Add the scope `sql` to keys that could read, so that they still see SQL and code."""
     for name, scopes in connection.execute(select(keys.c.name, keys.c.scopes)).all():
         if "read" in scopes.split(","):
@@ -187,14 +179,11 @@ def _new_scope(connection: Connection) -> None:
             connection.execute(update(keys).where(keys.c.name == name).values(scopes=more))
 
 
-# MIGRATIONS[n - 1] migrates from version n to n + 1.
-MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
-    _new_tables,
-    _new_kind,
-    _new_tables,
-    _new_tables,
-    _new_scope,
-)
+_MIGRATIONS: dict[int, Callable[[Connection], None]] = {6: _add_scope_sql}
+"""Migrations by the version to which they migrate.
+
+The other versions only added tables, which are created before any migration, or a kind of rows.
+"""
 
 
 def prepare(connection: Connection) -> None:
@@ -216,8 +205,8 @@ def prepare(connection: Connection) -> None:
             f"the store has schema version {found}, this throughline supports up to {VERSION}:"
             " install a newer throughline or use another database"
         )
-    for migrate in MIGRATIONS[found - 1 :]:
-        migrate(connection)
+    for version in sorted(version for version in _MIGRATIONS if version > found):
+        _MIGRATIONS[version](connection)
     connection.execute(
         update(meta).where(meta.c.key == "schema_version").values(value=str(VERSION))
     )

@@ -15,6 +15,7 @@ from typing import Any
 from sqlalchemy import (
     Connection,
     Engine,
+    Select,
     Table,
     bindparam,
     create_engine,
@@ -126,33 +127,34 @@ class EventLog:
                 connection.execute(self._add_rejected_line, lines)
         return Appended(frozenset(new), before, max(new.values(), default=before))
 
-    def read(
-        self,
-        after: int = 0,
-        *,
-        as_of: int | None = None,
-        known_at: int | None = None,
-        page_size: int = _PAGE,
-    ) -> Iterator[tuple[int, str]]:
-        """Yield the (seq, body) of every OpenLineage event after a `seq`; see `entries`."""
-        entries = self.entries(after, as_of=as_of, known_at=known_at, page_size=page_size)
-        return ((seq, body) for seq, kind, body in entries if kind == schema.OPENLINEAGE)
+    def read(self, after: int = 0, page_size: int = _PAGE) -> Iterator[tuple[int, str]]:
+        """Yield the (seq, body) of every OpenLineage event after a `seq`; see `rows`."""
+        rows = self.rows(after, page_size=page_size)
+        return ((row.seq, row.body) for row in rows if row.kind == schema.OPENLINEAGE)
 
     def entries(
+        self, after: int = 0, *, as_of: int | None = None, known_at: int | None = None
+    ) -> Iterator[tuple[int, str, str]]:
+        """Yield every (seq, kind, body) after a `seq`; see `rows`."""
+        rows = self.rows(after, as_of=as_of, known_at=known_at)
+        return ((row.seq, row.kind, row.body) for row in rows)
+
+    def rows(
         self,
         after: int = 0,
         *,
         as_of: int | None = None,
         known_at: int | None = None,
         page_size: int = _PAGE,
-    ) -> Iterator[tuple[int, str, str]]:
-        """Yield every (seq, kind, body) after a `seq`, in order of arrival, read page by page.
+    ) -> Iterator[Any]:
+        """Yield every row (seq, kind, received_at, body) after a `seq`, in order of arrival.
 
         Only events with an event time up to `as_of`, received up to `known_at` (microseconds).
+        They are read page by page.
         """
         table = schema.events
         query = (
-            select(table.c.seq, table.c.kind, table.c.body)
+            select(table.c.seq, table.c.kind, table.c.received_at, table.c.body)
             .where(table.c.seq > bindparam("after"))
             .order_by(table.c.seq)
             .limit(page_size)
@@ -162,9 +164,8 @@ class EventLog:
         if known_at is not None:
             query = query.where(table.c.received_at <= known_at)
         while True:
-            with self.reading() as connection:
-                page = connection.execute(query, {"after": after}).all()
-            yield from ((row.seq, row.kind, row.body) for row in page)
+            page = self.fetch(query, after=after)
+            yield from page
             if len(page) < page_size:
                 return
             after = page[-1].seq
@@ -187,13 +188,10 @@ class EventLog:
         bounds = [table.c.kind == schema.OPENLINEAGE]
         bounds += [table.c.event_time >= since] if since is not None else []
         bounds += [table.c.event_time < until] if until is not None else []
-        with self.reading() as connection:
-            counting = select(func.count()).select_from(table).where(*bounds)
-            total = connection.execute(counting).scalar_one()
-            query = select(table.c.body).where(*bounds)
-            query = query.order_by(*(c if ascending else c.desc() for c in order))
-            rows = connection.execute(query.limit(limit).offset(offset)).scalars().all()
-        return total, list(rows)
+        query = select(table.c.body).where(*bounds)
+        query = query.order_by(*(c if ascending else c.desc() for c in order))
+        total = self.value(select(func.count()).select_from(table).where(*bounds))
+        return total, [row.body for row in self.fetch(query.limit(limit).offset(offset))]
 
     def latest(self, before: int | None, limit: int) -> list[tuple[int, str]]:
         """Return the latest (seq, body), before a `seq` if given, newest first."""
@@ -201,8 +199,7 @@ class EventLog:
         query = select(table.c.seq, table.c.body).where(table.c.kind == schema.OPENLINEAGE)
         if before is not None:
             query = query.where(table.c.seq < before)
-        with self.reading() as connection:
-            rows = connection.execute(query.order_by(table.c.seq.desc()).limit(limit)).all()
+        rows = self.fetch(query.order_by(table.c.seq.desc()).limit(limit))
         return [(row.seq, row.body) for row in rows]
 
     def holding(
@@ -226,9 +223,7 @@ class EventLog:
             .order_by(table.c.event_time, table.c.seq)
             .limit(limit)
         )
-        with self.reading() as connection:
-            rows = connection.execute(query).all()
-        return [(row.event_time, row.seq, row.body) for row in rows]
+        return [(row.event_time, row.seq, row.body) for row in self.fetch(query)]
 
     def behind(self, seq: int) -> tuple[int, int]:
         """Return the arrival of the last event up to `seq`, and the number of later events.
@@ -237,30 +232,26 @@ class EventLog:
         """
         table = schema.events
         last = select(table.c.received_at).where(table.c.seq <= seq)
+        received_at = self.value(last.order_by(table.c.seq.desc()).limit(1)) or 0
         later = select(func.count()).select_from(table).where(table.c.seq > seq)
-        with self.reading() as connection:
-            received_at = connection.execute(last.order_by(table.c.seq.desc()).limit(1)).scalar()
-            return received_at or 0, connection.execute(later).scalar_one()
+        return received_at, self.value(later)
 
     def seq_of(self, hash_: str) -> int | None:
         """Return the `seq` of an event by its identity; None if it is not in the log."""
         table = schema.events
-        with self.reading() as connection:
-            query = select(table.c.seq).where(table.c.hash == hash_)
-            return connection.execute(query).scalar_one_or_none()
+        seq: int | None = self.value(select(table.c.seq).where(table.c.hash == hash_))
+        return seq
 
     def offsets(self) -> dict[str, Offset]:
         """Return the offset of every spool file, by path."""
-        with self.reading() as connection:
-            rows = connection.execute(select(schema.offsets)).all()
+        rows = self.fetch(select(schema.offsets))
         return {row.path: Offset(row.path, row.inode, row.position, row.head) for row in rows}
 
     def rejected_lines(self, after: int = 0, limit: int | None = None) -> list[RejectedLine]:
         """Return the rejected lines with an id greater than `after`."""
         table = schema.refused
         query = select(table).where(table.c.id > after).order_by(table.c.id).limit(limit)
-        with self.reading() as connection:
-            rows = connection.execute(query).all()
+        rows = self.fetch(query)
         return [RejectedLine(row.source, row.reason, row.line, row.id) for row in rows]
 
     def reject(self, rows: Sequence[tuple[int, RejectedLine]]) -> None:
@@ -278,9 +269,7 @@ class EventLog:
 
     def pruned_until(self) -> int:
         """Return the time (microseconds) before which events were deleted; 0 if none were."""
-        with self.reading() as connection:
-            found = connection.execute(select(schema.meta.c.value).where(_IS_PRUNED)).scalar()
-        return int(found or 0)
+        return int(self.value(select(schema.meta.c.value).where(_IS_PRUNED)) or 0)
 
     def set_pruned_until(self, connection: Connection, time: int) -> None:
         """Store the time before which events are deleted, in the caller's transaction."""
@@ -332,6 +321,16 @@ class EventLog:
                 yield connection
         except SQLAlchemyError as error:
             raise LogError(f"cannot read the database: {_reason(error)}") from error
+
+    def fetch(self, query: Select[Any], **values: object) -> Sequence[Any]:
+        """Return the rows of a query. Raises LogError."""
+        with self.reading() as connection:
+            return connection.execute(query, values).all()
+
+    def value(self, query: Select[Any]) -> Any:
+        """Return the first value of a query; None without rows. Raises LogError."""
+        with self.reading() as connection:
+            return connection.execute(query).scalar()
 
     def _insert_missing(self, table: Table) -> Any:
         """Return a statement that inserts the rows whose hash is new."""

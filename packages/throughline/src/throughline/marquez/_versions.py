@@ -9,12 +9,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from throughline.events import Facets, JobRef
-from throughline.graph import Node
-from throughline.graph.nodes import facets_of
 from throughline.identity import DatasetName
 from throughline.projection import Job, Run, State, Use, outcome, start_of, version_of
-from throughline.projection.derived import ancestry_of
-from throughline.projection.facets import FacetBook, Stamp, unpack
+from throughline.projection.derived import ancestry_of, records_of
+from throughline.projection.facets import FacetBook, newest_facets
 from throughline.runs.summary import place_of_run
 
 _NAMESPACE = uuid.UUID("6d8a64b5-0a62-5f0c-9f5c-3c6f6b0c1f4e")
@@ -186,21 +184,14 @@ def runs_of(state: State, job: Job) -> list[Run]:
 
 def times_of(state: State, name: DatasetName) -> tuple[int | None, int | None]:
     """Return the first and the last mention of a dataset under any of its names."""
-    names = state.identity.names(name)
-    records = [record for alias in names if (record := state.datasets.get(alias))]
+    records = records_of(state, name)
     first = min((record.first for record in records), default=None)
     return first, max((record.last for record in records), default=None)
 
 
 def dataset_facets(state: State, name: DatasetName, only: Set[str] | None = None) -> Facets:
     """Return the newest facets over all names of a dataset, optionally `only` some."""
-    newest: dict[str, tuple[Stamp, bytes]] = {}
-    for book in facets_of(state, Node.of_dataset(name)):
-        for facet, found in book.stamped().items():
-            is_requested = only is None or facet in only
-            if is_requested and (facet not in newest or found[0] > newest[facet][0]):
-                newest[facet] = found
-    return {facet: unpack(packed) for facet, (_, packed) in sorted(newest.items())}
+    return newest_facets((record.facets for record in records_of(state, name)), only)
 
 
 def location_of(book: FacetBook) -> str | None:

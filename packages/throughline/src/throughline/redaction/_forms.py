@@ -136,10 +136,9 @@ FORMS = (
         ("sig=", "signature=", "x-amz-", "x-goog-"),
         (
             r"([?&;](?:sig|signature|x-(?:amz|goog)-(?:signature|credential|security-token))=)"
-            r"[^\s&'\"]{1,8192}",
-            rf"\1{MASK}",
+            r"[^\s&'\"]{1,8192}"
         ),
-        (r"(\bsignature=)[0-9a-f]{64}\b", rf"\1{MASK}"),
+        r"(\bsignature=)[0-9a-f]{64}\b",
     ),
     Group(
         ("bearer", "basic"),
@@ -154,17 +153,16 @@ FORMS = (
         "curl",
         (
             r"(\bcurl\b[^\n]{0,512}?\s(?:-u|--user)[ =]{0,2}['\"]?[^\s:'\"]{1,128}:)"
-            r"[^\s'\"]{1,512}",
-            rf"\1{MASK}",
+            r"[^\s'\"]{1,512}"
         ),
         check=rb"\s-(?:u|-user)",
     ),
     Group(
         "mysql",
-        (r"(\bmysql\w{0,8}\b[^\n]{0,256}?\s-p)(?=[^\s-])\S{1,256}", rf"\1{MASK}"),
+        r"(\bmysql\w{0,8}\b[^\n]{0,256}?\s-p)(?=[^\s-])\S{1,256}",
         check=rb"\s-p\S",
     ),
-    Group("sshpass", (r"(\bsshpass\s{1,8}-p\s{0,8})\S{1,256}", rf"\1{MASK}")),
+    Group("sshpass", r"(\bsshpass\s{1,8}-p\s{0,8})\S{1,256}"),
     Group(
         ("auth=", "auth ="),
         (

@@ -11,8 +11,11 @@ from ahocorasick_rs import BytesAhoCorasick, Implementation
 MASK = "***"
 
 Replacement = str | Callable[[re.Match[str]], str]
-Rule = tuple[str, Replacement]
-"""A pattern, which ignores case, and the replacement of its matches."""
+Rule = str | tuple[str, Replacement]
+"""A pattern, which ignores case, and the replacement of its matches.
+
+A pattern without a replacement keeps its first group; the rest is masked.
+"""
 
 
 class Group:
@@ -26,7 +29,7 @@ class Group:
         self, markers: str | tuple[str, ...], *rules: Rule, check: bytes | None = None
     ) -> None:
         self.markers = (markers,) if isinstance(markers, str) else markers
-        self.rules = rules
+        self.rules = [(rule, rf"\1{MASK}") if isinstance(rule, str) else rule for rule in rules]
         self._check = check
 
     def mask(self, text: str) -> str:

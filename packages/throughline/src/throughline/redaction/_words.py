@@ -118,10 +118,9 @@ _WORD_RULES = (
     # Authorization: Bearer x
     (
         r"(authorization\\{0,8}['\"]?\s{0,8}[:=]\s{0,8}\\{0,8}['\"]?"
-        r"(?:bearer|basic|token|digest|apikey|negotiate)\s{1,8})[^\s'\",;\\]{1,8192}",
-        rf"\1{MASK}",
+        r"(?:bearer|basic|token|digest|apikey|negotiate)\s{1,8})[^\s'\",;\\]{1,8192}"
     ),
-    (r"(cookie:\s{0,8})[^'\"\r\n]{1,8192}", rf"\1{MASK}"),
+    r"(cookie:\s{0,8})[^'\"\r\n]{1,8192}",
     (r"(password\s{1,8})(?:'(?:[^']|'')*'|\"[^\"]*\")", rf"\1'{MASK}'"),
     (rf"({_STRONG}\s{{1,8}})'(?:[^']|'')+'", rf"\1'{MASK}'"),
     # 'password': ['x', 'y'] and "credentials": {"user": "x"}
@@ -136,25 +135,21 @@ _WORD_RULES = (
     ),
     (rf"({_PASSWORD}\d{{0,2}}{_KEY_QUOTE}\s{{0,8}}:\s{{0,8}})-?\d[\d.]*", rf'\1"{MASK}"'),
     # password=x and Map(password -> x)
-    (rf"({_STRONG}\d{{0,2}}(?:=|\s?->\s?|\s?=>\s?)){_BARE}", rf"\1{MASK}"),
-    (rf"({_WEAK}\d{{0,2}}(?:=|\s?->\s?|\s?=>\s?))(?!\d{{1,6}}{_END}){_BARE}", rf"\1{MASK}"),
+    rf"({_STRONG}\d{{0,2}}(?:=|\s?->\s?|\s?=>\s?)){_BARE}",
+    rf"({_WEAK}\d{{0,2}}(?:=|\s?->\s?|\s?=>\s?))(?!\d{{1,6}}{_END}){_BARE}",
     # password = x
-    (_SPACED, rf"\1{MASK}"),
+    _SPACED,
     # password: x
     (
         rf"({_STRONG}\d{{0,2}}[ \t]{{0,4}}:[ \t]{{1,8}})(?!{_NO_SECRET})(?![\"'|>&!{{\[*\\])"
         r"(?:(?=\S{0,256}[\d!$%^*+=~])[^\s,}]{1,8192}"
-        r"|[^\s,;})]{1,8192}(?=[ \t]{0,64}(?:$|[,}#;)\n])))",
-        rf"\1{MASK}",
+        r"|[^\s,;})]{1,8192}(?=[ \t]{0,64}(?:$|[,}#;)\n])))"
     ),
-    (r"(passphrase:[ \t]{1,8})(?![\"'|>*])[^\n]{1,8192}", rf"\1{MASK}"),
-    (
-        rf"({_WEAK}:[ \t]{{1,8}})(?!{_NO_SECRET})(?=\S{{0,256}}\d)[\w.~+/=-]{{8,}}",
-        rf"\1{MASK}",
-    ),
+    r"(passphrase:[ \t]{1,8})(?![\"'|>*])[^\n]{1,8192}",
+    rf"({_WEAK}:[ \t]{{1,8}})(?!{_NO_SECRET})(?=\S{{0,256}}\d)[\w.~+/=-]{{8,}}",
     # <name>db.password</name><value>x</value> and key="password" value="x"
-    (rf"({_WORD}</\w{{1,16}}>\s{{0,64}}<value>)[^<>]{{1,8192}}", rf"\1{MASK}"),
-    (rf"({_WORD}\\{{0,8}}\"\s{{1,8}}value=\\{{0,8}}\")[^\"\\]{{1,8192}}", rf"\1{MASK}"),
+    rf"({_WORD}</\w{{1,16}}>\s{{0,64}}<value>)[^<>]{{1,8192}}",
+    rf"({_WORD}\\{{0,8}}\"\s{{1,8}}value=\\{{0,8}}\")[^\"\\]{{1,8192}}",
 )
 # The text before the word matters, too.
 _LED_RULES = (
@@ -166,18 +161,14 @@ _LED_RULES = (
     # --password x
     (
         rf"((?:^|(?<=\s))--?[\w.-]{{0,64}}{_WORD}\s{{1,8}})(?!-|{_PROSE}|{_NO_SECRET})"
-        r"(?:'[^']*'|\"[^\"]*\"|[^\s'\",;)\]]{1,8192})",
-        rf"\1{MASK}",
+        r"(?:'[^']*'|\"[^\"]*\"|[^\s'\",;)\]]{1,8192})"
     ),
-    (r"(\blogin\s{1,8}\S{1,128}\s{1,8}password\s{1,8})\S{1,512}", rf"\1{MASK}"),
+    r"(\blogin\s{1,8}\S{1,128}\s{1,8}password\s{1,8})\S{1,512}",
     # <password>x</password>
-    (rf"(<[\w.:-]{{0,64}}{_WORD}(?:\s[^<>]{{0,200}})?>)[^<>]{{1,8192}}", rf"\1{MASK}"),
+    rf"(<[\w.:-]{{0,64}}{_WORD}(?:\s[^<>]{{0,200}})?>)[^<>]{{1,8192}}",
 )
 _IDENTIFIED_RULES = (
-    (
-        r"(\buser\s{1,8}\S{1,128}\s{1,8}identified\s{1,8}by\s{1,8})(?!values\b)[^\s;'\"]{1,512}",
-        rf"\1{MASK}",
-    ),
+    r"(\buser\s{1,8}\S{1,128}\s{1,8}identified\s{1,8}by\s{1,8})(?!values\b)[^\s;'\"]{1,512}",
     (
         r"(\bidentified(?:\s{1,8}with\s{1,8}\S{1,64})?\s{1,8}(?:by|as)(?:\s{1,8}values)?\s{1,8})"
         r"(?:'(?:[^']|'')*'|\"[^\"]*\")",

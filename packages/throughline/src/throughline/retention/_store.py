@@ -1,9 +1,8 @@
-"""Read the rows of the log with their times, and delete some in one transaction."""
+"""Delete rows of the log in one transaction, except those that are not yet delivered."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
 
 from sqlalchemy import delete, func, select
 
@@ -15,35 +14,12 @@ from throughline.log import EventLog, read_logged, schema
 _PAGE = 1_000
 
 
-class Row(NamedTuple):
-    """A row of the log."""
-
-    seq: int
-    kind: str
-    received_at: int
-    body: str
-
-
-def rows_of(log: EventLog) -> Iterator[Row]:
-    """Yield the rows of the log, in order of arrival."""
-    c, after = schema.events.c, 0
-    query = select(c.seq, c.kind, c.received_at, c.body).order_by(c.seq).limit(_PAGE)
-    while True:
-        with log.reading() as connection:
-            page = connection.execute(query.where(c.seq > after)).all()
-        yield from (Row(*row) for row in page)
-        if len(page) < _PAGE:
-            return
-        after = page[-1].seq
-
-
 def undelivered(log: EventLog) -> tuple[int, set[int]]:
     """Return the last `seq` that every backend has passed, and the `seq` of each dead letter."""
     events, deliveries = schema.events, schema.deliveries
-    with log.reading() as connection:
-        delivered = connection.execute(select(func.min(deliveries.c.seq))).scalar()
-        newest = connection.execute(select(func.max(events.c.seq))).scalar() or 0
-        letters = set(connection.execute(select(schema.dead_letters.c.seq)).scalars())
+    delivered = log.value(select(func.min(deliveries.c.seq)))
+    newest = log.value(select(func.max(events.c.seq))) or 0
+    letters = {row.seq for row in log.fetch(select(schema.dead_letters.c.seq))}
     # The newest row stays: an append compares `seq` with the last one that the process has read.
     return min(newest - 1, newest if delivered is None else delivered), letters
 

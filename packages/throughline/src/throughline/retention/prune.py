@@ -30,7 +30,7 @@ from throughline.log import EventLog, read_logged
 from throughline.projection import State, apply
 from throughline.projection.derived import began_at
 from throughline.projection.snapshots.state import gc_paused
-from throughline.retention._store import remove, rows_of, run_ids, undelivered
+from throughline.retention._store import remove, run_ids, undelivered
 
 _NEWEST = 31  # trees of a job: freshness uses as many starts
 
@@ -129,7 +129,7 @@ def prune(log: EventLog, found: Plan) -> None:
 def _read(log: EventLog, cutoff: int) -> _Reading:
     reading = _Reading()
     delivered, letters = undelivered(log)
-    for seq, kind, received_at, body in rows_of(log):
+    for seq, kind, received_at, body in log.rows():
         reading.newest = seq
         try:
             event = read_logged(kind, body)
@@ -148,7 +148,7 @@ def _graph(log: EventLog, newest: int, without: frozenset[int] = frozenset()) ->
     """Return the edges of all levels from the events up to `newest`, except the `without` ones."""
     state = State()
     with gc_paused():
-        for seq, kind, _, body in rows_of(log):
+        for seq, kind, body in log.entries():
             if seq <= newest and seq not in without:
                 try:
                     apply(state, read_logged(kind, body))

@@ -116,7 +116,7 @@ def _next_number(number: int, page: list[tuple[int, str]]) -> int:
 
 
 def _page(live: Live, after: int, number: int) -> list[tuple[int, str]]:
-    return list(islice(live.log.read(after, page_size=number), number))
+    return list(islice(live.log.read(after, number), number))
 
 
 def _framed(seq: int, body: str) -> str:

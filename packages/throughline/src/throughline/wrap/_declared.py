@@ -27,7 +27,7 @@ class Declaration:
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """A declared job with its inputs and outputs."""
+    """A declared job with its inputs and outputs; `path` is the file that declares it."""
 
     path: Path
     job: Declaration

@@ -1,4 +1,4 @@
-"""Convert a command's run and its declaration to OpenLineage."""
+"""Convert a run of a command or a function and its declaration to OpenLineage."""
 
 from __future__ import annotations
 
@@ -17,15 +17,19 @@ from openlineage.client.facet_v2 import (
 )
 
 from throughline.wrap._declared import Declaration, Declared
-from throughline.wrap.git import git_location
+from throughline.wrap.git import GitLocation
 from throughline.wrap.openlineage import PRODUCER, VERSION, ReportedRun
 from throughline.wrap.parent import RunRef
 
 
-def command_run(
-    declared: Declared, ref: RunRef, parents: tuple[RunRef, RunRef] | None
+def declared_run(
+    declared: Declared,
+    ref: RunRef,
+    parents: tuple[RunRef, RunRef] | None,
+    location: GitLocation | None,
+    language: str = "unknown",
 ) -> ReportedRun:
-    """Return the run of a declared job, with the git location of the declaration."""
+    """Return the run of a declared job, with the git location of its code or declaration."""
     engine = processing_engine_run.ProcessingEngineRunFacet(
         VERSION, "throughline", producer=PRODUCER
     )
@@ -35,7 +39,7 @@ def command_run(
         (ownership_job.OwnershipJobFacet, ownership_job.Owner),
         (tags_job.TagsJobFacet, tags_job.TagsJobFacetFields),
     )
-    if location := git_location(declared.path):
+    if location:
         job_facets["sourceCodeLocation"] = source_code_location_job.SourceCodeLocationJobFacet(
             **location, producer=PRODUCER
         )
@@ -43,6 +47,7 @@ def command_run(
         ref=ref,
         integration="THROUGHLINE",
         parents=parents,
+        language=language,
         inputs=[InputDataset(**_dataset(item)) for item in declared.inputs],
         outputs=[OutputDataset(**_dataset(item)) for item in declared.outputs],
         run_facets={"processing_engine": engine},

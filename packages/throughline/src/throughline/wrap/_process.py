@@ -46,9 +46,10 @@ def run_command(
 
     @cache
     def run() -> ReportedRun:
-        from throughline.wrap._events import command_run
+        from throughline.wrap._events import declared_run
+        from throughline.wrap.git import git_location
 
-        return command_run(declared, ref, ancestors)
+        return declared_run(declared, ref, ancestors, git_location(declared.path))
 
     def send(type_: str, at: datetime, error: str | None = None) -> None:
         report.send(lambda: run().to_json(type_, at, error))

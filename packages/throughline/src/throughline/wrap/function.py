@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 from throughline.wrap.parent import RunRef, parents
 
 if TYPE_CHECKING:
+    from throughline.wrap.git import GitLocation
     from throughline.wrap.openlineage import ReportedRun
 
 __all__ = ["lineage"]
@@ -170,43 +171,21 @@ def _described(
     function: Callable[..., object],
     ref: RunRef,
     ancestors: tuple[RunRef, RunRef] | None,
-    inputs: Sequence[Dataset],
-    outputs: Sequence[Dataset],
+    *datasets: Sequence[Dataset],
 ) -> ReportedRun:
     """Return the run with its datasets, and the docstring and git location of the function."""
-    from openlineage.client.event_v2 import InputDataset, OutputDataset
-    from openlineage.client.facet_v2 import (
-        documentation_job,
-        processing_engine_run,
-        source_code_location_job,
-    )
+    from throughline.wrap._declared import Declaration, Declared
+    from throughline.wrap._events import declared_run
 
-    from throughline.wrap.openlineage import PRODUCER, VERSION, ReportedRun
-
-    engine = processing_engine_run.ProcessingEngineRunFacet(
-        VERSION, "throughline", producer=PRODUCER
-    )
-    facets: dict[str, Any] = {}
-    if text := inspect.getdoc(function):
-        facets["documentation"] = documentation_job.DocumentationJobFacet(text, producer=PRODUCER)
-    if location := _location(inspect.getsourcefile(function)):
-        facets["sourceCodeLocation"] = source_code_location_job.SourceCodeLocationJobFacet(
-            **location, producer=PRODUCER
-        )
-    return ReportedRun(
-        ref=ref,
-        integration="THROUGHLINE",
-        parents=ancestors,
-        language="PYTHON",
-        inputs=[InputDataset(*dataset) for dataset in inputs],
-        outputs=[OutputDataset(*dataset) for dataset in outputs],
-        run_facets={"processing_engine": engine},
-        job_facets=facets,
-    )
+    job = Declaration(ref.namespace, ref.job, inspect.getdoc(function))
+    inputs, outputs = (tuple(Declaration(*name) for name in side) for side in datasets)
+    file = Path(inspect.getsourcefile(function) or "")
+    declared = Declared(file, job, inputs, outputs)
+    return declared_run(declared, ref, ancestors, _location(file), "PYTHON")
 
 
 @functools.cache
-def _location(file: str | None) -> Any:
+def _location(file: Path) -> GitLocation | None:
     from throughline.wrap.git import git_location
 
-    return git_location(Path(file)) if file else None
+    return git_location(file) if file.name else None
