@@ -20,6 +20,16 @@ _LONGEST = (
 )
 
 
+_SERVERS = {"busy", "forwarding", "make_datazone", "serve", "serving", "sink"}
+"""Fixtures that start a server."""
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Mark tests with a server of a fixture."""
+    if _SERVERS & set(getattr(item, "fixturenames", ())):
+        item.add_marker("server")
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Sort the tests so that the slowest folders start first."""
     if config.pluginmanager.hasplugin("xdist"):

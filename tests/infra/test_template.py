@@ -27,6 +27,7 @@ def template(part: Part) -> Json:
     return Stack.parse_template(part.template.read_text())
 
 
+@pytest.mark.server
 def test_cfn_lint_finds_nothing() -> None:
     linted = subprocess.run(
         [Path(sys.executable).with_name("cfn-lint"), *sorted(TEMPLATES.glob("*.yaml"))],

@@ -15,6 +15,8 @@ from lakehouse.settings import Settings
 from metaflow_openlineage._emit import Emitter
 from throughline.wrap.report import Report
 
+pytestmark = pytest.mark.server
+
 EVENT = RunEvent(
     eventType=RunState.START,
     eventTime="2025-11-21T08:00:00Z",

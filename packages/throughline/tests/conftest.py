@@ -192,11 +192,10 @@ def call(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) ->
     """Run a command like its entry point, and return its exit code and output."""
 
     def run(*arguments: str, stdin: bytes = b"") -> Answer:
-        monkeypatch.setattr(sys, "argv", ["throughline", *arguments])
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
         code = 0
         try:
-            main()
+            main(arguments)
         except SystemExit as end:
             code = int(end.code or 0)
         return Answer(code, *capsys.readouterr())

@@ -148,6 +148,7 @@ def test_first_destination_that_is_set_receives_the_events(
     assert report._address == expected
 
 
+@pytest.mark.server
 def test_events_reach_server_in_order_and_spool_at_once(tmp_path: Path) -> None:
     with serving(Sink()) as sink:
         report = Report(tmp_path, sink.url, "key")
