@@ -19,6 +19,7 @@ _LONGEST = (
     "tests/proxy",
     "tests/docker",
     "packages/metaflow-openlineage",
+    "packages/throughline-aws",
 )
 
 

@@ -14,6 +14,7 @@ from infra.names import bucket_name
 from infra.stack import apply_stack
 from lakehouse.settings import Settings, load_settings
 
+
 def isolate(patch: pytest.MonkeyPatch, folder: Path) -> None:
     """Set the stand-in's credentials and hide this machine's AWS configuration."""
     for name in os.environ:

@@ -32,8 +32,7 @@ from throughline.projection.derived import began_at
 from throughline.projection.snapshots.state import gc_paused
 from throughline.retention._store import remove, rows_of, run_ids, undelivered
 
-NEWEST = 31
-"""Number of trees of a job that stay: freshness uses as many starts."""
+NEWEST = 31  # trees of a job that stay: freshness uses as many starts
 
 Fact = tuple[object, ...]
 
@@ -99,10 +98,7 @@ class _Reading:
 
 
 def plan(log: EventLog, cutoff: int, newest: int = NEWEST) -> Plan:
-    """Return the events that can be deleted without changing an answer since the cutoff.
-
-    `newest` is the number of trees of a job that stay.
-    """
+    """Return the events that can be deleted without changing an answer since the cutoff."""
     with gc_paused():
         reading = _read(log, cutoff)
         reading.needed |= {run_id for ends in reading.ends.values() for _, run_id in ends}

@@ -108,8 +108,7 @@ class Body:
 
     def __init__(self, headers: Headers, largest: int) -> None:
         self.reserved = 0
-        self.is_open = True
-        """Whether a part of it is still to be received."""
+        self.is_open = True  # a part of it is still to be received
         self._largest = largest
         self._parts: list[bytes] = []
         self._size = 0
