@@ -133,7 +133,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     words = sys.argv[1:] if arguments is None else [*arguments]
     program = os.environ.get("THROUGHLINE_PROGRAM") or "throughline"
     try:
-        command = _command(program)
+        command = _command_line(program)
         command(words, prog_name=program)
     except ThroughlineError as error:
         hint = _hint(error, program, words, [*getattr(command, "commands", ())])
@@ -143,7 +143,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 @cache
-def _command(program: str) -> Any:
+def _command_line(program: str) -> Any:
     """Return the command line with a program's name in its help."""
     command = typer.main.get_command(app)
     _rename(command, program)
