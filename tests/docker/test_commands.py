@@ -227,9 +227,7 @@ def test_container_commands_are_rejected_outside_containers(container: str, tmp_
     command = [sys.executable, "-m", "commands.containers", container]
     done = subprocess.run(command, env=environ, capture_output=True, text=True)
     assert done.returncode == 1
-    assert done.stderr.startswith(
-        f"Error: This command only works in the {container} container"
-    )
+    assert done.stderr.startswith(f"Error: This command only works in the {container} container")
     assert list(tmp_path.iterdir()) == []
 
 
