@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,7 +19,37 @@ _LONGEST = (
     "tests/proxy",
     "tests/docker",
     "packages/metaflow-openlineage",
+    "packages/throughline-aws",
 )
+
+
+_SERVERS = {"busy", "forwarding", "make_datazone", "serve", "serving", "sink"}
+"""Fixtures that start a server."""
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Do not import modules and folders whose marks `-m "not (...)"` deselects, as in `--fast`."""
+    expression = config.option.markexpr
+    folder, pattern = collection_path, "test_*.py"
+    if not collection_path.is_dir():
+        folder, pattern = collection_path.parent, collection_path.name
+    modules = [path for path in folder.glob(pattern) if path.match("test_*.py")]
+    if not modules or not expression.startswith("not ("):
+        return None
+    deselected = set(re.findall(r"\w+", expression))
+    return all(deselected & _marks(module) for module in modules) or None
+
+
+def _marks(module: Path) -> set[str]:
+    """Return the marks in the `pytestmark` of a module, which apply to all its tests."""
+    lines = re.findall(r"^pytestmark = .+", module.read_text(), re.MULTILINE)
+    return set(re.findall(r"\bmark\.(\w+)", "".join(lines)))
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Mark tests with a server of a fixture."""
+    if _SERVERS & set(getattr(item, "fixturenames", ())):
+        item.add_marker("server")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -106,18 +106,23 @@ def demo(
     run_demo(settings, parse_months(months), service=service, exit_when_done=exit_)
 
 
+_SLOW = (
+    *("spark", "airflow", "docker", "server", "postgresql"),
+    *("metaflow", "node", "browser", "replay"),
+)
+"""Markers of the tests that `--fast` skips."""
+
+
 @app.command(context_settings=PASS_ON)
 def test(context: typer.Context) -> None:
-    """Run the tests; --fast skips slow ones. Other options, such as -k, go to pytest."""
+    """Run the tests; --fast skips those that start programs. Options such as -k go to pytest."""
     if "--help" in context.args:
         say("./run test [--fast] [PYTEST OPTIONS] runs pytest, whose options follow.\n")
     parallel = ["--numprocesses=logical", "--dist=loadscope", "--no-loadscope-reorder"]
     arguments = list(context.args)
     if "--fast" in arguments:
         arguments.remove("--fast")
-        slow = ["spark", "airflow", "server", "metaflow", "postgresql", "browser", "node", "replay"]
-        slow.append("docker")
-        arguments += ["-m", f"not ({' or '.join(slow)})"]
+        arguments += ["-m", f"not ({' or '.join(_SLOW)})"]
     else:
         parallel.append("--maxprocesses=4")  # each may start a Spark driver of several GB
     os.chdir(REPOSITORY)

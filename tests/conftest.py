@@ -11,15 +11,17 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from playwright.sync_api import Browser, expect, sync_playwright
-from pyiceberg.table import Table as IcebergTable
 
 from commands.cli import FLOW
 from commands.environment import child_environ
 from lakehouse.settings import REPOSITORY, Settings, load_settings
+
+if TYPE_CHECKING:  # slow to import
+    from playwright.sync_api import Browser
+    from pyiceberg.table import Table as IcebergTable
 
 SHARED = REPOSITORY.parent / "shared"
 REAL_MONTHS = ["2019-03", "2019-04"]
@@ -57,6 +59,8 @@ def settings(tmp_path: Path) -> Settings:
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """Start the machine's Chromium for a module; while it is open, an event loop runs."""
+    from playwright.sync_api import expect, sync_playwright
+
     chromium = shutil.which("chromium") or shutil.which("google-chrome")
     if chromium is None:
         pytest.skip("neither chromium nor google-chrome is on the PATH")

@@ -85,6 +85,7 @@ def test_reference_describes_every_command() -> None:
         assert re.search(rf"`[^`]*{re.escape(name)}", reference), name
 
 
+@pytest.mark.server
 def test_lineage_help_shows_the_entered_command() -> None:
     command = [sys.executable, "-m", "commands", "lineage", "tree", "--help"]
     completed = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=True)
@@ -105,6 +106,7 @@ def test_demo_prints_commands_for_its_own_lineage_server(
     assert lineage_command(settings) == "./run lineage"
 
 
+@pytest.mark.server
 def test_settings_are_listed_despite_an_invalid_combination() -> None:
     command = [sys.executable, "-m", "commands", "settings"]
     completed = subprocess.run(
@@ -128,6 +130,7 @@ def test_used_port_is_reported_with_its_setting() -> None:
             require_free_port(port, "Airflow", "AIRFLOW_PORT")
 
 
+@pytest.mark.server
 def test_stop_ends_processes_with_new_sessions_or_titles(
     tmp_path: Path,
 ) -> None:
@@ -147,6 +150,7 @@ def test_stop_ends_processes_with_new_sessions_or_titles(
     assert service.processes() == []
 
 
+@pytest.mark.server
 def test_failed_start_shows_the_end_of_the_log(tmp_path: Path) -> None:
     program = "raise SystemExit('no luck today')"
     service = Service("It", [[sys.executable, "-c", program]], {}, tmp_path / "it.log")
@@ -155,6 +159,7 @@ def test_failed_start_shows_the_end_of_the_log(tmp_path: Path) -> None:
     service.stop()
 
 
+@pytest.mark.server
 def test_service_exit_while_waiting_for_ctrl_c_is_an_error(tmp_path: Path) -> None:
     program = "import sys; sys.stdin.read(); raise SystemExit('killed by hand')"
     service = Service("It", [[sys.executable, "-c", program]], {}, tmp_path / "it.log")
@@ -203,6 +208,7 @@ def test_invalid_request_is_reported_before_the_start(
     assert signal.getsignal(signal.SIGTERM) is not signal.SIG_IGN
 
 
+@pytest.mark.server
 @pytest.mark.parametrize(
     ("option", "value", "expected"),
     [
@@ -230,6 +236,7 @@ def test_error_is_one_message_with_paths_relative_to_the_caller(
     assert not (tmp_path / "state" / "logs").exists()
 
 
+@pytest.mark.server
 def test_unknown_service_lists_the_allowed_ones(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "commands", "demo", "--service", "red"]
     environ = os.environ | {"STATE_DIR": str(tmp_path / "state"), "RUN_FROM": str(REPOSITORY)}
@@ -291,6 +298,7 @@ def test_failed_task_log_contains_airflows_separate_exception() -> None:
     assert _log_line({"event": "fine", "error_detail": None}) == "fine"
 
 
+@pytest.mark.server
 def test_second_airflow_on_a_state_folder_is_rejected(
     settings: Settings,
 ) -> None:

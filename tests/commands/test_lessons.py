@@ -1,5 +1,7 @@
 """The lessons: the check fails at the start, and passes after the steps of the README.
 
+pytestmark = pytest.mark.server
+
 The README's commands are executed in order and their output is compared. A block that begins with
 the path of a file is saved to it.
 """

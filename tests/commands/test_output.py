@@ -84,6 +84,7 @@ def test_error_messages_are_escaped(name: str, monkeypatch: pytest.MonkeyPatch) 
     assert ESCAPED in str(ended.value)
 
 
+@pytest.mark.server
 def test_folder_in_an_error_message_is_escaped() -> None:
     command = [sys.executable, "-m", "commands", "demo", "--data", EVIL]
     done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False)

@@ -42,6 +42,7 @@ def test_missing_node_error_explains_the_installation(
         page.npm("ci")
 
 
+@pytest.mark.server
 def test_npm_works_without_a_system_node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("sh", "env"):
         (tmp_path / name).symlink_to(shutil.which(name) or name)
@@ -60,6 +61,7 @@ def test_failed_background_build_is_logged_and_stops_nothing(
     assert (tmp_path / "logs" / "page.log").read_text() == "no network\n"
 
 
+@pytest.mark.server
 def test_background_build_ends_with_its_command(tmp_path: Path) -> None:
     begun = tmp_path / "begun"
     command = f"touch {begun}; sleep 1000"
@@ -76,6 +78,7 @@ def test_background_build_ends_with_its_command(tmp_path: Path) -> None:
     assert not [line for line in lines if str(begun) in line and "sleep" in line]
 
 
+@pytest.mark.server
 def test_wheel_and_sdist_contain_the_built_page(
     tmp_path: Path,
 ) -> None:

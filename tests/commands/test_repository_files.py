@@ -18,6 +18,7 @@ GITHUB = REPOSITORY / ".github"
 COMMANDS = set(re.findall(r"^([\w-]+) +\S", (REPOSITORY / "run").read_text(), re.MULTILINE))
 
 
+@pytest.mark.server
 @pytest.mark.parametrize(
     ("schema", "folder", "count"),
     [

@@ -80,6 +80,7 @@ def _run(*arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.server
 def test_run_accepts_any_setting_before_the_command(tmp_path: Path) -> None:
     state = str(tmp_path / "state")
     done = _run(

@@ -12,6 +12,8 @@ import pytest
 from commands.package import find_uv
 from lakehouse.settings import REPOSITORY
 
+pytestmark = pytest.mark.server
+
 
 @pytest.fixture
 def script(tmp_path: Path) -> Path:

@@ -13,6 +13,8 @@ import pytest
 from commands.airflow_api import Airflow
 from lakehouse.errors import SetupError
 
+pytestmark = pytest.mark.server
+
 FAULTS = ("silent", "busy", "locked", "dropped", "cut")
 
 

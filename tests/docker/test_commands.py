@@ -90,6 +90,7 @@ def _run_recorded(programs: Path, tmp_path: Path, *arguments: str) -> tuple[str,
     return done.stdout, record_file.read_text().splitlines()
 
 
+@pytest.mark.server
 def test_airflow_docker_passes_settings_secrets_and_backend_to_compose(
     programs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -106,6 +107,7 @@ def test_airflow_docker_passes_settings_secrets_and_backend_to_compose(
     assert "MARQUEZ_URL=http://host.docker.internal:5000" in lines
 
 
+@pytest.mark.server
 def test_backend_with_a_url_is_not_started(
     programs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -116,6 +118,7 @@ def test_backend_with_a_url_is_not_started(
     assert hosted(load_settings(lineage_backend="embedded, openmetadata")) == ["openmetadata"]
 
 
+@pytest.mark.server
 def test_profile_keys_override_environment_keys_in_containers(
     programs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -130,6 +133,7 @@ def test_profile_keys_override_environment_keys_in_containers(
     assert "AWS_ACCESS_KEY_ID=of-another-account" in lines
 
 
+@pytest.mark.server
 @pytest.mark.parametrize(
     ("command", "compose"),
     [
@@ -216,6 +220,7 @@ def test_containerized_airflow_differs_only_by_its_address(
     assert inside == outside
 
 
+@pytest.mark.server
 @pytest.mark.parametrize("container", ["airflow", "lineage"])
 def test_container_commands_are_rejected_outside_containers(container: str, tmp_path: Path) -> None:
     environ = os.environ | {"STATE_DIR": str(tmp_path)}
@@ -245,6 +250,7 @@ def test_readme_matches_ports_commands_and_files() -> None:
     assert "`.state/docker.env`" in readme
 
 
+@pytest.mark.server
 def test_image_build_uses_the_hosts_ca_bundle_and_proxies(
     programs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

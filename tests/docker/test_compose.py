@@ -88,6 +88,7 @@ def test_every_file_in_docker_is_checked() -> None:
     assert {file.name for file in FOLDER.glob("*.yaml")} == set(TEXTS)
 
 
+@pytest.mark.server
 def test_compose_files_match_the_specification() -> None:
     checker = str(Path(sys.executable).with_name("check-jsonschema"))
     schema = ["--builtin-schema", "vendor.compose-spec"]
@@ -121,6 +122,7 @@ def _services(done: Any) -> set[str]:
     return set(yaml.safe_load(done.stdout)["services"])
 
 
+@pytest.mark.server
 def test_compose_accepts_all_files_with_generated_secrets(tmp_path: Path) -> None:
     secrets = write_secrets(load_settings(state_dir=tmp_path))
     done = _config(secrets, FILES, tuple(HOSTED), state_dir=tmp_path)
@@ -131,6 +133,7 @@ def test_compose_accepts_all_files_with_generated_secrets(tmp_path: Path) -> Non
     assert f"pipeline:{password}@postgres/airflow" in done.stdout
 
 
+@pytest.mark.server
 def test_each_profile_contains_one_complete_backend(tmp_path: Path) -> None:
     secrets = write_secrets(load_settings(state_dir=tmp_path))
     for name in HOSTED:
@@ -139,6 +142,7 @@ def test_each_profile_contains_one_complete_backend(tmp_path: Path) -> None:
         assert all(SERVICES[service]["profiles"] == [name] for service in own)
 
 
+@pytest.mark.server
 def test_compose_rejects_missing_secrets(tmp_path: Path) -> None:
     (tmp_path / "empty.env").touch()
     done = _config(

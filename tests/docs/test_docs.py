@@ -117,6 +117,7 @@ def parse(command: Any, arguments: list[str], name: str) -> None:
             parse(subcommand, rest, subcommand.name)
 
 
+@pytest.mark.server
 def test_site_builds_without_broken_links(tmp_path: Path) -> None:
     mkdocs = Path(sys.executable).with_name("mkdocs")
     done = subprocess.run(
@@ -156,6 +157,12 @@ def test_commands_stand_in_sh_or_console_blocks() -> None:
         ), page
 
 
+_COMMANDS = {
+    "./run": typer.main.get_command(app),
+    "throughline": typer.main.get_command(throughline),
+}
+
+
 @pytest.mark.parametrize("command", commands(), ids=str)
 def test_command_is_accepted_and_executed_or_marked(
     command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -166,11 +173,9 @@ def test_command_is_accepted_and_executed_or_marked(
         for word in arguments:  # options that name a file require it
             with contextlib.suppress(OSError):
                 tmp_path.joinpath(word).open("x").close()
-        parse(
-            typer.main.get_command(app if program == "./run" else throughline), arguments, program
-        )
+        parse(_COMMANDS[program], arguments, program)
     if program == "./run" and arguments[0] == "lineage":
-        parse(typer.main.get_command(throughline), arguments[1:], "throughline")
+        parse(_COMMANDS["throughline"], arguments[1:], "throughline")
     line = shlex.join(command.words)
     starts = [start for start in EXECUTED if f"{line} ".startswith(f"{start} ")]
     is_of_lesson = re.fullmatch(r"docs/learn/lessons/[^/]+/README\.md", command.page)

@@ -27,6 +27,7 @@ def training() -> pd.DataFrame:
     return forecasting.training_frame(actuals, [10, 4], START, END)
 
 
+@pytest.mark.replay
 def test_seasonal_naive_repeats_the_hour_of_last_week(training: pd.DataFrame) -> None:
     predicted = forecasting.predict(forecasting.fit(training), 24)
     before = training.assign(ds=training["ds"] + timedelta(days=7))
@@ -36,6 +37,7 @@ def test_seasonal_naive_repeats_the_hour_of_last_week(training: pd.DataFrame) ->
     assert predicted["ds"].min() == pd.Timestamp(END)
 
 
+@pytest.mark.replay
 def test_forecasting_does_not_change_the_model(training: pd.DataFrame) -> None:
     model = forecasting.fit(training)
     before = pickle.dumps(model)
@@ -92,6 +94,7 @@ def test_busiest_zones_are_sorted_with_ties_by_id() -> None:
     assert forecasting.busiest(actuals, 2) == [2, 1]
 
 
+@pytest.mark.replay
 def test_errors_are_measured_on_held_out_days(
     training: pd.DataFrame,
 ) -> None:
@@ -107,6 +110,7 @@ def test_errors_are_measured_on_held_out_days(
     assert metrics["mase"] == metrics["baseline_mase"] == pytest.approx(scaled)
 
 
+@pytest.mark.replay
 def test_short_window_has_fewer_held_out_days(training: pd.DataFrame) -> None:
     def days(count: int) -> pd.DataFrame:
         return training[training["ds"] >= END - timedelta(days=count)]

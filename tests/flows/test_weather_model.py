@@ -73,6 +73,7 @@ def forecast(training: pd.DataFrame, hours: int = 24) -> pd.DataFrame:
     return forecasting.predict(forecasting.fit(training, "weather"), hours)
 
 
+@pytest.mark.replay
 @pytest.mark.parametrize("as_of", [datetime(2025, 5, 1), AS_OF, MIDMORNING])
 def test_weather_model_is_clearly_better_than_seasonal_naive(
     actuals: pd.DataFrame, weather: pd.DataFrame, as_of: datetime
@@ -114,6 +115,7 @@ def test_forecast_does_not_depend_on_later_weather(
     )
 
 
+@pytest.mark.replay
 @pytest.mark.parametrize("as_of", [AS_OF, MIDMORNING])
 def test_held_out_errors_do_not_depend_on_later_weather(
     actuals: pd.DataFrame, weather: pd.DataFrame, as_of: datetime
@@ -214,6 +216,7 @@ def test_model_is_unchanged_by_forecasting_and_pickling(
     pd.testing.assert_frame_equal(forecasting.predict(pickle.loads(before), 24), predicted)
 
 
+@pytest.mark.replay
 def test_seasonal_naive_ignores_weather(training: pd.DataFrame) -> None:
     bare = training[["unique_id", "ds", "y"]]
     pd.testing.assert_frame_equal(

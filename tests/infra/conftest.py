@@ -1,7 +1,4 @@
-"""An AWS stand-in: moto's server with the resources of `stand_in_resources`.
-
-A change set of moto's leaves the stack without outputs.
-"""
+"""Fixtures: an environment without an AWS account, and a stand-in for AWS."""
 
 from __future__ import annotations
 
@@ -11,26 +8,11 @@ from pathlib import Path
 
 import httpx
 import pytest
-from moto.cloudformation import parsing
-from moto.cloudformation.models import ChangeSet
-from moto.glue.responses import GlueResponse
-from moto.server import ThreadedMotoServer
 
 from infra.aws import Aws, Dialogue, connect
 from infra.names import bucket_name
 from infra.stack import apply_stack
 from lakehouse.settings import Settings, load_settings
-from tests.infra import stand_in_resources
-
-_apply = ChangeSet.apply
-
-
-def _apply_with_outputs(change_set: ChangeSet) -> None:
-    _apply(change_set)
-    stack = change_set.stack
-    stack.template, stack.parameters = change_set.template, change_set.parameters
-    stack._parse_template()
-    stack.output_map = stack._create_output_map()
 
 
 def isolate(patch: pytest.MonkeyPatch, folder: Path) -> None:
@@ -80,21 +62,17 @@ def profile(endpoint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> s
 @pytest.fixture(scope="session")
 def stand_in() -> Iterator[str]:
     """Start the stand-in and return its URL."""
-    for cached in (parsing.get_model_list, parsing.get_model_map, parsing.get_name_type_map):
-        cached.cache_clear()
-    server = ThreadedMotoServer(port=0, verbose=False)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ChangeSet, "apply", _apply_with_outputs)
-        patch.setattr(GlueResponse, "update_table", stand_in_resources.update_table)
-        server.start()
-        host, port = server.get_host_and_port()
-        yield f"http://{host}:{port}"
-        server.stop()
+    from tests.infra.stand_in import running  # slow to import
+
+    with running() as url:
+        yield url
 
 
 @pytest.fixture
 def endpoint(stand_in: str) -> str:
     """Return the URL of the emptied stand-in."""
+    from tests.infra import stand_in_resources  # slow to import
+
     httpx.post(f"{stand_in}/moto-api/reset").raise_for_status()
     stand_in_resources.DATAZONE.clear()
     return stand_in
@@ -118,6 +96,8 @@ def bucket(aws: Aws) -> str:
 
     Its policy is removed, because moto ignores conditions and would deny everything.
     """
+    from tests.infra import stand_in_resources  # slow to import
+
     apply_stack(aws, Dialogue(say=lambda _: None, confirm=lambda _: True))
     name = bucket_name(aws.account, aws.region)
     stand_in_resources.s3_of(aws.account).delete_bucket_policy(name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from moto.cloudformation.models import Stack
+from cfnlint.decode.cfn_yaml import load
 
 from infra.parts import EMR_SERVERLESS
 from lakehouse.settings import Settings, load_settings
@@ -70,5 +70,5 @@ def test_job_uses_the_code_location_of_emr_package(emr_settings: Settings) -> No
 
 
 def test_application_release_matches_the_jars() -> None:
-    template = Stack.parse_template(EMR_SERVERLESS.template.read_text())
+    template = load(str(EMR_SERVERLESS.template))
     assert template["Resources"]["Application"]["Properties"]["ReleaseLabel"] == RELEASE

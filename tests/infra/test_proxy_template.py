@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from moto.cloudformation.models import Stack
+from cfnlint.decode.cfn_yaml import load
 
 import throughline_aws
 from commands.package import PLATFORM, PYTHON
@@ -32,7 +32,7 @@ QUEUES = ("Queue", "DeadLetters")
 @pytest.fixture(scope="module")
 def template() -> Json:
     """Return the template with its short forms (!Sub) expanded."""
-    parsed: Json = Stack.parse_template((TEMPLATES / "openlineage-proxy.yaml").read_text())
+    parsed: Json = load(str(TEMPLATES / "openlineage-proxy.yaml"))
     return parsed
 
 

@@ -15,6 +15,8 @@ from lakehouse.ingest import land
 from lakehouse.settings import load_settings
 from lakehouse.sources import WEATHER, YELLOW, SourceFile, months_before, parse_months, taxi
 
+pytestmark = pytest.mark.server
+
 
 class Site(ThreadingHTTPServer):
     """A web server with files in a dictionary; it counts the bodies it sent."""

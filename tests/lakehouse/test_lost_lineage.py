@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,7 +11,7 @@ from openlineage.client import OpenLineageClient
 from openlineage.client.event_v2 import Job, Run, RunEvent, RunState
 
 from lakehouse.backends import lineage_environ
-from lakehouse.settings import Settings
+from lakehouse.settings import Settings, load_settings
 from metaflow_openlineage._emit import Emitter
 from throughline.wrap.report import Report
 
@@ -25,11 +25,9 @@ EVENT = RunEvent(
 
 
 @pytest.fixture
-def settings(
-    make_settings: Callable[..., Settings], monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Settings]:
+def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Settings]:
     """Return the settings of a lakehouse with a file in place of the spool folder."""
-    settings = make_settings("no-spool")
+    settings = load_settings(state_dir=tmp_path / "state")
     settings.spool_dir.parent.mkdir(parents=True, exist_ok=True)
     settings.spool_dir.write_text("a file in the way")
     for name, value in lineage_environ(settings).items():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
@@ -44,8 +43,7 @@ def staged(settings: Settings, partition: Partition, rows: int) -> Any:
     return table
 
 
-def test_check_rejects_files_staged_by_another_run(make_settings: Callable[..., Settings]) -> None:
-    settings = make_settings("staged")
+def test_check_rejects_files_staged_by_another_run(settings: Settings) -> None:
     staged(settings, FIRST, 3)
     staged(settings, SECOND, 2)
     theirs = "a.parquet with the source hash second, but this run loads first"
@@ -56,10 +54,7 @@ def test_check_rejects_files_staged_by_another_run(make_settings: Callable[..., 
     assert PASSED not in table.properties
 
 
-def test_merge_rejects_files_staged_and_checked_by_another_run(
-    make_settings: Callable[..., Settings],
-) -> None:
-    settings = make_settings("staged")
+def test_merge_rejects_files_staged_and_checked_by_another_run(settings: Settings) -> None:
     staged(settings, FIRST, 3)
     table = staged(settings, SECOND, 2)
     with pytest.raises(ChecksFailed, match="has not passed its checks"):
@@ -77,9 +72,8 @@ def test_merge_rejects_files_staged_and_checked_by_another_run(
         ingest.merge(NO_SPARK, settings, SPEC, [SECOND])
 
 
-def test_staging_without_sources_is_rejected(make_settings: Callable[..., Settings]) -> None:
+def test_staging_without_sources_is_rejected(settings: Settings) -> None:
     """Use a table from an earlier version of the job `stage`, which stored no sources."""
-    settings = make_settings("staged")
     table = staged(settings, FIRST, 1)
     table.append(pa.table({"filename": [FIRST.name]}))
     with pytest.raises(Conflict, match="the source hash unknown, but this run loads first"):

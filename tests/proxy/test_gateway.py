@@ -12,6 +12,8 @@ from throughline_aws import authorizer, receiver
 
 from .conftest import serving
 
+pytestmark = pytest.mark.server
+
 KEY = {"Authorization": "Bearer key"}
 
 

@@ -101,6 +101,7 @@ def test_no_thread_is_left_after_an_answer():
     assert threading.active_count() == before
 
 
+@pytest.mark.server
 def test_console_transport_prints_events_without_logging_setup():
     program = (
         "from metaflow_openlineage._emit import Emitter\n"

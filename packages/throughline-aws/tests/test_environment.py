@@ -13,6 +13,7 @@ from throughline_aws._clients import client, number
 from throughline_aws.authorizer import keys
 
 
+@pytest.mark.server
 def test_current_and_previous_key_are_read_from_the_secret(
     aws: Callable[[str], Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

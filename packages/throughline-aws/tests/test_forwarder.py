@@ -19,6 +19,8 @@ from throughline.log import EventLog, entry_of
 from throughline.projection.live import Batch, Live
 from throughline_aws.datazone import DataZone
 
+pytestmark = pytest.mark.server
+
 Make = Callable[..., tuple[DataZone, DataZoneServer]]
 Event = Callable[..., dict[str, Any]]
 

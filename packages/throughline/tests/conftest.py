@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import shutil
 import signal
 import socket
 import sys
@@ -161,9 +162,19 @@ def database(database_kind: str, request: pytest.FixtureRequest, tmp_path: Path)
     engine.dispose()
 
 
+@pytest.fixture(scope="session")
+def empty_log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the file of an empty log, because a copy is faster than a new one."""
+    path = tmp_path_factory.mktemp("empty") / "log.db"
+    EventLog(str(path)).close()
+    return path
+
+
 @pytest.fixture
-def log(database: str) -> Iterator[EventLog]:
+def log(database: str, database_kind: str, empty_log: Path) -> Iterator[EventLog]:
     """Yield an empty log."""
+    if database_kind == "sqlite":
+        shutil.copyfile(empty_log, database.removeprefix("sqlite:///"))
     log = EventLog(database)
     yield log
     log.close()
@@ -192,11 +203,10 @@ def call(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) ->
     """Run a command like its entry point, and return its exit code and output."""
 
     def run(*arguments: str, stdin: bytes = b"") -> Answer:
-        monkeypatch.setattr(sys, "argv", ["throughline", *arguments])
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
         code = 0
         try:
-            main()
+            main(arguments)
         except SystemExit as end:
             code = int(end.code or 0)
         return Answer(code, *capsys.readouterr())

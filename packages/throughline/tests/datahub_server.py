@@ -13,7 +13,6 @@ from throughline.delivery.context import engine_of
 from throughline.delivery.forwarder import Backoff, Forwarder
 from throughline.delivery.models import DataHubSettings
 from throughline.delivery.rewrite._datahub import platform_name
-from throughline.delivery.rewrite._datahub_proposals import flow_urn, job_urn
 from throughline.projection.live import Batch, Live
 
 from .sinks import Answer, Said, Sink, serving
@@ -74,6 +73,8 @@ class Store:
                 value = json.loads(mcp["aspect"]["value"])
                 self.aspects[mcp["entityUrn"], mcp["aspectName"]] = value
             return Said(200, {"value": "ok"})
+        from throughline.delivery.rewrite._datahub_proposals import flow_urn, job_urn
+
         if (reason := endpoint_error(body)) is not None:
             return Said(500, {"message": reason})
         engine = body["run"]["facets"]["processing_engine"]["name"].lower()

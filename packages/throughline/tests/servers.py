@@ -24,9 +24,8 @@ import os, sys
 os.dup2(stdout.fileno(), 1)
 os.environ.clear()
 os.environ.update(environment)
-sys.argv = ["throughline", *arguments]
 from throughline.cli import main
-main()
+main(arguments)
 """
 
 

@@ -344,6 +344,7 @@ def junk_client(taxi: Live) -> Iterator[TestClient]:
         yield client
 
 
+@pytest.mark.server
 def test_server_starts_without_the_sdk() -> None:
     code = "import throughline.server.app, sys; print('mcp' in sys.modules)"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)

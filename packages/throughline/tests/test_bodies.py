@@ -23,6 +23,8 @@ from throughline.server.app import make_app
 from .raw_http import head, open_socket, posted, read_answer
 from .servers import until
 
+pytestmark = pytest.mark.server
+
 _LINEAGE = "/api/v1/lineage"
 _SMALL_PATHS = ("/api/v2/keys", "/api/v2/aliases", "/api/v2/nothing", "/healthz")
 

@@ -204,6 +204,7 @@ def test_marquez_creates_no_placeholder_for_the_pipeline() -> None:
     assert ("nyc_taxi", f"{flow}.TrainForecastModelFlow.train") in delivered.jobs.values()
 
 
+@pytest.mark.server
 @pytest.mark.parametrize("order", [(0, 1, 2), (1, 0, 2), (2, 1, 0)])
 def test_marquez_finds_parents_without_and_with_late_events(
     order: tuple[int, ...], live: Live, build: Any
@@ -227,6 +228,7 @@ def test_marquez_finds_parents_without_and_with_late_events(
     }
 
 
+@pytest.mark.server
 @pytest.mark.parametrize("order", ["in order", "start last", "running last", "backwards"])
 @pytest.mark.parametrize("is_late", [False, True])
 def test_marquez_run_does_not_depend_on_order(
@@ -255,6 +257,7 @@ def test_marquez_run_does_not_depend_on_order(
     assert run == {"state": "FAILED", "startedAt": started, "endedAt": ended}
 
 
+@pytest.mark.server
 def test_events_that_marquez_rejects_are_rewritten(live: Live, build: Any) -> None:
     event = build.run("COMPLETE", "not a uuid", "f.j", "08:00:00", reads=("x|in",))
     del event["eventType"]
@@ -266,6 +269,7 @@ def test_events_that_marquez_rejects_are_rewritten(live: Live, build: Any) -> No
         assert not forwarder.rejected
 
 
+@pytest.mark.server
 @pytest.mark.parametrize(
     "trouble", [401, 429, 500, 503, "cut", "closed", (429, {"Retry-After": "0"})]
 )
@@ -284,6 +288,7 @@ def test_busy_server_gets_complete_events_in_order(live: Live, build: Any, troub
     assert len(server.runs) == 3
 
 
+@pytest.mark.server
 def test_openmetadata_has_edges_of_incremental_runs(live: Live, build: Any) -> None:
     arn = "arn:aws:glue:eu-west-1:123456789012"
     server = OpenMetadataServer("shop.raw", "shop.mart")
@@ -304,6 +309,7 @@ def test_openmetadata_has_edges_of_incremental_runs(live: Live, build: Any) -> N
     assert server.columns == {("key", "id")}
 
 
+@pytest.mark.server
 def test_openmetadata_reports_missing_tables(live: Live, build: Any) -> None:
     server = OpenMetadataServer("shop.raw")
     event = build.run(
@@ -326,6 +332,7 @@ def test_openmetadata_reports_missing_tables(live: Live, build: Any) -> None:
     assert server.edges == {("shop.raw", "shop.x")}
 
 
+@pytest.mark.server
 def test_hanging_server_times_out(live: Live, build: Any) -> None:
     with _marquez(live, lambda _body, _nth: "slow", timeout=0.05) as forwarder:
         _ingest(live, build, build.run("COMPLETE", "r", "f.j", "08:00:00"))

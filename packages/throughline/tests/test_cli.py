@@ -421,6 +421,7 @@ def test_wrong_usage_is_exit_code_2(line: str, database: str, tmp_path: Path, ca
     assert not re.search("Value error|Input should|sqlalche|(byte|unicode) str", result.stderr)
 
 
+@pytest.mark.server
 def test_closed_pipe_ends_a_command_silently(database: str) -> None:
     script = "from throughline.cli import main; main()"
     command = [sys.executable, "-c", script, "export", "--database", database]

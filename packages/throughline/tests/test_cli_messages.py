@@ -60,6 +60,7 @@ def test_help_describes_every_command_in_a_sentence(call: Call) -> None:
     assert call("--version").stdout.startswith("throughline 0.")
 
 
+@pytest.mark.server
 def test_response_that_is_not_http_is_no_server(call: Call) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
@@ -75,6 +76,7 @@ def _greet(listener: socket.socket) -> None:
         client.sendall(b"SSH-2.0-other\r\n")
 
 
+@pytest.mark.server
 @pytest.mark.parametrize(
     ("arguments", "loaded"),
     [

@@ -20,6 +20,7 @@ from throughline.server.app import make_app
 from .test_deadline import _ASKED as ASKED
 
 _TABLES = 60
+_LONG = 200  # jobs in a chain
 
 
 def _dense(build: Any) -> list[Any]:
@@ -140,7 +141,7 @@ def _asked(name: str, count: int) -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def chain(build: Any) -> State:
-    state: State = build.state(*_nested(build, 400))
+    state: State = build.state(*_nested(build, _LONG))
     return state
 
 
@@ -149,9 +150,9 @@ def test_no_query_recurses_along_the_graph(name: str, chain: State, build: Any) 
     query = load_queries()[name]
     states = [build.state(), chain] if query.times is Times.BETWEEN else [chain]
     before = sys.getrecursionlimit()
-    sys.setrecursionlimit(len(inspect.stack()) + 150)
+    sys.setrecursionlimit(len(inspect.stack()) + 3 * _LONG // 4)
     try:
-        for asked in _asked(name, 400):
+        for asked in _asked(name, _LONG):
             assert query.answer(*states, **asked) is not None
     finally:
         sys.setrecursionlimit(before)

@@ -105,6 +105,7 @@ def test_temporary_failure_is_retried_in_order(
     assert _standing(live)["deadLetters"] == 0
 
 
+@pytest.mark.server
 def test_events_wait_while_the_server_is_down(live: Live, build: Any) -> None:
     with serving(Sink()) as gone:
         port = int(gone.url.rsplit(":", 1)[1])

@@ -127,18 +127,16 @@ def test_cancelled_future_does_not_stop_the_writer(live: Live, build: Any) -> No
 
 
 @pytest.mark.each_database
-def test_batch_that_cannot_be_stored_fails_alone(
-    live: Live, build: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_batch_that_cannot_be_stored_fails_alone(database: str, build: Any) -> None:
     entries = [build.entry(build.run("START", run, "j", "08:00:00")) for run in "ab"]
-    real = live.log.append
 
-    def append(given: Any, *others: Any) -> Any:
-        if entries[0] in given:
-            raise UnstorableError("cannot write to the database: no such character")
-        return real(given, *others)
+    class Log(EventLog):
+        def append(self, given: Any, *others: Any) -> Any:
+            if entries[0] in given:
+                raise UnstorableError("cannot write to the database: no such character")
+            return super().append(given, *others)
 
-    monkeypatch.setattr(live.log, "append", append)
+    live = Live(Log(database))
     with live._writing:  # so that both batches wait for one transaction
         live.start()
         live.submit(Batch()).add_done_callback(lambda _: None)
@@ -147,6 +145,7 @@ def test_batch_that_cannot_be_stored_fails_alone(
     with pytest.raises(UnstorableError, match="no such character"):
         bad.result(timeout=10)
     live.stop()
+    live.log.close()
 
 
 def test_store_error_shows_no_event_content(tmp_path: Path, build: Any) -> None:

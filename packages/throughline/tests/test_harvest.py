@@ -215,6 +215,7 @@ def test_missing_package_of_a_harvester_is_named() -> None:
     assert load_harvester("no-such", installed=()) is None
 
 
+@pytest.mark.server
 def test_package_adds_a_harvester_as_an_entry_point(tmp_path: Path) -> None:
     package = tmp_path / "acme_lineage-1.dist-info"
     package.mkdir()

@@ -26,6 +26,8 @@ from .sample_queries import asked
 _TEXTS = ("select * from landing", 'copy("imported"', "fit(read(days))")
 _MCP = {"Accept": "application/json, text/event-stream"}
 
+Responses = tuple[str, Any, Any]
+
 
 def _stored(path: Path) -> Live:
     """Return the sample with a log that every thread can read."""
@@ -52,7 +54,9 @@ def clients(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Test
     live.log.close()
 
 
-def _requests() -> list[tuple[str, dict[str, Any]]]:
+@pytest.fixture(scope="module")
+def responses(clients: dict[str, TestClient]) -> list[Responses]:
+    """Return the paths of requests with the responses with and without SQL."""
     live = sample()
     found = []
     for template, parameters in asked(live).items():
@@ -61,7 +65,9 @@ def _requests() -> list[tuple[str, dict[str, Any]]]:
             path = template
             for name in [name for name in rest if f"{{{name}}}" in path]:
                 path = path.replace(f"{{{name}}}", quote(str(rest.pop(name)), safe=""))
-            found.append((path, {http_name(name): value for name, value in rest.items()}))
+            params = {http_name(name): value for name, value in rest.items()}
+            whole, hidden = (clients[n].get(path, params=params) for n in ("read-sql", "read"))
+            found.append((path, whole, hidden))
     live.log.close()
     return found
 
@@ -75,30 +81,28 @@ def _shows_code(value: Any) -> bool:
     return isinstance(value, str) and any(text in value for text in _TEXTS)
 
 
-def test_no_query_shows_sql_or_code_without_the_scope(clients: dict[str, TestClient]) -> None:
+def test_no_query_shows_sql_or_code_without_the_scope(responses: list[Responses]) -> None:
     showing = set()
-    for path, params in _requests():
-        whole, hidden = (clients[name].get(path, params=params) for name in ("read-sql", "read"))
+    for path, whole, hidden in responses:
         assert whole.status_code == hidden.status_code, path
-        assert not _shows_code(hidden.json()), (path, params)
+        assert not _shows_code(hidden.json()), hidden.url
         if _shows_code(whole.json()):
             showing.add(path)
-            assert REASON in hidden.text or '"matched":"sql"' in whole.text, (path, params)
+            assert REASON in hidden.text or '"matched":"sql"' in whole.text, whole.url
     # The test would prove nothing if the sample's answers had no SQL.
     own = {"/api/v2/node", "/api/v2/column", "/api/v2/events", "/api/v2/export"}
     assert showing >= own | {"/api/v1/events/lineage", "/api/v2/rejected"}
 
 
-def test_everything_but_sql_and_code_is_equal(clients: dict[str, TestClient]) -> None:
+def test_everything_but_sql_and_code_is_equal(responses: list[Responses]) -> None:
     def without(value: Any) -> Any:
         if isinstance(value, dict):
             dropped = ("hidden", "sql", "source", "sourceCode", "query", "line")
             return {k: without(v) for k, v in value.items() if k not in dropped}
         return [without(item) for item in value] if isinstance(value, list) else value
 
-    for path, params in _requests():
+    for path, whole, hidden in responses:
         if path not in ("/api/v2/search", "/api/v2/keys"):  # the last needs `admin`
-            whole, hidden = (clients[n].get(path, params=params) for n in ("admin", "read"))
             assert without(whole.json()) == without(hidden.json()), path
 
 

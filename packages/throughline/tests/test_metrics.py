@@ -15,9 +15,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from throughline.collect.spool import SpoolTail
 from throughline.delivery._store import Deliveries
-from throughline.errors import LogError
 from throughline.keys.store import add_key
-from throughline.log import EventLog
 from throughline.projection.live import Live
 from throughline.server.app import make_app
 
@@ -122,14 +120,10 @@ def test_requests_are_counted_by_route_and_status(client: TestClient) -> None:
     assert buckets[-1] == 2
 
 
-def test_metrics_report_a_missing_database(
-    client: TestClient, live: Live, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(_log: EventLog, _seq: int) -> None:
-        raise LogError("the disk is gone")
-
+def test_metrics_report_a_missing_database(client: TestClient, live: Live) -> None:
     assert _value(_samples(client), "log_up") == 1
-    monkeypatch.setattr(EventLog, "behind", fail)
+    with live.log.writing() as connection:
+        connection.exec_driver_sql("DROP TABLE events")
     samples = _samples(client)
     assert _value(samples, "log_up") == 0
     assert _value(samples, "events_total", result="stored") == 0

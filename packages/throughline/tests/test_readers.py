@@ -148,6 +148,7 @@ def test_full_queue_waits_for_the_query_to_end(limits: dict[str, int], build: An
 _STEPS = st.sampled_from(("submit", "submit", "other", "follow", "begin", "end", "read"))
 
 
+@pytest.mark.replay
 @settings(max_examples=60, deadline=None)
 @given(some_entries(), st.lists(_STEPS, min_size=4, max_size=24))
 def test_any_order_of_events_and_queries_matches_a_new_projection(

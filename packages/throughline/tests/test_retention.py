@@ -26,8 +26,7 @@ from throughline.projection import State
 from throughline.projection.live import Batch, Live
 from throughline.projection.past import Moment
 from throughline.query.parameters import LevelName
-from throughline.retention import prune as retention
-from throughline.retention.prune import plan, prune
+from throughline.retention.prune import NEWEST, Plan, plan, prune
 from throughline.retention.pruner import Pruner
 
 from .conftest import Build, Call
@@ -77,9 +76,9 @@ def _now(live: Live, moment: Moment | None = None) -> dict[str, Any]:
         return _answers(state)
 
 
-@pytest.fixture
-def few(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retention, "_NEWEST", 1)
+def _plan(log: EventLog, cutoff: int = _BASE + _DAY) -> Plan:
+    """Plan to delete events, and to keep only the newest tree of a job for freshness."""
+    return plan(log, cutoff, newest=1)
 
 
 @st.composite
@@ -130,6 +129,7 @@ def _appended(number: int) -> dict[str, Any]:
     return {"commitMetrics": {"addedRecords": 1, "totalRecords": number + 2}}
 
 
+@pytest.mark.replay
 @settings(max_examples=25, deadline=None)
 @given(
     entries=_history(),
@@ -148,9 +148,7 @@ def test_answers_since_the_cutoff_are_unchanged(
     live = Live(log)
     moments = [None, Moment(cutoff), Moment(cutoff, cutoff), Moment(None, cutoff)]
     before = [_now(live, moment) for moment in moments]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(retention, "_NEWEST", 1)
-        prune(log, plan(log, cutoff))
+    prune(log, _plan(log, cutoff))
     assert [_now(Live(log), moment) for moment in moments] == before
     log.close()
 
@@ -178,16 +176,15 @@ def _load(log: EventLog, build: Any, count: int = 20) -> Live:
 
 
 @pytest.mark.each_database
-@pytest.mark.usefixtures("few")
 def test_superseded_runs_are_deleted_as_whole_trees(log: EventLog, build: Any) -> None:
     live = _load(log, build)
     before = _now(live)
-    found = plan(log, _BASE + _DAY)
+    found = _plan(log)
     assert len(found.seqs) == 3 * 18  # the first and the last night stay
     prune(log, found)
     assert _count(log) == 6
     assert _now(Live(log)) == before
-    assert plan(log, _BASE + _DAY).seqs == ()
+    assert _plan(log).seqs == ()
     live.reload()
     assert _now(live) == before
     assert live.counts.runs == 4
@@ -195,28 +192,26 @@ def test_superseded_runs_are_deleted_as_whole_trees(log: EventLog, build: Any) -
 
 def test_newest_runs_of_a_job_stay_for_freshness(log: EventLog, build: Any) -> None:
     _load(log, build, 40)
-    assert len(plan(log, _BASE + _DAY).seqs) == 3 * (40 - 31 - 1)
+    assert len(plan(log, _BASE + _DAY).seqs) == 3 * (40 - NEWEST - 1)
 
 
-@pytest.mark.usefixtures("few")
 def test_past_before_the_cutoff_is_reported_as_deleted(log: EventLog, build: Any) -> None:
     live = _load(log, build)
     cutoff = _BASE + 600 * _SECOND
     early = Moment(cutoff - 1)
     assert _now(live, early)
-    prune(log, plan(log, cutoff))
+    prune(log, _plan(log, cutoff))
     for moment in (early, Moment(None, cutoff - 1)):
         with pytest.raises(ConfigError, match="events before 2025-11-21T08:10:00Z were deleted"):
             _now(live, moment)
     assert _now(Live(log), Moment(cutoff))
 
 
-@pytest.mark.usefixtures("few")
 def test_resent_deleted_event_is_stored_again_and_changes_nothing(
     log: EventLog, build: Any
 ) -> None:
     live = _load(log, build)
-    prune(log, plan(log, _BASE + _DAY))
+    prune(log, _plan(log))
     live.reload()
     before = _now(live)
     old = build.entry(_nights(build, 20)[4])
@@ -225,53 +220,48 @@ def test_resent_deleted_event_is_stored_again_and_changes_nothing(
     assert _now(live) == before
     _received(log, _BASE)
     live.ingest(Batch([build.entry(_nights(build, 21)[-1])]))
-    assert len(plan(log, _BASE + _DAY).seqs) == 1
+    assert len(_plan(log).seqs) == 1
 
 
-@pytest.mark.usefixtures("few")
 def test_undelivered_events_and_dead_letters_stay(log: EventLog, build: Any) -> None:
     _load(log, build)
     deliveries = Deliveries(log, "marquez")
     deliveries.cursor()
-    assert plan(log, _BASE + _DAY).seqs == ()
+    assert _plan(log).seqs == ()
     deliveries.advance(10, "it is invalid")
     deliveries.advance(45)
-    seqs = plan(log, _BASE + _DAY).seqs
+    seqs = _plan(log).seqs
     assert seqs == tuple(seq for seq in range(4, 46) if seq not in (10, 11, 12))
 
 
-@pytest.mark.usefixtures("few")
 def test_events_that_arrived_lately_stay(log: EventLog, build: Any) -> None:
     _load(log, build)
     body = _nights(build, 20)[10]
     _received(log, _BASE + 2 * _DAY, build.entry(body).hash)
-    assert not {10, 11, 12} & set(plan(log, _BASE + _DAY).seqs)
+    assert not {10, 11, 12} & set(_plan(log).seqs)
 
 
-@pytest.mark.usefixtures("few")
 def test_event_of_an_old_run_during_the_prune_stops_it(log: EventLog, build: Any) -> None:
     live = _load(log, build)
-    found = plan(log, _BASE + _DAY)
+    found = _plan(log)
     live.ingest(Batch([build.entry(build.run("COMPLETE", "load-5", "dag.load", "09:00:00"))]))
     with pytest.raises(LogError, match="try again"):
         prune(log, found)
     assert _count(log) == 61
 
 
-@pytest.mark.usefixtures("few")
 def test_changed_graph_stops_the_prune(log: EventLog, build: Any) -> None:
     _load(log, build)
-    found = plan(log, _BASE + _DAY)
+    found = _plan(log)
     wrong = type(found)(found.cutoff, tuple(range(1, 61)), found.runs, found.newest)
     with pytest.raises(LogError, match="the graph would change"):
         prune(log, wrong)
     assert _count(log) == 60
 
 
-@pytest.mark.usefixtures("few")
 def test_new_events_are_visible_after_the_prune(log: EventLog, build: Any) -> None:
     live = _load(log, build)
-    prune(log, plan(log, _BASE + _DAY))
+    prune(log, _plan(log))
     event = build.run("COMPLETE", "x", "other", "09:00:00", writes=("db|new",))
     assert live.ingest(Batch([build.entry(event)])).stored == 1
     with live.reading() as state:
@@ -281,18 +271,17 @@ def test_new_events_are_visible_after_the_prune(log: EventLog, build: Any) -> No
         assert ("db", "new") in state.datasets
 
 
-@pytest.mark.usefixtures("few")
 def test_command_counts_first_and_deletes_on_request(
     log: EventLog, database: str, call: Call, build: Any
 ) -> None:
-    _load(log, build)
+    _load(log, build, NEWEST + 19)
     arguments = ("prune", "--keep", "1d", "--database", database)
     counted = call(*arguments)
-    assert (counted.returncode, _count(log)) == (0, 60)
+    assert (counted.returncode, _count(log)) == (0, 150)
     assert counted.stdout.startswith("54 events of 36 runs before ")
     assert "nothing was changed: add --yes" in counted.stdout
     deleted = json.loads(call(*arguments, "--yes", "--json").stdout)
-    assert (deleted["isDeleted"], deleted["events"], _count(log)) == (True, 54, 6)
+    assert (deleted["isDeleted"], deleted["events"], _count(log)) == (True, 54, 96)
     assert call("prune", "--database", database).returncode == 2
     assert call("prune", "--keep", "soon", "--database", database).returncode == 2
 

@@ -51,6 +51,7 @@ def test_two_transports_never_share_a_file(tmp_path: Path) -> None:
     assert len(list(tmp_path.iterdir())) == 3
 
 
+@pytest.mark.server
 def test_forked_child_has_its_own_file(tmp_path: Path) -> None:
     script = (
         "import os, sys\n"
@@ -127,6 +128,7 @@ def test_missing_directory_setting_is_explained() -> None:
         SpoolConfig.from_dict({})
 
 
+@pytest.mark.server
 def test_producer_imports_nothing_of_the_server() -> None:
     heavy = ("fastapi", "sqlalchemy", "pydantic", "uvicorn", "starlette", "orjson", "typer", "rich")
     script = f"import sys, throughline.spool; print([m for m in {heavy!r} if m in sys.modules])"

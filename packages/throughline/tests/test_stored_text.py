@@ -50,6 +50,7 @@ def test_nul_in_a_spool_file_blocks_nothing(live: Live, tmp_path: Path, build: A
     assert [refusal.line for refusal in live.log.rejected_lines()] == ['{"broken":\\u0000']
 
 
+@pytest.mark.server
 @pytest.mark.parametrize("status", [422, 503])
 def test_nul_in_backend_response_is_kept_in_the_reason(status: int, live: Live, build: Any) -> None:
     _ingest(live, build, build.run("COMPLETE", "r", "j", "08:00:00"))

@@ -22,6 +22,8 @@ from throughline.server._options import ServerOptions
 from throughline.server._serve import Server
 from throughline.server.app import make_app
 
+pytestmark = pytest.mark.server
+
 _MAIN = [sys.executable, "-c", "from throughline.cli import main; main()"]
 
 

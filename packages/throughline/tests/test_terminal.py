@@ -7,9 +7,9 @@ import logging
 import os
 import pty
 import re
-import select
-import subprocess
 import sys
+import threading
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from rich.text import Text
 
 from throughline.alerts._store import Alert
 from throughline.alerts.rules import Log
+from throughline.cli import main
 from throughline.console.render import SafeConsole, SafeFormatter, log_to_stderr
 from throughline.delivery._store import Deliveries
 from throughline.keys import commands as keys
@@ -125,18 +126,23 @@ def test_control_characters_never_reach_a_terminal(database: Path, command: list
 def _on_terminal(arguments: list[str]) -> str:
     """Run a command with a pseudo-terminal as stdout and stderr; return its output."""
     leader, follower = pty.openpty()
-    program = [sys.executable, "-c", "from throughline.cli import main; main()", *arguments]
-    with subprocess.Popen(program, stdout=follower, stderr=follower, stdin=follower):
-        os.close(follower)
-        parts: list[bytes] = []
-        while select.select([leader], [], [], 60)[0]:
-            try:
-                part = os.read(leader, 65_536)
-            except OSError:  # Linux reports a closed terminal like this
-                break
-            if not part:
-                break
-            parts.append(part)
+    parts: list[bytes] = []
+
+    def read() -> None:
+        with suppress(OSError):  # Linux reports a closed terminal like this
+            while part := os.read(leader, 65_536):
+                parts.append(part)
+
+    reading = threading.Thread(target=read)
+    reading.start()
+    with (
+        open(follower, "w") as out,
+        redirect_stdout(out),
+        redirect_stderr(out),
+        suppress(SystemExit),
+    ):
+        main(arguments)
+    reading.join()
     os.close(leader)
     return b"".join(parts).decode().replace("\r\n", "\n")
 

@@ -24,6 +24,8 @@ from throughline.wrap.parent import RunRef, parents
 
 from .datahub_server import endpoint_error
 
+pytestmark = pytest.mark.server
+
 _EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "lineage.yaml"
 _PARENT = "01a1fd3d-1a97-7b7f-8cb0-753b3dcc6260"
 _ROOT = "01a1fd3d-1a97-7b7f-8cb0-753b3dcc6261"

@@ -16,6 +16,8 @@ import pytest
 
 from .test_wrap import _DIRECT, _EXAMPLE, _MAIN, _events, _types
 
+pytestmark = pytest.mark.server
+
 
 class _Server:
     """A server that accepts events, or never responds."""

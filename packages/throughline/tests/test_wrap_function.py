@@ -129,6 +129,7 @@ def test_call_without_lineage_only_calls_the_function(
     assert not spool.exists()
 
 
+@pytest.mark.server
 def test_transport_of_openlineage_python_is_used(tmp_path: Path) -> None:
     file = tmp_path / "events.jsonl"
     transport = {"type": "file", "log_file_path": str(file), "append": True}
@@ -142,6 +143,7 @@ def test_transport_of_openlineage_python_is_used(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.server
 def test_job_of_a_script_is_named_after_its_file(spool: Path, tmp_path: Path) -> None:
     script = tmp_path / "zones.py"
     script.write_text(
@@ -159,6 +161,7 @@ def test_asynchronous_function_is_rejected() -> None:
         lineage()(later)
 
 
+@pytest.mark.server
 def test_import_loads_no_slow_module() -> None:
     script = (
         "import sys, throughline.wrap.function\n"

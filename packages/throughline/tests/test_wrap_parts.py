@@ -33,6 +33,7 @@ _IDS = st.uuids().map(str)
 _TEXT = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=12)
 _JOBS = _TEXT.filter(lambda text: "/" not in text and text == text.strip())
 _SPACES = _TEXT.filter(lambda text: text == text.strip())
+_NAMES = _TEXT.filter(str.strip)  # a declaration rejects blank names
 _REFS = st.builds(RunRef, _SPACES, _JOBS, _IDS)
 _AT = datetime(2025, 11, 21, 8, tzinfo=UTC)
 
@@ -148,6 +149,7 @@ def test_first_destination_that_is_set_receives_the_events(
     assert report._address == expected
 
 
+@pytest.mark.server
 def test_events_reach_server_in_order_and_spool_at_once(tmp_path: Path) -> None:
     with serving(Sink()) as sink:
         report = Report(tmp_path, sink.url, "key")
@@ -207,7 +209,7 @@ def check(shared: Path) -> Callable[[Any], None]:
 @given(
     ref=_REFS, parent=st.none() | st.tuples(_REFS, _REFS), error=st.none() | _TEXT,
     state=st.sampled_from(["START", "RUNNING", "COMPLETE", "FAIL", "ABORT"]),
-    kind=st.none() | st.just("QUERY"), read=_TEXT, written=_TEXT,
+    kind=st.none() | st.just("QUERY"), read=_NAMES, written=_NAMES,
 )  # fmt: skip
 def test_every_reported_run_is_a_valid_event(
     ref: RunRef, parent: tuple[RunRef, RunRef] | None, error: str | None, state: str,

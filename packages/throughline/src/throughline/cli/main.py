@@ -6,6 +6,8 @@ import difflib
 import os
 import signal
 import sys
+from collections.abc import Sequence
+from functools import cache
 from importlib.metadata import version
 from typing import Annotated, Any
 
@@ -126,24 +128,32 @@ def top(
     """
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command; print a ThroughlineError to stderr and exit with its code."""
+    words = sys.argv[1:] if arguments is None else [*arguments]
     program = os.environ.get("THROUGHLINE_PROGRAM") or "throughline"
     try:
-        command = typer.main.get_command(app)
-        _rename(command, program)
-        command(prog_name=program)
+        command = _command_line(program)
+        command(words, prog_name=program)
     except ThroughlineError as error:
-        hint = _hint(error, program, [*getattr(command, "commands", ())])
+        hint = _hint(error, program, words, [*getattr(command, "commands", ())])
         message = escaped(str(error).replace("`throughline ", f"`{program} "), keep="\n")
         sys.stderr.write(f"{program}: {message}{hint}\n")
         sys.exit(error.exit_code)
 
 
-def _hint(error: ThroughlineError, program: str, commands: list[str]) -> str:
+@cache
+def _command_line(program: str) -> Any:
+    """Return the command line with a program's name in its help."""
+    command = typer.main.get_command(app)
+    _rename(command, program)
+    return command
+
+
+def _hint(error: ThroughlineError, program: str, words: list[str], commands: list[str]) -> str:
     """Return a line with similar nodes, and similar commands if the first word is not a command."""
     similar = list(error.nearest) if isinstance(error, NotFoundError) else []
-    word = sys.argv[1] if len(sys.argv) > 1 else ""
+    word = words[0] if words else ""
     if word not in commands:
         similar += [f"{program} {name}" for name in difflib.get_close_matches(word, commands)]
         if not similar and isinstance(error, NotFoundError):

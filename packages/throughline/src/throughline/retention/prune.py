@@ -32,7 +32,7 @@ from throughline.projection.derived import began_at
 from throughline.projection.snapshots.state import gc_paused
 from throughline.retention._store import remove, run_ids, undelivered
 
-_NEWEST = 31  # trees of a job: freshness uses as many starts
+NEWEST = 31  # trees of a job that stay: freshness uses as many starts
 
 Fact = tuple[object, ...]
 
@@ -97,13 +97,13 @@ class _Reading:
         return {self.top(run_id) for run_id in run_ids}
 
 
-def plan(log: EventLog, cutoff: int) -> Plan:
+def plan(log: EventLog, cutoff: int, newest: int = NEWEST) -> Plan:
     """Return the events that can be deleted without changing an answer since the cutoff."""
     with gc_paused():
         reading = _read(log, cutoff)
         reading.needed |= {run_id for ends in reading.ends.values() for _, run_id in ends}
         for state in (reading.now, reading.old):
-            reading.needed |= {*_walked(state), *_newest(state, reading)}
+            reading.needed |= {*_walked(state), *_newest(state, reading, newest)}
         reading.needed |= set(_reporting(reading))
         kept = reading.trees(reading.needed)
         kept |= reading.trees(_dependencies(reading, kept))
@@ -177,7 +177,7 @@ def _walked(state: State) -> Iterator[str]:
     yield from (run.key.run_id for root in roots for g in root for run in g.runs)
 
 
-def _newest(state: State, reading: _Reading) -> Iterator[str]:
+def _newest(state: State, reading: _Reading, count: int) -> Iterator[str]:
     """Yield runs of the newest trees of each job, and of each job's writes of a dataset."""
     groups: dict[Fact, dict[str, tuple[int, str]]] = defaultdict(dict)
     for run in state.runs.values():
@@ -185,7 +185,7 @@ def _newest(state: State, reading: _Reading) -> Iterator[str]:
         for group in [(run.key.job,), *((run.key.job, name) for name in run.outputs)]:
             groups[group][top] = max(at, groups[group].get(top, at))
     for starts in groups.values():
-        yield from (run_id for _, run_id in sorted(starts.values())[-_NEWEST:])
+        yield from (run_id for _, run_id in sorted(starts.values())[-count:])
 
 
 def _reporting(reading: _Reading) -> Iterator[str]:

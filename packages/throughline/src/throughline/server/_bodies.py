@@ -64,10 +64,9 @@ class BodyReader:
         self._clocks.add(clock)
         try:
             async with clock:
-                is_open = True
-                while is_open:
+                while body.is_open:
                     message = await receive()
-                    is_open = _is_open(message)
+                    body.is_open = _is_open(message)
                     for part in body.parts_of(message.get("body", b"")):
                         self._reserve(body, part)
                 body.unzip.check_end()
@@ -109,6 +108,7 @@ class Body:
 
     def __init__(self, headers: Headers, largest: int) -> None:
         self.reserved = 0
+        self.is_open = True  # a part of it is still to be received
         self._largest = largest
         self._parts: list[bytes] = []
         self._size = 0
@@ -165,7 +165,7 @@ class Bodies:
         except ThroughlineError as error:
             if body is not None:
                 self._reader.release(body)
-            await _reject(error, scope, receive, send)
+            await _reject(error, scope, receive, send, is_open=body is None or body.is_open)
         finally:
             if body is not None:
                 self._reader.release(body)
@@ -207,8 +207,10 @@ def _replay(whole: bytes, receive: Receive) -> Receive:
     return replayed
 
 
-async def _reject(error: ThroughlineError, scope: Scope, receive: Receive, send: Send) -> None:
-    """Send a response, drop the rest of the body while the client reads it, then close."""
+async def _reject(
+    error: ThroughlineError, scope: Scope, receive: Receive, send: Send, *, is_open: bool
+) -> None:
+    """Send a response, drop the rest of an open body while the client reads it, then close."""
     response = failure(error)
     response.headers["Connection"] = "close"
 
@@ -218,6 +220,6 @@ async def _reject(error: ThroughlineError, scope: Scope, receive: Receive, send:
     await response(scope, receive, send_open)
     with suppress(TimeoutError, ConnectionError):
         async with asyncio.timeout(_LAST_SECONDS):
-            while _is_open(await receive()):
-                pass
+            while is_open:
+                is_open = _is_open(await receive())
     await send({"type": "http.response.body", "body": b""})

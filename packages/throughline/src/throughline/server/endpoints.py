@@ -25,16 +25,7 @@ from throughline.events import (
 from throughline.graph.current import generations_of
 from throughline.http.admission import Queried
 from throughline.http.models import EventInfo, EventWarning, Healthz, RejectedLine, StuckFile
-from throughline.http.routes import (
-    Cursor,
-    Limit,
-    LiveState,
-    Offset,
-    PageLimit,
-    Tagged,
-    answer,
-    get,
-)
+from throughline.http.routes import Cursor, Limit, LiveState, Offset, PageLimit, Tagged, answer, get
 from throughline.marquez import models as marquez
 from throughline.projection import RunKey, State
 from throughline.query.models import Json, Page
@@ -105,11 +96,7 @@ def list_events_of_run(
 
 
 @_queried.get("/api/v2/events/warnings", response_model=Page[EventInfo])
-def list_warnings(
-    live: LiveState,
-    limit: PageLimit = 100,
-    cursor: Cursor = None,
-) -> Response:
+def list_warnings(live: LiveState, limit: PageLimit = 100, cursor: Cursor = None) -> Response:
     """Return stored events with warnings, last received first.
 
     A response reads at most 2,000 events, so it may have fewer than `limit` items, or none:
