@@ -59,7 +59,10 @@ def sent(rewriting: Rewriting, events: Iterable[Json], *, at_once: bool = False)
 
 @cache
 def pipeline() -> tuple[Json, ...]:
-    """Return all events of this repository's pipeline (two months, twice), by time."""
+    """Return all events of this repository's pipeline (two months), by arrival.
+
+    `benchmarks/record_pipeline.py` records them.
+    """
     with lzma.open(Path(__file__).parent / "pipeline.jsonl.xz", "rt") as lines:
         return tuple(json.loads(line) for line in lines)
 

@@ -191,13 +191,15 @@ def test_stand_in_has_the_recorded_jobs_and_runs_of_marquez(scenario: str, share
 def test_marquez_creates_no_placeholder_for_the_pipeline() -> None:
     """Marquez creates placeholders for events without the full name of the parent."""
     direct, delivered = MarquezServer(), MarquezServer()
-    for server, bodies in ((direct, pipeline()), (delivered, sent(MARQUEZ, pipeline()))):
+    stage = next(event for event in pipeline() if event["job"]["name"] == "weather_stage")
+    events = [*pipeline(), {**stage, "run": {"runId": _ID + "1", "facets": {}}}]
+    for server, bodies in ((direct, events), (delivered, sent(MARQUEZ, events))):
         for body in bodies:
             assert server.answer(body, 0) == 201
-    run_ids = {event["run"]["runId"] for event in pipeline()}
+    run_ids = {event["run"]["runId"] for event in events}
     assert run_ids < direct.jobs.keys()
     assert delivered.jobs.keys() == run_ids
-    jobs = {event["job"]["name"] for event in pipeline()}
+    jobs = {event["job"]["name"] for event in events}
     # weather_stage ran below its task and by itself
     assert len(set(delivered.jobs.values())) == len(jobs) + 1 < len(set(direct.jobs.values()))
     flow = "train_forecast_model.run_flow.TrainForecastModelFlow"

@@ -28,7 +28,7 @@ _TAXI, _WEATHER, _FLOW = "ingest_yellow_taxi_data", "ingest_weather_data", "Trai
 # The expected data edges; files are identified by their folder.
 _DESIGN = {
     f"{_TAXI}.download": ({"trip-data"}, {"yellow"}),
-    f"{_TAXI}.stage": ({"yellow"}, {"yellow_taxi_staging"}),
+    f"{_TAXI}.stage": ({"yellow"}, {"yellow_taxi_staging", "yellow_taxi_quarantine"}),
     f"{_TAXI}.check_staging": ({"yellow_taxi_staging"}, set()),
     f"{_TAXI}.merge_upsert_staging_into_raw_yellow": ({"yellow_taxi_staging"}, {"yellow_taxi_raw"}),
     f"{_WEATHER}.download": ({"2025"}, {"weather"}),
@@ -305,9 +305,9 @@ def test_unsupported_facts_are_emitted(delivered: Store) -> None:
     )
     flow = airflow.format(_TAXI)
     stage, download = (f"urn:li:dataJob:({flow},{_TAXI}.{task})" for task in ("stage", "download"))
-    assert store.of("dataFlowInfo")[flow]["description"].startswith("Ingest NYC yellow taxi trips")
+    assert store.of("dataFlowInfo")[flow]["description"].startswith("Load NYC yellow taxi trips")
     assert {"tag": "urn:li:tag:taxi"} in store.of("globalTags")[stage]["tags"]
-    assert store.of("ownership")[stage]["owners"][0]["owner"] == "urn:li:corpuser:airflow"
+    assert store.of("ownership")[stage]["owners"][0]["owner"] == "urn:li:corpuser:ingestion"
     awaited = store.of("dataJobInputOutput")[
         f"urn:li:dataJob:({metaflow.format(_FLOW)},{_FLOW}.train)"
     ]["inputDatajobEdges"]

@@ -70,6 +70,28 @@ def test_handoff_between_tasks_connects_their_pipelines(build: Any) -> None:
     ]
 
 
+def test_pipeline_has_the_sources_of_the_datasets_inside_it(build: Any) -> None:
+    def task(name: str, *entries: Json, reads: str, writes: str) -> Json:
+        facets = {"jobType": {"jobType": "TASK"}}
+        event = run_event(name, *entries, reads=reads, writes=writes, run=name, facets=facets)
+        event["run"]["facets"] = {
+            "parent": {"run": {"runId": "d"}, "job": {"namespace": ETL, "name": "dag"}}
+        }
+        return event
+
+    copies = (into(dataset("c"), dataset("a")), into(dataset("d"), dataset("b")))
+    state = build.state(
+        task("dag.copy", *copies, reads="a b", writes="c d"),
+        task("dag.stage", reads="c", writes="s"),
+        task("dag.merge", reads="s", writes="t"),
+        task("dag.other", reads="d", writes="u"),
+    )
+    assert above(state, "t", "pipeline") == {"dag", "a"}
+    assert below(state, "b", "pipeline") == {"dag", "u"}
+    around = graph_answer(state, "c", up=9, down=9, level="pipeline")["nodes"]
+    assert {node["name"] for node in around} == {"a", "c", "dag", "t"}
+
+
 def test_explicit_columns_precede_the_column_lineage_facet(build: Any) -> None:
     def column_lineage(field_: str, source: str) -> Json:
         made_of = {"namespace": DB, "name": source, "field": field_}

@@ -21,6 +21,7 @@ from throughline.lineage.queries import (
     tree_answer,
 )
 from throughline.projection.live import Batch, Live
+from throughline.query.parameters import LevelName
 from throughline.query.registry import moment_of
 
 Json = dict[str, Any]
@@ -264,12 +265,12 @@ def drawn(state: Any, node: str) -> set[str]:
     return {" > ".join(names) for names in ends}
 
 
-def above(state: Any, node: str) -> set[str]:
-    return below_leaf(tree_answer(state, node, "up")["up"])
+def above(state: Any, node: str, level: LevelName | None = None) -> set[str]:
+    return below_leaf(tree_answer(state, node, "up", level=level)["up"])
 
 
-def below(state: Any, node: str) -> set[str]:
-    return below_leaf(tree_answer(state, node, "down")["down"])
+def below(state: Any, node: str, level: LevelName | None = None) -> set[str]:
+    return below_leaf(tree_answer(state, node, "down", level=level)["down"])
 
 
 def below_leaf(leaf: Json) -> set[str]:

@@ -18,7 +18,7 @@ from .recording_backend import pipeline
 _PAGE = """# Facts that arrive at each backend
 
 This page lists the facts that arrive at each backend when throughline delivers the events of this
-repository's pipeline (`./run demo` of two months, twice): *all*, their number, or none (–). Each
+repository's pipeline (`./run demo` of two months): *all*, their number, or none (–). Each
 fact is counted once: a run, an edge, a facet of one run, job or dataset.
 `./run lineage backends loss .state/spool` prints the table of your own events. A test keeps this
 page up to date.
@@ -58,7 +58,7 @@ def test_page_has_the_table_of_this_pipeline(call: Call, tmp_path: Path) -> None
         [cell.strip() for cell in line.split("|")[1:-1]] for line in answer.stdout.splitlines()
     )
     results = {row[0]: dict(zip(head, row, strict=True)) for row in rows}
-    assert int(results["column edges"]["reported"]) > 1_000
+    assert int(results["column edges"]["reported"]) > 300
     for kind in ("data edges", "column edges", "runs"):
         for backend in ("datahub", "datazone", "marquez"):
             assert results[kind][backend] == "all", (kind, backend)

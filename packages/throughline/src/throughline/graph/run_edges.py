@@ -64,6 +64,17 @@ class Edges:
             return self.writes
         return {target for target in self.writes if source in self.sources_of(target)}
 
+    def bypass(self, name: DatasetName) -> None:
+        """Replace an inner dataset, as a source of others, with its own sources."""
+        sources = self.sources_of(name)
+        if self.free is not None and name in self.free:
+            self.free = (self.free | sources) - {name}
+        if self.stated is not None:
+            self.stated = {
+                target: (found | sources) - {name} if name in found else found
+                for target, found in self.stated.items()
+            }
+
     def within(self, part: Edges) -> Edges:
         """Return the edges that are also in a part of the generation."""
         stated = {t: s & part.reads for t, s in (self.stated or {}).items() if t in part.writes}

@@ -112,8 +112,11 @@ def leave_out_inner(graph: LevelGraph, reached: Iterable[Generation], root: Node
         if len(jobs) > 1 or graph.readers.get(name) != jobs:
             continue
         edges = graph.jobs[next(iter(jobs))]
+        is_root = Node.of_dataset(name) == root
+        if not is_root:
+            edges.bypass(name)
         edges.reads.discard(name)
-        if name in used or Node.of_dataset(name) == root:
+        if name in used or is_root:
             edges.writes.discard(name)
         else:
             del graph.readers[name]
