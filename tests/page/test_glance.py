@@ -34,7 +34,7 @@ def test_nodes_show_their_platform_and_type(look_at_demo: Look) -> None:
     )
     expect(page.locator("[data-node]")).to_have_count(17)
     assert _platforms(page) == {
-        "Airflow", "Metaflow", "Iceberg", "Hive", "File", "Model", "Artifact",
+        "Airflow", "Metaflow", "Iceberg", "File", "Model", "Artifact",
     }  # fmt: skip
     expect(_node(page, "yellow_taxi_raw")).to_contain_text("Iceberg table")
     expect(_node(page, "TrainForecastModelFlow.train")).to_contain_text("Metaflow task")
