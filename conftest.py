@@ -28,7 +28,7 @@ _SERVERS = {"busy", "forwarding", "make_datazone", "serve", "serving", "sink"}
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Do not import modules and folders whose marks `-m "not (...)"` deselects, as in `--fast`."""
+    """Skip, without import, modules whose marks `-m "not (...)"` deselects, as in `--fast`."""
     expression = config.option.markexpr
     folder, pattern = collection_path, "test_*.py"
     if not collection_path.is_dir():
@@ -47,7 +47,7 @@ def _marks(module: Path) -> set[str]:
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Mark tests with a server of a fixture."""
+    """Add the mark `server` to tests that use a fixture in `_SERVERS`."""
     if _SERVERS & set(getattr(item, "fixturenames", ())):
         item.add_marker("server")
 

@@ -12,7 +12,7 @@ from rich.text import Text
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from commands.sql import ROWS, BadQuery, refusal
+from commands.sql import ROWS, BadQuery, writing_query
 from infra.aws import Aws, connect, explained
 from lakehouse.errors import SettingsError
 from lakehouse.names import DATABASE
@@ -32,7 +32,7 @@ def run_athena(settings: Settings, query: str, *, may_write: bool = False) -> No
     Raises:
         SettingsError: the tables are not on AWS.
         BadQuery: Athena rejects the query.
-        WritingQuery: the query does more than read, and that was not allowed.
+        WritingQuery: the query may change data, and `may_write` is False.
         InfraError: AWS rejects the request.
     """
     if settings.lakehouse != "glue":
@@ -41,7 +41,7 @@ def run_athena(settings: Settings, query: str, *, may_write: bool = False) -> No
             "use --engine spark."
         )
     if not may_write and not is_reading(query):
-        raise refusal(f"is {' '.join(query.split()[:3])!r} ...")
+        raise writing_query(f"is {' '.join(query.split()[:3])!r} ...")
     aws = connect(settings)
     with explained():
         query_id = aws.athena.start_query_execution(

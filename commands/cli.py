@@ -115,7 +115,7 @@ _SLOW = (
 
 @app.command(context_settings=PASS_ON)
 def test(context: typer.Context) -> None:
-    """Run the tests; --fast skips those that start programs. Options such as -k go to pytest."""
+    """Run the tests; --fast skips slow ones. Options such as -k are passed to pytest."""
     if "--help" in context.args:
         say("./run test [--fast] [PYTEST OPTIONS] runs pytest, whose options follow.\n")
     parallel = ["--numprocesses=logical", "--dist=loadscope", "--no-loadscope-reorder"]

@@ -1,4 +1,4 @@
-"""Query the lakehouse with Spark; the lineage of the query is recorded."""
+"""Query the lakehouse with Spark, and report the query as a run."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ class BadQuery(PipelineError):
 
 
 class WritingQuery(PipelineError):
-    """A query may change tables, and only reading was allowed."""
+    """A query may change data, but only reading is allowed."""
 
 
 def run_sql(settings: Settings, query: str, *, may_write: bool = False) -> None:
-    """Print a query's first 1,000 rows.
+    """Run a query and print its first 1,000 rows.
 
     Raises:
         BadQuery: Spark rejects the query.
-        WritingQuery: the query does more than read, and that was not allowed.
+        WritingQuery: the query may change data, and `may_write` is False.
     """
     prepare(settings)
     log = settings.state_dir / "logs" / "sql.log"
@@ -56,11 +56,11 @@ def run_sql(settings: Settings, query: str, *, may_write: bool = False) -> None:
                 spark.sql(f"USE {CATALOG}.{DATABASE}")
                 command = writing_command(spark, query)
                 if command and not may_write:
-                    raise refusal(f"is Spark's command {command}")
+                    raise writing_query(f"is Spark's command {command}")
                 if not command:
                     plan, is_explained = analyzed_plan(spark, query)
                     if not may_write and (code := external_code(plan)):
-                        raise refusal(f"uses {code}")
+                        raise writing_query(f"uses {code}")
                     if not is_explained:
                         run.inputs = [table.dataset(settings) for table in read_tables(plan)]
                 with redirect_stdout(StringIO()) as rows:
@@ -73,8 +73,8 @@ def run_sql(settings: Settings, query: str, *, may_write: bool = False) -> None:
     say(rows.getvalue().rstrip())
 
 
-def refusal(received: str) -> WritingQuery:
-    """Return the error for a statement that may change something."""
+def writing_query(received: str) -> WritingQuery:
+    """Return the error for a query that may change data."""
     return WritingQuery(
         f"The query {received}; this may change data, so the query was not run. Without --write, "
         "only SELECT, WITH, VALUES, TABLE, SHOW, DESCRIBE and EXPLAIN are allowed, without "
@@ -102,7 +102,7 @@ def writing_command(spark: SparkSession, query: str) -> str:
 
 
 def analyzed_plan(spark: SparkSession, query: str) -> tuple[Any, bool]:
-    """Return Spark's analyzed plan of a reading query, and True if EXPLAIN only shows the plan."""
+    """Return the analyzed plan of a read-only query, and True if the query is an EXPLAIN."""
     state = spark._jsparkSession.sessionState()
     plan = state.sqlParser().parsePlan(query)
     is_explained = str(plan.getClass().getSimpleName()).startswith("Explain")
@@ -110,23 +110,23 @@ def analyzed_plan(spark: SparkSession, query: str) -> tuple[Any, bool]:
 
 
 def external_code(plan: Any) -> str:
-    """Return what an analyzed plan uses to run code outside Spark, or "" if it does not.
+    """Return a description of the external code that an analyzed plan runs, or "" if there is none.
 
-    The plan's JSON has the class of every node, also within subqueries.
+    The plan's JSON has the class of every node, including those in subqueries.
     """
     classes = set(_classes(json.loads(plan.toJSON())))
     return next((description for name, description in EXTERNAL_CODE.items() if name in classes), "")
 
 
 def read_tables(plan: Any) -> list[Table]:
-    """Return the lakehouse tables that an analyzed plan reads, also within subqueries, by name."""
+    """Return the lakehouse tables that an analyzed plan and its subqueries read, sorted by name."""
     names = set()
     for part in (plan, *_items(plan.subqueriesAll())):
         for leaf in _items(part.collectLeaves()):
             is_table = leaf.getClass().getSimpleName() == "DataSourceV2Relation"
             if is_table and leaf.identifier().isDefined():
                 table = leaf.identifier().get()
-                if list(table.namespace()) == [DATABASE]:  # Iceberg's metadata tables have two
+                if list(table.namespace()) == [DATABASE]:  # that of a metadata table is longer
                     names.add(str(table.name()))
     return [Table(name) for name in sorted(names)]
 

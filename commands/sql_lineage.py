@@ -1,7 +1,7 @@
 """Lineage of `./run sql`: one run per query, the parent of its Spark application.
 
-Spark's listener completes an application however it ends, and reports nothing of a query that fails
-before it runs or is answered from Iceberg's metadata (docs/explanation/spark.md#ad-hoc-queries).
+Spark's listener reports every application as completed. It does not report queries that fail before
+they run, or that Iceberg answers from metadata (docs/explanation/spark.md#ad-hoc-queries).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class QueryRun:
         self._ref = RunRef.new(settings.job_namespace, "sql")
 
     def spark_conf(self) -> dict[str, str]:
-        """Return the Spark configuration that makes an application a child of this run."""
+        """Return the Spark configuration of an application that is a child of this run."""
         ref = (self._ref.run_id, self._ref.namespace, self._ref.job)
         parent = {
             f"spark.openlineage.{key}": value
@@ -41,7 +41,7 @@ class QueryRun:
         return parent | {"spark.openlineage.job.tags": AD_HOC}
 
     def report(self, state: str, error: str | None = None) -> None:
-        """Send an event of the run; an error only prints a warning."""
+        """Send an event of the run; print a warning if this fails."""
         try:
             self._send(state, error)
         except Exception as problem:  # lineage must never break a query
@@ -74,13 +74,13 @@ class QueryRun:
         )
         with closing(
             OpenLineageClient(config={"transport": python_transport(self._settings)})
-        ) as to:
-            to.emit(run.event(state, datetime.now(UTC), error and redact_text(error)))
+        ) as client:
+            client.emit(run.event(state, datetime.now(UTC), error and redact_text(error)))
 
 
 @contextmanager
 def reported_query(settings: Settings, query: str) -> Iterator[QueryRun]:
-    """Report a query as a run that starts here and completes, fails or is aborted at the end."""
+    """Report the body of a `with` statement as a run: START, then COMPLETE, FAIL or ABORT."""
     run = QueryRun(settings, query)
     if not is_on(settings):
         yield run

@@ -1,6 +1,6 @@
 """An AWS stand-in: moto's server with the resources of `stand_in_resources`.
 
-A change set of moto's leaves the stack without outputs.
+Moto's change sets create stacks without outputs; `_apply_with_outputs` adds them.
 """
 
 from __future__ import annotations

@@ -164,7 +164,7 @@ def database(database_kind: str, request: pytest.FixtureRequest, tmp_path: Path)
 
 @pytest.fixture(scope="session")
 def empty_log(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the file of an empty log, because a copy is faster than a new one."""
+    """Return the file of an empty log; copying it is faster than creating one."""
     path = tmp_path_factory.mktemp("empty") / "log.db"
     EventLog(str(path)).close()
     return path

@@ -56,7 +56,7 @@ def clients(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Test
 
 @pytest.fixture(scope="module")
 def responses(clients: dict[str, TestClient]) -> list[Responses]:
-    """Return the paths of requests with the responses with and without SQL."""
+    """Return the path of each request, and its responses with and without the scope for SQL."""
     live = sample()
     found = []
     for template, parameters in asked(live).items():
@@ -94,7 +94,7 @@ def test_no_query_shows_sql_or_code_without_the_scope(responses: list[Responses]
     assert showing >= own | {"/api/v1/events/lineage", "/api/v2/rejected"}
 
 
-def test_everything_but_sql_and_code_is_equal(responses: list[Responses]) -> None:
+def test_missing_scope_hides_only_sql_and_code(responses: list[Responses]) -> None:
     def without(value: Any) -> Any:
         if isinstance(value, dict):
             dropped = ("hidden", "sql", "source", "sourceCode", "query", "line")

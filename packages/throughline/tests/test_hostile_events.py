@@ -229,7 +229,7 @@ def test_requests_succeed_after_hostile_value(
 
 
 def _ask_everything(client: TestClient, spec: dict[str, Any], most: int = 8) -> None:
-    """Send every GET request about the usual nodes and up to `most` nodes in total."""
+    """Send every GET request for up to `most` nodes, the usual ones first."""
     nodes = [node["id"] for node in client.get("/api/v2/nodes?limit=1000").json()["items"]]
     usual = ["job:demo:dag.t", "job:demo:dag", "dataset:hive:db.t", "dataset:db:a"]
     nodes = [*usual, *(node for node in nodes if node not in usual)][:most]
@@ -240,7 +240,7 @@ def _ask_everything(client: TestClient, spec: dict[str, Any], most: int = 8) -> 
 
 @pytest.fixture(scope="module")
 def clients(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, TestClient]]:
-    """Yield clients by the server's key."""
+    """Yield a client per API key of a server."""
     live = Live(EventLog(str(tmp_path_factory.mktemp("empty") / "log.db")))
     apps = {key: make_app(live, ServerOptions(api_key=key)) for key in ("", "secret")}
     yield {key: TestClient(app, raise_server_exceptions=False) for key, app in apps.items()}
@@ -263,7 +263,7 @@ def clients(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Test
     "value", ["Basic é", "Bearer é", "Basic ====", "é", "[", "http://[", 'W/"', "\t", "9" * 5_000]
 )
 @pytest.mark.parametrize("key", ["", "secret"])
-def test_invalid_header_is_no_server_error(
+def test_invalid_header_causes_no_server_error(
     clients: dict[str, TestClient], header: str, value: str, key: str
 ) -> None:
     for path in ("/api/v2/nodes", "/healthz", "/api/v1/namespaces"):

@@ -77,7 +77,7 @@ def _now(live: Live, moment: Moment | None = None) -> dict[str, Any]:
 
 
 def _plan(log: EventLog, cutoff: int = _BASE + _DAY) -> Plan:
-    """Plan to delete events, and to keep only the newest tree of a job for freshness."""
+    """Return a plan that keeps only the newest run tree of each job for freshness."""
     return plan(log, cutoff, newest=1)
 
 

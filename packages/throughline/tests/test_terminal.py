@@ -129,7 +129,7 @@ def _on_terminal(arguments: list[str]) -> str:
     parts: list[bytes] = []
 
     def read() -> None:
-        with suppress(OSError):  # Linux reports a closed terminal like this
+        with suppress(OSError):  # Linux raises it when the terminal is closed
             while part := os.read(leader, 65_536):
                 parts.append(part)
 

@@ -19,7 +19,7 @@ from pydantic import ValidationError, field_validator
 from throughline.delivery.backend import Delivery
 from throughline.delivery.body import Body
 from throughline.delivery.context import RunContext
-from throughline.delivery.http import refusal
+from throughline.delivery.http import response_error
 from throughline.delivery.models import BackendSettings
 from throughline.delivery.payloads import payloads
 from throughline.delivery.rewrite.datazone import DATAZONE, client_token
@@ -30,7 +30,7 @@ from throughline_aws._names import BUILT_IN, read_names
 _DOMAIN = re.compile(r"dzd[-_][a-zA-Z0-9_-]{1,36}")
 _ACCOUNT = re.compile(r"\d{12}")
 _EXPIRED = frozenset({"ExpiredTokenException", "ExpiredToken", "RequestExpired"})
-"""Error codes of expired credentials, whatever the status."""
+"""Error codes of expired credentials, regardless of the HTTP status."""
 
 
 class DataZoneSettings(BackendSettings):
@@ -148,4 +148,4 @@ def _delivery_error(error: Any) -> DeliveryError:
     code, message = response["Error"].get("Code", ""), response["Error"].get("Message", "")
     reason = f"DataZone answered {status} {code}: {message}"[:500]
     retry_after = response["ResponseMetadata"].get("HTTPHeaders", {}).get("retry-after", "")
-    return refusal(401 if code in _EXPIRED else status, reason, retry_after)
+    return response_error(401 if code in _EXPIRED else status, reason, retry_after)

@@ -41,8 +41,8 @@ class CompleteHealth(HealthAnswer):
 class Context:
     """The source of answers for tools, the URL of the page, and a reporter if allowed.
 
-    The reporter is a `Reporter`; without one, the tools cannot write. Queries and pages are as of
-    `moment`, a time or the id of a run; by default as of now.
+    The reporter is a `Reporter`; without one, the tools cannot write. Queries and pages show the
+    lineage as of `moment`, a time or the id of a run; by default the present.
     """
 
     source: Source
@@ -58,7 +58,7 @@ class Context:
         return answer
 
     def health(self) -> CompleteHealth:
-        """Return the health with the completeness of the lineage."""
+        """Return the answer of `health`, with the answer of `completeness`."""
         health = {**self.query("health", {}), "completeness": self.query("completeness", {})}
         return cast("CompleteHealth", health)
 

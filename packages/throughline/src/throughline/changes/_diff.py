@@ -70,7 +70,7 @@ def _failed(before: State, after: State) -> list[RunInfo]:
 
 
 def _has_failed(state: State, run: Run) -> bool:
-    """Return True if a run of any state has failed in this one."""
+    """Return True if a run, taken from any state, failed or was aborted in this state."""
     own = state.runs.get(run.key)
     return own is not None and outcome(state, own).state in (RunState.FAILED, RunState.ABORTED)
 

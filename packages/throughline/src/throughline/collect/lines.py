@@ -89,7 +89,7 @@ class Lines:
             self.rejected_lines.append(RejectedLine(source, reason, f"{source}: {reason}"))
 
     def add_problem(self, source: str, reason: str) -> None:
-        """Add a problem of a source that has no text, as a rejected line."""
+        """Add a problem of a source as a rejected line without text."""
         self.rejected_lines.append(RejectedLine(source, reason, ""))
 
     def _reject(self, source: str, reason: str, raw: bytes) -> None:

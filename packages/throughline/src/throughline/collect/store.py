@@ -55,7 +55,7 @@ def count_warnings(entries: Iterable[Entry]) -> int:
 
 
 def portions(bodies: Iterable[AnyStr], most: int, largest: int) -> Iterator[list[AnyStr]]:
-    """Yield bodies in lists of at most `most`, and of at most the size `largest` if possible."""
+    """Yield lists of at most `most` bodies and the length `largest`, or of one longer body."""
     portion: list[AnyStr] = []
     size = 0
     for body in bodies:

@@ -85,7 +85,7 @@ class Client:
         return self.settings_with()
 
     def settings_with(self, **options: object) -> Settings:
-        """Return the settings with the options and further ones."""
+        """Return the settings with the options of the client and the given ones."""
         return settings_of(url=self.url, database=self.database, api_key=self.api_key, **options)
 
     def print(self, name: str, params: Params, printer: Callable[[Any], None]) -> Any:

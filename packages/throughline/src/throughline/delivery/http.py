@@ -109,10 +109,10 @@ def post(
         return body
     text = redact_text(body.decode(errors="replace").strip())
     reason = f"{label} answered {status}: {text[:_LONGEST_MESSAGE]}"
-    raise refusal(status, reason, response_headers.get("Retry-After", ""))
+    raise response_error(status, reason, response_headers.get("Retry-After", ""))
 
 
-def refusal(status: int, reason: str, retry_after: str) -> DeliveryError:
+def response_error(status: int, reason: str, retry_after: str) -> DeliveryError:
     """Return the error for an unsuccessful response; `retry_after` is its header."""
     if status in _BUSY:
         return UnavailableError(reason, _retry_after(retry_after))

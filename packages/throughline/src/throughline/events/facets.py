@@ -312,7 +312,7 @@ class Tag(NamedTuple):
 
     @property
     def label(self) -> str:
-        """The key, and the value unless it is the key, as in Airflow, or a form of `true`."""
+        """`KEY`, or `KEY:VALUE` unless the value is empty, `true` or the key (as in Airflow)."""
         has_value = self.value.lower() not in ("", "true") and self.value != self.key
         return f"{self.key}:{self.value}" if has_value else self.key
 

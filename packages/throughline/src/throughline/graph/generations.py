@@ -474,6 +474,7 @@ def latest(oldest_first: list[Generation]) -> list[Generation]:
 
 def unreplaced(oldest_first: list[Generation]) -> list[Generation]:
     """Return the generations that wrote a dataset which no later finished one replaced.
+
     One job can write many datasets in separate runs (a flow that is started per service): its last
     run alone would leave the other datasets without an origin.
     """

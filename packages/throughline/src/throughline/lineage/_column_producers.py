@@ -44,7 +44,7 @@ def column_answer(
     root, generations = find_dataset(state, node), generations_of(state)
     reported = fields_of(state, root).get(field)
     if reported is None:
-        check_column(generations, root, field)  # the column may be in lineage only
+        check_column(generations, root, field)  # the column may only occur in lineage
     name = root.dataset_name
     producers: dict[JobRef, _Producer] = defaultdict(_Producer)
     for generation in generations.writing(name):

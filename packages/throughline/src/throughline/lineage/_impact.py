@@ -123,7 +123,7 @@ def path_answer(state: State, from_: Name, to: Name, level: LevelName = "task") 
         if found := _shortest(graph, last, first):
             return {"level": level, "path": [node_ref(node) for node in found]}
     raise NotFoundError(
-        f"no data leads from {node_id(start)} to {node_id(end)} or back at the level {level}"
+        f"no lineage path between {node_id(start)} and {node_id(end)} at the level {level}"
     )
 
 

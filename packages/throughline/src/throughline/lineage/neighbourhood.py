@@ -109,7 +109,7 @@ def graph_answer(
 def _expanded(
     next_to: Callable[[Node, str], list[Node]], shown: set[Node], grown: Iterable[str]
 ) -> set[Node]:
-    """Return the nodes with those next to them on some sides, unless the node is not shown.
+    """Return the shown nodes and their neighbours on the sides in `grown`; ignore other nodes.
 
     Raises:
         ConfigError: a side has no direction.

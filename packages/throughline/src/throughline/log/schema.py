@@ -180,9 +180,9 @@ def _add_scope_sql(connection: Connection) -> None:
 
 
 _MIGRATIONS: dict[int, Callable[[Connection], None]] = {6: _add_scope_sql}
-"""Migrations by the version to which they migrate.
+"""Migrations of data, by the schema version that they produce.
 
-The other versions only added tables, which are created before any migration, or a kind of rows.
+Other versions only added tables, which are created before any migration, or a kind of row.
 """
 
 

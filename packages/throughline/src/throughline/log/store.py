@@ -149,8 +149,8 @@ class EventLog:
     ) -> Iterator[Any]:
         """Yield every row (seq, kind, received_at, body) after a `seq`, in order of arrival.
 
-        Only events with an event time up to `as_of`, received up to `known_at` (microseconds).
-        They are read page by page.
+        Include only events with an event time up to `as_of`, received up to `known_at`
+        (microseconds). Read them page by page.
         """
         table = schema.events
         query = (

@@ -282,7 +282,7 @@ def parent_job(state: State, run: Run) -> JobRef | None:
 def tagged(facet: Json) -> Iterator[tuple[str | None, str]]:
     """Yield field and tag of a tags facet; the field is None for tags of the whole.
 
-    A tag is its key, followed by `:VALUE` unless the value is the key or only means "yes".
+    A tag is its key, followed by `:VALUE` unless the value is the key, empty, `true` or `none`.
     """
     for item in objects(facet.get("tags")):
         if item.get("key"):

@@ -190,7 +190,7 @@ def times_of(state: State, name: DatasetName) -> tuple[int | None, int | None]:
 
 
 def dataset_facets(state: State, name: DatasetName, only: Set[str] | None = None) -> Facets:
-    """Return the newest facets over all names of a dataset, optionally `only` some."""
+    """Return the newest facets of a dataset and its aliases; `only` limits the facet names."""
     return newest_facets((record.facets for record in records_of(state, name)), only)
 
 

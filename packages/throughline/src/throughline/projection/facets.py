@@ -121,7 +121,7 @@ class FacetBook:
 
 
 def newest_facets(books: Iterable[FacetBook], only: Set[str] | None = None) -> Facets:
-    """Return the newest facet of each name in several books, optionally `only` of some names."""
+    """Return the newest facet of each name in several books; `only` limits the names."""
     newest: dict[str, tuple[Stamp, bytes]] = {}
     for book in books:
         for name, stamped in book.stamped().items():

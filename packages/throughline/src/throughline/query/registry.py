@@ -26,7 +26,7 @@ from throughline.wire import http_name
 
 
 class Times:
-    """The parameters that select the states that a query reads: now, then, or at two moments."""
+    """Parameters that select the states a query reads: the present, a moment, or two moments."""
 
     NOW = ()
     THEN = ("as_of", "known_at")

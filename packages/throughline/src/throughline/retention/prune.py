@@ -32,7 +32,7 @@ from throughline.projection.derived import began_at
 from throughline.projection.snapshots.state import gc_paused
 from throughline.retention._store import remove, run_ids, undelivered
 
-NEWEST = 31  # trees of a job that stay: freshness uses as many starts
+NEWEST = 31  # run trees to keep per job; freshness uses as many starts
 
 Fact = tuple[object, ...]
 

@@ -108,7 +108,7 @@ class Body:
 
     def __init__(self, headers: Headers, largest: int) -> None:
         self.reserved = 0
-        self.is_open = True  # a part of it is still to be received
+        self.is_open = True  # more parts are expected
         self._largest = largest
         self._parts: list[bytes] = []
         self._size = 0
@@ -210,7 +210,7 @@ def _replay(whole: bytes, receive: Receive) -> Receive:
 async def _reject(
     error: ThroughlineError, scope: Scope, receive: Receive, send: Send, *, is_open: bool
 ) -> None:
-    """Send a response, drop the rest of an open body while the client reads it, then close."""
+    """Send an error response, discard the rest of an open body, then close the connection."""
     response = failure(error)
     response.headers["Connection"] = "close"
 

@@ -24,7 +24,7 @@ class ServerOptions(Settings):
     def settings_customise_sources(  # type: ignore[override]
         cls, *_: object, init_settings: Any, **_others: object
     ) -> Any:
-        """Read the arguments only."""
+        """Use the constructor's arguments as the only source."""
         return (init_settings,)
 
     @classmethod

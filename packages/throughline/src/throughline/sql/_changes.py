@@ -128,7 +128,7 @@ def _without(origins: Origins, table: Table | None) -> Origins:
 
 
 def _select_from(target: exp.Expr, tables: Iterable[exp.Expr]) -> exp.Select:
-    """Return a query of a table and of others, such as `a, b JOIN c`."""
+    """Return a SELECT from a target and other tables, such as `a, b JOIN c`."""
     select = exp.select().from_(target.copy())
     for table in tables:
         bare = table.copy()

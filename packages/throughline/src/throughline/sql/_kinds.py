@@ -88,7 +88,7 @@ _CHOICES: dict[type[exp.Expr], tuple[tuple[str, ...], tuple[str, ...]]] = {
     exp.Coalesce: (("this", "expressions"), ("this", "expressions")),
     exp.Nullif: (("this", "expression"), ("this",)),
 }
-"""Of expressions that select a value: the arguments with the conditions and those with values."""
+"""The arguments with conditions, and those with values, of each conditional expression."""
 
 
 def _with_kind(*nodes: exp.Expr | None, kind: Kind) -> Iterator[_Part]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _SHOWN = 50  # rows of a table
 _WORD = re.compile(r"[^\W_]+(?:[-'][^\W_]+)*|[-–=→]|")
-_TOKEN = re.compile(r"""(["'(]*)(.*?)(["'),.;:?!]*)""")  # with quotes and punctuation around it
+_TOKEN = re.compile(r"""(["'(]*)(.*?)(["'),.;:?!]*)""")  # a word within quotes and punctuation
 _MARKER = "<!-- throughline check -->"  # finds the comment to update
 
 

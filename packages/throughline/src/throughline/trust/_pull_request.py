@@ -190,7 +190,7 @@ def _compare_sql(report: Report, revision: Revision, dialect: str) -> Iterator[_
         file = revision.root / path
         new_text = file.read_text(errors="replace") if file.is_file() else None
         old, new = read(revision.text(path), path), read(new_text, path)
-        # An edge of one version that another, partly unread one lacks need not be a change.
+        # An edge that a partly unread version lacks is not a change: it may be in the unread part.
         unknown = {"-": new.unread, "+": old.unread}
         changes = _changes({*_edge_lines(old)}, {*_edge_lines(new)})
         edges = [change for change in changes if not unknown[change["mark"]]]

@@ -244,28 +244,27 @@ def _found_orphans(state: State) -> Iterator[Finding]:
 
 
 def _without_datasets(state: State) -> Iterator[Finding]:
-    """Yield the jobs without datasets; all of a pipeline with datasets as one finding."""
-    known = generations_of(state)
-    units = newest_units(known)
+    """Yield a finding per job without datasets, or one per pipeline with other datasets."""
+    generations = generations_of(state)
+    units = newest_units(generations)
     with_data = [unit for unit in units if any(run.has_data for run in unit.members)]
-    working = {run.key.job for unit in with_data for run in unit.members}
-    pipelines = {known.levels.owner(unit.run, Level.PIPELINE).key.job for unit in with_data}
+    jobs_with_data = {run.key.job for unit in with_data for run in unit.members}
+    owner = partial(generations.levels.owner, level=Level.PIPELINE)
+    pipelines = {owner(unit.run).key.job for unit in with_data}
     tasks: dict[JobRef, list[str]] = defaultdict(list)
     for _, job in sorted(state.jobs.items()):
-        if job.ref in working or not _is_idle(state, job):
+        if job.ref in jobs_with_data or not _is_idle(state, job):
             continue
-        above = {known.levels.owner(state.runs[key], Level.PIPELINE).key.job for key in job.runs}
-        if pipeline := min(above & pipelines, default=None):
+        owners = {owner(state.runs[key]).key.job for key in job.runs}
+        if pipeline := min(owners & pipelines, default=None):
             tasks[pipeline].append(job.ref.name.removeprefix(f"{pipeline.name}."))
             continue
         message = "has neither inputs nor outputs nor child jobs"
-        remedy = "make its producer report what it reads and writes, if it does"
+        remedy = "if it reads or writes data, make its producer report this"
         yield warning("job without datasets", job.ref, message, remedy)
     for pipeline, names in tasks.items():
         message = f"{counted(len(names), 'task')} without inputs and outputs: {', '.join(names)}"
-        remedy = (
-            "nothing, if these tasks only control others; otherwise make them report their data"
-        )
+        remedy = "if these tasks read or write data, make their producer report this"
         yield warning("tasks without datasets", pipeline, message, remedy)
 
 

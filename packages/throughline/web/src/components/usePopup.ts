@@ -4,7 +4,7 @@ import { useMemo, useState, type FocusEvent } from "react";
 interface Options {
   /** Keep the popup closed while it has nothing to show. */
   isEmpty?: boolean;
-  /** Open the popup by a click on its control. */
+  /** Open the popup when its control is clicked. */
   opensOnClick?: boolean;
 }
 

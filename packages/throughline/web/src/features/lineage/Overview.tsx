@@ -22,7 +22,7 @@ export function Overview({ nodes }: { nodes: readonly FlowNode[] }): ReactNode {
   const drawing = useRef<SVGSVGElement>(null);
   const [x, y, zoom] = useStore(transformOf);
   const [width, height] = [useStore(widthOf), useStore(heightOf)];
-  // Only at rest: otherwise it would jump from corner to corner while the graph moves.
+  // The corner changes only when the viewport is at rest; otherwise the overview would jump while the graph moves.
   const [settled, setSettled] = useState<Viewport>(() => flow.getViewport());
   const isDragged = useRef(false);
   useOnViewportChange({ onEnd: (viewport) => isDragged.current || setSettled(viewport) });
