@@ -170,7 +170,7 @@ def test_status_without_credentials_has_its_own_exit_code(
         monkeypatch.delenv(name)
     code, said = _status(settings, capsys)
     assert code == 2
-    assert said.startswith("NoCredentials: ")
+    assert said.startswith("Error: Unable to locate credentials")
 
 
 @pytest.mark.parametrize(
