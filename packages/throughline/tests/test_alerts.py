@@ -102,6 +102,17 @@ def test_patterns_match_jobs_by_name_or_namespace_at_any_level(
     assert {item["subject"] for item in result} == {"job:demo:dag.load", "job:demo:other"}
 
 
+def test_failed_ad_hoc_query_fires_only_rules_with_its_job(
+    live: Live, look: Look, build: Any
+) -> None:
+    look("failed")
+    query = build.run("FAIL", "q", "sql", "08:01:00")
+    query["job"]["facets"]["tags"] = {"tags": [{"key": "ad-hoc", "value": "true"}]}
+    _take(live, build, query, build.run("FAIL", "d", "dag", "08:02:00"))
+    assert [item["subject"] for item in look("failed")] == ["job:demo:dag"]
+    assert "job:demo:sql" in {item["subject"] for item in look("failed", jobs=["sql"])}
+
+
 def test_run_without_reported_parent_is_evaluated_on_its_own(
     live: Live, look: Look, build: Any
 ) -> None:

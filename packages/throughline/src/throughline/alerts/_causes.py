@@ -30,7 +30,7 @@ from throughline.trust.findings import (
     names_of,
     warning,
 )
-from throughline.trust.freshness import late
+from throughline.trust.freshness import is_ad_hoc, late
 from throughline.trust.models import Finding
 
 
@@ -133,7 +133,8 @@ def _concerns(state: State, rule: Rule, run: Run) -> bool:
     if rule.jobs:
         return rule.matches_job(run.key.job)
     _, *ancestors = ancestry_of(state, run)
-    return not any(ancestor.has_events for ancestor in ancestors)
+    is_root = not any(ancestor.has_events for ancestor in ancestors)
+    return is_root and not is_ad_hoc(state, run.key.job)  # whoever runs it sees its error
 
 
 def _datasets(state: State, rule: Rule, changed: Changed) -> Iterator[DatasetName]:

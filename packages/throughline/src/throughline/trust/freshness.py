@@ -57,7 +57,7 @@ class Rhythm(NamedTuple):
 
 def rhythm_of(state: State, ref: JobRef) -> Rhythm | None:
     """Return the rhythm of a job, or None if it is ad hoc or has run less than three times."""
-    if _is_ad_hoc(state, ref):
+    if is_ad_hoc(state, ref):
         return None
     return generations_of(state).of_runs(ref, "rhythm", lambda runs: _rhythm(_starts(state, runs)))
 
@@ -71,7 +71,7 @@ def rhythm_of_writes(state: State, name: DatasetName) -> Rhythm | None:
             begun = began_at(state, run)
             if begun is not None:
                 *_, root = ancestry_of(state, run)
-                if _is_ad_hoc(state, run.key.job) or _is_ad_hoc(state, root.key.job):
+                if is_ad_hoc(state, run.key.job) or is_ad_hoc(state, root.key.job):
                     continue
                 first[root.key] = min(begun, first.get(root.key, begun))
     return _rhythm(first.values())
@@ -108,7 +108,7 @@ def late(state: State, jobs: Iterable[JobRef]) -> list[LateJob]:
     return sorted(found, key=lambda job: -job["lateSeconds"] / max(1, job["everySeconds"]))
 
 
-def _is_ad_hoc(state: State, ref: JobRef) -> bool:
+def is_ad_hoc(state: State, ref: JobRef) -> bool:
     """Return True if a job has the tag `ad-hoc`."""
     return AD_HOC in tags_of(state, Node.of_job(ref))
 
