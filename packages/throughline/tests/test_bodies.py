@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import socket
 import threading
@@ -15,7 +16,7 @@ import pytest
 from fastapi import FastAPI
 
 from throughline.projection.live import Live
-from throughline.server._bodies import SMALL
+from throughline.server._bodies import SMALL, Bodies, BodyReader
 from throughline.server._options import ServerOptions
 from throughline.server._serve import Server
 from throughline.server.app import make_app
@@ -138,6 +139,24 @@ def test_number_of_gzip_members_is_limited(start: Start, build: Any) -> None:
             status,
             status == 400,
         )
+
+
+def test_rejection_of_a_complete_body_waits_for_no_more_of_it(live: Live) -> None:
+    messages: list[Any] = []
+    parts = [{"type": "http.request", "body": b"no gzip", "more_body": False}]
+    headers = [(b"content-length", b"7"), (b"content-encoding", b"gzip")]
+    scope = {"type": "http", "method": "POST", "path": _LINEAGE, "headers": headers}
+
+    async def receive() -> Any:
+        return parts.pop()  # an error if the server asks for more
+
+    async def send(message: Any) -> None:
+        messages.append(message)
+
+    bodies = Bodies(make_app(live), BodyReader(ServerOptions()))
+    asyncio.run(bodies(scope, receive, send))
+    assert messages[0]["status"] == 400
+    assert messages[-1] == {"type": "http.response.body", "body": b""}
 
 
 def test_slow_body_gets_a_408(start: Start) -> None:

@@ -71,7 +71,8 @@ def test_every_http_backend_is_tested() -> None:
 
 
 @pytest.mark.parametrize(
-    "trouble", [401, (429, {"Retry-After": "0"}), 500, 503, 403, "cut", "closed", "slow", "drip"]
+    "trouble",
+    [401, 402, (429, {"Retry-After": "0"}), 500, 503, 403, "cut", "closed", "slow", "drip"],
 )
 def test_temporary_failure_is_retried_in_order(
     forwarding: tuple[Forwarder, Sink], trouble: Answer, live: Live
