@@ -14,9 +14,9 @@ from throughline.changes._steps import EffectiveGenerations, steps_of
 from throughline.changes.queries import diff_answer, timeline_answer
 from throughline.errors import ConfigError
 from throughline.events import JobRef
-from throughline.graph import generations as of_task
+from throughline.graph import generation as of_task
 from throughline.graph.current import generations_of
-from throughline.graph.generations import Generation
+from throughline.graph.generation import Generation
 from throughline.graph.levels import Level
 from throughline.lineage.queries import graph_answer
 from throughline.log import EventLog

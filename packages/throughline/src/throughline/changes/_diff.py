@@ -8,7 +8,7 @@ from typing import TypeVar
 from throughline import deadline
 from throughline.changes.models import CodeDifference, DiffAnswer, SchemaDifference
 from throughline.events.facets import Schema, SourceCode, SourceCodeLocation
-from throughline.graph.current import graph_of, level_of
+from throughline.graph.current import level_of, whole_graph_of
 from throughline.graph.nodes import Node, kind_of, node_id, typed_name
 from throughline.projection import Run, RunState, State, outcome
 from throughline.projection.derived import ancestry_of, records_of
@@ -25,7 +25,7 @@ Change = TypeVar("Change", SchemaDifference, CodeDifference)
 def diff_answer(before: State, after: State, level: LevelName = "task") -> DiffAnswer:
     """Return the differences between two moments: nodes, edges, schemas, code and failed runs."""
     old_edges, new_edges = (
-        set(graph_of(state, level_of(level)).edges()) for state in (before, after)
+        set(whole_graph_of(state, level_of(level)).edges()) for state in (before, after)
     )
     old_nodes, new_nodes = _nodes(old_edges), _nodes(new_edges)
     both = sorted(old_nodes & new_nodes)

@@ -14,7 +14,8 @@ from typing import NamedTuple
 from throughline import deadline
 from throughline.events import JobRef
 from throughline.graph.edges import DataEdge, LevelGraph
-from throughline.graph.generations import Generation, Generations
+from throughline.graph.generation import Generation
+from throughline.graph.generations import Generations
 from throughline.graph.levels import Level
 from throughline.identity import DatasetName
 from throughline.projection import Run, State, outcome

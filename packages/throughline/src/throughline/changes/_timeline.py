@@ -17,7 +17,8 @@ from throughline.errors import ConfigError
 from throughline.events import JobRef, parse_time, shown_time, to_micros
 from throughline.events.facets import ErrorMessage
 from throughline.graph.current import generations_of, graph_of, level_of
-from throughline.graph.edges import DataEdge, LevelGraph
+from throughline.graph.edges import DataEdge
+from throughline.graph.effective import Graph
 from throughline.graph.generations import Generations
 from throughline.graph.levels import Level
 from throughline.graph.nodes import Node, find_node, node_id, typed_name
@@ -71,7 +72,7 @@ class Scope:
     inner: set[tuple[str, DatasetName]] = field(default_factory=set)
 
     @classmethod
-    def of(cls, roots: Iterable[Node], graph: LevelGraph, up: int, down: int) -> Scope:
+    def of(cls, roots: Iterable[Node], graph: Graph, up: int, down: int) -> Scope:
         """Return the nodes within some steps of the roots on each side."""
         found = cls()
         for way, depth, users in (("up", up, "writes"), ("down", down, "reads")):
@@ -232,7 +233,7 @@ def _of_schemas(state: State, names: Iterable[DatasetName]) -> Iterator[Change]:
 
 
 def _of_graph(
-    generations: Generations, graph: LevelGraph, scope: Scope, level: Level
+    generations: Generations, graph: Graph, scope: Scope, level: Level
 ) -> Iterator[Change]:
     """Yield the changes by the generations of the tasks of a scope, ordered by start."""
     tasks = {ref for job in scope.jobs for ref in _tasks_of(generations, job)}
@@ -250,7 +251,7 @@ def _of_graph(
 class _GraphHistory:
     """The edges, runs and code of a graph, updated generation by generation."""
 
-    def __init__(self, state: State, graph: LevelGraph, scope: Scope, level: Level) -> None:
+    def __init__(self, state: State, graph: Graph, scope: Scope, level: Level) -> None:
         self._state, self._graph, self._scope, self._level = state, graph, scope, level
         self._count: Counter[DataEdge] = Counter()
         self._first: dict[JobRef, RunKey] = {}

@@ -10,7 +10,8 @@ from typing import NamedTuple
 from throughline import deadline
 from throughline.datasets.models import WriteStatistics
 from throughline.events.facets import OutputStatistics
-from throughline.graph.generations import Generation, Generations
+from throughline.graph.generation import Generation
+from throughline.graph.generations import Generations
 from throughline.graph.levels import Level
 from throughline.identity import DatasetName
 from throughline.projection import Run, version_of

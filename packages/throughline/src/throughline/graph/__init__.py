@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from throughline.graph.edges import Latest, LevelGraph, control_edges
+from throughline.graph.edges import LevelGraph, control_edges
+from throughline.graph.effective import Latest
 from throughline.graph.generations import Generations
 from throughline.graph.levels import Level, Levels
 from throughline.graph.nodes import Node, find_node, node_id

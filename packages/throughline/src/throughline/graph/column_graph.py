@@ -28,7 +28,8 @@ from throughline.events import (
     parse_derivation,
     parse_entries,
 )
-from throughline.graph.generations import Generation, Generations
+from throughline.graph.generation import Generation
+from throughline.graph.generations import Generations
 from throughline.graph.nodes import Node, fields_of
 from throughline.graph.run_edges import derived_by, run_edges
 from throughline.identity import DatasetName, canonical_name
@@ -87,13 +88,28 @@ class ColumnGraph:
         writing: dict[DatasetName, list[_Origin]] = defaultdict(list)
         reading: dict[DatasetName, list[_Origin]] = defaultdict(list)
         for generation in deadline.watched(selected):
-            job, edges = generation.job, generation.edges
+            job = generation.job
             for run in generation.runs or (None,):
-                for name in generations.own(run).writes if run else edges.writes:
+                for name in _used(generations, generation, run, "writes"):
                     writing[name].append((run, job))
-                for name in generations.reading(run) if run else edges.reads:
+                for name in _used(generations, generation, run, "reads"):
                     reading[name].append((run, job))
         return cls(generations.state, lambda name: writing[name], lambda name: reading[name])
+
+    @classmethod
+    def present(cls, generations: Generations) -> ColumnGraph:
+        """Return the graph of the present generations."""
+        present = generations.present
+
+        def origins(name: DatasetName, way: str) -> Iterator[_Origin]:
+            users = generations.writers if way == "writes" else generations.readers
+            for generation in (g for ref in users(name) for g in present.of(ref)):
+                for run in generation.runs or (None,):
+                    if name in _used(generations, generation, run, way):
+                        yield run, generation.job
+
+        state = generations.state
+        return cls(state, lambda name: origins(name, "writes"), lambda name: origins(name, "reads"))
 
     @classmethod
     def current(cls, generations: Generations) -> ColumnGraph:
@@ -181,6 +197,15 @@ class ColumnGraph:
             found |= fields_of(self._state, Node.of_dataset(name)).keys()
             self._columns[name] = sorted(found) or [EVERY_ROW]
         return self._columns[name]
+
+
+def _used(
+    generations: Generations, generation: Generation, run: Run | None, way: str
+) -> Set[DatasetName]:
+    """Return the datasets that a run of a generation, or its declaration, read or wrote."""
+    if run is None:
+        return generation.edges.writes if way == "writes" else generation.edges.reads
+    return generations.own(run).writes if way == "writes" else generations.reading(run)
 
 
 def edges_of_run(state: State, run: Run, job: JobRef) -> Iterator[ColumnEdge]:

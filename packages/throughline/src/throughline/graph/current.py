@@ -8,7 +8,8 @@ from typing import TypeVar
 
 from throughline.errors import ConfigError
 from throughline.graph.column_graph import ColumnGraph
-from throughline.graph.edges import Latest, LevelGraph
+from throughline.graph.edges import LevelGraph
+from throughline.graph.effective import EffectiveGraph, Latest
 from throughline.graph.generations import Generations
 from throughline.graph.levels import Level
 from throughline.projection import State
@@ -42,8 +43,16 @@ def once_an_event(compute: Callable[[State], Answer]) -> Callable[[State], Answe
     return cached
 
 
-def graph_of(state: State, level: Level) -> LevelGraph:
-    """Return the graph of the effective runs at a level; cached until the next event."""
+def graph_of(state: State, level: Level) -> EffectiveGraph:
+    """Return the graph of the effective runs at a level, for queries about a part of it."""
+    return EffectiveGraph(generations_of(state), level)
+
+
+def whole_graph_of(state: State, level: Level) -> LevelGraph:
+    """Return the graph of the effective runs at a level, for queries about all of it.
+
+    It is built as a whole after each event.
+    """
     return _GRAPHS[level](state)
 
 

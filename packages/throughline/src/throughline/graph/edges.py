@@ -23,7 +23,8 @@ from typing import Literal, NamedTuple
 from throughline import deadline
 from throughline.events import JobRef
 from throughline.events.facets import Reference
-from throughline.graph.generations import Generation, Generations
+from throughline.graph.generation import Generation
+from throughline.graph.generations import Generations
 from throughline.graph.levels import Level, Levels
 from throughline.graph.nodes import Node
 from throughline.graph.run_edges import Edges, derived_by, handed_by, side_by_side, united
@@ -86,6 +87,10 @@ class LevelGraph:
             graph._add(ref, united(Edges(), side_by_side(edges_of_runs)))
         graph._link()
         return graph
+
+    def has_job(self, ref: JobRef) -> bool:
+        """Return True if a job has edges."""
+        return ref in self.jobs
 
     def edges_of(self, ref: JobRef) -> Edges:
         """Return the edges of a job."""
@@ -160,45 +165,6 @@ class LevelGraph:
         current = self.runs.get(run.key.job)
         if current is None or _rank(state, run) > _rank(state, current):
             self.runs[run.key.job] = run
-
-
-class Latest:
-    """The latest edges of each job, and of each dataset those of its last writer, as in Marquez.
-
-    Without the last writers, a dataset that the newest run of a job did not write would have no
-    producer. Edges are computed on request. There are no direct links.
-    """
-
-    def __init__(self, generations: Generations) -> None:
-        self._generations = generations
-
-    def edges_of(self, ref: JobRef) -> Edges:
-        """Return the edges of a job."""
-        found = Edges()
-        if ref in self._generations.state.jobs:
-            for owner in self._generations.owners(ref) or (ref,):
-                found.add(self._of(owner).edges_of(ref))
-        return found
-
-    def readers_of(self, name: DatasetName) -> set[JobRef]:
-        """Return the jobs that read a dataset."""
-        owners = self._generations.readers(name)
-        return {ref for owner in owners for ref in self._of(owner).readers_of(name)}
-
-    def writers_of(self, name: DatasetName) -> set[JobRef]:
-        """Return the jobs that write a dataset."""
-        owners = self._generations.writers(name)
-        return {ref for owner in owners for ref in self._of(owner).writers_of(name)}
-
-    def linked(self, node: Node, way: str) -> set[Node]:
-        """Return an empty set: Marquez has no edges between two jobs or two datasets."""
-        return set()
-
-    def _of(self, owner: JobRef) -> LevelGraph:
-        def build(_: list[Generation]) -> LevelGraph:
-            return LevelGraph.build(self._generations, None, self._generations.effective(owner))
-
-        return self._generations.derived(owner, "latest edges", build)
 
 
 def _rank(state: State, run: Run) -> tuple[bool, int, RunKey]:
@@ -289,20 +255,31 @@ def _wraps(state: State, outer: Run, inner: Run) -> bool:
     return begins <= starts <= ends and {primary(name) for name in outer.outputs} <= written
 
 
-def control_edges(state: State, level: Level | None) -> set[tuple[JobRef, JobRef]]:
-    """Return every control dependency (upstream, downstream) at a level.
+def control_edges(
+    generations: Generations, level: Level | None, near: Iterable[JobRef] | None = None
+) -> set[tuple[JobRef, JobRef]]:
+    """Return the control dependencies (upstream, downstream) at a level, of all jobs or of some.
+
     For each job the newest run with a jobDependencies facet counts, with its siblings under the
     same parent run. Ends finer than the level are rolled up; an edge within one job is dropped.
     """
-    levels = Levels(state)
+    state, levels = generations.state, generations.levels
+    reporting: Iterable[JobRef] = state.jobs
+    if near is not None:
+        jobs = {job for ref in near for job in generations.families.of(ref).jobs}
+        reporting = jobs.union(*(state.named_by.get(job, ()) for job in jobs)) & state.jobs.keys()
     found: set[tuple[JobRef, JobRef]] = set()
-    for job in state.jobs.values():
-        deadline.check()
-        for run in _reporting_runs(state, job):
+    for ref in deadline.watched(reporting):
+        for run in _reporting_runs(state, state.jobs[ref]):
             own = _at_level(state, levels, level, Reference(run.key.job, run.key.run_id))
             found |= {(_at_level(state, levels, level, up), own) for up in run.upstream or ()}
             found |= {(own, _at_level(state, levels, level, down)) for down in run.downstream or ()}
-    return {(up, down) for up, down in found if up != down}
+    chosen = None if near is None else set(near)
+    return {
+        (up, down)
+        for up, down in found
+        if up != down and (chosen is None or up in chosen or down in chosen)
+    }
 
 
 def _reporting_runs(state: State, job: Job) -> list[Run]:

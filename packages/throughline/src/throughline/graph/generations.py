@@ -22,12 +22,14 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from throughline import deadline
 from throughline.events import JobRef
+from throughline.graph.families import Families
+from throughline.graph.generation import Flow, Generation, History, effective, latest, static
 from throughline.graph.levels import Level, Levels
+from throughline.graph.present import Present
 from throughline.graph.run_edges import (
     Edges,
     declared_edges,
@@ -56,34 +58,8 @@ from throughline.projection.derived import descendants_of, parent_of, records_of
 Answer = TypeVar("Answer")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Generation:
-    """Runs of one task that belong together; without runs, the declaration of a JobEvent."""
-
-    job: JobRef
-    order: tuple[int, RunKey | None]
-    is_complete: bool
-    edges: Edges
-    kept: frozenset[DatasetName]
-    runs: tuple[Run, ...]
-
-    @property
-    def started(self) -> int:
-        """Return the start of its first run, in microseconds."""
-        return self.order[0]
-
-
 Walked = dict[Generation, Edges]
 """The generations on a walk, each with those of its edges that belong to the walk."""
-
-
-@dataclass(slots=True)
-class _OfJob:
-    """The cached generations of one job, valid until one of them changes."""
-
-    oldest_first: list[Generation]
-    writing: dict[DatasetName, list[Generation]] = field(default_factory=dict)
-    derived: dict[str, Any] = field(default_factory=dict)
 
 
 class Generations:
@@ -107,10 +83,12 @@ class Generations:
         self._using: dict[tuple[str, DatasetName], set[JobRef]] = {}
         self._units: dict[JobRef, dict[RunKey, dict[RunKey, Run]]] = {}
         self._described: dict[tuple[JobRef, RunKey], Generation] = {}
-        self._of: dict[JobRef, _OfJob] = {}
+        self._histories: dict[JobRef, History] = {}
         self._of_runs: dict[JobRef, dict[str, Any]] = {}
         self._jobs: dict[JobRef, None] | None = None
-        self._present: list[Generation] | None = None
+        self._present: Present | None = None
+        self._changed: set[JobRef] = set()
+        self.families = Families(self.state)
 
     def refresh(self) -> None:
         """Process the events that were applied to the state since the last call."""
@@ -122,7 +100,6 @@ class Generations:
             for key in state.touched:
                 self._renew(state.runs[key])
             state.touched.clear()
-            self._present = None
             self._revision = state.revision
 
     def _renew(self, run: Run) -> None:
@@ -131,10 +108,13 @@ class Generations:
         # The end of a run also ends the runs below it that have no end event.
         changed = [run, *descendants_of(self.state, run)] if run.end else [run]
         for changed_run in changed:
-            for above in self.levels.lineage(changed_run):
+            lineage = self.levels.lineage(changed_run)
+            self.families.note(above.key.job for above in lineage)
+            for above in lineage:
                 self._described.pop((above.key.job, self._unit_of(above)), None)
-                self._of.pop(above.key.job, None)
+                self._histories.pop(above.key.job, None)
                 self._of_runs.pop(above.key.job, None)
+                self._changed.add(above.key.job)
         if not self._has_data(run):
             return
         owner = self.levels.owner(run, Level.TASK)
@@ -215,10 +195,10 @@ class Generations:
         self, ref: JobRef, name: str, derive: Callable[[list[Generation]], Answer]
     ) -> Answer:
         """Return a value computed from the generations of a task (oldest first), cached by name."""
-        of_job = self._of_job(ref)
-        if name not in of_job.derived:
-            of_job.derived[name] = derive(of_job.oldest_first)
-        answer: Answer = of_job.derived[name]
+        history = self._history(ref)
+        if name not in history.derived:
+            history.derived[name] = derive(history.oldest_first)
+        answer: Answer = history.derived[name]
         return answer
 
     def of_runs(self, ref: JobRef, name: str, derive: Callable[[list[Run]], Answer]) -> Answer:
@@ -236,15 +216,24 @@ class Generations:
 
     def effective(self, ref: JobRef) -> list[Generation]:
         """Return the latest generations of a job, and older ones whose data was not replaced."""
-        return self.derived(ref, "effective", _effective)
+        return self.derived(ref, "effective", effective)
 
     @property
-    def present(self) -> list[Generation]:
+    def present(self) -> Present:
         """Return the effective generations of all jobs, and those that their data comes from."""
-        if self._present is None:
-            effective = [g for ref in self.jobs() for g in self.effective(ref)]
-            self._present = list(self.upstream_of(effective))
-        return self._present
+        present, changed = self._present, self._changed
+        if present is None:
+            present, changed = Present(self.flows_into), set(self.jobs())
+        if changed:
+            self._present = None  # an update that a deadline interrupts is not used
+            present.update({ref: self._history(ref) for ref in changed})
+            self._present, self._changed = present, set()
+        return present
+
+    def present_near(self, ref: JobRef) -> list[Generation]:
+        """Return the present generations of the family of a job."""
+        present = self.present
+        return [g for job in self.families.of(ref).jobs for g in present.of(job)]
 
     def generation_of(self, run: Run) -> Generation | None:
         """Return the generation of a run; None if the run neither read nor wrote."""
@@ -259,7 +248,7 @@ class Generations:
         return [
             generation
             for ref in self.writers(name)
-            for generation in self._of_job(ref).oldest_first
+            for generation in self._history(ref).oldest_first
             if any(
                 primary(spelled) == name and version_of(run, use) == version
                 for run in generation.runs
@@ -267,12 +256,21 @@ class Generations:
             )
         ]
 
+    def flows_into(self, generation: Generation) -> list[Flow]:
+        """Return what a generation read or kept, with the generations that wrote it."""
+        found = [
+            Flow(source, name, False)
+            for name in generation.edges.reads
+            for source in self.writing(name, generation)
+        ]
+        for name in generation.kept:
+            kept_by = self.writing(name, generation, is_cut=True)
+            found += (Flow(source, name, True) for source in kept_by)
+        return found
+
     def sources(self, generation: Generation) -> list[Generation]:
         """Return the generations that wrote the data which a generation read or kept."""
-        found = [g for name in generation.edges.reads for g in self.writing(name, generation)]
-        for name in generation.kept:
-            found += self.writing(name, generation, is_cut=True)
-        return found
+        return [flow.source for flow in self.flows_into(generation)]
 
     def upstream_of(self, roots: Iterable[Generation], target: DatasetName | None = None) -> Walked:
         """Return the roots and everything upstream of them, or of one dataset that the roots wrote.
@@ -305,21 +303,10 @@ class Generations:
         return found
 
     def downstream_of(
-        self,
-        roots: Iterable[Generation],
-        candidates: Iterable[Generation],
-        source: DatasetName | None = None,
+        self, roots: Iterable[Generation], source: DatasetName | None = None
     ) -> Walked:
-        """Return the roots, and the candidates downstream of them or of a dataset they read."""
-        flows: dict[Generation, list[tuple[Generation, DatasetName, bool]]] = defaultdict(list)
-        for generation in candidates:
-            deadline.check()
-            for name in generation.edges.reads:
-                for writer in self.writing(name, generation):
-                    flows[writer].append((generation, name, False))
-            for name in generation.kept:
-                for writer in self.writing(name, generation, is_cut=True):
-                    flows[writer].append((generation, name, True))
+        """Return the roots and the present generations downstream of them, or of a dataset read."""
+        present = self.present
         found: Walked = {}
         open_ = [(root, source, False) for root in roots]
         while open_:
@@ -336,7 +323,11 @@ class Generations:
                 writes = ({via} if is_kept else edges.targets_of(via)) - part.writes
                 part.reads |= set() if is_kept else {via}
                 part.writes |= writes
-            open_ += (step for step in flows[generation] if step[1] in writes)
+            open_ += (
+                (consumer, flow.dataset, flow.is_kept)
+                for consumer, flow in present.flows_from(generation)
+                if flow.dataset in writes
+            )
         return found
 
     def _users(self, side: str, name: DatasetName) -> list[JobRef]:
@@ -371,11 +362,7 @@ class Generations:
         """
         found: list[Generation] = []
         for ref in self.writers(name):
-            of_job = self._of_job(ref)
-            writing = of_job.writing.get(name)
-            if writing is None:
-                writing = [g for g in of_job.oldest_first if name in g.edges.writes]
-                of_job.writing[name] = writing
+            writing = self._history(ref).writing(name)
             end = len(writing)
             if reader is not None:
                 end = bisect_right(writing, reader.started, key=lambda g: g.started)
@@ -390,26 +377,26 @@ class Generations:
             found += counted
         return found
 
-    def _of_job(self, ref: JobRef) -> _OfJob:
-        """Return the generations of a task, oldest first."""
-        cached = self._of.get(ref)
-        if cached is None:
+    def _history(self, ref: JobRef) -> History:
+        """Return the generations of a task."""
+        history = self._histories.get(ref)
+        if history is None:
             found = self._without_runs(ref) or [
                 self._describe(ref, unit, runs) for unit, runs in self._members(ref).items()
             ]
             found.sort(key=lambda g: g.order)
-            cached = self._of[ref] = _OfJob(found)
-        return cached
+            history = self._histories[ref] = History(found)
+        return history
 
     def _without_runs(self, ref: JobRef) -> list[Generation]:
         """Return the generation of a derivation, or of a job with declared edges and no runs."""
         derived = derived_by(ref)
         if derived is not None:
-            return [_static(ref, derived_edges(self.state, derived))]
+            return [static(ref, derived_edges(self.state, derived))]
         if self.owners(ref) or self._members(ref):
             return []
         edges = declared_edges(self.state, self.state.jobs[ref])
-        return [_static(ref, edges)] if edges.reads or edges.writes else []
+        return [static(ref, edges)] if edges.reads or edges.writes else []
 
     def _members(self, ref: JobRef) -> dict[RunKey, dict[RunKey, Run]]:
         """Return the runs that a task owns and that read or wrote data, by unit."""
@@ -455,39 +442,3 @@ class Generations:
             runs=tuple(runs),
         )
         return generation
-
-
-def _static(ref: JobRef, edges: Edges) -> Generation:
-    """Return a generation without runs: the declared edges, which apply until the job runs."""
-    return Generation(ref, (0, None), True, edges, frozenset(), ())
-
-
-def latest(oldest_first: list[Generation]) -> list[Generation]:
-    """Return the newest effective finished generation, and the unfinished ones after it."""
-    complete = [g for g in reversed(oldest_first) if g.is_complete]
-    base = next((g for g in complete if g.edges.writes), complete[0] if complete else None)
-    if base is None:
-        return oldest_first
-    newer = oldest_first[oldest_first.index(base) + 1 :]
-    return [base, *(g for g in newer if not g.is_complete)]
-
-
-def unreplaced(oldest_first: list[Generation]) -> list[Generation]:
-    """Return the generations that wrote a dataset which no later finished one replaced.
-
-    One job can write many datasets in separate runs (a flow that is started per service): its last
-    run alone would leave the other datasets without an origin.
-    """
-    settled: set[DatasetName] = set()
-    found = []
-    for generation in reversed(oldest_first):
-        if generation.edges.writes - settled:
-            found.append(generation)
-        if generation.is_complete:
-            settled |= generation.edges.writes
-    return found
-
-
-def _effective(oldest_first: list[Generation]) -> list[Generation]:
-    """Return the effective generations, and those whose written data still exists."""
-    return list(dict.fromkeys((*latest(oldest_first), *unreplaced(oldest_first))))

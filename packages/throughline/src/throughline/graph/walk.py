@@ -9,7 +9,9 @@ from typing import NamedTuple
 from throughline import deadline
 from throughline.events import JobRef
 from throughline.graph.edges import LevelGraph
-from throughline.graph.generations import Generation, Generations, Walked
+from throughline.graph.effective import EffectiveGraph, Graph
+from throughline.graph.generation import Generation
+from throughline.graph.generations import Generations, Walked
 from throughline.graph.levels import Level
 from throughline.graph.nodes import Node
 from throughline.projection import Run
@@ -25,7 +27,7 @@ class Place(NamedTuple):
     via: Node | None = None
 
 
-def places_next(graph: LevelGraph, place: Place, direction: str) -> list[Place]:
+def places_next(graph: Graph, place: Place, direction: str) -> list[Place]:
     """Return the places one step upstream or downstream."""
     node, via = place
     found = neighbours(graph, node, direction)
@@ -38,12 +40,12 @@ def places_next(graph: LevelGraph, place: Place, direction: str) -> list[Place]:
     return [Place(other, start if start and is_parted(graph, other) else None) for other in found]
 
 
-def is_parted(graph: LevelGraph, node: Node) -> bool:
+def is_parted(graph: Graph, node: Node) -> bool:
     """Return True for a job whose outputs come from different inputs."""
     return node.type == "job" and not graph.edges_of(node.job_ref).is_product
 
 
-def neighbours(graph: LevelGraph, node: Node, direction: str) -> list[Node]:
+def neighbours(graph: Graph, node: Node, direction: str) -> list[Node]:
     """Return the nodes one step upstream or downstream."""
     deadline.check()
     found = set(graph.linked(node, direction))
@@ -68,18 +70,18 @@ def walked_from(generations: Generations, root: Node, way: str, level: Level) ->
 
 def reached(generations: Generations, root: Node, way: str, level: Level) -> Walked:
     """Return the generations in the tree of a node, with the edges that belong to it."""
-    present, ref = generations.present, root.job_ref
     name = root.dataset_name if root.type == "dataset" else None
     if name is None:
-        roots = [g for g in present if ref in _jobs_of(generations, g, level)]
-        roots = roots or [g for g in present if any(_is_below(generations, r, ref) for r in g.runs)]
+        ref, near = root.job_ref, generations.present_near(root.job_ref)
+        roots = [g for g in near if ref in _jobs_of(generations, g, level)]
+        roots = roots or [g for g in near if any(_is_below(generations, r, ref) for r in g.runs)]
     elif way == "up":
         roots = generations.writing(name)
     else:
-        roots = [g for g in present if name in g.edges.reads]
+        roots = [g for g in generations.present.using(name) if name in g.edges.reads]
     if way == "up":
         return generations.upstream_of(roots, name)
-    return generations.downstream_of(roots, present, name)
+    return generations.downstream_of(roots, name)
 
 
 def _jobs_of(generations: Generations, generation: Generation, level: Level) -> set[JobRef]:
@@ -91,14 +93,17 @@ def _is_below(generations: Generations, run: Run, ref: JobRef) -> bool:
     return any(above.key.job == ref for above in generations.levels.lineage(run))
 
 
-def parts_of(generations: Generations, graph: LevelGraph, root: Node, level: Level) -> list[Node]:
+def parts_of(
+    generations: Generations, graph: LevelGraph | EffectiveGraph, root: Node, level: Level
+) -> list[Node]:
     """Return the parts of a job that has no edges at a level."""
     ref = root.job_ref
-    if ref in graph.jobs:
+    if graph.has_job(ref):
         return []
-    runs = [run for g in generations.present for run in g.runs if _is_below(generations, run, ref)]
-    owners = {generations.levels.owner(run, level).key.job for run in runs}
-    return sorted(Node.of_job(job) for job in owners & graph.jobs.keys())
+    runs = (run for generation in generations.present_near(ref) for run in generation.runs)
+    below = (run for run in runs if _is_below(generations, run, ref))
+    owners = {generations.levels.owner(run, level).key.job for run in below}
+    return sorted(Node.of_job(job) for job in owners if graph.has_job(job))
 
 
 def leave_out_inner(graph: LevelGraph, reached: Iterable[Generation], root: Node) -> None:
@@ -123,11 +128,11 @@ def leave_out_inner(graph: LevelGraph, reached: Iterable[Generation], root: Node
 
 
 def reach(
-    graph: LevelGraph,
+    graph: Graph,
     root: Node,
     direction: str,
     depth: int,
-    step: Callable[[LevelGraph, Node, str], list[Node]] | None = None,
+    step: Callable[[Graph, Node, str], list[Node]] | None = None,
 ) -> dict[Node, int]:
     """Return every node within `depth` steps (-1: any number), with the number of steps.
 

@@ -13,7 +13,8 @@ from throughline.events import EVERY_ROW, JobRef, Transformation
 from throughline.events.facets import SourceCode, Sql
 from throughline.graph.column_graph import Column, ColumnEdge, edges_of_run
 from throughline.graph.current import generations_of
-from throughline.graph.generations import Generation, Generations
+from throughline.graph.generation import Generation
+from throughline.graph.generations import Generations
 from throughline.graph.levels import Level
 from throughline.graph.nodes import dataset_ref, fields_of, find_dataset, name_of, node_id
 from throughline.lineage.columns import check_column

@@ -42,7 +42,7 @@ def tree_answer(
     root, generations, chosen = find_node(state, node), generations_of(state), Level.TASK
     if level is not None:
         chosen = level_of(level)
-    elif root.type == "job" and root.job_ref not in graph_of(state, Level.TASK).jobs:
+    elif root.type == "job" and not graph_of(state, Level.TASK).has_job(root.job_ref):
         chosen = generations.levels.of(root.job_ref)
     answer: TreeAnswer = {
         "node": node_id(root),

@@ -14,13 +14,13 @@ from throughline.errors import ConfigError
 from throughline.graph.column_graph import Column, ColumnGraph
 from throughline.graph.current import generations_of, graph_of, level_of
 from throughline.graph.edges import LevelGraph, control_edges
+from throughline.graph.effective import EffectiveGraph, Graph, PipelineGraph
 from throughline.graph.generations import Generations
 from throughline.graph.levels import Level
 from throughline.graph.nodes import Node, fields_of, find_node, node_id
 from throughline.graph.walk import (
     Place,
     is_parted,
-    leave_out_inner,
     neighbours,
     parts_of,
     places_next,
@@ -72,7 +72,8 @@ def graph_answer(
         beyond[way] = len({node for steps in far for node in steps}.difference(roots))
     next_to = partial(step, graph)
     shown |= _expanded(next_to, shown, grown or ())
-    pairs = () if datasets else control_edges(state, chosen)
+    near = [node.job_ref for node in shown if node.type == "job"]
+    pairs = () if datasets else control_edges(generations, chosen, near)
     control = {(Node.of_job(a), Node.of_job(b)) for a, b in pairs}
     control_ends = {node for pair in control if shown.intersection(pair) for node in pair}
     nodes = sorted(shown | control_ends)
@@ -124,7 +125,7 @@ def _expanded(
     return set(nodes.values())
 
 
-def _datasets_next(kept: Set[Node], graph: LevelGraph, node: Node, way: str) -> list[Node]:
+def _datasets_next(kept: Set[Node], graph: Graph, node: Node, way: str) -> list[Node]:
     """Return the datasets one step away, skipping the jobs between them unless these are kept."""
     found: set[Node] = set()
     seen: set[Node] = set()
@@ -139,14 +140,14 @@ def _datasets_next(kept: Set[Node], graph: LevelGraph, node: Node, way: str) -> 
     return sorted(found - {node})
 
 
-def _over(graph: LevelGraph, node: Node, job: Node, way: str) -> Iterable[Node]:
+def _over(graph: Graph, node: Node, job: Node, way: str) -> Iterable[Node]:
     """Return the neighbours of a job, limited to those connected with a dataset next to it."""
     is_next = node.type == "dataset" and node in neighbours(graph, job, _OTHER[way])
     return [place.node for place in places_next(graph, Place(job, node if is_next else None), way)]
 
 
 def _sources(
-    graph: LevelGraph, shown: set[Node], next_to: Callable[[Node, str], list[Node]]
+    graph: Graph, shown: set[Node], next_to: Callable[[Node, str], list[Node]]
 ) -> list[JobSources]:
     """Return the sources of the outputs of parted jobs; outputs with the same sources together.
 
@@ -170,7 +171,7 @@ def _sources(
     return found
 
 
-def _jobs_between(graph: LevelGraph, shown: set[Node]) -> set[Node]:
+def _jobs_between(graph: Graph, shown: set[Node]) -> set[Node]:
     """Return the hidden jobs that write one shown dataset from another."""
     return {
         job
@@ -180,9 +181,11 @@ def _jobs_between(graph: LevelGraph, shown: set[Node]) -> set[Node]:
     }
 
 
-def at_level(generations: Generations, graph: LevelGraph, root: Node, level: Level) -> list[Node]:
+def at_level(
+    generations: Generations, graph: LevelGraph | EffectiveGraph, root: Node, level: Level
+) -> list[Node]:
     """Return the nodes that represent a node at a level: itself, its parts or its owner."""
-    if root.type == "dataset" or root.job_ref in graph.jobs:
+    if root.type == "dataset" or graph.has_job(root.job_ref):
         return [root]
     if parts := parts_of(generations, graph, root, level):
         return parts
@@ -207,7 +210,7 @@ def _edge(start: Node, end: Node, kind: Literal["data", "control"]) -> GraphEdge
 def _columns(generations: Generations, shown: set[Node]) -> list[GraphColumnEdge]:
     """Return the column edges between shown datasets; edges to all rows have no target field."""
     names = {node.dataset_name for node in shown if node.type == "dataset"}
-    graph = ColumnGraph.of(generations, generations.present)
+    graph = ColumnGraph.present(generations)
     found: dict[tuple[Column, Column, str], bool] = {}
     into = (edges for name in names for edges in graph.edges_into(name).values())
     for edge in (edge for edges in into for edge in edges):
@@ -224,11 +227,8 @@ def _end(column: Column) -> ColumnEnd:
     return {"id": node_id(Node.of_dataset(column.dataset)), "field": column.field or None}
 
 
-def graph_around(state: State, node: Node, level: Level) -> LevelGraph:
+def graph_around(state: State, node: Node, level: Level) -> EffectiveGraph:
     """Return the graph at a level; between pipelines, without datasets inside one pipeline."""
-    if level is not Level.PIPELINE:
-        return graph_of(state, level)
-    generations = generations_of(state)
-    graph = LevelGraph.build(generations, level, generations.present)  # a copy, to be changed
-    leave_out_inner(graph, generations.present, node)
-    return graph
+    if level is Level.PIPELINE:
+        return PipelineGraph(generations_of(state), node)
+    return graph_of(state, level)

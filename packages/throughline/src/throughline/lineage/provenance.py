@@ -14,7 +14,8 @@ from typing import Annotated
 from throughline.errors import NotFoundError
 from throughline.events import JobRef
 from throughline.graph.current import generations_of, level_of
-from throughline.graph.generations import Generation, Generations, Walked
+from throughline.graph.generation import Generation
+from throughline.graph.generations import Generations, Walked
 from throughline.graph.levels import Level
 from throughline.graph.nodes import (
     Node,

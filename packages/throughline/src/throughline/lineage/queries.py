@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Annotated, Literal
 
-from throughline.graph.current import generations_of, graph_of, level_of
+from throughline.graph.current import generations_of, level_of, whole_graph_of
 from throughline.graph.edges import DataEdge, control_edges
-from throughline.graph.generations import Generation
+from throughline.graph.generation import Generation
 from throughline.graph.nodes import (
     Node,
     aliases_of,
@@ -120,16 +120,18 @@ def edges_answer(
     """
     about, chosen = ("edges", level, kind), level_of(level)
     if kind == "data":
-        edges, more = cut(about, graph_of(state, chosen).data_edges(), _data_place, limit, cursor)
+        every = whole_graph_of(state, chosen).data_edges()
+        edges, more = cut(about, every, _data_place, limit, cursor)
         return paged([_data_row(state, edge) for edge in edges], more)
     if kind == "direct":
-        links, more = cut(about, graph_of(state, chosen).links(), _pair_place, limit, cursor)
+        links, more = cut(about, whole_graph_of(state, chosen).links(), _pair_place, limit, cursor)
         nodes: list[NodePairRow] = [
             {"upstream": typed_name(above), "downstream": typed_name(below)}
             for above, below in links
         ]
         return paged(nodes, more)
-    waits, more = cut(about, control_edges(state, chosen), _pair_place, limit, cursor)
+    pairs = control_edges(generations_of(state), chosen)
+    waits, more = cut(about, pairs, _pair_place, limit, cursor)
     jobs: list[PairRow] = [
         {"upstream": name_of(above), "downstream": name_of(below)} for above, below in waits
     ]
@@ -156,7 +158,7 @@ def nodes_answer(
     state: State, level: LevelName = "task", limit: Limit = 1_000, cursor: Cursor = None
 ) -> Page[ListedNode]:
     """Return all nodes of the graph at a level, with owners, aliases and the run of each job."""
-    graph = graph_of(state, level_of(level))
+    graph = whole_graph_of(state, level_of(level))
     nodes = {Node.of_job(ref) for ref in graph.jobs}
     nodes |= {Node.of_dataset(name) for name in graph.readers.keys() | graph.writers.keys()}
     found, more = cut(("nodes", level), nodes, tuple, limit, cursor)

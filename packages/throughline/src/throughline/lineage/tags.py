@@ -16,7 +16,8 @@ from throughline import deadline
 from throughline.events.facets import Tag
 from throughline.events.facets import Tags as ReportedTags
 from throughline.graph.column_graph import Column, described_by, edges_of_run
-from throughline.graph.generations import Generation, Generations
+from throughline.graph.generation import Generation
+from throughline.graph.generations import Generations
 from throughline.graph.levels import Level
 from throughline.graph.nodes import Node, dataset_ref, facets_of, name_of
 from throughline.graph.walk import reached
@@ -62,8 +63,7 @@ class Tags:
         self._cache: dict[Column, set[tuple[Tag, Column]]] = {}
         self._writing: dict[DatasetName, list[Generation]] = defaultdict(list)
         self._reading: dict[DatasetName, list[Run]] = defaultdict(list)
-        records = generations.state.datasets.values()
-        if not any(record.facets.stamp_of("tags") for record in records):
+        if not generations.state.has_tags:
             return
         for generation in deadline.watched(selected):
             for name in generation.edges.writes:

@@ -13,7 +13,7 @@ from throughline import deadline
 from throughline.errors import NotFoundError
 from throughline.events import EVERY_ROW, Legacy
 from throughline.events.column_lineage import objects
-from throughline.graph import Latest, LevelGraph, Node, find_node, node_id
+from throughline.graph import Latest, Node, find_node, node_id
 from throughline.graph.column_graph import Column, ColumnGraph
 from throughline.graph.current import (
     column_graph_of,
@@ -23,6 +23,7 @@ from throughline.graph.current import (
     level_of,
     once_an_event,
 )
+from throughline.graph.effective import Graph
 from throughline.graph.levels import Level
 from throughline.graph.nodes import find_field, name_of
 from throughline.graph.walk import reach, walked_from
@@ -61,7 +62,7 @@ def get_lineage(
     at most `depth` jobs on each side. Without it, every job is a node, as in Marquez.
     """
     root = _root(state, node)
-    graph: Latest | LevelGraph
+    graph: Graph
     if level:
         graph = graph_of(state, level_of(level))
         nodes = _nodes_at(state, root, depth, level_of(level))
@@ -292,7 +293,7 @@ def _nodes_around(graph: Latest, root: Node, depth: int) -> set[Node]:
     return _within(lambda node: set().union(*_ends(graph, node)), {root}, steps)
 
 
-def _ends(graph: Latest | LevelGraph, node: Node) -> tuple[set[Node], set[Node]]:
+def _ends(graph: Graph, node: Node) -> tuple[set[Node], set[Node]]:
     """Return the nodes directly before a node and those directly after it."""
     deadline.check()
     if node.type == "job":
@@ -303,7 +304,7 @@ def _ends(graph: Latest | LevelGraph, node: Node) -> tuple[set[Node], set[Node]]
 
 
 def _shown(
-    convert: Converter, graph: Latest | LevelGraph, node: Node, nodes: set[Node]
+    convert: Converter, graph: Graph, node: Node, nodes: set[Node]
 ) -> marquez.MarquezGraphNode:
     own = node_id(node)
     before, after = (

@@ -106,7 +106,7 @@ def _apply_run_event(state: State, event: RunEvent, stamp: Stamp) -> None:
         run.code.put({"sourceCodeLocation": location}, stamp)
     _set_parent(state, run, event.run_facets.get(Parent.KEY), stamp, is_new=is_new)
     if facet := event.run_facets.get(JobDependencies.KEY):
-        _add_dependencies(run, JobDependencies.parse(facet))
+        _add_dependencies(state, run, JobDependencies.parse(facet))
     if lineage := _packed_lineage(event):
         run.lineage = {lineage, *(run.lineage or ())}
         _add_job_handoffs(state, event, stamp)
@@ -213,6 +213,7 @@ def _update_dataset(state: State, item: Dataset, stamp: Stamp) -> DatasetName:
         record = state.datasets[name] = DatasetRecord(name, stamp.time, stamp.time)
     record.first, record.last = min(record.first, stamp.time), max(record.last, stamp.time)
     record.facets.put(item.facets, stamp)
+    state.has_tags = state.has_tags or "tags" in item.facets
     for alias in (name, *symlinks_of(item)):
         _update_namespace(state, alias.namespace, stamp)
     return name
@@ -264,7 +265,9 @@ def _touch(state: State, run: Run) -> None:
         state.structure_changes += 1
 
 
-def _add_dependencies(run: Run, facet: JobDependencies) -> None:
+def _add_dependencies(state: State, run: Run, facet: JobDependencies) -> None:
+    for reference in facet.upstream | facet.downstream:
+        state.named_by.setdefault(reference.job, set()).add(run.key.job)
     if facet.upstream:
         run.upstream = facet.upstream | (run.upstream or set())
     if facet.downstream:

@@ -127,6 +127,10 @@ class State:
     """Jobs that pass data on without a dataset, with those that report it; only candidates."""
     derived_from: dict[DatasetName, set[DatasetName]] = field(default_factory=dict)
     """Datasets from which others are derived without a job. Only candidates."""
+    named_by: dict[JobRef, set[JobRef]] = field(default_factory=dict)
+    """Jobs that other jobs name in a jobDependencies facet, with these. Only candidates."""
+    has_tags: bool = False
+    """True if a dataset ever had a tag."""
     namespaces: dict[str, tuple[int, int]] = field(default_factory=dict)
     identity: Identity = field(default_factory=Identity)
     now: int = 0  # time of the query, in microseconds

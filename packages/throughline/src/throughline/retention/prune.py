@@ -170,7 +170,7 @@ def _edges(state: State, level: str) -> Iterator[object]:
 def _walked(state: State) -> Iterator[str]:
     """Yield the runs that are effective, or from which a dataset's contents come."""
     generations = generations_of(state)
-    roots = [generations.present]
+    roots = [list(generations.present)]
     roots += [list(generations.effective(ref)) for ref in generations.jobs()]
     for name in sorted(set(state.identity)):
         roots.append(list(generations.upstream_of(generations.writing(name), name)))

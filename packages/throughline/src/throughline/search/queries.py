@@ -9,7 +9,7 @@ from typing import Annotated, Literal, Unpack
 
 from throughline import deadline
 from throughline.errors import ConfigError
-from throughline.graph.current import generations_of, graph_of
+from throughline.graph.current import generations_of, whole_graph_of
 from throughline.graph.edges import LevelGraph
 from throughline.graph.facets import values_of
 from throughline.graph.levels import Level
@@ -174,7 +174,7 @@ def _sorted_page(
 @query("newest")
 def newest_answer(state: State, limit: Limit = 10) -> NewestAnswer:
     """Return the tables and models written last, with the end of the run that wrote them."""
-    return {"items": list(islice(_newest(state, graph_of(state, Level.TASK)), limit))}
+    return {"items": list(islice(_newest(state, whole_graph_of(state, Level.TASK)), limit))}
 
 
 def _newest(state: State, graph: LevelGraph) -> Iterator[NewestDataset]:

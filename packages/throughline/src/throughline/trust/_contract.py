@@ -17,7 +17,7 @@ from throughline import deadline
 from throughline.errors import ConfigError, NotFoundError
 from throughline.events import JobRef
 from throughline.graph.column_graph import Column, ColumnGraph
-from throughline.graph.current import generations_of, graph_of, level_of
+from throughline.graph.current import generations_of, level_of, whole_graph_of
 from throughline.graph.levels import Level
 from throughline.graph.nodes import Node, fields_of, find_dataset
 from throughline.graph.walk import reached
@@ -94,7 +94,7 @@ class Captured(NamedTuple):
 
 def captured_of(state: State, level: str) -> list[Captured]:
     """Return the inputs and outputs of all jobs at a level."""
-    graph = graph_of(state, level_of(level))
+    graph = whole_graph_of(state, level_of(level))
     return [
         Captured(
             Named([ref]),

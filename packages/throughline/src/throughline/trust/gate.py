@@ -17,7 +17,8 @@ from throughline.datasets.quality import Check, checks_of
 from throughline.events import JobRef, shown_time
 from throughline.graph.column_graph import Column
 from throughline.graph.current import generations_of
-from throughline.graph.generations import Generation, Generations, Walked
+from throughline.graph.generation import Generation
+from throughline.graph.generations import Generations, Walked
 from throughline.graph.nodes import Node, facets_of, find_dataset, node_id
 from throughline.graph.run_edges import derived_by, only_datasets
 from throughline.identity import DatasetName

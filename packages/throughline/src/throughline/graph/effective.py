@@ -1,0 +1,165 @@
+"""Graphs of the present that are built in parts, where a query looks at them.
+
+Each family of jobs has a part of the graph at a level. It is built on request and used until one of
+its runs or of its present generations changes, so a query costs the same in a larger store.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from throughline import deadline
+from throughline.events import JobRef
+from throughline.graph.edges import LevelGraph
+from throughline.graph.generation import Generation
+from throughline.graph.generations import Generations
+from throughline.graph.levels import Level
+from throughline.graph.nodes import Node
+from throughline.graph.run_edges import Edges, derived_by
+from throughline.identity import DatasetName
+
+
+@dataclass(slots=True)
+class _Part:
+    """The graph of a family, and what it was built of."""
+
+    graph: LevelGraph
+    generations: list[Generation]
+    revision: int
+
+
+class PartedGraph(ABC):
+    """A graph that is built in parts, on request."""
+
+    def __init__(self, generations: Generations) -> None:
+        self._generations = generations
+
+    def edges_of(self, ref: JobRef) -> Edges:
+        """Return the edges of a job."""
+        return self._near(ref).edges_of(ref)
+
+    def readers_of(self, name: DatasetName) -> set[JobRef]:
+        """Return the jobs that read a dataset."""
+        tasks = self._generations.readers(name)
+        return {ref for task in tasks for ref in self._near(task).readers_of(name)}
+
+    def writers_of(self, name: DatasetName) -> set[JobRef]:
+        """Return the jobs that write a dataset."""
+        tasks = self._generations.writers(name)
+        return {ref for task in tasks for ref in self._near(task).writers_of(name)}
+
+    @abstractmethod
+    def linked(self, node: Node, way: str) -> set[Node]:
+        """Return the nodes one direct link upstream or downstream."""
+
+    @abstractmethod
+    def _near(self, ref: JobRef) -> LevelGraph:
+        """Return the part of the graph that has the edges of a task."""
+
+
+Graph = LevelGraph | PartedGraph
+
+
+class EffectiveGraph(PartedGraph):
+    """The graph of the present generations at a level, in one part per family of jobs."""
+
+    def __init__(self, generations: Generations, level: Level) -> None:
+        super().__init__(generations)
+        self._level = level
+
+    def has_job(self, ref: JobRef) -> bool:
+        """Return True if a job has edges."""
+        return self._near(ref).has_job(ref)
+
+    def linked(self, node: Node, way: str) -> set[Node]:
+        """Return the nodes one direct link upstream or downstream."""
+        near = [node.job_ref] if node.type == "job" else self._derivations(node.dataset_name)
+        return {other for ref in near for other in self._near(ref).linked(node, way)}
+
+    def _derivations(self, name: DatasetName) -> Iterator[JobRef]:
+        """Yield the derivations that a dataset is the result or a source of."""
+        known = self._generations
+        yield from (ref for ref in (*known.writers(name), *known.readers(name)) if derived_by(ref))
+
+    def _near(self, ref: JobRef) -> LevelGraph:
+        generations = self._generations
+        family, revision = generations.families.of(ref), generations.state.revision
+        part: _Part | None = family.graphs.get(self._level)
+        if part is None or part.revision != revision:
+            deadline.check()
+            near = generations.present_near(ref)
+            if part is None or part.revision < family.revision or part.generations != near:
+                graph = LevelGraph.build(generations, self._level, near)
+                part = family.graphs[self._level] = _Part(graph, near, revision)
+            part.revision = revision
+        return part.graph
+
+
+class PipelineGraph(EffectiveGraph):
+    """The graph between pipelines, without the datasets inside one pipeline.
+
+    It leaves out the same as `walk.leave_out_inner`.
+    """
+
+    def __init__(self, generations: Generations, root: Node) -> None:
+        super().__init__(generations, Level.PIPELINE)
+        self._root = root
+
+    def edges_of(self, ref: JobRef) -> Edges:
+        """Return the edges of a job."""
+        found = super().edges_of(ref)
+        edges = Edges(set(found.reads), set(found.writes), found.stated, found.free)
+        for name in sorted(found.reads & found.writes):
+            if not self._is_inner(name):
+                continue
+            is_root = Node.of_dataset(name) == self._root
+            if not is_root:
+                edges.bypass(name)
+            edges.reads.discard(name)
+            if is_root or self._is_used(name):
+                edges.writes.discard(name)
+        return edges
+
+    def readers_of(self, name: DatasetName) -> set[JobRef]:
+        """Return the jobs that read a dataset."""
+        is_root = Node.of_dataset(name) == self._root
+        if not is_root and self._is_inner(name) and not self._is_used(name):
+            return set()
+        return super().readers_of(name)
+
+    def _is_inner(self, name: DatasetName) -> bool:
+        writers = super().writers_of(name)
+        return len(writers) == 1 and writers == super().readers_of(name)
+
+    def _is_used(self, name: DatasetName) -> bool:
+        """Return True if a task derived another dataset from one."""
+        readers = self._generations.present.using(name)
+        return any(name in g.edges.reads and g.edges.writes - {name} for g in readers)
+
+
+class Latest(PartedGraph):
+    """The latest edges of each job, and of each dataset those of its last writer, as in Marquez.
+
+    Without the last writers, a dataset that the newest run of a job did not write would have no
+    producer. There are no direct links.
+    """
+
+    def edges_of(self, ref: JobRef) -> Edges:
+        """Return the edges of a job."""
+        found = Edges()
+        if ref in self._generations.state.jobs:
+            for owner in self._generations.owners(ref) or (ref,):
+                found.add(self._near(owner).edges_of(ref))
+        return found
+
+    def linked(self, node: Node, way: str) -> set[Node]:
+        """Return an empty set: Marquez has no edges between two jobs or two datasets."""
+        return set()
+
+    def _near(self, ref: JobRef) -> LevelGraph:
+        def build(_: list[Generation]) -> LevelGraph:
+            return LevelGraph.build(self._generations, None, self._generations.effective(ref))
+
+        return self._generations.derived(ref, "latest edges", build)

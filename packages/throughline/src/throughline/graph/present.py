@@ -1,0 +1,213 @@
+"""The present generations: the effective ones, and all that their data comes from.
+
+They are as many as the tasks of the store, so they are collected once and then updated. An event
+replaces some generations of few tasks. Only the flows into these, and into the generations that
+read or kept what these wrote, are determined again; a generation whose data leads to no effective
+one any more leaves.
+
+Where events state which input feeds which output, only some outputs of a generation may be needed,
+and only the flows into these count. The needed parts of a generation are therefore tracked: the
+names of the outputs, or WHOLE.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from math import inf
+from typing import NamedTuple
+
+from throughline import deadline
+from throughline.events import JobRef
+from throughline.graph.generation import Flow, Generation, History, effective
+from throughline.identity import DatasetName
+
+WHOLE = None
+
+
+class _Part(NamedTuple):
+    """An output of a generation, or all of it."""
+
+    generation: Generation
+    output: DatasetName | None
+
+    def has(self, flow: Flow) -> bool:
+        """Return True if a flow into the generation feeds this part."""
+        if self.output is WHOLE:
+            return True
+        if flow.is_kept:
+            return flow.dataset == self.output
+        return flow.dataset in self.generation.edges.sources_of(self.output)
+
+
+def _origin(flow: Flow) -> _Part:
+    """Return the part of the source that a flow comes from."""
+    return _Part(flow.source, WHOLE if flow.source.edges.is_product else flow.dataset)
+
+
+_Ordered = dict[Generation, None]
+"""A set in the order of insertion."""
+
+
+class Present:
+    """The present generations with the flows between them; `flows_into` returns those into one."""
+
+    def __init__(self, flows_into: Callable[[Generation], list[Flow]]) -> None:
+        self._flows_into = flows_into
+        self._histories: dict[JobRef, History] = {}
+        self._roots: set[Generation] = set()
+        self._outputs: dict[Generation, frozenset[DatasetName | None]] = {}
+        self._flows: dict[Generation, list[Flow]] = {}
+        self._consumers: dict[Generation, _Ordered] = defaultdict(dict)
+        self._using: dict[DatasetName, _Ordered] = defaultdict(dict)
+        self._of: dict[JobRef, _Ordered] = defaultdict(dict)
+
+    def __iter__(self) -> Iterator[Generation]:
+        """Yield every present generation."""
+        yield from self._flows
+
+    def of(self, ref: JobRef) -> Iterable[Generation]:
+        """Return the present generations of a task."""
+        return self._of.get(ref, ())
+
+    def using(self, name: DatasetName) -> Iterable[Generation]:
+        """Return the present generations that read a dataset, or kept rows of it."""
+        return self._using.get(name, ())
+
+    def flows_from(self, generation: Generation) -> Iterator[tuple[Generation, Flow]]:
+        """Yield each present generation with data of another, and the flow into it."""
+        for consumer in self._consumers.get(generation, ()):
+            yield from (
+                (consumer, flow) for flow in self._flows[consumer] if flow.source is generation
+            )
+
+    def update(self, histories: Mapping[JobRef, History]) -> None:
+        """Process the new generations of some tasks."""
+        changes = _Changes()
+        for ref, history in histories.items():
+            changes.add(self._histories.get(ref) or History([]), history)
+            self._histories[ref] = history
+        self._roots = (self._roots - changes.no_roots) | changes.roots.keys()
+        gone = [generation for generation in changes.gone if generation in self._flows]
+        stale = {
+            reader: None
+            for name, since in changes.since.items()
+            for reader in self.using(name)
+            if reader.started >= since
+        }
+        no_roots = [generation for generation in changes.no_roots if generation in self._flows]
+        doubtful = [part for generation in no_roots for part in self._parts(generation)]
+        for generation in {**dict.fromkeys(gone), **stale}:
+            for part in self._parts(generation):
+                doubtful += self._sources(part)
+            self._unlink(generation)
+        for generation in gone:
+            stale.pop(generation, None)
+            self._remove(generation)
+        new = [_Part(generation, WHOLE) for generation in changes.roots]
+        for generation in stale:
+            self._link(generation)
+            for part in self._parts(generation):
+                new += self._sources(part)
+        while new:
+            deadline.check()
+            part = new.pop()
+            if part.output not in self._outputs.get(part.generation, ()):
+                self._insert(part)
+                new += self._sources(part)
+        self._sweep(doubtful)
+
+    def _parts(self, generation: Generation) -> Iterator[_Part]:
+        """Yield the needed parts of a present generation."""
+        yield from (_Part(generation, output) for output in self._outputs[generation])
+
+    def _sources(self, part: _Part) -> Iterator[_Part]:
+        """Yield the parts of other generations that one is fed by."""
+        for flow in self._flows[part.generation]:
+            if part.has(flow):
+                yield _origin(flow)
+
+    def _consuming(self, part: _Part) -> Iterator[_Part]:
+        """Yield the needed parts that one feeds."""
+        for consumer, flow in self.flows_from(part.generation):
+            if part == _origin(flow):
+                yield from (other for other in self._parts(consumer) if other.has(flow))
+
+    def _insert(self, part: _Part) -> None:
+        generation = part.generation
+        if generation not in self._flows:
+            self._of[generation.job][generation] = None
+            for name in generation.edges.reads | generation.kept:
+                self._using[name][generation] = None
+            self._link(generation)
+        outputs = self._outputs.get(generation, frozenset())
+        self._outputs[generation] = outputs | {part.output}
+
+    def _link(self, generation: Generation) -> None:
+        """Determine the flows into a generation."""
+        flows = self._flows[generation] = self._flows_into(generation)
+        for flow in flows:
+            self._consumers[flow.source][generation] = None
+
+    def _unlink(self, generation: Generation) -> None:
+        """Remove the flows into a generation."""
+        for flow in self._flows[generation]:
+            consumers = self._consumers[flow.source]
+            consumers.pop(generation, None)
+            if not consumers:
+                del self._consumers[flow.source]
+        self._flows[generation] = []
+
+    def _remove(self, generation: Generation) -> None:
+        del self._flows[generation], self._outputs[generation], self._of[generation.job][generation]
+        for name in generation.edges.reads | generation.kept:
+            del self._using[name][generation]
+
+    def _sweep(self, suspects: Iterable[_Part]) -> None:
+        """Remove those of some parts, and of all upstream, that lead to no effective generation."""
+        doubtful: dict[_Part, None] = {}
+        open_ = list(suspects)
+        while open_:
+            part = open_.pop()
+            is_needed = part.output in self._outputs.get(part.generation, ())
+            if is_needed and part.generation not in self._roots and part not in doubtful:
+                doubtful[part] = None
+                open_ += self._sources(part)
+        fed = [part for part in doubtful if any(c not in doubtful for c in self._consuming(part))]
+        while fed:
+            part = fed.pop()
+            if part in doubtful:
+                del doubtful[part]
+                fed += self._sources(part)
+        for part in doubtful:
+            self._outputs[part.generation] -= {part.output}
+        unneeded = {part.generation for part in doubtful if not self._outputs[part.generation]}
+        for generation in unneeded:
+            self._unlink(generation)
+        for generation in unneeded:
+            self._remove(generation)
+
+
+class _Changes:
+    """The differences of some histories."""
+
+    def __init__(self) -> None:
+        self.gone: list[Generation] = []
+        self.roots: _Ordered = {}
+        self.no_roots: set[Generation] = set()
+        self.since: dict[DatasetName, float] = {}
+        """The written datasets, each with the start of the first reader to look at again."""
+
+    def add(self, before: History, after: History) -> None:
+        """Add the differences of one task."""
+        was, now = set(before.oldest_first), set(after.oldest_first)
+        self.gone += was - now
+        was_root, is_root = (dict.fromkeys(effective(h.oldest_first)) for h in (before, after))
+        self.no_roots |= was_root.keys() - is_root.keys()
+        self.roots |= {root: None for root in is_root if root not in was_root}
+        for changed in was ^ now:
+            for name in changed.edges.writes:
+                # A reader that started before all writes has data of the first one.
+                first = (*before.writing(name)[:2], *after.writing(name)[:2])
+                since = -inf if changed in first else changed.started
+                self.since[name] = min(since, self.since.get(name, inf))
