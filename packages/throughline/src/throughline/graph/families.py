@@ -38,18 +38,18 @@ class Families:
 
     def of(self, ref: JobRef) -> Family:
         """Return the family of a job, or of a derivation."""
-        family = self._of.get(ref)
-        if family is None:
-            found: dict[JobRef, None] = {ref: None}
-            open_ = [ref]
-            while open_:
-                for other in self._relatives(open_.pop()):
-                    if other not in found:
-                        found[other] = None
-                        open_.append(other)
-            family = Family(list(found), self._state.revision)
-            self._of |= dict.fromkeys(found, family)
-        return family
+        return self._of.get(ref) or self._collect(ref)
+
+    def renew(self, refs: Iterable[JobRef]) -> set[JobRef]:
+        """Determine the families of some jobs again, because they have new relatives or levels.
+
+        Return all their members, which include those of the families before: no relative leaves.
+        """
+        members: set[JobRef] = set()
+        for ref in refs:
+            if ref not in members:
+                members.update(self._collect(ref).jobs)
+        return members
 
     def note(self, refs: Iterable[JobRef]) -> None:
         """Note a change of a run; `refs` are the jobs of the run and of its ancestors."""
@@ -59,6 +59,18 @@ class Families:
                 family.revision = self._state.revision
         if len(families) > 1:  # they turn out to be one
             self._of.clear()
+
+    def _collect(self, ref: JobRef) -> Family:
+        found: dict[JobRef, None] = {ref: None}
+        open_ = [ref]
+        while open_:
+            for other in self._relatives(open_.pop()):
+                if other not in found:
+                    found[other] = None
+                    open_.append(other)
+        family = Family(list(found), self._state.revision)
+        self._of |= dict.fromkeys(found, family)
+        return family
 
     def _relatives(self, ref: JobRef) -> Iterator[JobRef]:
         if self._passing is None:

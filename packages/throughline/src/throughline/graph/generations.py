@@ -64,9 +64,11 @@ Walked = dict[Generation, Edges]
 
 class Generations:
     """All generations of a state, and the data flow between them.
+
     Each is computed on request and cached until an event changes it, so the cost depends on the
-    query and on the events since the last one. An event that moves known runs, changes the level of
-    a job or joins names clears the cache.
+    query and on the events since the last one. An event that moves known runs or changes the level
+    of a job clears the results of its family. One that joins names, changes edges without a run or
+    changes explicit lineage between jobs clears all.
     """
 
     def __init__(self, state: State) -> None:
@@ -77,12 +79,13 @@ class Generations:
         self._revision = self.state.revision
         self._shape = self.state.shape
         self.state.touched.clear()
+        self.state.moved.clear()
         self.levels = Levels(self.state)
         self._own: dict[RunKey, Edges] = {}
         self._owners: dict[JobRef, set[JobRef]] = {}
         self._using: dict[tuple[str, DatasetName], set[JobRef]] = {}
         self._units: dict[JobRef, dict[RunKey, dict[RunKey, Run]]] = {}
-        self._described: dict[tuple[JobRef, RunKey], Generation] = {}
+        self._described: dict[JobRef, dict[RunKey, Generation]] = defaultdict(dict)
         self._histories: dict[JobRef, History] = {}
         self._of_runs: dict[JobRef, dict[str, Any]] = {}
         self._jobs: dict[JobRef, None] | None = None
@@ -97,10 +100,31 @@ class Generations:
         if state.shape != self._shape or any(others):
             self._forget()
         elif state.revision != self._revision:
+            if state.moved:
+                self._move(self.families.renew(state.moved))
+                state.moved.clear()
             for key in state.touched:
                 self._renew(state.runs[key])
             state.touched.clear()
             self._revision = state.revision
+
+    def _move(self, refs: Iterable[JobRef]) -> None:
+        """Clear the results that depend on the hierarchy of some families, whose runs moved."""
+        self._jobs = None
+        for ref in refs:
+            self._changed.add(ref)
+            for cache in (self._owners, self._units, self._described, self._histories):
+                cache.pop(ref, None)
+            self._of_runs.pop(ref, None)
+            job = self.state.jobs.get(ref)
+            if job is None:  # a derivation
+                continue
+            self.levels.forget(job)
+            for run in map(self.state.runs.__getitem__, job.runs):
+                if self._has_data(run):
+                    for name in self.reading(run) | self.own(run).writes:
+                        self._using.pop(("reading", name), None)
+                        self._using.pop(("writing", name), None)
 
     def _renew(self, run: Run) -> None:
         """Clear the results that depend on a run after an event, and index its new uses."""
@@ -111,7 +135,7 @@ class Generations:
             lineage = self.levels.lineage(changed_run)
             self.families.note(above.key.job for above in lineage)
             for above in lineage:
-                self._described.pop((above.key.job, self._unit_of(above)), None)
+                self._described[above.key.job].pop(self._unit_of(above), None)
                 self._histories.pop(above.key.job, None)
                 self._of_runs.pop(above.key.job, None)
                 self._changed.add(above.key.job)
@@ -420,8 +444,8 @@ class Generations:
         return parent.key if parent else head.key
 
     def _describe(self, ref: JobRef, unit: RunKey, members: dict[RunKey, Run]) -> Generation:
-        if (ref, unit) in self._described:
-            return self._described[ref, unit]
+        if unit in self._described[ref]:
+            return self._described[ref][unit]
         runs = list(members.values())
         heads: dict[RunKey, Run] = {}
         by_head: dict[RunKey, Edges] = {}
@@ -432,7 +456,7 @@ class Generations:
         outcomes = [outcome(self.state, head) for head in heads.values()]
         times = map(start_of, (*heads.values(), *runs))
         started = min(moment for moment in times if moment is not None)
-        generation = self._described[ref, unit] = Generation(
+        generation = self._described[ref][unit] = Generation(
             job=ref,
             order=(started, min(run.key for run in runs)),
             is_complete=all(ended is not None for _, ended in outcomes)

@@ -45,6 +45,12 @@ class Levels:
             level = self._levels[ref] = self._infer(ref, frozenset())
         return level
 
+    def forget(self, job: Job) -> None:
+        """Clear the level of a job and the ancestors of its runs."""
+        self._levels.pop(job.ref, None)
+        for key in job.runs:
+            self._lineage.pop(key, None)
+
     def lineage(self, run: Run) -> tuple[Run, ...]:
         """Return the run and its ancestors, nearest first."""
         lineage = self._lineage.get(run.key)

@@ -93,7 +93,7 @@ def _apply_run_event(state: State, event: RunEvent, stamp: Stamp) -> None:
     job.runs.add(run.key)
     is_new = not run.has_events
     if is_new and (run.children or len(state.runs_by_id[event.run_id]) > 1):
-        state.structure_changes += 1  # references to it or its id may now resolve differently
+        state.moved.add(job.ref)  # references to it or its id may now resolve differently
     run.first = stamp.time if run.first is None else min(run.first, stamp.time)
     run.last = stamp.time if run.last is None else max(run.last, stamp.time)
     if event.type is EventType.START:
@@ -228,8 +228,9 @@ def _set_parent(state: State, run: Run, facet: Json | None, stamp: Stamp, *, is_
     if parent_key is None or parent_key == run.key:
         return
     if run.parent is None or stamp > run.parent[0]:
-        if run.parent is None or run.parent[1] != parent_key:
-            state.structure_changes += bool(not is_new or run.children)
+        is_other = run.parent is None or run.parent[1] != parent_key
+        if is_other and (not is_new or run.children):
+            state.moved.add(run.key.job)
         run.parent = (stamp, parent_key)
     parent = _run_record(state, parent_key)
     _add_child(state, parent, run.key)
@@ -237,8 +238,9 @@ def _set_parent(state: State, run: Run, facet: Json | None, stamp: Stamp, *, is_
     if root is None or root in (parent_key, run.key):
         return
     if parent.hint is None or stamp > parent.hint[0]:
-        if parent.hint is None or parent.hint[1] != root:
-            state.structure_changes += bool((parent.children or set()) - {run.key})
+        is_other = parent.hint is None or parent.hint[1] != root
+        if is_other and (parent.children or set()) - {run.key}:
+            state.moved.add(parent.key.job)
         parent.hint = (stamp, root)
     _add_child(state, _run_record(state, root), parent_key, is_hint=True)
 
@@ -249,7 +251,7 @@ def _add_child(state: State, run: Run, child: RunKey, *, is_hint: bool = False) 
     parent, child_job = _job_record(state, run.key.job), _job_record(state, child.job)
     named = (child_job.hints or ()) if is_hint else child_job.parents
     if parent.ref not in named or child_job.ref not in (parent.children or ()):
-        state.structure_changes += 1  # the level of a job may depend on its neighbours
+        state.moved.add(child_job.ref)  # the level of a job may depend on its neighbours
         parent.children = parent.children or set()
         parent.children.add(child_job.ref)
         if is_hint:
@@ -282,11 +284,12 @@ def _update_job(state: State, ref: JobRef, facets: Facets, stamp: Stamp) -> Job:
     job = _job_record(state, ref)
     kind = job.facets.packed(JobType.KEY)
     if job.first is None and job.children:
-        state.structure_changes += 1  # its own events replace values inferred from others
+        state.moved.add(ref)  # its own events replace values inferred from others
     job.first = stamp.time if job.first is None else min(job.first, stamp.time)
     job.last = stamp.time if job.last is None else max(job.last, stamp.time)
     job.facets.put(facets, stamp)
-    state.structure_changes += job.facets.packed(JobType.KEY) != kind
+    if job.facets.packed(JobType.KEY) != kind:
+        state.moved.add(ref)
     _update_namespace(state, ref.namespace, stamp)
     return job
 

@@ -142,12 +142,14 @@ class State:
     generations: Any = field(default=None, compare=False)  # cache of throughline.graph
     touched: set[RunKey] = field(default_factory=set, compare=False)
     """Runs changed since the set was last cleared."""
+    moved: set[JobRef] = field(default_factory=set, compare=False)
+    """Jobs with a new level or relative, or whose runs got another parent, since last cleared."""
     unreadable: dict[int, str] = field(default_factory=dict, compare=False)
     """Damaged rows of the log by `seq`, with the reasons. They are not part of the state."""
     structure_changes: int = field(default=0, compare=False)
-    """Number of events that moved an existing run or changed the level of a job."""
+    """Number of events that changed edges without a run, or explicit lineage between jobs."""
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Equal until an event moves an existing run, changes a job's level or joins names."""
+        """Equal until an event changes edges without a run or joins names."""
         return self.structure_changes, self.identity.changes
