@@ -17,11 +17,7 @@ T = TypeVar("T")
 
 
 def read_yaml(path: Path, *, as_texts: bool = False) -> object:
-    """Load a YAML file, with `as_texts` without converting values.
-
-    Raises:
-        ConfigError: the file cannot be read, or is not valid YAML.
-    """
+    """Load a YAML file, with `as_texts` without converting values. Raises ConfigError."""
     import yaml
 
     try:

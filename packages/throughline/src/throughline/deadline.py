@@ -37,11 +37,7 @@ def left() -> float | None:
 
 
 def check() -> None:
-    """Check the deadline.
-
-    Raises:
-        DeadlineError: it has passed.
-    """
+    """Check the deadline. Raises DeadlineError if it has passed."""
     end = _END.get()
     if end is not None and end[2]() > end[0]:
         raise DeadlineError(
@@ -59,11 +55,7 @@ def watched(items: Iterable[Item]) -> Iterator[Item]:
 
 @contextmanager
 def acquired(lock: threading.RLock) -> Iterator[None]:
-    """Acquire a lock before the deadline, and hold it.
-
-    Raises:
-        BusyError: the lock was not free before the deadline.
-    """
+    """Acquire a lock before the deadline, and hold it. Raises BusyError if it is not free."""
     remaining = left()
     if not lock.acquire(timeout=-1 if remaining is None else remaining):
         raise BusyError(

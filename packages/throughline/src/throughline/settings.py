@@ -152,11 +152,7 @@ def variable_of(name: str) -> str:
 
 
 def resolve(given: Mapping[str, object] | None = None) -> Settings:
-    """Resolve the settings from arguments (None: not given) and the environment.
-
-    Raises:
-        ConfigError: a setting is invalid.
-    """
+    """Return the settings from arguments (None: not given) and environment. Raises ConfigError."""
     arguments: dict[str, Any] = {
         name: value for name, value in (given or {}).items() if value is not None
     }

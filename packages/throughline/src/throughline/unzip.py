@@ -25,11 +25,7 @@ _MOST_MEMBERS = 1_000
 
 
 class Unzip:
-    """A decompressor of one body; without an encoding, it passes the bytes on.
-
-    Raises:
-        BodyError: the encoding is unknown, or the body does not match it.
-    """
+    """A decompressor of one body; without an encoding, it passes bytes on. Raises BodyError."""
 
     def __init__(self, encoding: str) -> None:
         self._encoding = encoding.strip().lower() or "identity"

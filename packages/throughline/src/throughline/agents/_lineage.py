@@ -178,11 +178,7 @@ class Path(Tool):
         )
 
     def _empty(self, context: Context) -> Status:
-        """Return why no path exists.
-
-        Raises:
-            NotFoundError: one of the nodes does not exist.
-        """
+        """Return why no path exists. Raises NotFoundError if one of the nodes does not exist."""
         status: Status = "none"
         for node in (self.start, self.end):
             tree = context.query("tree", {"node": node, "direction": "both", "depth": 1})

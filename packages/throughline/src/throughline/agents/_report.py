@@ -101,11 +101,7 @@ class Report(Tool):
 
 
 def _named(context: Context, item: str | NewDataset) -> Name:
-    """Return the namespace and the name of a dataset.
-
-    Raises:
-        NotFoundError: there is no such dataset, or it is a job.
-    """
+    """Return the namespace and name of a dataset. Raises NotFoundError if there is none."""
     if isinstance(item, NewDataset):
         return {"namespace": item.namespace, "name": item.name}
     found = context.query("node", {"node": item})

@@ -33,11 +33,7 @@ _INSTRUCTIONS = (
 
 
 def load_sdk() -> None:
-    """Import the SDK, which is slow.
-
-    Raises:
-        ConfigError: it is not installed.
-    """
+    """Import the SDK, which is slow. Raises ConfigError if it is not installed."""
     try:
         import mcp.server.lowlevel
         import mcp.server.stdio  # noqa: F401

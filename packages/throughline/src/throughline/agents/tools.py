@@ -207,11 +207,7 @@ def tools_of(*, may_report: bool) -> Mapping[str, type[Tool]]:
 
 
 def call(name: str, arguments: Mapping[str, object], context: Context) -> str:
-    """Return the answer of a tool as JSON.
-
-    Raises:
-        ConfigError: there is no such tool, or an argument is invalid.
-    """
+    """Return a tool's answer as JSON. Raises ConfigError if the tool or an argument is invalid."""
     tools = tools_of(may_report=context.reporter is not None)
     if name not in tools:
         raise ConfigError(f"tool: received {name[:80]!r}, expected one of {', '.join(tools)}")

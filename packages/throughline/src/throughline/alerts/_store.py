@@ -57,9 +57,8 @@ class Alerts:
     def causes(self, rule: str) -> set[str] | None:
         """Return the causes for which a rule fired; None if the rule is new."""
         table = schema.alerts
-        with self._log.reading() as connection:
-            query = select(table.c.cause).where(table.c.rule == rule)
-            causes = set(connection.execute(query).scalars())
+        rows = self._log.fetch(select(table.c.cause).where(table.c.rule == rule))
+        causes = {row.cause for row in rows}
         return causes - {""} if causes else None
 
     def fire(
@@ -115,8 +114,7 @@ class Alerts:
         """Return the alerts with pending actions, oldest first."""
         table = schema.alerts
         query = select(table).where(table.c.pending != "").order_by(table.c.fired_at)
-        with self._log.reading() as connection:
-            return [_fired(row) for row in connection.execute(query)]
+        return [_fired(row) for row in self._log.fetch(query)]
 
     def newest(self, limit: int, before: tuple[Any, ...] | None = None) -> list[FiredAlert]:
         """Return the latest alerts, newest first, before a (time, rule, cause)."""
@@ -125,8 +123,7 @@ class Alerts:
         query = select(table).where(table.c.cause != "").order_by(*(c.desc() for c in order))
         if before is not None:
             query = query.where(tuple_(*order) < tuple_(*before))
-        with self._log.reading() as connection:
-            return [_fired(row) for row in connection.execute(query.limit(limit))]
+        return [_fired(row) for row in self._log.fetch(query.limit(limit))]
 
 
 def alert_of(fired: FiredAlert) -> Alert:

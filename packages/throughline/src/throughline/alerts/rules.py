@@ -198,11 +198,7 @@ class _Alerts(Document):
 
 
 def read_rules(path: Path) -> list[Rule]:
-    """Return the rules of an alerts file.
-
-    Raises:
-        ConfigError: the file is invalid.
-    """
+    """Return the rules of an alerts file. Raises ConfigError if it is invalid."""
     try:
         return validated(_Alerts, read_yaml(path), "alerts").rules
     except ConfigError as error:

@@ -12,14 +12,7 @@ from typing import Literal
 
 import orjson
 
-from throughline.changes.models import (
-    CheckedEntry,
-    HistoryAnswer,
-    HistoryEntry,
-    RanEntry,
-    RunWork,
-    WrittenEntry,
-)
+from throughline.changes import models
 from throughline.datasets.models import SchemaChange
 from throughline.datasets.quality import checks_of
 from throughline.datasets.schemas import drift
@@ -43,11 +36,11 @@ _COMPARED: tuple[Literal["code", "inputs", "outputs"], ...] = ("code", "inputs",
 @query("history", Times.THEN)
 def history_answer(
     state: State, node: Name, limit: Limit = 20, cursor: Cursor = None
-) -> HistoryAnswer:
+) -> models.HistoryAnswer:
     """Return the history of a node, newest first: a dataset's versions and checks, a job's runs."""
     found = find_node(state, node)
     about = ("history", found)
-    entries: list[HistoryEntry]
+    entries: list[models.HistoryEntry]
     if found.type == "job":
         runs = [state.runs[key] for key in state.jobs[found.job_ref].runs]
         place = partial(place_of_run, state)
@@ -63,13 +56,13 @@ def history_answer(
     return {"node": node_id(found), "items": entries, "next": more}
 
 
-def place_of_entry(entry: HistoryEntry | SchemaChange) -> Place:
+def place_of_entry(entry: models.HistoryEntry | SchemaChange) -> Place:
     """Return the sort key of an entry: its time, its kind and a hash of its contents."""
     digest = blake2b(orjson.dumps(entry, option=orjson.OPT_SORT_KEYS), digest_size=8)
     return (entry["at"] or "").removesuffix("Z"), str(entry.get("done", "")), digest.hexdigest()
 
 
-def _wrote(generations: Generations, name: DatasetName) -> list[WrittenEntry]:
+def _wrote(generations: Generations, name: DatasetName) -> list[models.WrittenEntry]:
     return [
         {
             "done": "wrote",
@@ -82,7 +75,7 @@ def _wrote(generations: Generations, name: DatasetName) -> list[WrittenEntry]:
     ]
 
 
-def _checked(state: State, name: DatasetName) -> list[CheckedEntry]:
+def _checked(state: State, name: DatasetName) -> list[models.CheckedEntry]:
     return [
         {
             "done": "checked",
@@ -96,9 +89,9 @@ def _checked(state: State, name: DatasetName) -> list[CheckedEntry]:
     ]
 
 
-def _ran(state: State, newest_first: list[Run], runs: list[Run]) -> list[RanEntry]:
+def _ran(state: State, newest_first: list[Run], runs: list[Run]) -> list[models.RanEntry]:
     """Return the entries of some runs of a job, compared with the earlier ones in `runs`."""
-    found: list[RanEntry] = []
+    found: list[models.RanEntry] = []
     last = place_of_run(state, newest_first[-1]) if newest_first else ()
     older = (run for run in runs if place_of_run(state, run) < last and _is_good(state, run))
     compared = max(older, key=partial(place_of_run, state), default=None)
@@ -119,7 +112,7 @@ def _is_good(state: State, run: Run) -> bool:
     return outcome(state, run).state is RunState.COMPLETED
 
 
-def _did(state: State, run: Run) -> RunWork:
+def _did(state: State, run: Run) -> models.RunWork:
     members = [run, *descendants_of(state, run)]
     reads = {name for member in members for name in member.inputs}
     writes = {name for member in members for name in member.outputs}

@@ -12,16 +12,7 @@ from throughline.console.text import counted
 from throughline.runs.printing import print_run_list, state_text, times_of
 
 if TYPE_CHECKING:
-    from throughline.changes.models import (
-        CheckedEntry,
-        DiffAnswer,
-        GraphChange,
-        HistoryAnswer,
-        HistoryEntry,
-        RanEntry,
-        TimelineAnswer,
-        WrittenEntry,
-    )
+    from throughline.changes import models
     from throughline.datasets.models import SchemaChange
     from throughline.query.models import Json, Page
     from throughline.runs.models import RunSummary
@@ -33,7 +24,7 @@ _STATES: dict[_State, str] = {
 }  # fmt: skip
 
 
-def print_diff(answer: DiffAnswer) -> None:
+def print_diff(answer: models.DiffAnswer) -> None:
     """Print one node per line (+ added, - removed, ~ changed) with its changes below it."""
     console = new_console()
     nodes = answer["nodes"]
@@ -53,7 +44,7 @@ def print_diff(answer: DiffAnswer) -> None:
         print_run_list(answer["failed"])
 
 
-def _details(answer: DiffAnswer) -> dict[str, list[tuple[str, str]]]:
+def _details(answer: models.DiffAnswer) -> dict[str, list[tuple[str, str]]]:
     """Return by node the marks and texts of its changes; edges belong to their job."""
     nodes = answer["nodes"]
     details: dict[str, list[tuple[str, str]]] = {}
@@ -75,7 +66,7 @@ def _details(answer: DiffAnswer) -> dict[str, list[tuple[str, str]]]:
     return details
 
 
-def print_timeline(answer: TimelineAnswer) -> None:
+def print_timeline(answer: models.TimelineAnswer) -> None:
     """Print one change per line, newest first, then the number of runs."""
     console = new_console()
     rows = (_change_row(answer, change) for change in answer["changes"])
@@ -87,13 +78,13 @@ def print_timeline(answer: TimelineAnswer) -> None:
     console.print(f"{counted(sum(sums.values()), 'run')}{': ' + states if states else ''}")
 
 
-def _change_row(answer: TimelineAnswer, change: GraphChange) -> Sequence[Text]:
+def _change_row(answer: models.TimelineAnswer, change: models.GraphChange) -> Sequence[Text]:
     mark, text = _change(answer, change)
     style = MARKS.get(mark, "red")
     return _time(change["at"]), Text(mark, style), Text(text, style)
 
 
-def _change(answer: TimelineAnswer, change: GraphChange) -> tuple[str, str]:
+def _change(answer: models.TimelineAnswer, change: models.GraphChange) -> tuple[str, str]:
     """Return the mark (+ added, - removed, ~ changed, ! failed) and the text of a change."""
     nodes = answer["nodes"]
     name = nodes[change["node"]]["name"]
@@ -122,13 +113,13 @@ def print_drift(answer: Page[SchemaChange]) -> None:
     print_table(rows, lead=1, empty="No schema changes.")
 
 
-def print_history(answer: HistoryAnswer) -> None:
+def print_history(answer: models.HistoryAnswer) -> None:
     """Print one entry per line, newest first."""
     rows = [(_time(entry["at"]), _entry(entry)) for entry in answer["items"]]
     print_table(rows, lead=1, empty="No history reported.")
 
 
-def _entry(entry: HistoryEntry) -> Text:
+def _entry(entry: models.HistoryEntry) -> Text:
     if entry["done"] == "wrote":
         return _written(entry)
     if entry["done"] == "checked":
@@ -138,13 +129,13 @@ def _entry(entry: HistoryEntry) -> Text:
     return _ran(entry)
 
 
-def _written(entry: WrittenEntry) -> Text:
+def _written(entry: models.WrittenEntry) -> Text:
     text = Text(f"version {entry['version']}", "cyan")
     text.append(f"  {counted(entry['rows'], 'row')}" if entry["rows"] is not None else "")
     return text.append_text(_by(entry["run"]))
 
 
-def _checked(entry: CheckedEntry) -> Text:
+def _checked(entry: models.CheckedEntry) -> Text:
     failed = [check for check in entry["assertions"] if check.get("success") is False]
     text = Text("checked").append_text(_failed_checks(failed))
     passed = len(entry["assertions"]) - len(failed)
@@ -154,7 +145,7 @@ def _checked(entry: CheckedEntry) -> Text:
     return text.append_text(_by(entry["run"]))
 
 
-def _ran(entry: RanEntry) -> Text:
+def _ran(entry: models.RanEntry) -> Text:
     run = entry["run"]
     text = Text.assemble(state_text(run), f"  {times_of(run)[1]}", (f"  {run['runId']}", "dim"))
     changed = ", ".join(entry["changed"])

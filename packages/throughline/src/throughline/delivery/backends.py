@@ -16,19 +16,11 @@ from pydantic_core import ErrorDetails
 
 from throughline.collect.store import portions
 from throughline.config import expected, read_yaml
+from throughline.delivery import models
 from throughline.delivery._effective_runs import NewestRuns
 from throughline.delivery.backend import Backend, Delivery
 from throughline.delivery.body import is_run
 from throughline.delivery.http import Client, post
-from throughline.delivery.models import (
-    ConsoleSettings,
-    DataHubSettings,
-    FileSettings,
-    HttpSettings,
-    MarquezSettings,
-    OpenMetadataSettings,
-    ServerSettings,
-)
 from throughline.delivery.payloads import payloads, payloads_with_context
 from throughline.delivery.rewrite import DATAHUB, MARQUEZ, OPENMETADATA, Rewriting
 from throughline.delivery.rewrite._datahub import is_emitter_installed
@@ -45,9 +37,9 @@ _Settings = TypeVar("_Settings")
 class Console:
     """Prints each event as one line of stdout."""
 
-    settings_class = ConsoleSettings
+    settings_class = models.ConsoleSettings
 
-    def __init__(self, _settings: ConsoleSettings) -> None:
+    def __init__(self, _settings: models.ConsoleSettings) -> None:
         pass
 
     def send(self, delivery: Delivery) -> None:
@@ -68,9 +60,9 @@ class File:
     The file is opened for each event, so that it may be moved at any time.
     """
 
-    settings_class = FileSettings
+    settings_class = models.FileSettings
 
-    def __init__(self, settings: FileSettings) -> None:
+    def __init__(self, settings: models.FileSettings) -> None:
         self._path = Path(settings.path).expanduser().absolute()
 
     def send(self, delivery: Delivery) -> None:
@@ -89,9 +81,9 @@ class File:
 class Http:
     """Posts each event in its own request, over a persistent connection."""
 
-    settings_class: ClassVar[type[ServerSettings]] = HttpSettings
+    settings_class: ClassVar[type[models.ServerSettings]] = models.HttpSettings
 
-    def __init__(self, settings: ServerSettings) -> None:
+    def __init__(self, settings: models.ServerSettings) -> None:
         key = settings.api_key
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         self._url = f"{settings.url.rstrip('/')}/{settings.endpoint.lstrip('/')}"
@@ -112,7 +104,7 @@ class Http:
 class Marquez(Http):
     """Posts events rewritten for Marquez."""
 
-    settings_class: ClassVar[type[ServerSettings]] = MarquezSettings
+    settings_class: ClassVar[type[models.ServerSettings]] = models.MarquezSettings
     rewriting: ClassVar[Rewriting] = MARQUEZ
 
     def send(self, delivery: Delivery) -> None:
@@ -127,7 +119,7 @@ class Marquez(Http):
 class OpenMetadata(Marquez):
     """Posts edges. OpenMetadata rejects edges of unknown tables with status 200."""
 
-    settings_class = OpenMetadataSettings
+    settings_class = models.OpenMetadataSettings
     rewriting = OPENMETADATA
 
     def _check(self, answer: bytes) -> None:
@@ -147,9 +139,9 @@ class OpenMetadata(Marquez):
 class DataHub(Http):
     """Posts run events; sends what the endpoint does not support as proposals."""
 
-    settings_class: ClassVar[type[ServerSettings]] = DataHubSettings
+    settings_class: ClassVar[type[models.ServerSettings]] = models.DataHubSettings
 
-    def __init__(self, settings: DataHubSettings) -> None:
+    def __init__(self, settings: models.DataHubSettings) -> None:
         if settings.emitter and not is_emitter_installed():
             raise ConfigError(
                 "emitter: acryl-datahub is not installed. In a clone, run: pip install"

@@ -19,11 +19,7 @@ from throughline.projection import RunKey, Stamp
 
 
 def payloads(delivery: Delivery, rewriting: Rewriting) -> list[Body]:
-    """Return the bodies to send, in order.
-
-    Raises:
-        DeliveryError: the backend cannot accept any part of the event.
-    """
+    """Return the bodies to send, in order. Raises DeliveryError if the backend accepts no part."""
     return [body for body, _ in payloads_with_context(delivery, rewriting)]
 
 

@@ -16,11 +16,7 @@ from throughline.errors import EventError
 
 
 def dump(body: Any, option: int = 0) -> bytes:
-    """Encode a decoded body as JSON.
-
-    Raises:
-        EventError: the body contains a value that JSON cannot represent, such as a lone surrogate.
-    """
+    """Encode a body as JSON. Raises EventError if that is impossible, as for a lone surrogate."""
     try:
         return orjson.dumps(body, option=option)
     except TypeError as error:

@@ -28,11 +28,7 @@ class _Place(NamedTuple):
 
 
 def check_limits(raw: bytes, body: Any) -> None:
-    """Check a decoded event against the limits; `raw` is its JSON.
-
-    Raises:
-        LimitError: the event exceeds a limit; the error has path, received and allowed size.
-    """
+    """Check a decoded event against the limits; `raw` is its JSON. Raises LimitError."""
     if len(raw) <= MOST_ITEMS and not _is_deep(raw, body):
         return  # too small for a long array or string
     for place in _places(body):

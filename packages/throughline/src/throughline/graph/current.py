@@ -18,11 +18,7 @@ Answer = TypeVar("Answer")
 
 
 def level_of(text: str) -> Level:
-    """Return the level with a name.
-
-    Raises:
-        ConfigError: there is no such level.
-    """
+    """Return the level with a name. Raises ConfigError if there is none."""
     try:
         return Level[text.upper()]
     except KeyError:

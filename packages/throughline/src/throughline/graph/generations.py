@@ -44,15 +44,7 @@ from throughline.graph.run_edges import (
     united,
 )
 from throughline.identity import DatasetName
-from throughline.projection import (
-    Run,
-    RunKey,
-    RunState,
-    State,
-    outcome,
-    start_of,
-    version_of,
-)
+from throughline.projection import Run, RunKey, RunState, State, outcome, start_of, version_of
 from throughline.projection.derived import descendants_of, parent_of, records_of
 
 Answer = TypeVar("Answer")

@@ -149,11 +149,7 @@ def find_node(state: State, text: str, type_: str | None = None) -> Node:
 
 
 def find_dataset(state: State, text: str) -> Node:
-    """Return the dataset with an id or a short name.
-
-    Raises:
-        NotFoundError: it is a job, or there is no such dataset.
-    """
+    """Return the dataset with an id or a short name. Raises NotFoundError if there is none."""
     found = find_node(state, text, "dataset")
     if found.type != "dataset":
         raise NotFoundError(f"{text!r} is a job; expected a dataset")

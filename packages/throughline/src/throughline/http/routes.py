@@ -15,16 +15,7 @@ from fastapi.routing import APIRoute
 from starlette.convertors import Convertor, register_url_convertor
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from throughline.errors import (
-    BodyError,
-    BusyError,
-    EventError,
-    LogError,
-    NotFoundError,
-    SlowBodyError,
-    ThroughlineError,
-    TooLargeError,
-)
+from throughline import errors
 from throughline.http.admission import Queried
 from throughline.projection.live import Live
 from throughline.query.parameters import MOST_STEPS
@@ -205,26 +196,26 @@ def _nested(holder: Any) -> list[tuple[Any, Any]]:
     return [(key, value) for key, value in items if isinstance(value, dict | list | tuple)]
 
 
-def failure(error: ThroughlineError) -> Response:
+def failure(error: errors.ThroughlineError) -> Response:
     """Return the response to a failed request."""
-    if isinstance(error, NotFoundError):
+    if isinstance(error, errors.NotFoundError):
         return answer({"code": 404, "message": str(error), "nearest": error.nearest}, 404)
-    if isinstance(error, EventError):
-        is_large = isinstance(error, TooLargeError)
-        status = 413 if is_large else 400 if isinstance(error, BodyError) else 422
+    if isinstance(error, errors.EventError):
+        is_large = isinstance(error, errors.TooLargeError)
+        status = 413 if is_large else 400 if isinstance(error, errors.BodyError) else 422
         return answer({"code": status, "message": str(error), **_places(error)}, status)
-    if isinstance(error, LogError | BusyError):
+    if isinstance(error, errors.LogError | errors.BusyError):
         return unavailable(error)
-    status = 408 if isinstance(error, SlowBodyError) else 400
+    status = 408 if isinstance(error, errors.SlowBodyError) else 400
     return answer({"code": status, "message": str(error)}, status)
 
 
-def _places(error: EventError) -> dict[str, str]:
+def _places(error: errors.EventError) -> dict[str, str]:
     """Return the path in an event, the value received there and the value expected."""
     return {"path": error.path, "received": error.received, "expected": error.expected}
 
 
-def unavailable(error: ThroughlineError) -> Response:
+def unavailable(error: errors.ThroughlineError) -> Response:
     """Return a 503: nothing was done, and the client may retry."""
     response = answer({"code": 503, "message": str(error)}, 503)
     response.headers["Retry-After"] = str(_RETRY_AFTER)

@@ -86,11 +86,7 @@ def keys_of(log: EventLog) -> list[Key]:
 
 
 def remove_key(log: EventLog, name: str) -> None:
-    """Delete a key.
-
-    Raises:
-        NotFoundError: there is no key of that name; `nearest` lists the existing ones.
-    """
+    """Delete a key. Raises NotFoundError, with the existing names, if there is no such key."""
     with log.writing() as connection:
         deleted = connection.execute(delete(schema.keys).where(schema.keys.c.name == name))
     if not deleted.rowcount:

@@ -83,11 +83,7 @@ def _add_tags(top: ColumnNode, tags: Tags) -> None:
 
 
 def columns_below(generations: Generations, root: Node, field: str, depth: int) -> Dependents:
-    """Return the columns that depend on a column, split into direct and indirect ones.
-
-    Raises:
-        NotFoundError: the dataset has no such column.
-    """
+    """Return the direct and the indirect dependents of a column. Raises NotFoundError."""
     start = Column(root.dataset_name, field)
     graph = _graph(generations, root, "down")
     if field not in graph.columns(start.dataset, "down", indirect=True):
@@ -100,11 +96,7 @@ def columns_below(generations: Generations, root: Node, field: str, depth: int) 
 
 
 def check_column(generations: Generations, root: Node, field: str) -> None:
-    """Check that a column of a dataset is in its schema or column lineage.
-
-    Raises:
-        NotFoundError: the column is in neither; the message lists the columns.
-    """
+    """Raise NotFoundError unless a column is in the dataset's schema or column lineage."""
     name = root.dataset_name
     named = set(fields_of(generations.state, root))
     for way in ("up", "down"):

@@ -6,15 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from throughline.console.client import (
-    Client,
-    Cursor,
-    Depth,
-    Level,
-    LevelName,
-    Limit,
-    with_client,
-)
+from throughline.console.client import Client, Cursor, Depth, Level, LevelName, Limit, with_client
 from throughline.lineage.overview import print_overview
 from throughline.lineage.printing import (
     print_columns,

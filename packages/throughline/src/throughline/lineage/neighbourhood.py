@@ -27,13 +27,7 @@ from throughline.graph.walk import (
     reach,
     walked_from,
 )
-from throughline.lineage.models import (
-    ColumnEnd,
-    GraphAnswer,
-    GraphColumnEdge,
-    GraphEdge,
-    JobSources,
-)
+from throughline.lineage import models
 from throughline.projection import State
 from throughline.query.parameters import Depth, LevelName, Name
 from throughline.query.registry import Times, query
@@ -57,7 +51,7 @@ def graph_answer(
     ] = None,
     datasets: Annotated[bool, "Show datasets only; an edge replaces the job between two."] = False,
     columns: Annotated[bool, "Include the columns of datasets and their lineage."] = False,
-) -> GraphAnswer:
+) -> models.GraphAnswer:
     """Return the graph around a node, with a summary of each node."""
     root, chosen = find_node(state, node), level_of(level)
     generations, graph = generations_of(state), graph_around(state, root, chosen)
@@ -148,12 +142,12 @@ def _over(graph: Graph, node: Node, job: Node, way: str) -> Iterable[Node]:
 
 def _sources(
     graph: Graph, shown: set[Node], next_to: Callable[[Node, str], list[Node]]
-) -> list[JobSources]:
+) -> list[models.JobSources]:
     """Return the sources of the outputs of parted jobs; outputs with the same sources together.
 
     Nodes that a job is connected with by a link, without a dataset, come from and lead to all.
     """
-    found: list[JobSources] = []
+    found: list[models.JobSources] = []
     for job in sorted(node for node in shown if is_parted(graph, node)):
         edges = graph.edges_of(job.job_ref)
         above, below = (
@@ -203,11 +197,11 @@ def _pipeline(generations: Generations, node: Node) -> str | None:
     return None if owner == node else node_id(owner)
 
 
-def _edge(start: Node, end: Node, kind: Literal["data", "control"]) -> GraphEdge:
+def _edge(start: Node, end: Node, kind: Literal["data", "control"]) -> models.GraphEdge:
     return {"from": node_id(start), "to": node_id(end), "kind": kind}
 
 
-def _columns(generations: Generations, shown: set[Node]) -> list[GraphColumnEdge]:
+def _columns(generations: Generations, shown: set[Node]) -> list[models.GraphColumnEdge]:
     """Return the column edges between shown datasets; edges to all rows have no target field."""
     names = {node.dataset_name for node in shown if node.type == "dataset"}
     graph = ColumnGraph.present(generations)
@@ -223,7 +217,7 @@ def _columns(generations: Generations, shown: set[Node]) -> list[GraphColumnEdge
     ]
 
 
-def _end(column: Column) -> ColumnEnd:
+def _end(column: Column) -> models.ColumnEnd:
     return {"id": node_id(Node.of_dataset(column.dataset)), "field": column.field or None}
 
 

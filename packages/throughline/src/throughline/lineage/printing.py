@@ -12,18 +12,7 @@ from throughline.console.render import dataset_text, new_console, print_table, p
 from throughline.runs.printing import run_text
 
 if TYPE_CHECKING:
-    from throughline.lineage.models import (
-        AffectedNode,
-        ColumnNode,
-        ColumnsAnswer,
-        DatasetVersions,
-        DropVerdict,
-        ImpactAnswer,
-        PathAnswer,
-        ProvenanceAnswer,
-        TreeAnswer,
-        TreeNode,
-    )
+    from throughline.lineage import models
     from throughline.query.models import DatasetTag, Page, TagInfo
 
 _NO_NODES = {
@@ -45,7 +34,7 @@ _NO_COLUMN_IMPACT = (
 )
 
 
-def print_columns(answer: ColumnsAnswer) -> None:
+def print_columns(answer: models.ColumnsAnswer) -> None:
     """Print a tree of columns."""
     root = answer["up"] if answer["direction"] == "up" else answer["down"]
     print_tree(root, lambda node: node["children"], _column_node)
@@ -54,7 +43,7 @@ def print_columns(answer: ColumnsAnswer) -> None:
         new_console().print(_NO_COLUMNS[answer["direction"]], style="dim")
 
 
-def print_tree_answer(answer: TreeAnswer) -> None:
+def print_tree_answer(answer: models.TreeAnswer) -> None:
     """Print a tree; if it has both directions, one after the other."""
     console = new_console()
     for direction, root in (("up", answer.get("up")), ("down", answer.get("down"))):
@@ -67,7 +56,7 @@ def print_tree_answer(answer: TreeAnswer) -> None:
             console.print(_NO_NODES[direction], style="dim")
 
 
-def print_impact(answer: ImpactAnswer) -> None:
+def print_impact(answer: models.ImpactAnswer) -> None:
     """Print one affected node or column per line, after its distance."""
     console = new_console()
     if "drop" in answer:
@@ -90,7 +79,7 @@ def print_impact(answer: ImpactAnswer) -> None:
             print_table(map(_affected_row, nodes), lead=1)
 
 
-def _print_verdict(drop: DropVerdict) -> None:
+def _print_verdict(drop: models.DropVerdict) -> None:
     """Print whether a column can be dropped, and one reason per line."""
     console = new_console()
     title, style = _VERDICTS[drop["verdict"]]
@@ -100,7 +89,7 @@ def _print_verdict(drop: DropVerdict) -> None:
     console.print()
 
 
-def print_path(answer: PathAnswer) -> None:
+def print_path(answer: models.PathAnswer) -> None:
     """Print one node per line, in the direction of the data."""
     print_table(
         (
@@ -111,7 +100,7 @@ def print_path(answer: PathAnswer) -> None:
     )
 
 
-def _tree_node(node: TreeNode) -> Text:
+def _tree_node(node: models.TreeNode) -> Text:
     if node["type"] != "job":
         return dataset_text(node).append_text(_tree_marks(node))
     text = Text(node["name"], "bold")
@@ -123,17 +112,17 @@ def _tree_node(node: TreeNode) -> Text:
     return text.append_text(_tree_marks(node))
 
 
-def _column_node(node: ColumnNode) -> Text:
+def _column_node(node: models.ColumnNode) -> Text:
     text = _column_text(node) if node["type"] == "column" else dataset_text(node)
     return Text.assemble(text, _column_source(node), _tags_text(node), _tree_marks(node))
 
 
-def _tree_marks(node: TreeNode | ColumnNode) -> Text:
+def _tree_marks(node: models.TreeNode | models.ColumnNode) -> Text:
     marks = "  (see above)" if node["isRepeated"] else ""
     return Text(marks + ("  …" if node["hasMore"] else ""), "dim")
 
 
-def _affected_row(node: AffectedNode) -> Sequence[RenderableType]:
+def _affected_row(node: models.AffectedNode) -> Sequence[RenderableType]:
     if node["type"] == "column":
         text, details = _column_text(node), _column_source(node)
     elif node["type"] == "dataset":
@@ -145,17 +134,17 @@ def _affected_row(node: AffectedNode) -> Sequence[RenderableType]:
     return Text(str(node["distance"]), "dim", justify="right"), text, details[2:]
 
 
-def _column_text(node: ColumnNode | AffectedNode) -> Text:
+def _column_text(node: models.ColumnNode | models.AffectedNode) -> Text:
     return Text.assemble(f"{node['name']}.", (node["field"] or "(all rows)", "cyan"))
 
 
-def _column_source(node: ColumnNode | AffectedNode) -> Text:
+def _column_source(node: models.ColumnNode | models.AffectedNode) -> Text:
     """Return the transformation that computes a column, and its job."""
     text = Text(f"  {node['transformation']}" if node["transformation"] else "")
     return text.append(f"  by {node['job']}" if node["job"] else "", "dim")
 
 
-def _tags_text(node: ColumnNode | AffectedNode) -> Text:
+def _tags_text(node: models.ColumnNode | models.AffectedNode) -> Text:
     """Return the distinct tags of a node; those of a column with their origins."""
     origins: dict[str, list[str]] = {}
     for tag in node["tags"]:
@@ -165,7 +154,7 @@ def _tags_text(node: ColumnNode | AffectedNode) -> Text:
     return Text("".join(labels), "yellow")
 
 
-def _tag_origin(tag: TagInfo, node: ColumnNode | AffectedNode) -> str:
+def _tag_origin(tag: TagInfo, node: models.ColumnNode | models.AffectedNode) -> str:
     """Return the column or dataset that has a tag; empty if it is the node itself."""
     origin = tag["from"]
     is_own = origin["name"] == node["name"] and origin["field"] in (None, node["field"])
@@ -181,7 +170,7 @@ def _origins_label(origins: list[str]) -> str:
     return f" from {origins[0]}" + (f" and {others} more" if others else "")
 
 
-def print_provenance(answer: ProvenanceAnswer) -> None:
+def print_provenance(answer: models.ProvenanceAnswer) -> None:
     """Print each run with its code, inputs and outputs; then the sources."""
     console = new_console()
     for part in answer["runs"]:
@@ -207,7 +196,7 @@ def _print_indented(rows: Iterable[tuple[str, RenderableType]]) -> None:
     print_table(("", Text(label, "dim"), cell) if label else ("", cell) for label, cell in rows)
 
 
-def _versions(dataset: DatasetVersions) -> Text:
+def _versions(dataset: models.DatasetVersions) -> Text:
     versions = ", ".join(dataset["versions"])
     return dataset_text(dataset).append(f"  version {versions}" if versions else "", "dim")
 

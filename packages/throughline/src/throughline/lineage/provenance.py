@@ -28,12 +28,7 @@ from throughline.graph.nodes import (
 )
 from throughline.graph.run_edges import Edges, derived_by, only_datasets
 from throughline.identity import DatasetName
-from throughline.lineage.models import (
-    DatasetVersions,
-    ProvenanceAnswer,
-    ProvenanceDataset,
-    ProvenanceRun,
-)
+from throughline.lineage import models
 from throughline.lineage.tags import Tags, dataset_tag
 from throughline.projection import Run, State, start_of, version_of
 from throughline.projection.derived import began_at
@@ -77,7 +72,7 @@ def provenance_answer(
         str | None, "A version of the dataset, or the id of the run that wrote it."
     ] = None,
     level: LevelName = "task",
-) -> ProvenanceAnswer:
+) -> models.ProvenanceAnswer:
     """Return every run, input version and code version upstream of a dataset."""
     root, generations = find_dataset(state, node), generations_of(state)
     walked = origin(generations, root, version)
@@ -104,7 +99,7 @@ def provenance_answer(
     }
 
 
-def _about(state: State, node: Node) -> ProvenanceDataset:
+def _about(state: State, node: Node) -> models.ProvenanceDataset:
     return {**node_ref(node), "kind": kind_of(state, node), "owners": owners_of(state, node)}
 
 
@@ -171,7 +166,7 @@ def _written(state: State, runs: Iterable[tuple[Run, Edges | None]]) -> Versions
     return {name: stated[name] or runs_of[name] for name in runs_of}
 
 
-def _run_answer(generations: Generations, entry: _Entry) -> ProvenanceRun:
+def _run_answer(generations: Generations, entry: _Entry) -> models.ProvenanceRun:
     lineage = generations.levels.lineage(entry.run) if entry.run else ()
     # Its own code, or else that of the nearest run above.
     code = next((code for run in lineage if (code := code_of(run))), CodeLocation())
@@ -184,5 +179,5 @@ def _run_answer(generations: Generations, entry: _Entry) -> ProvenanceRun:
     }
 
 
-def _version_list(versions: Versions) -> list[DatasetVersions]:
+def _version_list(versions: Versions) -> list[models.DatasetVersions]:
     return [{**name_of(name), "versions": sorted(versions[name])} for name in sorted(versions)]

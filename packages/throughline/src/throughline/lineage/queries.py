@@ -19,18 +19,12 @@ from throughline.graph.nodes import (
     owners_of,
     typed_name,
 )
+from throughline.lineage import models
 from throughline.lineage._column_producers import column_answer
 from throughline.lineage._drop import drop_verdict
 from throughline.lineage._impact import column_impact, impact, path_answer
 from throughline.lineage._tree import tree_answer
 from throughline.lineage.columns import columns_answer
-from throughline.lineage.models import (
-    DataEdgeRow,
-    DatasetWithAliases,
-    ImpactAnswer,
-    NodePairRow,
-    PairRow,
-)
 from throughline.lineage.neighbourhood import graph_answer
 from throughline.lineage.provenance import origin, provenance_answer
 from throughline.lineage.tags import ColumnTag, Tags, dataset_tag
@@ -55,7 +49,7 @@ def impact_answer(
     field: Field = None,
     level: LevelName = "task",
     depth: Depth = 20,
-) -> ImpactAnswer:
+) -> models.ImpactAnswer:
     """Return the nodes that a change of a node or of one column affects, with tags.
 
     For a column, `affected` takes values from it, and `indirect` has rows that it filters, joins,
@@ -68,7 +62,7 @@ def impact_answer(
         affected = impact(generations, found, level_of(level), depth)
         return {"node": node_id(found), "depth": depth, "level": level, "affected": affected}
     reached = column_impact(generations, found, field, depth)
-    answer: ImpactAnswer = {
+    answer: models.ImpactAnswer = {
         "node": node_id(found),
         "depth": depth,
         "field": field,
@@ -113,7 +107,7 @@ def edges_answer(
     kind: Literal["data", "control", "direct"] = "data",
     limit: Limit = 1_000,
     cursor: Cursor = None,
-) -> Page[DataEdgeRow] | Page[PairRow] | Page[NodePairRow]:
+) -> Page[models.DataEdgeRow] | Page[models.PairRow] | Page[models.NodePairRow]:
     """Return all edges of the graph at a level.
     `data` edges are between a job and a dataset. `direct` edges connect two jobs or two datasets,
     as reported by explicit lineage. `control` edges are dependencies between jobs without data.
@@ -125,22 +119,22 @@ def edges_answer(
         return paged([_data_row(state, edge) for edge in edges], more)
     if kind == "direct":
         links, more = cut(about, whole_graph_of(state, chosen).links(), _pair_place, limit, cursor)
-        nodes: list[NodePairRow] = [
+        nodes: list[models.NodePairRow] = [
             {"upstream": typed_name(above), "downstream": typed_name(below)}
             for above, below in links
         ]
         return paged(nodes, more)
     pairs = control_edges(generations_of(state), chosen)
     waits, more = cut(about, pairs, _pair_place, limit, cursor)
-    jobs: list[PairRow] = [
+    jobs: list[models.PairRow] = [
         {"upstream": name_of(above), "downstream": name_of(below)} for above, below in waits
     ]
     return paged(jobs, more)
 
 
-def _data_row(state: State, edge: DataEdge) -> DataEdgeRow:
+def _data_row(state: State, edge: DataEdge) -> models.DataEdgeRow:
     aliases = aliases_of(state, edge.dataset)
-    dataset: DatasetWithAliases = {**name_of(edge.dataset), "aliases": aliases}
+    dataset: models.DatasetWithAliases = {**name_of(edge.dataset), "aliases": aliases}
     return {"job": name_of(edge.job), "dataset": dataset, "direction": edge.direction}
 
 

@@ -85,11 +85,7 @@ def make_alias(
 
 
 def read_entry(body: str) -> Event:
-    """Return the event of a stored text of OpenLineage.
-
-    Raises:
-        EventError: the text is damaged: it is not JSON, or not an event.
-    """
+    """Return the event of a stored text of OpenLineage. Raises EventError if it is damaged."""
     decoded = load(body)
     return parse_event(decoded, identity_of(decoded))
 

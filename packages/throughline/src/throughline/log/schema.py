@@ -18,22 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from sqlalchemy import (
-    BigInteger,
-    Boolean,
-    Column,
-    Connection,
-    Integer,
-    LargeBinary,
-    MetaData,
-    String,
-    Table,
-    Text,
-    TypeDecorator,
-    insert,
-    select,
-    update,
-)
+import sqlalchemy as sa
 
 from throughline.errors import LogError
 
@@ -55,10 +40,10 @@ def storable(text: str) -> str:
     return text.encode(errors="backslashreplace").decode()
 
 
-class _String(TypeDecorator[str]):
+class _String(sa.TypeDecorator[str]):
     """A column of strings, stored and compared as `storable` returns them."""
 
-    impl = String
+    impl = sa.String
     cache_ok = True
 
     def process_bind_param(self, value: str | None, dialect: Any) -> str | None:
@@ -69,129 +54,129 @@ class _String(TypeDecorator[str]):
 class _Text(_String):
     """A `_String` of any length."""
 
-    impl = Text
+    impl = sa.Text
     cache_ok = True
 
 
-metadata = MetaData()
-_Sequence = BigInteger().with_variant(Integer, "sqlite")
+metadata = sa.MetaData()
+_Sequence = sa.BigInteger().with_variant(sa.Integer, "sqlite")
 
-meta = Table(
+meta = sa.Table(
     "meta",
     metadata,
-    Column("key", _String(64), primary_key=True),
-    Column("value", _Text, nullable=False),
+    sa.Column("key", _String(64), primary_key=True),
+    sa.Column("value", _Text, nullable=False),
 )
-events = Table(
+events = sa.Table(
     "events",
     metadata,
-    Column("seq", _Sequence, primary_key=True, autoincrement=True),
-    Column("hash", _String(64), nullable=False, unique=True),
-    Column("kind", _String(32), nullable=False),
-    Column("event_time", BigInteger, nullable=False, index=True),
-    Column("received_at", BigInteger, nullable=False),
-    Column("body", _Text, nullable=False),
+    sa.Column("seq", _Sequence, primary_key=True, autoincrement=True),
+    sa.Column("hash", _String(64), nullable=False, unique=True),
+    sa.Column("kind", _String(32), nullable=False),
+    sa.Column("event_time", sa.BigInteger, nullable=False, index=True),
+    sa.Column("received_at", sa.BigInteger, nullable=False),
+    sa.Column("body", _Text, nullable=False),
     sqlite_autoincrement=True,
 )
-offsets = Table(
+offsets = sa.Table(
     "offsets",
     metadata,
-    Column("path", _Text, primary_key=True),
-    Column("inode", BigInteger, nullable=False),
-    Column("position", BigInteger, nullable=False),
-    Column("head", _String(64), nullable=False),
+    sa.Column("path", _Text, primary_key=True),
+    sa.Column("inode", sa.BigInteger, nullable=False),
+    sa.Column("position", sa.BigInteger, nullable=False),
+    sa.Column("head", _String(64), nullable=False),
 )
-refused = Table(
+refused = sa.Table(
     "refused",
     metadata,
-    Column("id", _Sequence, primary_key=True, autoincrement=True),
-    Column("hash", _String(64), nullable=False, unique=True),
-    Column("received_at", BigInteger, nullable=False),
-    Column("source", _Text, nullable=False),
-    Column("reason", _Text, nullable=False),
-    Column("line", _Text, nullable=False),
+    sa.Column("id", _Sequence, primary_key=True, autoincrement=True),
+    sa.Column("hash", _String(64), nullable=False, unique=True),
+    sa.Column("received_at", sa.BigInteger, nullable=False),
+    sa.Column("source", _Text, nullable=False),
+    sa.Column("reason", _Text, nullable=False),
+    sa.Column("line", _Text, nullable=False),
 )
-keys = Table(
+keys = sa.Table(
     "keys",
     metadata,
-    Column("name", _String(64), primary_key=True),
-    Column("hash", _String(64), nullable=False, unique=True),
-    Column("scopes", _Text, nullable=False),
-    Column("created_at", BigInteger, nullable=False),
+    sa.Column("name", _String(64), primary_key=True),
+    sa.Column("hash", _String(64), nullable=False, unique=True),
+    sa.Column("scopes", _Text, nullable=False),
+    sa.Column("created_at", sa.BigInteger, nullable=False),
 )
-deliveries = Table(
+deliveries = sa.Table(
     "deliveries",
     metadata,
-    Column("backend", _String(64), primary_key=True),
-    Column("seq", BigInteger, nullable=False),
-    Column("moved_at", BigInteger),
-    Column("error", _Text),
-    Column("error_at", BigInteger),
+    sa.Column("backend", _String(64), primary_key=True),
+    sa.Column("seq", sa.BigInteger, nullable=False),
+    sa.Column("moved_at", sa.BigInteger),
+    sa.Column("error", _Text),
+    sa.Column("error_at", sa.BigInteger),
 )
-dead_letters = Table(
+dead_letters = sa.Table(
     "dead_letters",
     metadata,
-    Column("backend", _String(64), primary_key=True),
-    Column("seq", BigInteger, primary_key=True, autoincrement=False),
-    Column("reason", _Text, nullable=False),
-    Column("refused_at", BigInteger, nullable=False),
-    Column("is_retried", Boolean, nullable=False),
+    sa.Column("backend", _String(64), primary_key=True),
+    sa.Column("seq", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("reason", _Text, nullable=False),
+    sa.Column("refused_at", sa.BigInteger, nullable=False),
+    sa.Column("is_retried", sa.Boolean, nullable=False),
 )
-alerts = Table(
+alerts = sa.Table(
     "alerts",
     metadata,
-    Column("rule", _String(64), primary_key=True),
-    Column("cause", _Text, primary_key=True),
-    Column("body", _Text, nullable=False),
-    Column("fired_at", BigInteger, nullable=False),
-    Column("pending", _Text, nullable=False),
-    Column("error", _Text),
+    sa.Column("rule", _String(64), primary_key=True),
+    sa.Column("cause", _Text, primary_key=True),
+    sa.Column("body", _Text, nullable=False),
+    sa.Column("fired_at", sa.BigInteger, nullable=False),
+    sa.Column("pending", _Text, nullable=False),
+    sa.Column("error", _Text),
 )
-snapshots = Table(
+snapshots = sa.Table(
     "snapshots",
     metadata,
-    Column("seq", BigInteger, primary_key=True, autoincrement=False),
-    Column("part", Integer, primary_key=True, autoincrement=False),
-    Column("format", _String(64), nullable=False),
-    Column("event_time", BigInteger, nullable=False),
-    Column("received_at", BigInteger, nullable=False),
-    Column("data", LargeBinary, nullable=False),
+    sa.Column("seq", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("part", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("format", _String(64), nullable=False),
+    sa.Column("event_time", sa.BigInteger, nullable=False),
+    sa.Column("received_at", sa.BigInteger, nullable=False),
+    sa.Column("data", sa.LargeBinary, nullable=False),
 )
-finding_states = Table(
+finding_states = sa.Table(
     "finding_states",
     metadata,
-    Column("id", _String(64), primary_key=True),
-    Column("kind", _String(64), nullable=False),
-    Column("subject", _Text, nullable=False),
-    Column("state", _String(16), nullable=False),
-    Column("fingerprint", _String(64), nullable=False),
-    Column("until", BigInteger),
-    Column("note", _Text),
-    Column("changed_at", BigInteger, nullable=False),
+    sa.Column("id", _String(64), primary_key=True),
+    sa.Column("kind", _String(64), nullable=False),
+    sa.Column("subject", _Text, nullable=False),
+    sa.Column("state", _String(16), nullable=False),
+    sa.Column("fingerprint", _String(64), nullable=False),
+    sa.Column("until", sa.BigInteger),
+    sa.Column("note", _Text),
+    sa.Column("changed_at", sa.BigInteger, nullable=False),
 )
 
 
-def _add_scope_sql(connection: Connection) -> None:
+def _add_scope_sql(connection: sa.Connection) -> None:
     """Add the scope `sql` to keys that could read, so that they still see SQL and code."""
-    for name, scopes in connection.execute(select(keys.c.name, keys.c.scopes)).all():
+    for name, scopes in connection.execute(sa.select(keys.c.name, keys.c.scopes)).all():
         if "read" in scopes.split(","):
             more = ",".join(sorted({*scopes.split(","), "sql"}))
-            connection.execute(update(keys).where(keys.c.name == name).values(scopes=more))
+            connection.execute(sa.update(keys).where(keys.c.name == name).values(scopes=more))
 
 
-_MIGRATIONS: dict[int, Callable[[Connection], None]] = {6: _add_scope_sql}
+_MIGRATIONS: dict[int, Callable[[sa.Connection], None]] = {6: _add_scope_sql}
 """Migrations of data, by the schema version that they produce.
 
 Other versions only added tables, which are created before any migration, or a kind of row.
 """
 
 
-def prepare(connection: Connection) -> None:
+def prepare(connection: sa.Connection) -> None:
     """Create the tables of an empty store, or migrate those of an older version."""
     metadata.create_all(connection)
-    row = connection.execute(select(meta.c.value).where(meta.c.key == "schema_version")).first()
+    row = connection.execute(sa.select(meta.c.value).where(meta.c.key == "schema_version")).first()
     if row is None:
-        connection.execute(insert(meta).values(key="schema_version", value=str(VERSION)))
+        connection.execute(sa.insert(meta).values(key="schema_version", value=str(VERSION)))
         return
     if not (row.value.isascii() and row.value.isdigit() and int(row.value) > 0):
         raise LogError(
@@ -208,5 +193,5 @@ def prepare(connection: Connection) -> None:
     for version in sorted(version for version in _MIGRATIONS if version > found):
         _MIGRATIONS[version](connection)
     connection.execute(
-        update(meta).where(meta.c.key == "schema_version").values(value=str(VERSION))
+        sa.update(meta).where(meta.c.key == "schema_version").values(value=str(VERSION))
     )

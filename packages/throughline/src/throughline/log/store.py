@@ -12,21 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import (
-    Connection,
-    Engine,
-    Select,
-    Table,
-    bindparam,
-    create_engine,
-    delete,
-    event,
-    func,
-    insert,
-    inspect,
-    select,
-    tuple_,
-)
+import sqlalchemy as sa
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DataError, SQLAlchemyError
 
@@ -44,7 +30,7 @@ _LOCK_PATIENCE = 30
 _WRITERS = 0x746C6F67  # key of the advisory lock; any constant
 _PRUNED = "pruned_until"
 _IS_PRUNED = schema.meta.c.key == _PRUNED
-_LAST_SEQ = select(func.max(schema.events.c.seq))  # built once, as every append uses it
+_LAST_SEQ = sa.select(sa.func.max(schema.events.c.seq))  # built once, as every append uses it
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +75,7 @@ class EventLog:
             with ExitStack() as undone:
                 undone.callback(self.close)
                 with self._transaction() as connection:
-                    tables = inspect(connection).get_table_names() if must_exist else []
+                    tables = sa.inspect(connection).get_table_names() if must_exist else []
                     if must_exist and schema.events.name not in tables:
                         raise _foreign(url) if tables else _missing(url)
                     schema.prepare(connection)
@@ -154,8 +140,8 @@ class EventLog:
         """
         table = schema.events
         query = (
-            select(table.c.seq, table.c.kind, table.c.received_at, table.c.body)
-            .where(table.c.seq > bindparam("after"))
+            sa.select(table.c.seq, table.c.kind, table.c.received_at, table.c.body)
+            .where(table.c.seq > sa.bindparam("after"))
             .order_by(table.c.seq)
             .limit(page_size)
         )
@@ -188,15 +174,15 @@ class EventLog:
         bounds = [table.c.kind == schema.OPENLINEAGE]
         bounds += [table.c.event_time >= since] if since is not None else []
         bounds += [table.c.event_time < until] if until is not None else []
-        query = select(table.c.body).where(*bounds)
+        query = sa.select(table.c.body).where(*bounds)
         query = query.order_by(*(c if ascending else c.desc() for c in order))
-        total = self.value(select(func.count()).select_from(table).where(*bounds))
+        total = self.value(sa.select(sa.func.count()).select_from(table).where(*bounds))
         return total, [row.body for row in self.fetch(query.limit(limit).offset(offset))]
 
     def latest(self, before: int | None, limit: int) -> list[tuple[int, str]]:
         """Return the latest (seq, body), before a `seq` if given, newest first."""
         table = schema.events
-        query = select(table.c.seq, table.c.body).where(table.c.kind == schema.OPENLINEAGE)
+        query = sa.select(table.c.seq, table.c.body).where(table.c.kind == schema.OPENLINEAGE)
         if before is not None:
             query = query.where(table.c.seq < before)
         rows = self.fetch(query.order_by(table.c.seq.desc()).limit(limit))
@@ -211,13 +197,13 @@ class EventLog:
         (microseconds), `after` the event time and seq after which to start.
         """
         table = schema.events
-        place = tuple_(table.c.event_time, table.c.seq)
+        place = sa.tuple_(table.c.event_time, table.c.seq)
         query = (
-            select(table.c.event_time, table.c.seq, table.c.body)
+            sa.select(table.c.event_time, table.c.seq, table.c.body)
             .where(
                 table.c.kind == schema.OPENLINEAGE,
                 table.c.event_time.between(*span),
-                place > tuple_(*after),
+                place > sa.tuple_(*after),
                 table.c.body.icontains(text, autoescape=True),
             )
             .order_by(table.c.event_time, table.c.seq)
@@ -231,26 +217,26 @@ class EventLog:
         The arrival is in microseconds, 0 if there is no event.
         """
         table = schema.events
-        last = select(table.c.received_at).where(table.c.seq <= seq)
+        last = sa.select(table.c.received_at).where(table.c.seq <= seq)
         received_at = self.value(last.order_by(table.c.seq.desc()).limit(1)) or 0
-        later = select(func.count()).select_from(table).where(table.c.seq > seq)
+        later = sa.select(sa.func.count()).select_from(table).where(table.c.seq > seq)
         return received_at, self.value(later)
 
     def seq_of(self, hash_: str) -> int | None:
         """Return the `seq` of an event by its identity; None if it is not in the log."""
         table = schema.events
-        seq: int | None = self.value(select(table.c.seq).where(table.c.hash == hash_))
+        seq: int | None = self.value(sa.select(table.c.seq).where(table.c.hash == hash_))
         return seq
 
     def offsets(self) -> dict[str, Offset]:
         """Return the offset of every spool file, by path."""
-        rows = self.fetch(select(schema.offsets))
+        rows = self.fetch(sa.select(schema.offsets))
         return {row.path: Offset(row.path, row.inode, row.position, row.head) for row in rows}
 
     def rejected_lines(self, after: int = 0, limit: int | None = None) -> list[RejectedLine]:
         """Return the rejected lines with an id greater than `after`."""
         table = schema.refused
-        query = select(table).where(table.c.id > after).order_by(table.c.id).limit(limit)
+        query = sa.select(table).where(table.c.id > after).order_by(table.c.id).limit(limit)
         rows = self.fetch(query)
         return [RejectedLine(row.source, row.reason, row.line, row.id) for row in rows]
 
@@ -260,30 +246,30 @@ class EventLog:
         with self.writing() as connection:
             for seq, line in rows:
                 connection.execute(self._add_rejected_line, [_rejected_row(line, now)])
-                connection.execute(delete(schema.events).where(schema.events.c.seq == seq))
+                connection.execute(sa.delete(schema.events).where(schema.events.c.seq == seq))
 
     def forget_offset(self, path: str) -> None:
         """Delete the offset of a removed spool file."""
         with self.writing() as connection:
-            connection.execute(delete(schema.offsets).where(schema.offsets.c.path == path))
+            connection.execute(sa.delete(schema.offsets).where(schema.offsets.c.path == path))
 
     def pruned_until(self) -> int:
         """Return the time (microseconds) before which events were deleted; 0 if none were."""
-        return int(self.value(select(schema.meta.c.value).where(_IS_PRUNED)) or 0)
+        return int(self.value(sa.select(schema.meta.c.value).where(_IS_PRUNED)) or 0)
 
-    def set_pruned_until(self, connection: Connection, time: int) -> None:
+    def set_pruned_until(self, connection: sa.Connection, time: int) -> None:
         """Store the time before which events are deleted, in the caller's transaction."""
-        stored = connection.execute(select(schema.meta.c.value).where(_IS_PRUNED)).scalar()
+        stored = connection.execute(sa.select(schema.meta.c.value).where(_IS_PRUNED)).scalar()
         value = str(max(time, int(stored or 0)))
-        connection.execute(delete(schema.meta).where(_IS_PRUNED))
-        connection.execute(insert(schema.meta).values(key=_PRUNED, value=value))
+        connection.execute(sa.delete(schema.meta).where(_IS_PRUNED))
+        connection.execute(sa.insert(schema.meta).values(key=_PRUNED, value=value))
 
     def close(self) -> None:
         """Close the connections."""
         self._engine.dispose()
 
     @contextmanager
-    def writing(self) -> Iterator[Connection]:
+    def writing(self) -> Iterator[sa.Connection]:
         """Open a connection whose changes are committed at the end. Raises LogError."""
         try:
             with self._transaction() as connection:
@@ -293,7 +279,7 @@ class EventLog:
             raise kind(f"cannot write to the database: {_reason(error)}") from error
 
     @contextmanager
-    def _transaction(self) -> Iterator[Connection]:
+    def _transaction(self) -> Iterator[sa.Connection]:
         with self._engine.connect() as connection:
             if self._engine.dialect.name == "sqlite":
                 connection.exec_driver_sql("BEGIN IMMEDIATE")
@@ -314,7 +300,7 @@ class EventLog:
                 yield connection
 
     @contextmanager
-    def reading(self) -> Iterator[Connection]:
+    def reading(self) -> Iterator[sa.Connection]:
         """Open a connection for reading. Raises LogError."""
         try:
             with self._engine.connect() as connection:
@@ -322,17 +308,17 @@ class EventLog:
         except SQLAlchemyError as error:
             raise LogError(f"cannot read the database: {_reason(error)}") from error
 
-    def fetch(self, query: Select[Any], **values: object) -> Sequence[Any]:
+    def fetch(self, query: sa.Select[Any], **values: object) -> Sequence[Any]:
         """Return the rows of a query. Raises LogError."""
         with self.reading() as connection:
             return connection.execute(query, values).all()
 
-    def value(self, query: Select[Any]) -> Any:
+    def value(self, query: sa.Select[Any]) -> Any:
         """Return the first value of a query; None without rows. Raises LogError."""
         with self.reading() as connection:
             return connection.execute(query).scalar()
 
-    def _insert_missing(self, table: Table) -> Any:
+    def _insert_missing(self, table: sa.Table) -> Any:
         """Return a statement that inserts the rows whose hash is new."""
         # Import only one dialect, because each import is slow.
         if self._engine.dialect.name == "postgresql":
@@ -341,15 +327,15 @@ class EventLog:
             from sqlalchemy.dialects.sqlite import insert  # type: ignore[assignment]
         return insert(table).on_conflict_do_nothing(index_elements=["hash"])
 
-    def _save_offsets(self, connection: Connection, offsets: Sequence[Offset]) -> None:
+    def _save_offsets(self, connection: sa.Connection, offsets: Sequence[Offset]) -> None:
         table = schema.offsets
         for offset in offsets:
-            connection.execute(delete(table).where(table.c.path == offset.path))
+            connection.execute(sa.delete(table).where(table.c.path == offset.path))
             row = {c.name: getattr(offset, c.name) for c in table.columns}
-            connection.execute(insert(table).values(row))
+            connection.execute(sa.insert(table).values(row))
 
 
-def _engine(url: str, *, must_exist: bool) -> Engine:
+def _engine(url: str, *, must_exist: bool) -> sa.Engine:
     if "://" not in url:
         url = f"sqlite:///{Path(url).expanduser().absolute()}"
     parsed = make_url(url)
@@ -358,8 +344,8 @@ def _engine(url: str, *, must_exist: bool) -> Engine:
         if parsed.get_backend_name() == "postgresql":
             patience = {"connect_timeout": str(_PATIENCE), **parsed.query}
             parsed = parsed.update_query_dict(patience)
-        engine = create_engine(parsed, pool_pre_ping=True)
-        event.listen(engine, "connect", _set_durable)
+        engine = sa.create_engine(parsed, pool_pre_ping=True)
+        sa.event.listen(engine, "connect", _set_durable)
         return engine
     if parsed.database and not parsed.database.startswith("file:"):  # a URI may lack a folder
         if must_exist and not Path(parsed.database).exists():
@@ -368,8 +354,8 @@ def _engine(url: str, *, must_exist: bool) -> Engine:
             raise FileNotFoundError(f"there is no folder {str(folder)!r}")
     # The driver begins transactions too late, hence AUTOCOMMIT and an explicit BEGIN IMMEDIATE.
     wait = float(str(parsed.query.get("timeout", _LOCK_PATIENCE)))
-    engine = create_engine(url, isolation_level="AUTOCOMMIT", connect_args={"timeout": wait})
-    event.listen(engine, "connect", _set_pragmas)
+    engine = sa.create_engine(url, isolation_level="AUTOCOMMIT", connect_args={"timeout": wait})
+    sa.event.listen(engine, "connect", _set_pragmas)
     return engine
 
 

@@ -263,11 +263,7 @@ class Converter:
 
 
 def run_of(state: State, run_id: str) -> Run:
-    """Return the run with an id.
-
-    Raises:
-        NotFoundError: there is no such run.
-    """
+    """Return the run with an id. Raises NotFoundError if there is none."""
     if run_id_of(run_id) not in state.runs_by_id:
         raise NotFoundError(f"Run '{run_id}' not found.")
     return find_run(state, run_id)

@@ -22,15 +22,7 @@ from throughline.events import (
 from throughline.events.facets import JobDependencies, JobType, Parent, Reference
 from throughline.identity import DatasetName, canonical_name, symlinks_of
 from throughline.projection.facets import Stamp, pack
-from throughline.projection.state import (
-    DatasetRecord,
-    Declared,
-    Job,
-    Run,
-    RunKey,
-    State,
-    Use,
-)
+from throughline.projection.state import DatasetRecord, Declared, Job, Run, RunKey, State, Use
 
 _MOST_TOUCHED = 10_000  # beyond it, recomputing everything is cheaper
 

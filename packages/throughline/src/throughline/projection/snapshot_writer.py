@@ -10,8 +10,9 @@ import logging
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import NoReturn
 
 from throughline.errors import ThroughlineError
 from throughline.log import EventLog
@@ -106,26 +107,29 @@ class Snapshotter(Background):
             self.begin()
 
 
-def main() -> int:
-    """Write a snapshot of the log that the environment names; return the exit code."""
-    from throughline.projection.live import Live
-    from throughline.projection.snapshots.state import gc_paused, save
-
+def run_work(work: Callable[[], str]) -> NoReturn:
+    """Do the work of a process, print its output or its error, and end the process."""
     if hasattr(os, "nice"):
         os.nice(10)  # the server has priority
     try:
-        event_log = EventLog(os.environ[_DATABASE], must_exist=True)
-        live = Live(event_log)
-        with gc_paused(), live.reading() as state:
-            save(event_log, state, live.newest)
+        code, output = 0, work()
     except ThroughlineError as error:
-        sys.stdout.write(str(error))
-        return 1
-    return 0
+        code, output = 1, str(error)
+    sys.stdout.write(output)
+    sys.stdout.flush()
+    os._exit(code)  # freeing millions of objects would take longer than the rest
+
+
+def _write_snapshot() -> str:
+    from throughline.projection.live import Live
+    from throughline.projection.snapshots.state import gc_paused, save
+
+    event_log = EventLog(os.environ[_DATABASE], must_exist=True)
+    live = Live(event_log)
+    with gc_paused(), live.reading() as state:
+        save(event_log, state, live.newest)
+    return ""
 
 
 if __name__ == "__main__":
-    # Freeing millions of objects would take longer than the rest.
-    code = main()
-    sys.stdout.flush()
-    os._exit(code)
+    run_work(_write_snapshot)

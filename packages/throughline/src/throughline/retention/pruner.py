@@ -6,15 +6,12 @@ The server then reads the remaining events in place of its projection.
 
 from __future__ import annotations
 
-import os
-import sys
 import time
 from collections.abc import Callable
 from datetime import timedelta
 
-from throughline.errors import ThroughlineError
 from throughline.log import EventLog
-from throughline.projection.snapshot_writer import Background
+from throughline.projection.snapshot_writer import Background, run_work
 from throughline.retention.prune import plan, prune
 
 _KEEP = "THROUGHLINE_KEEP"
@@ -47,26 +44,16 @@ class Pruner(Background):
             self._reload()
 
 
-def main() -> int:
-    """Prune the log that the environment names; return the exit code."""
+def _prune() -> str:
     from throughline.settings import resolve
 
-    if hasattr(os, "nice"):
-        os.nice(10)  # the server has priority
-    try:
-        settings = resolve()
-        assert settings.keep is not None
-        log = EventLog(settings.database, must_exist=True)
-        found = plan(log, time.time_ns() // 1_000 - int(settings.keep.total_seconds() * 1e6))
-        prune(log, found)
-    except ThroughlineError as error:
-        sys.stdout.write(str(error))
-        return 1
-    sys.stdout.write(f"{_DELETED} {len(found.seqs)} events" if found.seqs else "")
-    return 0
+    settings = resolve()
+    assert settings.keep is not None
+    log = EventLog(settings.database, must_exist=True)
+    found = plan(log, time.time_ns() // 1_000 - int(settings.keep.total_seconds() * 1e6))
+    prune(log, found)
+    return f"{_DELETED} {len(found.seqs)} events" if found.seqs else ""
 
 
 if __name__ == "__main__":
-    code = main()
-    sys.stdout.flush()
-    os._exit(code)  # freeing millions of objects would take longer than the rest
+    run_work(_prune)

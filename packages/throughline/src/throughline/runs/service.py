@@ -21,24 +21,12 @@ from throughline.graph.generations import Generations
 from throughline.graph.nodes import Node, name_of, platform_of
 from throughline.identity import DatasetName
 from throughline.projection import Run, State, start_of
-from throughline.projection.derived import (
-    ancestry_of,
-    children_of,
-    descendants_of,
-    ended_at,
-)
+from throughline.projection.derived import ancestry_of, children_of, descendants_of, ended_at
 from throughline.projection.state import RunKey
 from throughline.query.parameters import MOST_STEPS
+from throughline.runs import models
 from throughline.runs.failures import causes_of, is_failed
 from throughline.runs.links import links_of_run
-from throughline.runs.models import (
-    DatasetVersion,
-    FailedRun,
-    RunAnswer,
-    RunDetail,
-    RunInfo,
-    RunTree,
-)
 from throughline.runs.summary import code_of, run_line
 
 _MOST_CAUSES = 20
@@ -86,7 +74,7 @@ def parameters_of(run: Run) -> Json:
     return parameters or run.facets.parsed(AirflowDagRun).conf
 
 
-def run_info(state: State, run: Run) -> RunInfo:
+def run_info(state: State, run: Run) -> models.RunInfo:
     """Return a run in one line, with its orchestrator's id, its parameters and its error."""
     return {
         **run_line(state, run),
@@ -101,7 +89,7 @@ def _error_of(run: Run) -> str | None:
     return run.facets.parsed(ErrorMessage).message
 
 
-def run_answer(generations: Generations, run_id: str) -> RunAnswer:
+def run_answer(generations: Generations, run_id: str) -> models.RunAnswer:
     """Return a run and its descendants with their parameters, code and dataset versions."""
     state = generations.state
     run = find_run(state, run_id)
@@ -118,7 +106,7 @@ def run_answer(generations: Generations, run_id: str) -> RunAnswer:
     }
 
 
-def _causes(state: State, run: Run) -> list[FailedRun]:
+def _causes(state: State, run: Run) -> list[models.FailedRun]:
     causes = causes_of(state, run)[:_MOST_CAUSES] if is_failed(state, run) else []
     return [
         {**run_line(state, cause), "error": _error_of(cause), "links": links_of_run(state, cause)}
@@ -127,7 +115,7 @@ def _causes(state: State, run: Run) -> list[FailedRun]:
     ]
 
 
-def _run_in_full(generations: Generations, run: Run) -> RunDetail:
+def _run_in_full(generations: Generations, run: Run) -> models.RunDetail:
     return {
         **run_info(generations.state, run),
         "code": code_of(run),
@@ -138,7 +126,7 @@ def _run_in_full(generations: Generations, run: Run) -> RunDetail:
 
 def _versions(
     generations: Generations, run: Run, side: Literal["inputs", "outputs"]
-) -> list[DatasetVersion]:
+) -> list[models.DatasetVersion]:
     """Return the datasets that a run and those below it used, with the last reported version.
 
     An input without a reported version has the version that earlier runs wrote; an output has None.
@@ -176,7 +164,7 @@ def _version_at_start(generations: Generations, reader: Run, name: DatasetName) 
     return max(found)[-1] if found else None
 
 
-def run_tree(state: State, root: Run) -> RunTree:
+def run_tree(state: State, root: Run) -> models.RunTree:
     """Return a run with its `children`, recursively, earliest first.
 
     MOST_STEPS below the root, `hasMore` marks a run whose children are not shown.
@@ -196,5 +184,5 @@ def run_tree(state: State, root: Run) -> RunTree:
     return top
 
 
-def _run_leaf(state: State, run: Run) -> RunTree:
+def _run_leaf(state: State, run: Run) -> models.RunTree:
     return {**run_info(state, run), "hasMore": False, "children": []}

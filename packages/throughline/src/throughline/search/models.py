@@ -2,16 +2,7 @@
 
 from __future__ import annotations
 
-from throughline.query.models import (
-    Answer,
-    CodeLocation,
-    Facets,
-    Field,
-    Json,
-    Link,
-    Name,
-    NodeRef,
-)
+from throughline.query.models import Answer, CodeLocation, Facets, Field, Json, Link, Name, NodeRef
 from throughline.runs.models import RunSummary
 
 

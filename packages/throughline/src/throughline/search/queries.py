@@ -21,6 +21,7 @@ from throughline.query.pages import Place, cut, paged
 from throughline.query.parameters import Cursor, Filters, Limit, Name, WithFacets
 from throughline.query.registry import Times, query
 from throughline.runs.summary import place_of_run, run_line
+from throughline.search import models
 from throughline.search._search import Hit, counts_of, hits_in, search, search_hit
 from throughline.search.listing import (
     Grouping,
@@ -33,22 +34,13 @@ from throughline.search.listing import (
     place_by_activity,
     place_by_name,
 )
-from throughline.search.models import (
-    ListedDataset,
-    ListedJob,
-    NewestAnswer,
-    NewestDataset,
-    NodeAnswer,
-    NodeGroup,
-    SearchAnswer,
-)
 from throughline.search.summary import node_in_full
 
 MatchedKind = Literal["name", "column", "tag", "owner", "description", "sql"]
 
 
 @query("node", Times.THEN)
-def node_answer(state: State, node: Name) -> NodeAnswer:
+def node_answer(state: State, node: Name) -> models.NodeAnswer:
     """Return a node with everything that was last reported about it."""
     return node_in_full(generations_of(state), find_node(state, node))
 
@@ -63,7 +55,7 @@ def search_answer(
     matched: Annotated[MatchedKind | None, "Only nodes whose best match is of this kind."] = None,
     facets: WithFacets = False,
     **filters: Unpack[Filters],
-) -> SearchAnswer:
+) -> models.SearchAnswer:
     """Search names, columns, tags, owners, descriptions and queries of all nodes.
 
     `counts` has the number of results by what matched, before the filter `matched`.
@@ -99,7 +91,7 @@ def datasets_answer(
     *,
     reverse: Annotated[bool, "In the opposite order."] = False,
     **filters: Unpack[Filters],
-) -> FacetedPage[ListedDataset]:
+) -> FacetedPage[models.ListedDataset]:
     """Return datasets, their number, and the counts of their filter values."""
     wanted = wanted_values(filters)
     nodes, counts = choose(datasets_named(state, text), partial(values_of, state), wanted)
@@ -120,7 +112,7 @@ def jobs_answer(
     *,
     reverse: Annotated[bool, "In the opposite order."] = False,
     **filters: Unpack[Filters],
-) -> FacetedPage[ListedJob]:
+) -> FacetedPage[models.ListedJob]:
     """Return jobs with their newest run, their number, and the counts of their filter values.
 
     A job without runs has the empty state.
@@ -145,13 +137,13 @@ def groups_answer(
     cursor: Cursor = None,
     *,
     reverse: Annotated[bool, "In the opposite order."] = False,
-) -> Page[NodeGroup]:
+) -> Page[models.NodeGroup]:
     """Return all owners or all reported tags, with the number of datasets and jobs of each.
 
     A dataset without owners has the owners of the jobs that write it.
     """
 
-    def place(group: NodeGroup) -> Place:
+    def place(group: models.NodeGroup) -> Place:
         count = {"name": 0, "datasets": group["datasets"], "jobs": group["jobs"]}[sort]
         return count, group["value"].casefold(), group["value"]
 
@@ -172,12 +164,12 @@ def _sorted_page(
 
 
 @query("newest")
-def newest_answer(state: State, limit: Limit = 10) -> NewestAnswer:
+def newest_answer(state: State, limit: Limit = 10) -> models.NewestAnswer:
     """Return the tables and models written last, with the end of the run that wrote them."""
     return {"items": list(islice(_newest(state, whole_graph_of(state, Level.TASK)), limit))}
 
 
-def _newest(state: State, graph: LevelGraph) -> Iterator[NewestDataset]:
+def _newest(state: State, graph: LevelGraph) -> Iterator[models.NewestDataset]:
     jobs = sorted(graph.runs, key=lambda ref: place_of_run(state, graph.runs[ref]), reverse=True)
     seen: set[Node] = set()
     for ref in deadline.watched(jobs):

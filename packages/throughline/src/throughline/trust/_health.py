@@ -13,12 +13,7 @@ from throughline.projection import Run, RunState, State, outcome
 from throughline.projection.derived import is_lost, parent_of
 from throughline.query.pages import Place
 from throughline.runs.summary import place_of_run
-from throughline.trust.findings import (
-    failed_checks,
-    failed_run,
-    late_job,
-    lost_run,
-)
+from throughline.trust.findings import failed_checks, failed_run, late_job, lost_run
 from throughline.trust.freshness import late
 from throughline.trust.models import Finding, HealthAnswer, HealthFinding
 

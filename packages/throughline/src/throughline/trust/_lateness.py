@@ -16,12 +16,7 @@ from throughline.projection.derived import began_at, is_lost, parent_of
 from throughline.query.parameters import Name
 from throughline.runs.failures import causes_of, is_failed
 from throughline.runs.summary import newest_run
-from throughline.trust.findings import (
-    failed_run,
-    late_job,
-    lost_run,
-    warning,
-)
+from throughline.trust.findings import failed_run, late_job, lost_run, warning
 from throughline.trust.freshness import late, rhythm_of, rhythm_of_writes
 from throughline.trust.models import Finding, LatenessAnswer, Reason
 

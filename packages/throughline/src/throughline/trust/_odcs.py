@@ -49,11 +49,7 @@ class _DataContract(BaseModel):
 
 
 def contract_of(body: Any) -> Contract:
-    """Return the contract of a decoded file, in throughline's format or in that of ODCS v3.
-
-    Raises:
-        ConfigError: a key or a value is invalid.
-    """
+    """Return the contract of a file in throughline's format or in ODCS v3. Raises ConfigError."""
     if not isinstance(body, dict) or body.get("kind") != "DataContract":
         return validated(Contract, body, "contract")
     datasets = {

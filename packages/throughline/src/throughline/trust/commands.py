@@ -9,15 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from throughline.config import read_yaml
-from throughline.console.client import (
-    Client,
-    Database,
-    Key,
-    Url,
-    moment,
-    settings_of,
-    with_client,
-)
+from throughline.console.client import Client, Database, Key, Url, moment, settings_of, with_client
 from throughline.console.render import print_json
 from throughline.console.source import Params
 from throughline.errors import ConfigError, ServerError

@@ -31,17 +31,11 @@ from throughline.identity import DatasetName
 from throughline.projection import Job, Run, RunKey, RunState, State, Use, outcome
 from throughline.projection.derived import began_at, descendants_of, is_lost, parent_of
 from throughline.runs.summary import code_of
+from throughline.trust import models
 from throughline.trust.findings import warning
-from throughline.trust.models import (
-    CompletenessAnswer,
-    Finding,
-    Measure,
-    MeasureResult,
-    PipelineCompleteness,
-)
 
 _NEWEST = 10  # runs of a job; older losses may be fixed since
-_MISSING: dict[Measure, str] = {
+_MISSING: dict[models.Measure, str] = {
     "inputs": "inputs",
     "outputs": "outputs",
     "columns": "column lineage",
@@ -56,18 +50,18 @@ class Unit:
 
     run: Run
     members: list[Run] = field(default_factory=list)
-    reported: dict[Measure, bool] | None = None
+    reported: dict[models.Measure, bool] | None = None
     """Results that depend only on the runs; computed on request."""
 
 
-def completeness_answer(state: State) -> CompletenessAnswer:
+def completeness_answer(state: State) -> models.CompletenessAnswer:
     """Return the share of runs with inputs, outputs, columns, code and an end, and orphans."""
     known = generations_of(state)
     measures = measure_units(known, newest_units(known))
     return {"measures": measures, "orphans": _orphans(state)}
 
 
-def pipelines_of(state: State) -> Iterator[PipelineCompleteness]:
+def pipelines_of(state: State) -> Iterator[models.PipelineCompleteness]:
     """Yield the pipelines with the incomplete jobs of each, per measure."""
     known = generations_of(state)
     by_pipeline: dict[JobRef, list[Unit]] = defaultdict(list)
@@ -113,10 +107,12 @@ def units_of(known: Generations, runs: Iterable[Run]) -> list[Unit]:
     return list(found.values())
 
 
-def measure_units(known: Generations, units: Iterable[Unit]) -> dict[Measure, MeasureResult]:
+def measure_units(
+    known: Generations, units: Iterable[Unit]
+) -> dict[models.Measure, models.MeasureResult]:
     """Return, per measure, the share of complete runs and the incomplete jobs, worst first."""
-    counts: dict[Measure, int] = dict.fromkeys(_MISSING, 0)
-    lost: dict[Measure, list[Run]] = {measure: [] for measure in _MISSING}
+    counts: dict[models.Measure, int] = dict.fromkeys(_MISSING, 0)
+    lost: dict[models.Measure, list[Run]] = {measure: [] for measure in _MISSING}
     for unit in deadline.watched(units):
         for measure, is_met in _results(known, unit).items():
             counts[measure] += 1
@@ -132,7 +128,7 @@ def measure_units(known: Generations, units: Iterable[Unit]) -> dict[Measure, Me
     }
 
 
-def _results(known: Generations, unit: Unit) -> dict[Measure, bool]:
+def _results(known: Generations, unit: Unit) -> dict[models.Measure, bool]:
     """Return, for each measure that applies to a run, if it is met."""
     if unit.reported is None:
         unit.reported = _reported(known, unit)
@@ -144,11 +140,11 @@ def _results(known: Generations, unit: Unit) -> dict[Measure, bool]:
     return unit.reported
 
 
-def _reported(known: Generations, unit: Unit) -> dict[Measure, bool]:
+def _reported(known: Generations, unit: Unit) -> dict[models.Measure, bool]:
     """Return the results that need neither the time nor the facets of the job."""
     state = known.state
     condition, ended = outcome(state, unit.run)
-    found: dict[Measure, bool] = {}
+    found: dict[models.Measure, bool] = {}
     if ended is None:
         return found
     if unit.run.has_events:
@@ -202,7 +198,7 @@ def _columns(state: State, unit: Unit) -> tuple[set[DatasetName], set[DatasetNam
     return described, covered
 
 
-def _by_job(state: State, measure: Measure, runs: Iterable[Run]) -> list[Finding]:
+def _by_job(state: State, measure: models.Measure, runs: Iterable[Run]) -> list[models.Finding]:
     by_job: dict[JobRef, list[Run]] = defaultdict(list)
     for run in runs:
         by_job[run.key.job].append(run)
@@ -221,11 +217,11 @@ def _by_job(state: State, measure: Measure, runs: Iterable[Run]) -> list[Finding
 
 
 @once_an_event
-def _orphans(state: State) -> list[Finding]:
+def _orphans(state: State) -> list[models.Finding]:
     return list(_found_orphans(state))
 
 
-def _found_orphans(state: State) -> Iterator[Finding]:
+def _found_orphans(state: State) -> Iterator[models.Finding]:
     yield from _without_datasets(state)
     used: set[DatasetName] = set()
     for record in state.datasets.values():
@@ -243,7 +239,7 @@ def _found_orphans(state: State) -> Iterator[Finding]:
         yield warning("silent parent run", key.job, message, remedy, run=silent[key])
 
 
-def _without_datasets(state: State) -> Iterator[Finding]:
+def _without_datasets(state: State) -> Iterator[models.Finding]:
     """Yield a finding per job without datasets, or one per pipeline with other datasets."""
     generations = generations_of(state)
     units = newest_units(generations)

@@ -36,11 +36,7 @@ class Document(BaseModel):
 
 
 def validated(model: type[T], body: object, name: str) -> T:
-    """Return the document of a decoded file; `name` stands for the whole in errors.
-
-    Raises:
-        ConfigError: a key or a value is invalid.
-    """
+    """Return a decoded file as a model; `name` is the whole in errors. Raises ConfigError."""
     try:
         return model.model_validate(body)
     except ValidationError as error:
@@ -57,11 +53,7 @@ def validated(model: type[T], body: object, name: str) -> T:
 
 
 def decoded(text: str, name: str) -> Any:
-    """Return the value of a parameter that is JSON.
-
-    Raises:
-        ConfigError: it is not JSON.
-    """
+    """Return the value of a parameter that is JSON. Raises ConfigError if it is not JSON."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:

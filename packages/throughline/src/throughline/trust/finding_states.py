@@ -63,8 +63,7 @@ def muted_findings(log: EventLog, now: int) -> set[tuple[str, str]]:
     table = schema.finding_states
     lasts = table.c.until.is_(None) | (table.c.until > now)
     query = select(table.c.kind, table.c.subject).where(table.c.state == "muted", lasts)
-    with log.reading() as connection:
-        return {(row.kind, row.subject) for row in connection.execute(query)}
+    return {(row.kind, row.subject) for row in log.fetch(query)}
 
 
 def change_state(
@@ -104,8 +103,7 @@ def change_state(
 
 
 def _with_states(log: EventLog, now: int, findings: Sequence[HealthFinding]) -> list[HealthFinding]:
-    with log.reading() as connection:
-        stored = {row.id: row for row in connection.execute(select(schema.finding_states))}
+    stored = {row.id: row for row in log.fetch(select(schema.finding_states))}
     return [_with_state(found, stored.get(_id(found)), now) for found in findings]
 
 

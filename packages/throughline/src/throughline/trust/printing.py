@@ -14,24 +14,16 @@ from throughline.console.render import localized, moment_of, new_console
 from throughline.console.text import counted, duration_of
 
 if TYPE_CHECKING:
-    from throughline.trust.models import (
-        CheckAnswer,
-        CompletenessAnswer,
-        DoctorAnswer,
-        Finding,
-        GateAnswer,
-        HealthAnswer,
-        HealthFinding,
-    )
+    from throughline.trust import models
 
 _SHOWN = 10  # findings of a kind
 _STYLES = {"error": "red", "warning": "yellow"}
 
 
-def print_findings(findings: Iterable[Finding], console: Console | None = None) -> None:
+def print_findings(findings: Iterable[models.Finding], console: Console | None = None) -> None:
     """Print findings by kind, each kind with its remedy."""
     console = console or new_console()
-    kinds: dict[str, list[Finding]] = {}
+    kinds: dict[str, list[models.Finding]] = {}
     for found in findings:
         kinds.setdefault(found["kind"], []).append(found)
     for kind, group in kinds.items():
@@ -46,7 +38,7 @@ def print_findings(findings: Iterable[Finding], console: Console | None = None) 
         console.print(Text(f"  → {group[0]['remedy']}", "yellow"))
 
 
-def print_gate(answer: GateAnswer) -> None:
+def print_gate(answer: models.GateAnswer) -> None:
     """Print whether each dataset passed, and the rules that it violates with their places."""
     console = new_console()
     for dataset in answer["datasets"]:
@@ -55,7 +47,7 @@ def print_gate(answer: GateAnswer) -> None:
         print_findings(dataset["violations"], console)
 
 
-def print_check(answer: CheckAnswer) -> None:
+def print_check(answer: models.CheckAnswer) -> None:
     """Print the differences from the contract."""
     print_findings(answer["findings"])
     if answer["passed"]:
@@ -63,7 +55,9 @@ def print_check(answer: CheckAnswer) -> None:
 
 
 def print_health(
-    health: HealthAnswer, findings: list[HealthFinding], completeness: CompletenessAnswer
+    health: models.HealthAnswer,
+    findings: list[models.HealthFinding],
+    completeness: models.CompletenessAnswer,
 ) -> None:
     """Print the problems, then the gaps of the lineage."""
     console = new_console()
@@ -89,12 +83,12 @@ def print_health(
     print_findings(completeness["orphans"], console)
 
 
-def print_state(found: HealthFinding) -> None:
+def print_state(found: models.HealthFinding) -> None:
     """Print a finding and its new state."""
     new_console().print(_state_text(found))
 
 
-def _state_text(found: HealthFinding) -> Text:
+def _state_text(found: models.HealthFinding) -> Text:
     """Return the state of a finding, its subject and kind, and until when and why."""
     until = f" until {moment_of(found['mutedUntil'])}" if found["mutedUntil"] else ""
     note = f"  {found['note']}" if found["note"] else ""
@@ -103,7 +97,7 @@ def _state_text(found: HealthFinding) -> Text:
     return state.append(f"{found['kind']}  ").append(found["subject"], "bold").append(note)
 
 
-def print_doctor(answer: DoctorAnswer) -> None:
+def print_doctor(answer: models.DoctorAnswer) -> None:
     """Print one producer per line, then the findings."""
     console = new_console()
     for producer in answer["producers"]:

@@ -12,15 +12,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import version
 
-from openlineage.client.event_v2 import (
-    DatasetEvent,
-    InputDataset,
-    Job,
-    OutputDataset,
-    Run,
-    RunEvent,
-    RunState,
-)
+from openlineage.client import event_v2
 from openlineage.client.facet_v2 import (
     JobFacet,
     RunFacet,
@@ -51,12 +43,12 @@ class ReportedRun:
     """The parent run and the root run."""
     language: str = "unknown"
     """The language of error messages."""
-    inputs: Sequence[InputDataset] = ()
-    outputs: Sequence[OutputDataset] = ()
+    inputs: Sequence[event_v2.InputDataset] = ()
+    outputs: Sequence[event_v2.OutputDataset] = ()
     run_facets: Mapping[str, RunFacet] = field(default_factory=dict)
     job_facets: Mapping[str, JobFacet] = field(default_factory=dict)
 
-    def event(self, state: str, at: datetime, error: str | None = None) -> RunEvent:
+    def event(self, state: str, at: datetime, error: str | None = None) -> event_v2.RunEvent:
         """Return an event of the run, with all inputs and outputs."""
         run = dict(self.run_facets)
         if self.parents:
@@ -69,12 +61,12 @@ class ReportedRun:
             "BATCH", self.integration, self.job_type, producer=PRODUCER
         )
         ref = self.ref
-        return RunEvent(
-            eventType=RunState(state),
+        return event_v2.RunEvent(
+            eventType=event_v2.RunState(state),
             eventTime=at.astimezone(UTC).isoformat(),
             producer=PRODUCER,
-            run=Run(ref.run_id, run),
-            job=Job(ref.namespace, ref.job, {"jobType": kind, **self.job_facets}),
+            run=event_v2.Run(ref.run_id, run),
+            job=event_v2.Job(ref.namespace, ref.job, {"jobType": kind, **self.job_facets}),
             inputs=list(self.inputs),
             outputs=list(self.outputs),
         )
@@ -84,7 +76,7 @@ class ReportedRun:
         return to_json(self.event(state, at, error))
 
 
-def to_json(event: RunEvent | DatasetEvent) -> bytes:
+def to_json(event: event_v2.RunEvent | event_v2.DatasetEvent) -> bytes:
     """Serialize an event, with secrets masked."""
     return json.dumps(redact(Serde.to_dict(event)), separators=(",", ":")).encode()
 

@@ -30,16 +30,14 @@ class Snapshots:
             query = query.where(table.c.event_time <= as_of)
         if known_at is not None:
             query = query.where(table.c.received_at <= known_at)
-        with self._log.reading() as connection:
-            row = connection.execute(query).first()
-        return (row.seq, row.format) if row else (0, "")
+        rows = self._log.fetch(query)
+        return (rows[0].seq, rows[0].format) if rows else (0, "")
 
     def data(self, seq: int) -> bytes:
         """Return the data of the snapshot up to `seq`."""
         table = schema.snapshots
         query = select(table.c.data).where(table.c.seq == seq).order_by(table.c.part)
-        with self._log.reading() as connection:
-            return b"".join(connection.execute(query).scalars())
+        return b"".join(row.data for row in self._log.fetch(query))
 
     def add(self, seq: int, format_: str, data: bytes) -> None:
         """Store the snapshot up to `seq` in one transaction.
@@ -69,10 +67,8 @@ class Snapshots:
         before = select(snapshots.c.seq, snapshots.c.event_time, snapshots.c.received_at)
         before = before.where(snapshots.c.seq <= seq).order_by(snapshots.c.seq.desc()).limit(1)
         times = select(func.max(events.c.event_time), func.max(events.c.received_at))
-        with self._log.reading() as connection:
-            last_seq, *greatest = connection.execute(before).one_or_none() or (0, 0, 0)
-            after = times.where(events.c.seq > last_seq, events.c.seq <= seq)
-            found = connection.execute(after).one()
+        last_seq, *greatest = next(iter(self._log.fetch(before)), (0, 0, 0))
+        (found,) = self._log.fetch(times.where(events.c.seq > last_seq, events.c.seq <= seq))
         event_time, received_at = (max(a, b or 0) for a, b in zip(greatest, found, strict=True))
         return event_time, received_at
 

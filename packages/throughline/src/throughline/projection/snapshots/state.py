@@ -26,15 +26,7 @@ from throughline.identity import DatasetName, Identity
 from throughline.log import EventLog
 from throughline.projection.facets import FacetBook, Stamp
 from throughline.projection.snapshots._table import Snapshots
-from throughline.projection.state import (
-    DatasetRecord,
-    Declared,
-    Job,
-    Run,
-    RunKey,
-    State,
-    Use,
-)
+from throughline.projection.state import DatasetRecord, Declared, Job, Run, RunKey, State, Use
 
 log = logging.getLogger(__name__)
 
