@@ -1,8 +1,10 @@
-"""Distribute tests among the processes of pytest-xdist, which `./run test` uses."""
+"""Distribute tests among the processes of pytest-xdist, and keep `./run test --fast` fast."""
 
 from __future__ import annotations
 
+import os
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,9 @@ _LONGEST = (
 _SERVERS = {"busy", "forwarding", "make_datazone", "serve", "serving", "sink"}
 """Fixtures that start a server."""
 
+_QUICK_PROGRAMS = {"docker", "docker-compose", "git", "rm", "run"}
+"""Programs that tests may start in `--fast`; without a mark, Docker's are scripts of a test."""
+
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Skip, without import, modules whose marks `-m "not (...)"` deselects, as in `--fast`."""
@@ -44,6 +49,20 @@ def _marks(module: Path) -> set[str]:
     """Return the marks in the `pytestmark` of a module, which apply to all its tests."""
     lines = re.findall(r"^pytestmark = .+", module.read_text(), re.MULTILINE)
     return set(re.findall(r"\bmark\.(\w+)", "".join(lines)))
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """In `--fast`, fail the tests that start a slow program, because they lack a mark."""
+    if config.option.markexpr.startswith("not ("):
+        sys.addaudithook(_check_program)
+
+
+def _check_program(event: str, arguments: tuple[Any, ...]) -> None:
+    """Fail the running test if it starts a program that is not in `_QUICK_PROGRAMS`."""
+    if event == "subprocess.Popen" and "PYTEST_CURRENT_TEST" in os.environ:
+        program = os.fsdecode(arguments[0])
+        if Path(program).name not in _QUICK_PROGRAMS:
+            pytest.fail(f"The test starts {program}. Mark it `server`, so that --fast skips it.")
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:

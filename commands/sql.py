@@ -62,7 +62,8 @@ def run_sql(settings: Settings, query: str, *, may_write: bool = False) -> None:
                     if not may_write and (code := external_code(plan)):
                         raise writing_query(f"uses {code}")
                     if not is_explained:
-                        run.inputs = [table.dataset(settings) for table in read_tables(plan)]
+                        with run.guard():
+                            run.inputs = [table.dataset(settings) for table in read_tables(plan)]
                 with redirect_stdout(StringIO()) as rows:
                     spark.sql(query).show(ROWS, truncate=False)
         except PySparkException as error:

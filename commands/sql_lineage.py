@@ -27,6 +27,7 @@ class QueryRun:
 
     def __init__(self, settings: Settings, query: str) -> None:
         self.inputs: list[DatasetName] = []
+        self._warnings: list[str] = []
         self._settings = settings
         self._query = query
         self._ref = RunRef.new(settings.job_namespace, "sql")
@@ -40,12 +41,20 @@ class QueryRun:
         }
         return parent | {"spark.openlineage.job.tags": AD_HOC}
 
-    def report(self, state: str, error: str | None = None) -> None:
-        """Send an event of the run; print a warning if this fails."""
+    @contextmanager
+    def guard(self) -> Iterator[None]:
+        """Turn an error into a warning, which `report` prints: lineage must never break a query."""
         try:
+            yield
+        except Exception as error:
+            self._warnings.append(f"warning: lineage is incomplete: {error!r}")
+
+    def report(self, state: str, error: str | None = None) -> None:
+        """Send an event of the run, and print the warnings since the previous one."""
+        with self.guard():
             self._send(state, error)
-        except Exception as problem:  # lineage must never break a query
-            say(f"warning: lineage is incomplete: {problem!r}", is_error=True)
+        while self._warnings:
+            say(self._warnings.pop(0), is_error=True)
 
     def _send(self, state: str, error: str | None) -> None:
         from openlineage.client import OpenLineageClient

@@ -209,6 +209,7 @@ def test_folder_as_data_source_is_rejected_in_docker() -> None:
         in_container(load_settings(data_source="/data/taxi"))
 
 
+@pytest.mark.spark  # `java -version`
 def test_containerized_airflow_differs_only_by_its_address(
     settings: Settings,
 ) -> None:

@@ -95,6 +95,7 @@ def test_child_process_resolves_the_same_setting(
     assert load_settings() == parent
 
 
+@pytest.mark.spark  # `java -version`
 def test_child_in_another_folder_finds_the_settings_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

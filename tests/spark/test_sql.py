@@ -84,9 +84,11 @@ def test_analyzed_plan_shows_code_outside_spark(spark: SparkSession) -> None:
     assert descriptions == EXTERNAL
 
 
-def _sql(lake: Settings, *arguments: str) -> subprocess.CompletedProcess[str]:
+def _sql(
+    lake: Settings, *arguments: str, start: tuple[str, ...] = ("-m", "commands")
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "commands", "sql", *arguments],
+        [sys.executable, *start, "sql", *arguments],
         cwd=REPOSITORY,
         env=child_environ(lake),
         capture_output=True,
@@ -149,6 +151,20 @@ def test_query_is_reported_with_its_text_tables_and_error(
     state, inputs, error = _run(lake, f"SELECT 1 / x FROM VALUES (0) AS t(x) -- {name}")
     assert (state, inputs) == ("FAIL", [])
     assert "[DIVIDE_BY_ZERO]" in error
+
+
+def test_query_runs_if_its_tables_cannot_be_read_for_lineage(
+    spark: SparkSession, lake: Settings
+) -> None:
+    spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {Table('t').spark.rpartition('.')[0]}")
+    query = "SELECT 40 + 2 AS answer"
+    broken = "import commands.sql; commands.sql.read_tables = None; import commands.__main__"
+    result = _sql(lake, query, start=("-c", broken))
+    assert result.returncode == 0, result.stderr
+    assert "|42    |" in result.stdout
+    assert "warning: lineage is incomplete: TypeError" in result.stderr
+    own = [event for event in _events(lake, query) if event["job"]["name"] == "sql"]
+    assert [event["eventType"] for event in own] == ["START", "COMPLETE"]
 
 
 def _run(lake: Settings, query: str) -> tuple[str, list[str], str]:

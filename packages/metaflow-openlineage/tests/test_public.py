@@ -55,6 +55,7 @@ def test_version_is_the_package_version():
     assert metaflow_openlineage.__version__ == project["version"]
 
 
+@pytest.mark.server
 def test_importing_the_package_imports_neither_metaflow_nor_openlineage():
     code = "import metaflow_openlineage, sys; print({'metaflow', 'openlineage'} & {*sys.modules})"
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
