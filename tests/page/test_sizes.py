@@ -54,6 +54,7 @@ def test_toolbar_has_a_menu_on_a_phone(look: Look) -> None:
     options.click()
     expect(options).to_have_attribute("aria-expanded", "true")
     assert axe_finds(page) == []
+    expect(page.get_by_text("Top to bottom")).to_be_visible()
     datasets.click()
     expect(page.get_by_text("shown as edges")).to_be_visible()
     page.keyboard.press("Escape")
