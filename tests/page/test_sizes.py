@@ -49,15 +49,15 @@ def test_toolbar_has_a_menu_on_a_phone(look: Look) -> None:
     page = look(_GRAPH, width=390, height=800)
     expect(page.locator(f'[data-node="{_TABLE}"]')).to_be_visible()
     datasets = page.get_by_role("button", name="Datasets only")
-    expect(datasets).to_be_hidden()
+    down = page.get_by_text("Top to bottom")
+    expect(down).to_be_hidden()
     options = page.get_by_role("button", name="Options")
     options.click()
     expect(options).to_have_attribute("aria-expanded", "true")
     assert axe_finds(page) == []
+    expect(down).to_be_visible()
     datasets.click()
-    expect(
-        page.get_by_text("jobs drawn as lines").or_(page.get_by_text("job drawn"))
-    ).to_be_visible()
+    expect(page.get_by_text("shown as edges")).to_be_visible()
     page.keyboard.press("Escape")
     expect(datasets).to_be_hidden()
 

@@ -21,7 +21,7 @@ try:
     from openlineage.client.transport.transport import Config, Transport
 except ImportError as error:
     raise ImportError(
-        "throughline.spool needs openlineage-python: install throughline's extra `producer`"
+        "openlineage-python is missing. In a clone: pip install './packages/throughline[producer]'"
     ) from error
 
 if TYPE_CHECKING:

@@ -80,13 +80,13 @@ describe("PII verdict", () => {
     const verdict = piiVerdict(answer("day", [run], tags));
     expect(verdict.tone).toBe(tone);
     expect(verdict.text).toContain(text);
-    expect(verdict.columns).toEqual(tags.length > 0 ? [`${tags.at(-1)?.[2] ?? ""} mail`] : []);
+    expect(verdict.columns).toEqual(tags.length > 0 ? [`${tags.at(-1)?.[2] ?? ""}.mail`] : []);
   });
 
   test("other outputs of an upstream run are no inputs", () => {
     const stage = ran("0", "stage", ["in"], ["raw@1", "quarantine@1"]);
     const tags: [string, string, string][] = [["raw", "mail", "raw"], ["quarantine", "mail", "quarantine"]];
-    expect(piiVerdict(answer("day", [run, stage], tags)).columns).toEqual(["raw mail"]);
+    expect(piiVerdict(answer("day", [run, stage], tags)).columns).toEqual(["raw.mail"]);
   });
 
   test("no PII with other tags", () => {
