@@ -111,10 +111,11 @@ def report_checks(
 def report_commit(
     spark: SparkSession, settings: Settings, table: Table, snapshot: Snapshot
 ) -> None:
-    """Report the number of added and total rows of a commit as an event of the parent run.
+    """Report the version and the rows of a commit as an event of the parent run.
 
-    They show that the files of earlier loads are still upstream. Spark's listener reports them only
-    for tables that were not loaded before its first event.
+    The added and the total rows show whether the files of earlier loads are still upstream. Spark's
+    listener reports them only for tables that were not loaded before its first event, and on a busy
+    machine it sometimes leaves out the version.
     """
     parent = lineage_parent(spark)
     summary = snapshot.summary

@@ -187,8 +187,13 @@ def replace_partition(
             f"Another writer changed {partition_name} of {table.name} in the meantime; its rows "
             "are kept. Run the task again to replace them."
         ) from error
+    report_newest_commit(rows.sparkSession, settings, table)
+    return True
+
+
+def report_newest_commit(spark: SparkSession, settings: Settings, table: Table) -> None:
+    """Report the version and the rows of a table's newest commit for the running task."""
     written = load_table(settings, table)
     snapshot = written.current_snapshot() if written else None
     if snapshot is not None:
-        report_commit(rows.sparkSession, settings, table, snapshot)
-    return True
+        report_commit(spark, settings, table, snapshot)

@@ -13,7 +13,7 @@ from lakehouse.settings import Settings
 from spark_jobs.ingest.files import naming_files, report_drift, typed_query
 from spark_jobs.ingest.spec import Spec
 from spark_jobs.quarantine import Sifted, sift, unchanged, write_quarantine
-from spark_jobs.tables import ensure_table
+from spark_jobs.tables import ensure_table, report_newest_commit
 
 
 def stage(spark: SparkSession, settings: Settings, spec: Spec, partitions: list[Partition]) -> None:
@@ -46,5 +46,6 @@ def stage(spark: SparkSession, settings: Settings, spec: Spec, partitions: list[
             )
             writer = rows.writeTo(spec.staging.table.spark)
             writer.option(f"snapshot-property.{STAGED}", sources).overwrite(F.lit(True))
+            report_newest_commit(spark, settings, spec.staging.table)
             if sifted:
                 write_quarantine(spark, settings, spec.quarantine, spec.staging.table, sifted)

@@ -304,7 +304,7 @@ def test_notification_needs_apprise_and_a_known_service(
         read_rules(path)
     assert "secret" not in str(unknown.value)
     monkeypatch.setitem(sys.modules, "apprise", None)
-    with pytest.raises(ConfigError, match=r"pip install 'throughline\[alerts\]'"):
+    with pytest.raises(ConfigError, match=r"pip install './packages/throughline\[alerts\]'"):
         read_rules(path)
 
 

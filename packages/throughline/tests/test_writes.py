@@ -13,6 +13,7 @@ from throughline.projection import State, apply
 from throughline.runs.service import run_answer
 from throughline.search.queries import node_answer
 
+from .graphs import SQL, TASK, commit
 from .recording_backend import pipeline
 
 
@@ -155,3 +156,49 @@ def test_new_event_updates_the_writes(build: Any) -> None:
     done["outputs"] = [build.dataset("db|a", version={"datasetVersion": "7"})]
     apply(state, build.entry(done).event)
     assert [item["version"] for item in _written(state, "a")] == ["7"]
+
+
+def _commits(build: Any, *, is_stated_by_queries: bool) -> list[dict[str, Any]]:
+    """Return a task with two commits; on a busy machine, its queries do not name the versions."""
+    task: dict[str, Any] = {"parent": ("d", "dag"), "kind": TASK}
+    events = []
+    for number, version in enumerate("12"):
+        query = build.run("COMPLETE", f"q{number}", f"q{number}", f"08:0{number}:10",
+                          parent=("t", "dag.merge"), kind=SQL, writes=("db|raw",))  # fmt: skip
+        query["outputs"][0]["outputFacets"] = {"outputStatistics": {"rowCount": 60}}
+        report = build.run(
+            "RUNNING", "t", "dag.merge", f"08:0{number}:20", writes=("db|raw",), **task
+        )
+        facets = {"version": {"datasetVersion": version}}
+        report["outputs"][0]["facets"] = facets
+        if is_stated_by_queries:
+            query["outputs"][0]["facets"] = facets
+        events += [query, commit(report, 60, 60 * (number + 1))]
+    return [*events, build.run("COMPLETE", "t", "dag.merge", "08:03:00", **task)]
+
+
+@pytest.mark.parametrize("is_stated_by_queries", [True, False])
+def test_every_commit_of_a_task_is_a_write(build: Any, *, is_stated_by_queries: bool) -> None:
+    events = _commits(build, is_stated_by_queries=is_stated_by_queries)
+    for ordered in (events, events[::-1]):
+        state = build.state(*ordered)
+        written = [(item["version"], item["rows"]) for item in _written(state, "raw")]
+        assert written == [("2", 60), ("1", 60)]
+        assert node_answer(state, "raw")["rows"] == 120
+        assert provenance_answer(state, "raw", "1")["runs"][0]["outputs"][0]["versions"] == [
+            "1",
+            "2",
+        ]
+
+
+def test_stream_keeps_its_newest_versions(build: Any) -> None:
+    events = [
+        build.run("RUNNING", "s", "stream", f"08:{n // 60:02}:{n % 60:02}", writes=("db|raw",))
+        for n in range(150)
+    ]
+    for number, event in enumerate(events):
+        event["outputs"][0]["facets"] = {"version": {"datasetVersion": str(number)}}
+    state = build.state(*events)
+    assert [item["version"] for item in _written(state, "raw")] == [
+        str(n) for n in range(149, 49, -1)
+    ]

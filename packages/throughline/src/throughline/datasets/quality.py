@@ -64,7 +64,7 @@ def _checks_of_runs(state: State, runs: Iterable[Run]) -> dict[DatasetName, list
             if any(book.stamp_of(key) for book in books for key in _FACETS):
                 # dbt says the same twice, older ones only as a facet of the dataset's own.
                 facets = use.dataset_facets.plain() | use.facets.plain()
-                version = use.version[1] if use.version else None
+                version = use.version
                 found[name].append(_check(ended_at(state, run), run, version, facets))
     return dict(found)
 

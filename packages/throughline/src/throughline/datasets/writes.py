@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
+from dataclasses import replace
 from operator import attrgetter
 from typing import NamedTuple
 
 from throughline import deadline
 from throughline.datasets.models import WriteStatistics
-from throughline.events.facets import OutputStatistics
+from throughline.events.facets import CommitReport, OutputStatistics
 from throughline.graph.generation import Generation
 from throughline.graph.generations import Generations
 from throughline.graph.levels import Level
 from throughline.identity import DatasetName
-from throughline.projection import Run, version_of
+from throughline.projection import Run, State, unpack
 from throughline.projection.derived import ended_at
-from throughline.projection.state import RunKey, Use
+from throughline.projection.state import RunKey, Use, Version
 
 
 class Write(NamedTuple):
@@ -74,34 +75,65 @@ def written_by(generations: Generations, generation: Generation, name: DatasetNa
     another run reported one.
     """
     primary = generations.state.identity.primary
-    found: dict[str | RunKey, list[tuple[Run, Use]]] = defaultdict(list)
+    found: dict[str | RunKey, list[_Report]] = defaultdict(list)
     for run in generation.runs:
         for spelled, use in run.outputs.items():
             if primary(spelled) == name:
-                owner = generations.levels.owner(run, Level.TASK)
-                found[use.version[1] if use.version else owner.key].append((run, use))
+                for version in use.versions:
+                    found[version.name].append(_Report(run, use, version))
+                if not use.versions:
+                    owner = generations.levels.owner(run, Level.TASK)
+                    found[owner.key].append(_Report(run, use, None))
     is_stated = any(isinstance(version, str) for version in found)
     return [
-        _write(generations, uses, is_stated=is_stated)
-        for version, uses in found.items()
+        _write(generations, reports, is_stated=is_stated)
+        for version, reports in found.items()
         if isinstance(version, str) == is_stated
     ]
 
 
-def _write(generations: Generations, uses: list[tuple[Run, Use]], *, is_stated: bool) -> Write:
+class _Report(NamedTuple):
+    """A write that a run reported, with its version if it stated one."""
+
+    run: Run
+    use: Use
+    version: Version | None
+
+    @property
+    def _only(self) -> Version | None:
+        """The version, if the run reported others too, so that its facets are not all of this."""
+        return self.version if len(self.use.versions) > 1 else None
+
+    def statistics(self) -> OutputStatistics:
+        if self._only is None:
+            return self.use.facets.parsed(OutputStatistics)
+        facets = unpack(self._only.io_facets)
+        found = OutputStatistics.parse(facets.get(OutputStatistics.KEY, {}))
+        report = CommitReport.parse(facets.get(CommitReport.KEY, {}))
+        if found.rowCount is None and report.is_reported:
+            found = replace(found, rowCount=int(report.added))
+        return found
+
+    def ended(self, state: State) -> int:
+        end = ended_at(state, self.run)
+        return end if self._only is None else min(end, self._only.stamp.time)
+
+
+def _write(generations: Generations, reports: list[_Report], *, is_stated: bool) -> Write:
     state = generations.state
 
-    def rank(use: tuple[Run, Use]) -> tuple[bool, int, RunKey]:
-        run = use[0]
-        return generations.levels.owner(run, Level.TASK) is run, ended_at(state, run), run.key
+    def rank(report: _Report) -> tuple[bool, int, RunKey]:
+        run = report.run
+        return generations.levels.owner(run, Level.TASK) is run, report.ended(state), run.key
 
-    uses = sorted(uses, key=rank, reverse=True)
-    facets = [use.facets.parsed(OutputStatistics) for _, use in uses]
-    ends = [ended_at(state, run) for run, _ in uses]
+    reports = sorted(reports, key=rank, reverse=True)
+    first = reports[0]
+    facets = [report.statistics() for report in reports]
+    ends = [report.ended(state) for report in reports]
     return Write(
         min(ends) if is_stated else max(ends),
-        generations.levels.owner(uses[0][0], Level.TASK),
-        version_of(*uses[0]),
+        generations.levels.owner(first.run, Level.TASK),
+        first.version.name if first.version else first.run.key.run_id,
         is_stated,
         {
             "rows": _first(map(attrgetter("rowCount"), facets)),

@@ -179,9 +179,9 @@ class Contexts:
         own_facets = newest_facets(record.facets for record in records_of(state, name))
         facets = {key: facet for key, facet in own_facets.items() if key not in _RUN_SPECIFIC}
         facets |= newest_facets(use.dataset_facets for use in uses)
-        versions = [use.version for use in uses if use.version]
+        versions = [version for use in uses for version in use.versions]
         if versions and "version" not in facets:
-            facets["version"] = {"datasetVersion": max(versions)[1]}
+            facets["version"] = {"datasetVersion": max(versions).name}
         if "columnLineage" in facets:
             facets["columnLineage"] = _merged_columns(uses)
         facets = with_renamed_lineage(facets, self.renamed)

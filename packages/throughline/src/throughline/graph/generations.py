@@ -44,7 +44,7 @@ from throughline.graph.run_edges import (
     united,
 )
 from throughline.identity import DatasetName
-from throughline.projection import Run, RunKey, RunState, State, outcome, start_of, version_of
+from throughline.projection import Run, RunKey, RunState, State, outcome, start_of, versions_of
 from throughline.projection.derived import descendants_of, parent_of, records_of
 
 Answer = TypeVar("Answer")
@@ -266,7 +266,7 @@ class Generations:
             for ref in self.writers(name)
             for generation in self._history(ref).oldest_first
             if any(
-                primary(spelled) == name and version_of(run, use) == version
+                primary(spelled) == name and version in versions_of(run, use)
                 for run in generation.runs
                 for spelled, use in run.outputs.items()
             )

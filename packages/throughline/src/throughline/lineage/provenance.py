@@ -134,7 +134,7 @@ def _entries(generations: Generations, walked: Walked, level: Level) -> list[_En
             for spelled, use in run.inputs.items():
                 if (name := state.identity.primary(spelled)) in edges.reads:
                     unreported = input_versions.get(name, set())
-                    entry.reads[name] |= {use.version[1]} if use.version else unreported
+                    entry.reads[name] |= use.version_names or unreported
             entry.members.append((run, edges))
     for entry in found.values():
         entry.writes = _written(generations, entry.members)
@@ -161,7 +161,7 @@ def _written(generations: Generations, runs: Iterable[tuple[Run, Edges | None]])
             if edges is not None and name not in edges.writes:
                 continue
             tasks[name][run.key] = generations.levels.owner(run, Level.TASK).key
-            stated[name] |= {use.version[1]} if use.version else set()
+            stated[name] |= use.version_names
     return {
         name: stated[name] or {(task if task in of else run).run_id for run, task in of.items()}
         for name, of in tasks.items()

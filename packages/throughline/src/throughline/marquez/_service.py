@@ -199,7 +199,7 @@ class Converter:
         primary = self._state.identity.primary(name)
         return {
             "datasetVersionId": {**name_of(primary), "version": version},
-            "datasetVersion": use.version[1] if use.version else None,
+            "datasetVersion": use.version,
             "facets": use.facets.plain(),
         }
 

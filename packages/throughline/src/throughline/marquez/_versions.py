@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from throughline.events import Facets, JobRef
 from throughline.identity import DatasetName
-from throughline.projection import Job, Run, State, Use, outcome, start_of, version_of
+from throughline.projection import Job, Run, State, Use, outcome, start_of, version_of, versions_of
 from throughline.projection.derived import ancestry_of, records_of
 from throughline.projection.facets import FacetBook, newest_facets
 from throughline.runs.summary import place_of_run
@@ -67,7 +67,7 @@ class Versions:
         for label, run, use in self._written(name)[1]:
             reported = {**use.dataset_facets.plain(), **use.facets.plain()}
             facets = {**{key: facets[key] for key in _CARRIED if key in facets}, **reported}
-            version = use.version[1] if use.version else None
+            version = label if use.versions else None
             id_ = self._id(name, label)
             found.append(DatasetVersion(id_, version, run, run.first, reported, facets))
         return found[::-1] or [self.initial(name)]
@@ -95,8 +95,8 @@ class Versions:
         """
         times, written = self._written(name)
         if use.version is not None:
-            writers = [writer for label, writer, _ in written if label == use.version[1]]
-            return self._id(name, use.version[1]), writers[0] if writers else None
+            writers = [writer for label, writer, _ in written if label == use.version]
+            return self._id(name, use.version), writers[0] if writers else None
         start = start_of(run) or 0
         last = bisect_right(times, start)
         while last and times[last - 1] == start and self._are_related(run, written[last - 1][1]):
@@ -168,9 +168,9 @@ class Versions:
                 for key in record.writers if record else ():
                     run = self._state.runs[key]
                     use = run.outputs[alias]
-                    label = version_of(run, use)
-                    if label not in written or _age(run) < _age(written[label][1]):
-                        written[label] = label, run, use
+                    for label in versions_of(run, use):
+                        if label not in written or _age(run) < _age(written[label][1]):
+                            written[label] = label, run, use
             ordered = sorted(written.values(), key=lambda item: _age(item[1]))
             self._writes[primary] = [_age(run)[0] for _, run, _ in ordered], ordered
         return self._writes[primary]

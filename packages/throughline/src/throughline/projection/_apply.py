@@ -22,9 +22,20 @@ from throughline.events import (
 from throughline.events.facets import JobDependencies, JobType, Parent, Reference
 from throughline.identity import DatasetName, canonical_name, symlinks_of
 from throughline.projection.facets import Stamp, pack
-from throughline.projection.state import DatasetRecord, Declared, Job, Run, RunKey, State, Use
+from throughline.projection.state import (
+    DatasetRecord,
+    Declared,
+    Job,
+    Run,
+    RunKey,
+    State,
+    Use,
+    Version,
+)  # fmt: skip
 
 _MOST_TOUCHED = 10_000  # beyond it, recomputing everything is cheaper
+
+_MOST_VERSIONS = 100  # of one dataset by one run; a stream may commit forever
 
 _INPUT_FACETS = (
     "schema",
@@ -180,9 +191,16 @@ def _update_use(
     use.facets.put(item.io_facets, stamp)
     use.dataset_facets.put(facets, stamp)
     version = item.facets.get("version", {}).get("datasetVersion")
-    if version is not None and (use.version is None or stamp > use.version[0]):
-        use.version = (stamp, str(version))
+    if version is not None:
+        _add_version(use, Version(stamp, str(version), pack(item.io_facets)))
     return state.datasets[name]
+
+
+def _add_version(use: Use, version: Version) -> None:
+    """Add a version, or the newer of two reports of one; keep the newest versions."""
+    found = {other.name: other for other in use.versions}
+    found[version.name] = max(version, found.get(version.name, version))
+    use.versions = tuple(sorted(found.values())[-_MOST_VERSIONS:])
 
 
 def _update_dataset_of_event(state: State, item: Dataset, stamp: Stamp) -> DatasetName:

@@ -178,7 +178,12 @@ def _last_event_time(state: State, run: Run) -> int:
 
 def version_of(run: Run, use: Use) -> str:
     """Return the version of a dataset in a run: the version facet, or else the run id."""
-    return use.version[1] if use.version else run.key.run_id
+    return use.version or run.key.run_id
+
+
+def versions_of(run: Run, use: Use) -> list[str]:
+    """Return the versions of a dataset in a run, oldest first: as reported, or else the run id."""
+    return [version.name for version in use.versions] or [run.key.run_id]
 
 
 @_cached_per_revision

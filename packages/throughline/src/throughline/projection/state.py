@@ -29,13 +29,33 @@ Pair = tuple[DatasetName, DatasetName]
 """Two names joined by an alias, in sorted order."""
 
 
+class Version(NamedTuple):
+    """A version of a dataset that a run reported."""
+
+    stamp: Stamp
+    name: str
+    io_facets: bytes
+    """The packed input or output facets of the newest event that named it."""
+
+
 @dataclass(slots=True)
 class Use:
     """A dataset as an input or output of one run."""
 
     facets: FacetBook = field(default_factory=FacetBook)
-    version: tuple[Stamp, str] | None = None
+    versions: tuple[Version, ...] = ()
+    """The newest reported versions, oldest first: a task may commit to a table repeatedly."""
     dataset_facets: FacetBook = field(default_factory=FacetBook)  # of the dataset, by this run
+
+    @property
+    def version(self) -> str | None:
+        """The newest reported version."""
+        return self.versions[-1].name if self.versions else None
+
+    @property
+    def version_names(self) -> set[str]:
+        """The names of the reported versions."""
+        return {version.name for version in self.versions}
 
 
 @dataclass(slots=True)

@@ -136,7 +136,7 @@ def _versions(
     for member in deadline.watched([run, *descendants_of(state, run)]):
         for spelled, use in getattr(member, side).items():
             name = state.identity.primary(spelled)
-            stated: str | None = use.version[1] if use.version else None
+            stated = use.version
             rank = stated is not None, member is run, start_of(member) or 0, member.key
             if name not in found or rank > found[name][0]:
                 found[name] = rank, stated

@@ -196,7 +196,7 @@ def _upstream_versions(
         for uses in (run.inputs, run.outputs):
             for name, use in uses.items():
                 versions = found.setdefault(state.identity.primary(name), set())
-                versions |= {use.version[1]} if use.version else set()
+                versions |= use.version_names
     return found
 
 

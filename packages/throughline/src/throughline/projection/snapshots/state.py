@@ -26,12 +26,22 @@ from throughline.identity import DatasetName, Identity
 from throughline.log import EventLog
 from throughline.projection.facets import FacetBook, Stamp
 from throughline.projection.snapshots._table import Snapshots
-from throughline.projection.state import DatasetRecord, Declared, Job, Run, RunKey, State, Use
+from throughline.projection.state import (
+    DatasetRecord,
+    Declared,
+    Job,
+    Run,
+    RunKey,
+    State,
+    Use,
+    Version,
+)  # fmt: skip
 
 log = logging.getLogger(__name__)
 
 _BY_FIELDS = (State, Job, Run, Use, Declared, DatasetRecord)
-_STATE_CLASSES = (*_BY_FIELDS, FacetBook, Identity, Stamp, RunKey, Reference, DatasetName, JobRef)
+_TUPLES = (Stamp, Version, RunKey, Reference, DatasetName, JobRef)
+_STATE_CLASSES = (*_BY_FIELDS, *_TUPLES, FacetBook, Identity)
 _CLASSES = {
     (class_.__module__, class_.__qualname__): class_ for class_ in (*_STATE_CLASSES, EventType)
 }
