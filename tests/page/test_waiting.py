@@ -91,11 +91,26 @@ def test_graph_stays_until_the_next_response(look: Look) -> None:
     nodes = page.locator("[data-node]")
     expect(nodes).to_have_count(3)
     more = page.get_by_role("button", name=re.compile("Show 1 more node upstream of .*compute"))
+    export = page.get_by_role("button", name="Export")
     with _held(page, "**/api/v2/graph?*"):
         with page.expect_request("**/api/v2/graph?*grown=*"):
             more.click()
         expect(nodes).to_have_count(3)
+        expect(page.get_by_role("toolbar")).to_have_attribute("aria-busy", "true")
+        expect(export).to_be_disabled()
     expect(nodes).to_have_count(4)
+    expect(export).to_be_enabled()
+
+
+def test_rejected_request_leaves_no_graph_to_export(look: Look) -> None:
+    page = look(_at(ACTUALS))
+    expect(page.locator("[data-node]")).to_have_count(3)
+    page.route(
+        "**/api/v2/graph?*", lambda route: route.fulfill(status=400, json={"message": "Too large"})
+    )
+    page.get_by_role("button", name=re.compile("Show 1 more node upstream of .*compute")).click()
+    expect(page.get_by_role("alert").get_by_text("Too large")).to_be_visible()
+    expect(page.get_by_role("button", name="Export")).to_be_disabled()
 
 
 _HOLD_LAYOUTS = """() => {

@@ -23,7 +23,7 @@ interface Drawn {
   /** Pipelines around their tasks. */
   frames: readonly { box: FrameBox; trouble: Trouble | null }[];
   direction: Direction | null;
-  /** The identity of the drawn graph; null while part of it belongs to the previous view. */
+  /** The identity of the drawn graph; null while part of it is missing. */
   about: string | null;
   /** Boxes of all nodes in the layout, drawn or not. */
   extent: readonly Box[];

@@ -18,6 +18,8 @@ export interface Scene {
   /** The time in milliseconds since which the server has not responded, or null; the last graph stays. */
   awaySince: number | null;
   isFetching: boolean;
+  /** The graph belongs to the previous view, because responses are pending. */
+  isOutdated: boolean;
 }
 
 /** Return everything that is drawn for a view, which may be one of two times side by side. */
@@ -32,11 +34,12 @@ export function useScene(view: View, pair: readonly Times[] | null = null): Scen
   // Two times side by side show their nodes at the same positions.
   const plan = useMemo(() => aligned && folded(visible(aligned, { up, down, grown, folded: hiddenSides, control }), { collapsed, chains, expanded }, new Set(unfoldable.split("\n"))), [aligned, up, down, grown, hiddenSides, control, collapsed, chains, expanded, unfoldable]);
   const latest = useMemo(() => (received && toArrange ? { graph: received, shown: toArrange, both: bothReceived } : null), [received, toArrange, bothReceived]);
-  const { graph, shown, both } = useLast(node, latest) ?? NOTHING;
+  const last = useLast(node, latest);
+  const { graph, shown, both } = (error ? latest : last) ?? NOTHING;
   const difference = useMemo(() => (view.from && diff ? marksOf(diff, both) : null), [view.from, diff, both]);
   const about = [view.node, view.level, view.up, view.down, view.datasetsOnly, view.at, view.from, view.beside, view.direction].join(" ");
   const drawn = useDrawn(graph, shown, toArrange, view, difference, isPartial ? null : about, plan);
-  return { graph, shown, drawn, diff: view.from ? diff : null, trouble: error ?? (awaySince === null ? diffError : null) ?? drawn.trouble, awaySince, isFetching };
+  return { graph, shown, drawn, diff: view.from ? diff : null, trouble: error ?? (awaySince === null ? diffError : null) ?? drawn.trouble, awaySince, isFetching, isOutdated: graph !== received };
 }
 
 const NOTHING = { graph: null, shown: null, both: null };
