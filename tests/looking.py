@@ -15,6 +15,11 @@ from lakehouse.settings import REPOSITORY
 
 Look = Callable[..., Page]
 
+SLOWED_BY = os.environ.get("PAGE_SLOW")
+"""The factor by which to slow the page, to find races; CONTRIBUTING.md describes it."""
+PATIENCE_MS = 60_000 if SLOWED_BY else 20_000
+"""As long as a busy machine may need."""
+
 
 @contextmanager
 def looking(
@@ -38,7 +43,8 @@ def looking(
         context = browser.new_context(**context_options)
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(20_000)
+        _slow_down(page)
+        page.set_default_timeout(PATIENCE_MS)
         page.on("pageerror", lambda error: wrong.append(str(error)))
         page.on("request", lambda each: note(each.url, url, "data:"))
         page.on("console", lambda each: note(each.text) if each.type == "error" else None)
@@ -54,6 +60,23 @@ def looking(
     for context in contexts:
         context.close()
     assert wrong == []
+
+
+_DELAYS = """
+const send = fetch, start = setTimeout;
+window.fetch = async (...options) => {
+    const response = await send(...options);
+    await new Promise((resolve) => start(resolve, 50 + 750 * Math.random()));
+    return response;
+};"""
+
+
+def _slow_down(page: Page) -> None:
+    """If PAGE_SLOW is set, slow the CPU and delay each API response by 50 to 800 ms."""
+    if SLOWED_BY:
+        page.add_init_script(_DELAYS)
+        session = page.context.new_cdp_session(page)
+        session.send("Emulation.setCPUThrottlingRate", {"rate": float(SLOWED_BY)})
 
 
 TRANSFERRED = """() => performance.getEntries()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import lzma
 import os
-import socket
 import subprocess
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -20,6 +19,7 @@ from commands.environment import script
 from commands.page import ensure_page
 from lakehouse.settings import REPOSITORY
 from tests.looking import Look, looking
+from tests.pipeline.conftest import free_ports
 from throughline.server.sample import sample_events
 
 _RECORDED = REPOSITORY / "packages" / "throughline" / "tests" / "pipeline.jsonl.xz"
@@ -29,8 +29,8 @@ class Lineage:
     """A lineage server that can be restarted at the same address."""
 
     def __init__(self, folder: Path) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self.port = free.getsockname()[1]
+        # Below the ports of outgoing connections, which could take it before the server starts.
+        self.port = free_ports(1)
         self.url = f"http://127.0.0.1:{self.port}"
         self._database = f"sqlite:///{folder / 'log.db'}"
         self.start()

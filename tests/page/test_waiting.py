@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -11,7 +12,7 @@ from uuid import uuid4
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from tests.looking import Look, axe_finds, details
+from tests.looking import Look, axe_finds, details, find
 
 from .conftest import Lineage
 from .test_views import ACTUALS, _at
@@ -83,6 +84,57 @@ def test_layout_shows_its_progress(look: Look) -> None:
         assert axe_finds(page) == []
     expect(page.locator("[data-node]")).to_have_count(3)
     expect(progress).to_have_count(0)
+
+
+def test_graph_stays_until_the_next_response(look: Look) -> None:
+    page = look(_at(ACTUALS))
+    nodes = page.locator("[data-node]")
+    expect(nodes).to_have_count(3)
+    more = page.get_by_role("button", name=re.compile("Show 1 more node upstream of .*compute"))
+    export = page.get_by_role("button", name="Export")
+    with _held(page, "**/api/v2/graph?*"):
+        with page.expect_request("**/api/v2/graph?*grown=*"):
+            more.click()
+        expect(nodes).to_have_count(3)
+        expect(page.get_by_role("toolbar")).to_have_attribute("aria-busy", "true")
+        expect(export).to_be_disabled()
+    expect(nodes).to_have_count(4)
+    expect(export).to_be_enabled()
+
+
+def test_rejected_request_leaves_no_graph_to_export(look: Look) -> None:
+    page = look(_at(ACTUALS))
+    expect(page.locator("[data-node]")).to_have_count(3)
+    page.route(
+        "**/api/v2/graph?*", lambda route: route.fulfill(status=400, json={"message": "Too large"})
+    )
+    page.get_by_role("button", name=re.compile("Show 1 more node upstream of .*compute")).click()
+    expect(page.get_by_role("alert").get_by_text("Too large")).to_be_visible()
+    expect(page.get_by_role("button", name="Export")).to_be_disabled()
+
+
+_HOLD_LAYOUTS = """() => {
+    const [send, held] = [Worker.prototype.postMessage, []];
+    Worker.prototype.postMessage = function (...message) {
+        held.push(() => send.apply(this, message));
+    };
+    window.release = () => {
+        Worker.prototype.postMessage = send;
+        for (const start of held) start();
+    };
+}"""
+
+
+def test_graph_disappears_when_another_node_is_chosen(look: Look) -> None:
+    page = look(_at(ACTUALS))
+    nodes = page.locator("[data-node]")
+    expect(nodes).to_have_count(3)
+    page.evaluate(_HOLD_LAYOUTS)
+    find(page, "prepare_training_data", "prepare_training_data")
+    expect(page.get_by_role("progressbar", name="Arranging")).to_be_visible()
+    expect(nodes).to_have_count(0)
+    page.evaluate("window.release()")
+    expect(page.locator("[data-node][aria-current]")).to_contain_text("prepare_training_data")
 
 
 @pytest.mark.parametrize("width", [1440, 390])

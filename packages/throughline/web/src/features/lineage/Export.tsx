@@ -12,7 +12,7 @@ import { TOOLBAR } from "../../strings/lineage";
 const TEXTS = TOOLBAR.export;
 
 /** A menu to save the shown graph as a picture or as data. */
-export function Export({ scene: { graph, shown, drawn }, view }: { scene: Scene; view: View }): ReactNode {
+export function Export({ scene: { graph, shown, drawn, isOutdated }, view }: { scene: Scene; view: View }): ReactNode {
   const [trouble, setTrouble] = useState("");
   const now = new Date().toISOString();
   const name = fileName(view.node, view.at ?? now);
@@ -35,7 +35,7 @@ export function Export({ scene: { graph, shown, drawn }, view }: { scene: Scene;
         icon="save"
         text={TEXTS.text}
         title={TEXTS.title}
-        isDisabled={!graph || !shown || drawn.nodes.length === 0}
+        isDisabled={isOutdated || !graph || !shown || drawn.nodes.length === 0}
         choices={[
           choiceOf(TEXTS.png, png),
           choiceOf(TEXTS.svg, () => save(`${name}.svg`, new Blob([picture().svg], { type: "image/svg+xml" }))),

@@ -27,7 +27,7 @@ interface Props {
 
 /** Options of the graph; on narrow screens, a menu holds all except level and time. */
 export function Toolbar({ view, change, scene }: Props): ReactNode {
-  const { graph, isFetching } = scene;
+  const { graph, isFetching, isOutdated } = scene;
   const [isConfirming, setConfirming] = useState(false);
   const menu = useId();
   const { isOpen, setControl, setSheet, interactions, onBlur } = usePopup();
@@ -40,7 +40,7 @@ export function Toolbar({ view, change, scene }: Props): ReactNode {
   };
   return (
     <div className={styles.frame}>
-      <div className={styles.toolbar} role="toolbar" aria-label={TOOLBAR.label} aria-busy={isFetching} onBlur={onBlur}>
+      <div className={styles.toolbar} role="toolbar" aria-label={TOOLBAR.label} aria-busy={isFetching || isOutdated} onBlur={onBlur}>
         <div className={controls.segments} role="group" aria-label={COMPONENTS.level}>
           {LEVELS.map((level) => (
             <button key={level} type="button" aria-pressed={view.level === level} onClick={() => change({ level, grown: [], folded: [] })}>

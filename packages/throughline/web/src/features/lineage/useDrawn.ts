@@ -23,7 +23,7 @@ interface Drawn {
   /** Pipelines around their tasks. */
   frames: readonly { box: FrameBox; trouble: Trouble | null }[];
   direction: Direction | null;
-  /** The identity of the drawn graph; null while part of it belongs to the previous view. */
+  /** The identity of the drawn graph; null while part of it is missing. */
   about: string | null;
   /** Boxes of all nodes in the layout, drawn or not. */
   extent: readonly Box[];
@@ -36,8 +36,8 @@ interface Drawn {
   pending: number | null;
 }
 
-/** Return the nodes and edges to draw, once they are laid out. */
-export function useDrawn(graph: Graph | null, shown: Shown | null, view: View, difference: Difference | null, about: string | null, plan: Shown | null): Drawn {
+/** Return the nodes and edges to draw, once they are laid out; `toArrange` is null while `shown` belongs to the previous view. */
+export function useDrawn(graph: Graph | null, shown: Shown | null, toArrange: Shown | null, view: View, difference: Difference | null, about: string | null, plan: Shown | null): Drawn {
   const locked = useMemo(() => (graph && view.column ? litColumns(graph.columns, view.column) : null), [graph, view.column]);
   const opened = useMemo(() => {
     const open = new Set(view.columns);
@@ -59,9 +59,10 @@ export function useDrawn(graph: Graph | null, shown: Shown | null, view: View, d
   }, [opened, plan, view.columns]);
   const late = useLate(view.at);
   const room = useRoom(view.beside !== null);
-  const { laid, trouble, pending } = useLayout(shown, plan, counts, room, view.direction ?? directionFor(room), about);
+  const { laid, trouble, pending } = useLayout(view.node, toArrange, plan, counts, room, view.direction ?? directionFor(room), about);
   const drawn = useMemo(() => {
-    if (!laid || !graph) return { nodes: [], edges: [], frames: [], extent: [], direction: null, about: null, path: null, left: 0, trouble };
+    // Clicks change this view, so a graph around another node is not drawn.
+    if (laid?.node !== view.node || !graph) return { nodes: [], edges: [], frames: [], extent: [], direction: null, about: null, path: null, left: 0, trouble };
     const { nodes, edges } = laid.shown;
     const ids = new Set(nodes.map((node) => node.id));
     const lit = view.lit && ids.has(view.lit) ? litPath({ edges, sources: graph.sources }, view.lit) : null;
@@ -96,6 +97,6 @@ export function useDrawn(graph: Graph | null, shown: Shown | null, view: View, d
     const corners = throughJobs(columnEdges, edges, laid.corners, laid.places, laid.direction === "down" ? (id) => sizeOf(laid.columns.get(id as NodeId) ?? null).height : null);
     const columns = columnEdges.map((edge) => columnFlowEdge(edge, corners.get(edge), laid.direction, locked !== null, difference?.columnEdges.get(columnEdgeKey(edge)) ?? null));
     return { nodes: drawn, edges: [...lines, ...columns], frames: laid.frames.map((box) => ({ box, trouble: troubleOfFrame(box, troubles, late) })), extent: laid.extent, direction: laid.direction, about: laid.about, path: placed.length === opened.size ? path : null, left, trouble };
-  }, [laid, trouble, graph, late, locked, view.lit, view.seeks, difference, opened]);
+  }, [laid, trouble, graph, late, locked, view.node, view.lit, view.seeks, difference, opened]);
   return { ...drawn, pending };
 }

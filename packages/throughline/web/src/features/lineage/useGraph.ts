@@ -31,11 +31,11 @@ interface GraphResult {
   /** The time in milliseconds since which the server has not responded while a graph is shown, or null. */
   awaySince: number | null;
   isFetching: boolean;
-  /** Part of the graph belongs to the previous view, because responses are pending. */
-  isStale: boolean;
+  /** Part of the graph is missing, because responses are pending. */
+  isPartial: boolean;
 }
 
-/** The graph of a view; null until the first response. */
+/** The graph of a view; null until its first response. */
 export function useGraph(view: View, pair: readonly Times[] | null, diff: DiffAnswer | null): GraphResult {
   const own = queriesOf(view, diff);
   const paired = pair?.flatMap((times) => queriesOf({ ...view, ...times }, times.from === view.from ? diff : null)) ?? [];
@@ -44,10 +44,7 @@ export function useGraph(view: View, pair: readonly Times[] | null, diff: DiffAn
   const places = all.map((query) => distinct.indexOf(query)).join();
   const count = own.length;
   const combined = useQueries({
-    queries: distinct.map((query) => ({
-      ...asking("graph", JSON.parse(query) as Query<"graph">),
-      placeholderData: (before: GraphAnswer | undefined) => before,
-    })),
+    queries: distinct.map((query) => asking("graph", JSON.parse(query) as Query<"graph">)),
     combine,
   });
   const answers = useMemo(() => (places ? places.split(",").map((place) => combined.answers[Number(place)]) : []), [combined.answers, places]);
@@ -55,7 +52,7 @@ export function useGraph(view: View, pair: readonly Times[] | null, diff: DiffAn
   const aligned = useMemo(() => (answers.length > count ? merged(answers.slice(count)) : null), [answers, count]);
   const [now, then] = [answers[0], answers[count - 1]];
   const both = useMemo(() => (view.from && count > 1 && now && then ? { now, then } : null), [view.from, count, now, then]);
-  return { graph, aligned, both, error: combined.error, awaySince: combined.awaySince, isFetching: combined.isFetching, isStale: combined.isStale };
+  return { graph, aligned, both, error: combined.error, awaySince: combined.awaySince, isFetching: combined.isFetching, isPartial: combined.isPartial };
 }
 
 /** Merge answers into one graph; null without the first answer. */
@@ -71,6 +68,6 @@ function combine(results: UseQueryResult<GraphAnswer>[]) {
     error: away ? null : results[0]?.error ?? (results[0]?.data ? null : (results[0]?.failureReason ?? null)),
     awaySince: away ? Math.max(...results.map((result) => result.dataUpdatedAt)) : null,
     isFetching: results.some((result) => result.isFetching),
-    isStale: results.some((result) => result.isPlaceholderData || result.isPending),
+    isPartial: results.some((result) => result.isPending),
   };
 }

@@ -9,6 +9,8 @@ import type { Shown } from "../../graph/visible";
 import { layOut } from "./elk";
 
 export interface Laid extends Arrangement {
+  /** The node of the view. */
+  node: string;
   shown: Shown;
   columns: ReadonlyMap<NodeId, number>;
   about: string | null;
@@ -26,7 +28,7 @@ interface Layout {
  *
  * The previous layout is returned until the worker has finished.
  */
-export function useLayout(shown: Shown | null, plan: Shown | null, columns: ReadonlyMap<NodeId, number>, { width, height }: Room, direction: Direction, about: string | null): Layout & { pending: number | null } {
+export function useLayout(node: string, shown: Shown | null, plan: Shown | null, columns: ReadonlyMap<NodeId, number>, { width, height }: Room, direction: Direction, about: string | null): Layout & { pending: number | null } {
   const [layout, setLayout] = useState<Layout>({ laid: null, trouble: null });
   const rows = JSON.stringify([...columns]);
   useEffect(() => {
@@ -39,7 +41,7 @@ export function useLayout(shown: Shown | null, plan: Shown | null, columns: Read
       (arrangement) => {
         performance.measure("layout", { start }); // read by benchmarks/lineage_page.py
         // Clicks and keys interrupt the drawing of 1,000 nodes.
-        if (!isOutdated) startTransition(() => setLayout({ laid: { ...(plan ? partOf(arrangement, shown) : arrangement), extent: plan ? boxesOf(arrangement, rowCounts) : [], shown, columns: rowCounts, about }, trouble: null }));
+        if (!isOutdated) startTransition(() => setLayout({ laid: { ...(plan ? partOf(arrangement, shown) : arrangement), extent: plan ? boxesOf(arrangement, rowCounts) : [], node, shown, columns: rowCounts, about }, trouble: null }));
       },
       (trouble: unknown) => {
         if (!isOutdated) setLayout(({ laid }) => ({ laid, trouble: trouble as Error }));
@@ -48,7 +50,7 @@ export function useLayout(shown: Shown | null, plan: Shown | null, columns: Read
     return () => {
       isOutdated = true;
     };
-  }, [shown, plan, rows, width, height, direction, about]);
+  }, [node, shown, plan, rows, width, height, direction, about]);
   if (layout.trouble instanceof ChunkLoadError) throw layout.trouble;
   const isPending = shown !== null && layout.laid?.shown !== shown && layout.trouble === null;
   return { ...layout, pending: isPending ? shown.nodes.length : null };
