@@ -7,8 +7,8 @@ number of nodes (100 and 1000), a new store is filled with layers of 50 nodes, w
 node, and the whole graph is opened. Print the time of the layout in its worker, until the nodes are
 drawn, and until a click has highlighted a path. Also print the longest task of the main thread,
 during which the page does not react to clicks (0: none took 50 ms). Times are milliseconds, the
-median of ROUNDS (5). Before, each page is opened with an empty cache; print the kB that the browser
-received: code, styles and answers, compressed.
+median of ROUNDS (5). Before that, each page is opened with an empty cache; print the compressed kB
+of code, styles and answers that the browser received.
 """
 
 from __future__ import annotations

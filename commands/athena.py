@@ -87,7 +87,6 @@ def _wait(aws: Aws, query_id: str) -> None:
         if status["State"] == "SUCCEEDED":
             return
         if status["State"] in ("FAILED", "CANCELLED"):
-            raise BadQuery(
-                f"{status['State']}: {status.get('StateChangeReason', 'no reason given')}"
-            )
+            reason = status.get("StateChangeReason", "no reason given")
+            raise BadQuery(f"The query is {status['State']} in Athena: {reason}")
         time.sleep(POLL_SECONDS)

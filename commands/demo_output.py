@@ -54,7 +54,10 @@ def show_result(console: Console, settings: Settings, service: str) -> None:
     table = forecast_table(service)
     forecasts = newest_forecasts(settings, service)
     if not forecasts:
-        raise DemoFailed(f"{table.identifier} is empty: there was no data to train on.")
+        raise DemoFailed(
+            f"{table.identifier} is empty: there was no data to train on. Load other months with "
+            "--months, and check the task's log in Airflow."
+        )
     console.print(
         f"[bold]{table.identifier}[/bold], {FORECASTS_SHOWN} of {len(forecasts):,} rows "
         f"as of {forecasts[0]['as_of']}",
@@ -81,7 +84,10 @@ def _show_tree(console: Console, settings: Settings, table: str) -> None:
         )
         return
     if not _show_command(console, settings, "Upstream of the forecasts", "tree", table):
-        raise DemoFailed(f"The lineage cannot be shown. Check {settings.state_dir}/logs.")
+        raise DemoFailed(
+            "The lineage cannot be shown (see above). Check "
+            f"{settings.state_dir}/logs/throughline.log."
+        )
     if deliveries(settings):
         _show_command(console, settings, "Delivery", "deliver", "--status")
 

@@ -229,7 +229,9 @@ def start_airflow(settings: Settings) -> Service:
         migrate = [script("airflow"), "db", "migrate"]
         done = subprocess.run(migrate, env=environ, stdout=out, stderr=out, check=False)
     if done.returncode:
-        raise SetupError(f"Airflow's database cannot be set up. See {log}.")
+        raise SetupError(
+            f"`airflow db migrate` failed with exit code {done.returncode}. The reason is in {log}."
+        )
     parts = (["api-server"], ["scheduler", "--skip-serve-logs"], ["dag-processor"])
     return Service("Airflow", [[script("airflow"), *part] for part in parts], environ, log)
 
@@ -316,7 +318,8 @@ def wait_for_airflow(
     airflow = Airflow(url, service.check, report)
     service.wait_until(lambda: airflow.healthy(EVERY_DAG), START_SECONDS)
     if errors := airflow.import_errors():
-        raise SetupError("Airflow cannot load every DAG: " + "\n".join(errors))
+        listed = "\n".join(errors)
+        raise SetupError(f"Airflow cannot load every DAG. Correct these files:\n{listed}")
     _end_interrupted(airflow, service)
     return airflow
 

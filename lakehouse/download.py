@@ -64,11 +64,16 @@ def fetch(file: SourceFile, landing: Path) -> LandedFile:
         if error.code in MISSING:
             raise NotPublished(f"{file.url} is not published (HTTP {error.code}).") from None
         _forget(part)
-        raise BadSourceFile(f"{file.url} returned HTTP {error.code}. Try again later.") from None
+        raise BadSourceFile(
+            f"{file.url} returned HTTP {error.code}. Run the task again later."
+        ) from None
     except urllib.error.URLError as error:
         if isinstance(error.reason, FileNotFoundError) or "No such file" in str(error.reason):
             raise NotPublished(f"{file.url} does not exist.") from None
-        raise BadSourceFile(f"{file.url} cannot be reached: {error.reason}.") from None
+        raise BadSourceFile(
+            f"{file.url} cannot be reached: {error.reason}. Check the network and the setting "
+            "DATA_SOURCE, then run the task again."
+        ) from None
     if etag is None and earlier:
         return earlier
     _refuse_other_things(part, file)

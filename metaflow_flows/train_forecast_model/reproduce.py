@@ -70,7 +70,9 @@ def read_recipe(settings: Settings, run: str) -> Recipe:
         details: dict[str, Any] = answer.raise_for_status().json()
     except httpx.HTTPStatusError as error:
         if error.response.status_code != httpx.codes.NOT_FOUND:
-            raise NotReproducible(f"The lineage server rejected the request: {error}") from None
+            raise NotReproducible(
+                f"The lineage server rejected the request: {error}. Check THROUGHLINE_API_KEY."
+            ) from None
         raise NotReproducible(
             f"The lineage server has no run {run}. `./run lineage runs {FLOW}` lists all runs."
         ) from None

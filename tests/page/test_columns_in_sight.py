@@ -60,7 +60,7 @@ def test_locked_column_highlights_its_path(look: Look) -> None:
         page.locator(".react-flow__node li").filter(has_text="tpep_pickup").first
     ).to_be_visible()
     page.get_by_role("button", name="Columns of nyc_taxi.yellow_taxi_raw").click()
-    page.get_by_role("button", name="Unlock").click()
+    page.get_by_role("button", name="Clear").click()
     expect(page.locator(".react-flow__node ul")).to_have_count(1)
 
 

@@ -107,7 +107,7 @@ def test_lines_of_the_legend_are_visible(theme: str, look: Look) -> None:
 @pytest.mark.parametrize(
     ("table", "column", "verdict", "reason"),
     [
-        ("fee", "a", "Not safe to drop", "1 column takes values from it: fee_copy a."),
+        ("fee", "a", "Not safe to drop", "1 column takes values from it: fee_copy.a."),
         ("fee", "c", "Safe to drop", "Every job that reads the dataset reported column lineage"),
         ("fee_copy", "a", "Unknown", "1 downstream job reported no column lineage: export_fee."),
     ],

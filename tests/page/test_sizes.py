@@ -55,9 +55,7 @@ def test_toolbar_has_a_menu_on_a_phone(look: Look) -> None:
     expect(options).to_have_attribute("aria-expanded", "true")
     assert axe_finds(page) == []
     datasets.click()
-    expect(
-        page.get_by_text("jobs drawn as lines").or_(page.get_by_text("job drawn"))
-    ).to_be_visible()
+    expect(page.get_by_text("shown as edges")).to_be_visible()
     page.keyboard.press("Escape")
     expect(datasets).to_be_hidden()
 

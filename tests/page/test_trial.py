@@ -160,12 +160,12 @@ def test_plus_shows_the_announced_number_of_nodes(look: Look, lineage: Lineage) 
     expect(nodes).to_have_count(3)
     page.get_by_role("button", name="Show 5 more nodes upstream of sums").click()
     expect(nodes).to_have_count(8)
-    expect(page.get_by_text("side folded")).to_have_count(0)
+    expect(page.get_by_text("collapsed")).to_have_count(0)
 
 
 def test_jobs_as_lines_are_counted(look: Look) -> None:
     page = look(_at(FORECAST, only="datasets", up="3", down="0"))
-    note = page.get_by_test_id("notes").locator("span").filter(has_text="drawn as lines")
+    note = page.get_by_test_id("notes").locator("span").filter(has_text="shown as edges")
     expect(note).to_contain_text(re.compile(r"^[1-9]"))
     count = int((note.text_content() or "").split()[0])
     note.get_by_role("button", name="Show").click()
@@ -176,7 +176,7 @@ def test_jobs_as_lines_are_counted(look: Look) -> None:
 def test_datasets_only_view_shows_direct_neighbours(look: Look, lineage: Lineage) -> None:
     page = look(_at(FORECAST, only="datasets"))
     expect(page.locator("[data-node]")).to_have_count(2)
-    expect(page.get_by_test_id("notes")).to_contain_text("1 job drawn as lines")
+    expect(page.get_by_test_id("notes")).to_contain_text("1 job shown as edges")
     page.get_by_role("button", name=re.compile("Show 1 more node upstream of .*model")).click()
     expect(page.locator("[data-node]")).to_have_count(3)
     lineage.take(_made("writes_alone", [], ["alone_table"]))

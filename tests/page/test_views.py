@@ -138,7 +138,7 @@ def test_plus_shows_more_minus_hides_it_and_back_undoes(look: Look) -> None:
     expect(_node(page, "yellow_taxi_raw")).to_be_visible()
     page.get_by_role("button", name=re.compile("Hide nodes downstream of .*hourly_actuals")).click()
     _node_count(page, 3)
-    expect(page.get_by_role("status").get_by_text("1 side collapsed")).to_be_visible()
+    expect(page.get_by_role("status").get_by_text("1 side of a node collapsed")).to_be_visible()
     page.go_back()
     page.go_back()
     _node_count(page, 3)
@@ -192,7 +192,7 @@ def test_hidden_nodes_are_counted_and_can_be_shown(look: Look) -> None:
     expect(_node(page, "TrainForecastModelFlow.train")).to_be_visible()
     page.get_by_role("button", name="Datasets only").click()
     expect(_node(page, "TrainForecastModelFlow.train")).to_be_hidden()
-    note = page.get_by_role("status").filter(has_text="drawn as lines")
+    note = page.get_by_role("status").filter(has_text="shown as edges")
     note.get_by_role("button", name="Show").click()
     expect(_node(page, "TrainForecastModelFlow.train")).to_be_visible()
 

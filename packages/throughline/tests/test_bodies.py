@@ -141,7 +141,7 @@ def test_number_of_gzip_members_is_limited(start: Start, build: Any) -> None:
         )
 
 
-def test_rejection_of_a_complete_body_waits_for_no_more_of_it(live: Live) -> None:
+def test_rejected_complete_body_is_answered_at_once(live: Live) -> None:
     messages: list[Any] = []
     parts = [{"type": "http.request", "body": b"no gzip", "more_body": False}]
     headers = [(b"content-length", b"7"), (b"content-encoding", b"gzip")]

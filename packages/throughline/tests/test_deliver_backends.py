@@ -96,7 +96,7 @@ backends:
         ),
         (
             "backends: [{name: a, type: http, url: 'http://x', api_key_env: NO_SUCH}]",
-            r"api_key_env: the variable 'NO_SUCH' is not set",
+            r"api_key_env: the variable 'NO_SUCH' is not set: set it to the API key",
         ),
         (
             "backends: [{name: a, type: console}, {name: a, type: console}]",

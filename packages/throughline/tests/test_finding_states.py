@@ -98,7 +98,11 @@ def test_note_is_redacted(client: TestClient) -> None:
         ({"subject": "job:demo:other"}, 404, "there is no finding about 'job:demo:other'"),
         ({"kind": "late"}, 404, "there is no finding of kind 'late' about 'job:demo:load'"),
         ({"state": "closed"}, 400, "expected 'open', 'acknowledged' or 'muted'"),
-        ({"until": "2100-01-01T00:00:00Z"}, 400, "until: only a muted finding has an end"),
+        (
+            {"until": "2100-01-01T00:00:00Z"},
+            400,
+            "until: received an end for 'acknowledged'; only `muted` can have one",
+        ),
         ({"state": "muted", "until": "2001-01-01T00:00:00Z"}, 400, "expected a time in the future"),
         ({"state": "muted", "until": "soon"}, 400, "until: received 'soon', expected a time"),
     ],

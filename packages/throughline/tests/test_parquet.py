@@ -61,7 +61,7 @@ def test_parquet_error_names_missing_folder_or_library(
     assert "requires --output" in call("export", "--output", str(tmp_path), *log).stderr
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     result = call("export", "--format", "parquet", "--output", str(tmp_path / "new"), *log)
-    assert (result.returncode, "extra `parquet`" in result.stderr) == (2, True)
+    assert (result.returncode, "throughline[parquet]" in result.stderr) == (2, True)
     assert not (tmp_path / "new").exists()
 
 

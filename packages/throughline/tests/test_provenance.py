@@ -86,7 +86,9 @@ def test_provenance_of_a_version_uses_the_data_of_its_time(build: Any) -> None:
     answer = provenance_answer(build.state(*events), "model", "s0")
     assert [run for run, *_ in _lines(answer)] == ["s0", "t0"]
     assert answer["version"] == "s0"
-    with pytest.raises(NotFoundError, match="no run is known to have written version '9' of raw"):
+    with pytest.raises(
+        NotFoundError, match="no known run wrote version '9' of raw; see its history"
+    ):
         provenance_answer(build.state(*events), "raw", "9")
 
 

@@ -133,7 +133,7 @@ def test_missing_sqlglot_is_named(
     (repository / "daily.sql").unlink()
     monkeypatch.setitem(sys.modules, "throughline.sql.files", None)
     output = _report(call, "--database", database)
-    assert "columns of 1 changed SQL file: install `throughline[sql]`" in output
+    assert "columns of 1 changed SQL file. In a clone, run:" in output
 
 
 def test_changes_of_sql_that_was_not_understood_are_unknown(

@@ -191,8 +191,8 @@ def test_timeline_command_prints_changes_and_run_counts(
         "~ prepare: code a → b",
         "~ data: + b: int, − a: int",
         "+ prepare is new",
-        "+ rides is new, by prepare",
-        "+ data is new, by prepare",
+        "+ rides is new, first used by prepare",
+        "+ data is new, first used by prepare",
     ]
     short = call("timeline", "prepare", "--limit", "1", *there).stdout.splitlines()
     assert (short[0][21:], short[1][:14]) == ("!  prepare failed", "More results: ")

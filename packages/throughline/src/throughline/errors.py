@@ -150,3 +150,8 @@ def shown(value: object) -> str:
         return "nothing"
     text = repr(value)
     return text if len(text) <= 120 else f"{text[:117]}..."
+
+
+def how_to_install(extra: str, package: str = "throughline") -> str:
+    """Return the sentence that says how to install a package with an extra."""
+    return f"In a clone, run: pip install './packages/{package}[{extra}]'"

@@ -70,7 +70,7 @@ def aws_errors(source: str) -> Iterator[None]:
         raise (ConfigError if code in _WRONG else ServerError)(message) from None
     except BotoCoreError as error:
         raise ServerError(
-            f"{source}: {error}; `aws sso login`, AWS_PROFILE or AWS_REGION may be missing"
+            f"{source}: {error}: run `aws sso login`, or set AWS_PROFILE or AWS_REGION"
         ) from None
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from throughline.agents._reply import Context
 from throughline.agents.tools import call, tools_of
-from throughline.errors import ConfigError, ThroughlineError
+from throughline.errors import ConfigError, ThroughlineError, how_to_install
 
 if TYPE_CHECKING:
     from mcp.server.lowlevel import Server
@@ -42,9 +42,7 @@ def load_sdk() -> None:
         import mcp.server.lowlevel
         import mcp.server.stdio  # noqa: F401
     except ModuleNotFoundError as error:
-        raise ConfigError(
-            f"the package {error.name} is missing; install it with: pip install 'throughline[mcp]'"
-        ) from None
+        raise ConfigError(f"the package {error.name} is missing. {how_to_install('mcp')}") from None
 
 
 def make_server(answer: Call, *, may_report: bool) -> Server[Any]:

@@ -19,7 +19,7 @@ from pydantic import Field, model_validator
 from throughline.alerts._store import Alert
 from throughline.config import read_yaml
 from throughline.delivery.http import Client, post
-from throughline.errors import ConfigError, DeliveryError, UnavailableError
+from throughline.errors import ConfigError, DeliveryError, UnavailableError, how_to_install
 from throughline.events import JobRef
 from throughline.identity import DatasetName
 from throughline.trust.documents import Document, validated
@@ -114,9 +114,7 @@ def _services() -> Apprise:
     try:
         from apprise import Apprise
     except ImportError:
-        raise ConfigError(
-            "the action notify requires apprise: pip install 'throughline[alerts]'"
-        ) from None
+        raise ConfigError(f"notify requires apprise. {how_to_install('alerts')}") from None
     return Apprise()
 
 

@@ -104,7 +104,7 @@ def _change(answer: TimelineAnswer, change: GraphChange) -> tuple[str, str]:
             verb = "is no longer" if change["isGone"] else "became"
             return "-" if change["isGone"] else "+", f"{other} {verb} an {kind} of {name}"
         case "node":
-            return "+", f"{name} is new" + (f", by {other}" if other else "")
+            return "+", f"{name} is new" + (f", first used by {other}" if other else "")
         case "schema":
             return "~", f"{name}: {detail}"
         case "code":

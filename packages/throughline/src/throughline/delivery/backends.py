@@ -32,7 +32,7 @@ from throughline.delivery.models import (
 from throughline.delivery.payloads import payloads, payloads_with_context
 from throughline.delivery.rewrite import DATAHUB, MARQUEZ, OPENMETADATA, Rewriting
 from throughline.delivery.rewrite._datahub import is_emitter_installed
-from throughline.errors import ConfigError, DeliveryError, UnavailableError, shown
+from throughline.errors import ConfigError, DeliveryError, UnavailableError, how_to_install, shown
 
 if TYPE_CHECKING:
     from datahub.emitter.mcp import MetadataChangeProposalWrapper
@@ -152,9 +152,8 @@ class DataHub(Http):
     def __init__(self, settings: DataHubSettings) -> None:
         if settings.emitter and not is_emitter_installed():
             raise ConfigError(
-                "emitter: acryl-datahub is not installed. In a clone, run: pip install"
-                " './packages/throughline[datahub]'. Or set `emitter: false`, which omits"
-                " hierarchy, models, ownership, tags and versions"
+                f"emitter: acryl-datahub is not installed. {how_to_install('datahub')}. Or set"
+                " `emitter: false`, which omits hierarchy, models, ownership, tags and versions"
             )
         super().__init__(settings)
         self._has_emitter = settings.emitter

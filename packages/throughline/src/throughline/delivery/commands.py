@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from throughline.settings import Settings
 
 backends = typer.Typer(
-    help="""Compare what backends keep of events.
+    help="""Compare the facts that backends can store.
 
     Example: throughline backends loss events/
     """,

@@ -114,7 +114,7 @@ class ServerSettings(BackendSettings):
     @classmethod
     def _check_key(cls, variable: str | None) -> str | None:
         if variable and not os.environ.get(variable):
-            raise ValueError(f"the variable {variable!r} is not set")
+            raise ValueError(f"the variable {variable!r} is not set: set it to the API key")
         return variable
 
     @property

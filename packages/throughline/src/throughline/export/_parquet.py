@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from throughline.console.source import Source, every
-from throughline.errors import ConfigError
+from throughline.errors import ConfigError, how_to_install
 from throughline.events import ColumnLineage, DatasetId, parse_columns, parse_entries, parse_time
 from throughline.events.column_lineage import objects
 from throughline.identity import canonical_name
@@ -75,9 +75,7 @@ def write_parquet(
     try:
         import pyarrow  # noqa: F401
     except ImportError:
-        raise ConfigError(
-            "--format parquet requires pyarrow: install throughline's extra `parquet`"
-        ) from None
+        raise ConfigError(f"parquet requires pyarrow. {how_to_install('parquet')}") from None
     folder.mkdir(parents=True, exist_ok=True)
     projection: Export = source("export", {})
     aliases = {

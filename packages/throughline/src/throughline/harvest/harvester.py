@@ -15,7 +15,7 @@ from datetime import datetime
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any, Protocol
 
-from throughline.errors import ConfigError
+from throughline.errors import ConfigError, how_to_install
 
 if TYPE_CHECKING:
     from throughline.collect.lines import Lines
@@ -94,9 +94,7 @@ def _naming_missing(name: str, create: Callable[..., Harvester]) -> Callable[...
         try:
             return create(*args, **kwargs)
         except ModuleNotFoundError as error:
-            raise ConfigError(
-                f"harvest {name}: the package {error.name} is missing. In a clone, run:"
-                f" pip install './packages/{package}[{name}]'"
-            ) from None
+            missing = f"the package {error.name} is missing. {how_to_install(name, package)}"
+            raise ConfigError(f"harvest {name}: {missing}") from None
 
     return checked

@@ -30,7 +30,7 @@ _PATH = "/api/v2/keys"
 def add(
     client: Client,
     name: Annotated[str, typer.Argument(help="Name of the key.")],
-    scope: Annotated[str, typer.Option(help="Scopes, with commas: read, write, admin, sql.")],
+    scope: Annotated[str, typer.Option(help="Comma-separated: read, write, admin, sql.")],
 ) -> None:
     """Create a key and print it once; only its hash is stored.
 

@@ -76,7 +76,10 @@ def _incomplete(generations: Generations, root: Node) -> list[str]:
 
 def _names(nodes: Sequence[AffectedNode]) -> list[str]:
     """Return each column once, with its dataset; nearest first."""
-    return list(dict.fromkeys(f"{node['name']} {node['field'] or '(all rows)'}" for node in nodes))
+    names = (
+        node["name"] + (f".{node['field']}" if node["field"] else " (all rows)") for node in nodes
+    )
+    return list(dict.fromkeys(names))
 
 
 def _reason(

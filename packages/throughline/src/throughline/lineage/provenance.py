@@ -57,7 +57,9 @@ def origin(generations: Generations, root: Node, version: str | None = None) -> 
         return generations.upstream_of(generations.writing(name), name)
     found = generations.writing_version(name, version)
     if not found:
-        raise NotFoundError(f"no run is known to have written version {version!r} of {root.name}")
+        raise NotFoundError(
+            f"no known run wrote version {version!r} of {root.name}; see its history"
+        )
     return generations.upstream_of(found, name)
 
 

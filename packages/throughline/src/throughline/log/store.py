@@ -365,7 +365,7 @@ def _engine(url: str, *, must_exist: bool) -> Engine:
         if must_exist and not Path(parsed.database).exists():
             raise _missing(parsed.database)
         if not (folder := Path(parsed.database).parent).is_dir():
-            raise FileNotFoundError(f"there is no folder {str(folder)!r}")
+            raise FileNotFoundError(f"there is no folder {str(folder)!r}; create it")
     # The driver begins transactions too late, hence AUTOCOMMIT and an explicit BEGIN IMMEDIATE.
     wait = float(str(parsed.query.get("timeout", _LOCK_PATIENCE)))
     engine = create_engine(url, isolation_level="AUTOCOMMIT", connect_args={"timeout": wait})

@@ -79,7 +79,7 @@ def _runs_of(state: State, job: str | None) -> list[Run]:
         return [run for run in state.runs.values() if run.has_events]
     node = find_node(state, job, "job")
     if node.type != "job":
-        raise NotFoundError(f"{job!r} is a dataset, and only jobs have runs")
+        raise NotFoundError(f"{job!r} is a dataset; expected a job")
     return [state.runs[key] for key in state.jobs[node.job_ref].runs]
 
 

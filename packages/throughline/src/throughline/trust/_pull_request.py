@@ -14,7 +14,7 @@ from typing_extensions import TypedDict
 
 from throughline.console.source import Source
 from throughline.console.text import counted
-from throughline.errors import ConfigError, LogError, NotFoundError, ServerError
+from throughline.errors import ConfigError, LogError, NotFoundError, ServerError, how_to_install
 from throughline.trust._odcs import contract_of
 from throughline.trust._revision import Revision
 
@@ -180,7 +180,7 @@ def _compare_sql(report: Report, revision: Revision, dialect: str) -> Iterator[_
         from throughline.sql.files import read_file
     except ImportError:
         files = counted(len(paths), "changed SQL file")
-        report["missing"].append(f"columns of {files}: install throughline[sql]")
+        report["missing"].append(f"columns of {files}. {how_to_install('sql')}")
         return
 
     def read(text: str | None, path: str) -> SqlFile:

@@ -33,15 +33,15 @@ _NEAREST = 5
 class NewFindingState(BaseModel):
     """The new state of a finding of `GET /api/v2/findings`."""
 
-    subject: str = Field(examples=["job:shop:shop_daily"], description="Its id or short name.")
+    subject: str = Field(examples=["job:shop:shop_daily"], description="Id or name of the node.")
     state: FindingState = Field(examples=["muted"])
     kind: str | None = Field(
-        default=None, examples=["failed"], description="Needed if the subject has several."
+        default=None, examples=["failed"], description="Required if several findings match."
     )
     until: str | None = Field(
         default=None,
         examples=["2125-11-28T08:30:00Z"],
-        description="End of `muted`; without it, it has no end.",
+        description="End of the state `muted`; null: no end.",
     )
     note: str | None = Field(default=None, max_length=1_000, examples=["Moved to another server"])
 
@@ -80,7 +80,7 @@ def change_state(
     now = time.time_ns() // 1_000
     until = None if change.until is None else micros_of(change.until, "until")
     if until is not None and change.state != "muted":
-        raise ConfigError("until: only a muted finding has an end")
+        raise ConfigError(f"until: received an end for {change.state!r}; only `muted` can have one")
     if until is not None and until <= now:
         raise ConfigError(f"until: received {change.until!r}, expected a time in the future")
     note = redact_text(change.note) if change.note else None

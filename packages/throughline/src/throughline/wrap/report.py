@@ -13,6 +13,7 @@ from pathlib import Path
 from urllib.parse import urljoin
 from urllib.request import Request, urlopen
 
+from throughline.errors import how_to_install
 from throughline.settings import Settings
 from throughline.spool_file import SpoolFile
 
@@ -78,10 +79,8 @@ class Report:
         try:
             body = create()
         except ModuleNotFoundError as error:
-            self._problems["event"] = (
-                f"the package {error.name} is missing. In a clone, run:"
-                " pip install './packages/throughline[producer]'"
-            )
+            missing = f"the package {error.name} is missing. {how_to_install('producer')}"
+            self._problems["event"] = missing
             return
         except Exception as error:  # lineage must never break a command
             self._problems["event"] = f"an event cannot be created: {error!r}"

@@ -86,7 +86,7 @@ describe("PII verdict", () => {
   test("other outputs of an upstream run are no inputs", () => {
     const stage = ran("0", "stage", ["in"], ["raw@1", "quarantine@1"]);
     const tags: [string, string, string][] = [["raw", "mail", "raw"], ["quarantine", "mail", "quarantine"]];
-    expect(piiVerdict(answer("day", [run, stage], tags)).columns).toEqual(["raw mail"]);
+    expect(piiVerdict(answer("day", [run, stage], tags)).columns).toEqual(["raw.mail"]);
   });
 
   test("no PII with other tags", () => {

@@ -134,7 +134,7 @@ export function piiVerdict(answer: ProvenanceAnswer): Verdict {
   // Other outputs of the same runs are listed too, but the contents do not come from them.
   const upstream = new Set([answer.node, ...answer.runs.flatMap((entry) => entry.inputs.map(keyOf))]);
   const pii = answer.tags.filter((tag) => isPii(tag) && upstream.has(tag.id));
-  const origins = (tags: typeof pii) => [...new Set(tags.map((tag) => [tag.from.name, tag.from.field].filter(Boolean).join(" ")))].sort();
+  const origins = (tags: typeof pii) => [...new Set(tags.map((tag) => [tag.from.name, tag.from.field].filter(Boolean).join(".")))].sort();
   const carried = pii.filter((tag) => tag.id === answer.node);
   if (carried.length > 0) {
     const isCertain = carried.some((tag) => tag.field !== null) || carried.some((tag) => keyOf(tag.from) === answer.node);

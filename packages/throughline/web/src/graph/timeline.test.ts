@@ -65,10 +65,10 @@ test("label needs room up to the next mark", () => {
 
 test.each([
   [change(1, "input", { other: WEATHER, isGone: true }), "weather is no longer an input of prepare"],
-  [change(1, "node", { node: WEATHER, other: JOB }), "weather is new, by prepare"],
+  [change(1, "node", { node: WEATHER, other: JOB }), "weather is new, first used by prepare"],
   [change(1, "schema", { node: WEATHER, detail: ["+ x: int", "− y: int"] }), "weather: + x: int, − y: int"],
   [change(1, "code", { detail: ["0123456789", "abcdefabcd"] }), "prepare: code 0123456 → abcdefa"],
-  [change(1, "code"), "prepare: code changed, the commit did not"],
+  [change(1, "code"), "prepare: code changed without a new commit"],
   [change(1, "failed", { detail: ["no disk\nat x"] }), "prepare failed: no disk"],
   [change(1, "failed", { node: "job:n:gone" }), "job:n:gone failed"],
 ])("change has a description", (timeChange, text) => {

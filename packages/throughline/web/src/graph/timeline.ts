@@ -184,11 +184,11 @@ export function sentence(change: TimeChange, nodes: TimelineAnswer["nodes"]): st
     case "output":
       return `${other} ${change.isGone ? "is no longer" : "became"} an ${change.kind} of ${name}`;
     case "node":
-      return change.other ? `${name} is new, by ${other}` : `${name} is new`;
+      return change.other ? `${name} is new, first used by ${other}` : `${name} is new`;
     case "schema":
       return `${name}: ${change.detail.join(", ")}`;
     case "code":
-      return `${name}: code ${change.detail.map((commit) => commit.slice(0, 7)).join(" → ") || "changed, the commit did not"}`;
+      return `${name}: code ${change.detail.map((commit) => commit.slice(0, 7)).join(" → ") || "changed without a new commit"}`;
     default:
       return `${name} failed${change.detail[0] ? `: ${change.detail[0].replace(/\n[^]*/, "")}` : ""}`;
   }

@@ -34,7 +34,7 @@ export const DETAILS = {
   closeTitle: "Close (Esc)",
   tabs: { about: "About", schema: "Schema", versions: "Versions", quality: "Quality", history: "History", facets: "Facets", runs: "Runs", children: "Child runs", events: "Events", lineage: "Lineage", elsewhere: "Elsewhere" },
   noFacets: "No facets reported.",
-  upTo: (time: string) => `Up to ${time}.`,
+  upTo: (time: string) => `Changes until ${time}.`,
   noChanges: "No changes since its first event.",
   beforeAndAfter: "Before and after",
   run: "Run",

@@ -19,7 +19,7 @@ export const FRAME = {
   },
   sample: "Sample",
   sampleMark: "Sample:",
-  sampleAbout: (day: string) => ` two weeks of a made-up pipeline, seen on ${day}. Not your data.`,
+  sampleAbout: (day: string) => ` two weeks of a made-up pipeline, as of ${day}. Not your data.`,
   leaveSample: "Leave the sample",
   help: "Help",
   tour: "Guided tour",
@@ -27,6 +27,6 @@ export const FRAME = {
   completeness: "Incomplete pipelines",
   completenessAbout: "missing lineage",
   /** Above every view of a page that is one file. */
-  file: (moment: string) => `Exported on ${moment.slice(0, 16).replace("T", " at ")} UTC. This file does not change and asks no server.`,
+  file: (moment: string) => `Exported on ${moment.slice(0, 16).replace("T", " at ")} UTC. This file does not change and needs no server.`,
   notInFile: "This file does not contain the answer. Open the lineage server's page for it",
 } as const;

@@ -20,7 +20,7 @@ export const IMPACT = {
   deepest: (steps: number) => `Shows at most ${steps} steps; there may be more.`,
   noOwner: "No owner",
   ownerIn: (owner: string, section: string | undefined) => [owner, section?.toLowerCase()].filter(Boolean).join(", "),
-  inferred: (count: number, all: number) => ` ${count === all ? "" : `${count} of them `}by the owner of the writing job`,
+  inferred: (count: number, all: number) => `${count === all ? "" : ` ${count} of them`} inferred from the jobs that write them`,
   heads: { steps: "Steps", name: "Name", kind: "Kind", how: "Transformation, newest run", tags: "Tags" },
   column: "column",
   row: (name: string, namespace: string) => `${name}\n${namespace}\nShow in the graph`,

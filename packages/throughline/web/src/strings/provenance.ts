@@ -17,7 +17,7 @@ export const PROVENANCE = {
   noVersion: "no version reported",
   versions: (count: number) => plural(count, "version"),
   copyVersion: "Copy the version",
-  members: (count: number) => `Which ${count.toLocaleString("en")}`,
+  members: (count: number) => `All ${count.toLocaleString("en")}`,
   declared: "declared; no runs reported",
   noCommit: "no commit reported",
   otherCommits: (count: number) => `and ${plural(count, "other commit")}`,

@@ -23,7 +23,7 @@ export const TIME = {
   to: "To",
   asOf: "As of",
   compare: "Compare",
-  compareAbout: "Compare two times; default: with a week before",
+  compareAbout: "Compare two times (default: with a week earlier)",
   open: "Open times",
   beside: "Show it beside the graph",
   besideOf: (time: string) => `Show ${time} beside`,

@@ -100,7 +100,7 @@ function Directions({ view, change, shown }: { view: View; change: Props["change
     <div className={controls.segments} role="group" aria-label={TOOLBAR.direction}>
       {DIRECTIONS.map(([direction, icon]) => (
         <button key={direction} type="button" aria-pressed={shown === direction} aria-label={TOOLBAR.directions[direction]} title={view.direction === direction ? TOOLBAR.resetDirection(TOOLBAR.directions[direction]) : TOOLBAR.directions[direction]} onClick={() => change({ direction: view.direction === direction ? null : direction })}>
-          <Icon name={icon} />
+          <Icon name={icon} /> <span className={styles.inMenu}>{TOOLBAR.directions[direction]}</span>
         </button>
       ))}
     </div>

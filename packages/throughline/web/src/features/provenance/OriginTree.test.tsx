@@ -51,7 +51,7 @@ test("missing versions, runs and commits are labelled", () => {
 test("a list of many files shows fifty, then all", async () => {
   const { user, tree } = shown(origin(Array.from({ length: 60 }, (_, place) => member(`file${place}`))));
   expect(within(tree).queryByRole("link", { name: "file0" })).toBeNull();
-  await user.click(within(tree).getByText("Which 60"));
+  await user.click(within(tree).getByText("All 60"));
   expect(await within(tree).findAllByRole("link")).toHaveLength(50);
   await user.click(within(tree).getByRole("button", { name: "Show 10 more" }));
   expect(within(tree).getAllByRole("link")).toHaveLength(60);
