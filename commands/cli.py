@@ -8,7 +8,7 @@ import subprocess
 import sys
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Annotated, Literal, NoReturn
+from typing import Annotated, Any, Literal, NoReturn
 
 import httpx
 import typer
@@ -18,9 +18,23 @@ from commands.output import say
 from commands.processes import become
 from lakehouse.errors import PipelineError, SettingsError
 from lakehouse.settings import REPOSITORY, Settings, load_settings, source_of
+from throughline.config import name_value
 from throughline.console.text import escaped
 
+
+class _Commands(TyperGroup):
+    """Commands whose error messages contain the invalid value."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except typer.BadParameter as error:
+            name_value(error)
+            raise
+
+
 app = typer.Typer(
+    cls=_Commands,
     name="./run",
     add_completion=False,
     no_args_is_help=True,

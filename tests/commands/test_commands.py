@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+import typer
 from rich.console import Console
 from typer.core import TyperGroup
 from typer.main import get_command
@@ -234,6 +235,20 @@ def test_error_is_one_message_with_paths_relative_to_the_caller(
     assert expected.format(folder=tmp_path) in done.stderr
     assert "Traceback" not in done.stderr
     assert not (tmp_path / "state" / "logs").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (("demo", "--service", "red"), "'red' is not one of 'yellow', 'green'."),
+        (("lesson", "99"), "received '99', expected less than or equal to 8"),
+        (("docs", "--port", "x"), "received 'x', expected a valid integer"),
+    ],
+)
+def test_invalid_option_error_contains_the_value(arguments: tuple[str, ...], expected: str) -> None:
+    with pytest.raises(typer.BadParameter) as error:
+        app(arguments, standalone_mode=False)
+    assert error.value.message == expected
 
 
 @pytest.mark.server

@@ -153,6 +153,19 @@ def test_changes_of_sql_that_was_not_understood_are_unknown(
     assert "no changed edges" in "\n".join(sql_of(f"{_SQL} -- a comment"))
 
 
+def test_sql_not_understood_at_the_base_has_no_added_edges(repository: Path, call: Call) -> None:
+    (repository / "daily.sql").write_text(f"{_SQL}; create table weekly as select from from")
+    _commit("not understood in part")
+    _git("checkout", "-qb", "change")
+    (repository / "daily.sql").write_text("create table daily as select max(tip) as most from raw")
+    output = _report(call, "--url", "http://localhost:1")
+    assert "`daily.sql`: 2 changed edges; others are unknown" in output
+    assert "Not understood: at the base: " in output
+    # The base lacks them only as far as it was understood.
+    assert "| + |" not in output
+    assert "| - | `daily.total` | aggregation `raw.fare` |" in output
+
+
 def test_sentences_show_only_names_as_code() -> None:
     assert (
         _plain("column 'raw.day' is missing (2 runs).") == "column '`raw.day`' is missing (2 runs)."

@@ -9,6 +9,7 @@ import ast
 import importlib
 import inspect
 import pkgutil
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -59,6 +60,13 @@ def test_errors_docstring_lists_every_error() -> None:
     for name, class_ in classes.items():
         assert name in drawn
         assert issubclass(class_, errors.ThroughlineError)
+
+
+def test_queries_module_imports_all_queries_of_its_feature() -> None:
+    for file in _SOURCE.rglob("*.py"):
+        if re.search(r"^@query\(", file.read_text(), re.MULTILINE) and file.stem != "queries":
+            name = f"throughline.{file.parent.name}.{file.stem}"
+            assert name in _imports(file.with_name("queries.py")), f"{name} is not registered"
 
 
 def test_no_file_is_longer_than_five_hundred_lines() -> None:

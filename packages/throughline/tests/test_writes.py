@@ -90,6 +90,15 @@ def test_versions_of_runs_match_provenance(state: State) -> None:
     assert left_out == {("outputs", "TrainForecastModelFlow/metrics")}
 
 
+def test_write_without_version_is_one_in_provenance_and_history(state: State) -> None:
+    (written,) = _written(state, _QUARANTINE)
+    for level in ("task", "pipeline"):
+        newest = provenance_answer(state, _QUARANTINE, level=level)["runs"][0]
+        assert [item["versions"] for item in newest["outputs"] if item["name"] == _QUARANTINE] == [
+            [written["version"]]
+        ]
+
+
 def test_reported_versions_are_not_run_ids(state: State) -> None:
     ids = {key.run_id for key in state.runs}
     for key in state.runs:

@@ -9,9 +9,9 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeVar
 
-from throughline.errors import ConfigError
+from throughline.errors import ConfigError, shown
 
-__all__ = ["expected", "filled", "read_yaml"]
+__all__ = ["expected", "filled", "name_value", "read_yaml"]
 
 T = TypeVar("T")
 
@@ -69,3 +69,11 @@ def expected(problem: Mapping[str, Any]) -> str:
     words = re.findall(r"'([^']+)'", text)
     near = difflib.get_close_matches(str(problem["input"])[:80], words, n=1, cutoff=0.7)
     return text + (f" (did you mean {near[0]!r}?)" if near else "")
+
+
+def name_value(error: Any) -> None:
+    """Add the value received to a typer.BadParameter, because pydantic's messages leave it out."""
+    problems: list[dict[str, Any]] = getattr(error.__cause__, "errors", list)()
+    error.message = error.message.removeprefix("Value error, ")
+    if problems and (received := shown(problems[0]["input"])) not in error.message:
+        error.message = f"received {received}, {expected(problems[0])}"

@@ -19,7 +19,7 @@ from throughline.agents.commands import mcp
 from throughline.aliases.commands import alias
 from throughline.changes.commands import diff, drift, history, timeline
 from throughline.collect.commands import ingest
-from throughline.config import expected
+from throughline.config import name_value
 from throughline.console.text import escaped
 from throughline.delivery.commands import backends, deliver
 from throughline.errors import ConfigError, NotFoundError, ThroughlineError, shown
@@ -75,19 +75,11 @@ class _Commands(TyperGroup):
             finally:
                 sys.stdout.flush()
         except typer.BadParameter as error:
-            _name_value(error)
+            name_value(error)
             raise
         except BrokenPipeError:
             signal.signal(signal.SIGPIPE, signal.SIG_DFL)
             os.kill(os.getpid(), signal.SIGPIPE)
-
-
-def _name_value(error: typer.BadParameter) -> None:
-    """Add the value received, which pydantic's messages leave out."""
-    problems: list[dict[str, Any]] = getattr(error.__cause__, "errors", list)()
-    error.message = error.message.removeprefix("Value error, ")
-    if problems and (received := shown(problems[0]["input"])) not in error.message:
-        error.message = f"received {received}, {expected(problems[0])}"
 
 
 app = typer.Typer(

@@ -35,7 +35,7 @@ from throughline.lineage.models import (
     ProvenanceRun,
 )
 from throughline.lineage.tags import Tags, dataset_tag
-from throughline.projection import Run, State, start_of, version_of
+from throughline.projection import Run, State, start_of
 from throughline.projection.derived import began_at
 from throughline.projection.state import RunKey
 from throughline.query.models import CodeLocation
@@ -85,11 +85,10 @@ def provenance_answer(
     walked = origin(generations, root, version)
     entries = _entries(generations, walked, level_of(level))
     entries.sort(key=lambda entry: (entry.started, entry.job), reverse=True)
-    sources = sorted(sources_of(walked, root))
-    read_versions: Versions = defaultdict(set)
-    for entry in entries:
-        for name, versions in entry.reads.items():
-            read_versions[name] |= versions
+    source_versions = {
+        name: {version for entry in entries for version in entry.reads.get(name, ())}
+        for name in sources_of(walked, root)
+    }
     names = sorted(
         only_datasets(name for edges in walked.values() for name in (*edges.reads, *edges.writes))
         | {root.dataset_name}
@@ -100,7 +99,7 @@ def provenance_answer(
         "version": version,
         "level": level,
         "runs": [_run_answer(generations, entry) for entry in entries],
-        "sources": _version_list({name: read_versions[name] for name in sources}),
+        "sources": _version_list(source_versions),
         "datasets": [_about(state, Node.of_dataset(name)) for name in names],
         "tags": [dataset_tag(column_tag) for name in names for column_tag in tags.of(name)],
     }
@@ -131,21 +130,19 @@ def _entries(generations: Generations, walked: Walked, level: Level) -> list[_En
             if derived_by(generation.job) is None:
                 declared.append(_declared(generation, edges))
             continue
-        input_versions = _written(
-            state, ((run, None) for g in generations.sources(generation) for run in g.runs)
-        )
+        sources = generations.sources(generation)
+        input_versions = _written(generations, ((run, None) for g in sources for run in g.runs))
         for run in generation.runs:
             owner = generations.levels.owner(run, level)
             begun = began_at(state, owner) or start_of(run) or 0
             entry = found.setdefault(owner.key, _Entry(owner.key.job, begun, owner))
             for spelled, use in run.inputs.items():
                 if (name := state.identity.primary(spelled)) in edges.reads:
-                    entry.reads[name] |= (
-                        {use.version[1]} if use.version else input_versions.get(name, set())
-                    )
+                    unreported = input_versions.get(name, set())
+                    entry.reads[name] |= {use.version[1]} if use.version else unreported
             entry.members.append((run, edges))
     for entry in found.values():
-        entry.writes = _written(state, entry.members)
+        entry.writes = _written(generations, entry.members)
     return [*found.values(), *declared]
 
 
@@ -156,21 +153,24 @@ def _declared(generation: Generation, edges: Edges) -> _Entry:
     return entry
 
 
-def _written(state: State, runs: Iterable[tuple[Run, Edges | None]]) -> Versions:
+def _written(generations: Generations, runs: Iterable[tuple[Run, Edges | None]]) -> Versions:
     """Return the versions that some runs reported for their outputs, or else the runs' ids.
 
-    With edges, only the datasets that these write are included.
+    A task that reports an output stands for its queries. With edges, only their writes count.
     """
     stated: Versions = defaultdict(set)
-    runs_of: Versions = defaultdict(set)
+    tasks: dict[DatasetName, dict[RunKey, RunKey]] = defaultdict(dict)
     for run, edges in runs:
         for spelled, use in run.outputs.items():
-            name = state.identity.primary(spelled)
+            name = generations.state.identity.primary(spelled)
             if edges is not None and name not in edges.writes:
                 continue
-            runs_of[name].add(version_of(run, use))
+            tasks[name][run.key] = generations.levels.owner(run, Level.TASK).key
             stated[name] |= {use.version[1]} if use.version else set()
-    return {name: stated[name] or runs_of[name] for name in runs_of}
+    return {
+        name: stated[name] or {(task if task in of else run).run_id for run, task in of.items()}
+        for name, of in tasks.items()
+    }
 
 
 def _run_answer(generations: Generations, entry: _Entry) -> ProvenanceRun:
