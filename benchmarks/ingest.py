@@ -4,10 +4,10 @@
 
 Each round stages, checks and merges the generator's month into an empty lakehouse, with a new
 driver for each job, as in Airflow. Then it downloads and runs the same jobs again, although Airflow
-would skip the jobs, because the download finds nothing new. It does so with lineage (listener and spool) and
-with OPENLINEAGE_DISABLED, in alternating order. CPU seconds are user and system time of the
-driver, including the JVM and its start. Memory is the largest resident set of a process, the JVM's.
-The overhead of lineage is the median of the rounds' differences.
+would skip the jobs, because the download finds nothing new. It does so with lineage (listener and
+spool) and with OPENLINEAGE_DISABLED, in alternating order. CPU seconds are user and system time
+of the driver, including the JVM and its start. Memory is the largest resident set of a process, the
+JVM's. The overhead of lineage is the median of the rounds' differences.
 """
 
 from __future__ import annotations

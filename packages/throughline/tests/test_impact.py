@@ -112,7 +112,7 @@ def test_column_with_dependents_is_not_safe_to_drop(state: State) -> None:
     assert _verdict(state, "file", "fare") == ("unsafe", ["values", "no_column_lineage"])
     assert _verdict(state, "raw", "id", depth=1) == ("unsafe", ["rows"])
     assert impact_answer(state, "raw", "id")["drop"]["reasons"][0]["message"] == (
-        "1 column depends on rows that it filters, joins, groups or sorts: day fare."
+        "1 column depends on rows that it filters, joins, groups or sorts: day.fare."
     )
     assert "drop" not in impact_answer(state, "raw", "id", depth=0)
     assert "drop" not in impact_answer(state, "raw")

@@ -129,5 +129,9 @@ def _command(name: str, command: Any) -> str:
 
 def _option(option: Any) -> tuple[str, str]:
     is_option = option.opts[0].startswith("-")
-    names = (*option.opts, *option.secondary_opts) if is_option else (option.metavar or option.opts[0].upper(),)
+    names = (
+        (*option.opts, *option.secondary_opts)
+        if is_option
+        else (option.metavar or option.opts[0].upper(),)
+    )
     return ", ".join(f"`{name}`" for name in names), str(getattr(option, "help", None) or "")

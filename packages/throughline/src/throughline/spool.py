@@ -14,15 +14,15 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from throughline.errors import how_to_install
 from throughline.spool_file import SpoolFile
 
 try:
     from openlineage.client.serde import Serde
     from openlineage.client.transport.transport import Config, Transport
 except ImportError as error:
-    missing = f"throughline.spool requires openlineage-python. {how_to_install('producer')}"
-    raise ImportError(missing) from error
+    raise ImportError(
+        "openlineage-python is missing. In a clone: pip install './packages/throughline[producer]'"
+    ) from error
 
 if TYPE_CHECKING:
     from openlineage.client.client import Event

@@ -80,7 +80,7 @@ describe("PII verdict", () => {
     const verdict = piiVerdict(answer("day", [run], tags));
     expect(verdict.tone).toBe(tone);
     expect(verdict.text).toContain(text);
-    expect(verdict.columns).toEqual(tags.length > 0 ? [`${tags.at(-1)?.[2] ?? ""} mail`] : []);
+    expect(verdict.columns).toEqual(tags.length > 0 ? [`${tags.at(-1)?.[2] ?? ""}.mail`] : []);
   });
 
   test("other outputs of an upstream run are no inputs", () => {
