@@ -89,7 +89,8 @@ def _top(
         raise SettingsError(
             f"--set received {invalid[0]!r}; expected NAME=VALUE, such as airflow_port=9091."
         )
-    _set_options.set({name.lower(): value for name, _, value in pairs})
+    known = Settings.model_fields
+    _set_options.set({n.lower() if n.lower() in known else n: value for n, _, value in pairs})
 
 
 @app.command()

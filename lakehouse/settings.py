@@ -346,8 +346,8 @@ def _problem(error: dict[str, Any], arguments: Collection[str]) -> str:
         message = str(error["msg"]).removeprefix("Value error, ")
         return f"{message}. Set them as arguments, in the environment or in {settings_file()}"
     if field is None:
-        near = get_close_matches(name.lower(), Settings.model_fields, 1)
-        hint = f", did you mean {near[0]}?" if near else "."
+        near = get_close_matches(name.lower(), Settings.model_fields)
+        hint = f", did you mean {' or '.join(near)}?" if near else "."
         where = "argument" if name in arguments else settings_file()
         return f"{where}: there is no setting {name}{hint} `./run settings` lists all settings"
     received = "" if field.annotation is SecretStr else f" (received {error['input']!r})"

@@ -126,6 +126,8 @@ def test_unknown_backend_is_reported_with_its_source(
     ("given", "message"),
     [
         ("airflow_prot=1", "no setting airflow_prot, did you mean airflow_port"),
+        ("FOO=1", "argument: there is no setting FOO. `./run settings` lists"),
+        ("DATAHUB_TOKN=1", "no setting DATAHUB_TOKN, did you mean datahub_token or datahub_url"),
         ("airflow_port", "--set received 'airflow_port'; expected NAME=VALUE"),
         ("airflow_port=x", "AIRFLOW_PORT.*received 'x'"),
     ],

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from types import SimpleNamespace
 
 import pytest
 
@@ -79,6 +80,20 @@ def test_hanging_backend_costs_patience_once_and_keeps_order(capsys):
     gate.set()
     emitter._last.join(10)
     assert backend.seen == [0, 1, 2, 3, 4]
+
+
+def test_hanging_backend_is_named_without_secrets(capsys):
+    gate = threading.Event()
+    backend = Backend(gate=gate)
+    backend.transport = SimpleNamespace(url="https://me:hunter2@lineage:5000/x?key=hunter2")
+    emitter = Emitter(0.2, lambda: backend)
+    emitter.emit(1)
+    gate.set()
+    emitter.close()
+    error = capsys.readouterr().err
+    assert "the lineage backend https://lineage:5000 does not respond" in error
+    assert "OPENLINEAGE_URL" in error
+    assert "hunter2" not in error
 
 
 @pytest.mark.filterwarnings("ignore:The _yaml extension module")  # Metaflow's own import

@@ -411,7 +411,7 @@ def test_failing_backend_costs_one_warning_and_less_time_per_task(metaflow):
     )
     assert launch.process.returncode == 0
     output = launch.process.stdout + launch.process.stderr
-    assert output.count("metaflow-openlineage: the lineage backend does not respond") == 4
+    assert output.count("the lineage backend http://127.0.0.1:9 does not respond") == 4
     assert output.count("metaflow-openlineage: ") == 4
     assert "TIMEOUT 0.5" in output
 

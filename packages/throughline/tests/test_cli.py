@@ -134,13 +134,20 @@ def test_misspelled_command_with_an_argument_is_named(database: str, call: Call)
 def test_read_command_reports_a_missing_log_without_creating_it(
     command: tuple[str, ...], tmp_path: Path, call: Call
 ) -> None:
-    typo = tmp_path / "new" / "typo.db"
+    typo = tmp_path / "typo.db"
     for spelled in (str(typo), f"sqlite:///{typo}"):
         result = call(*command, "--database", spelled)
         assert (result.returncode, result.stdout) == (3, "")
         assert f"there is no log in '{typo}'" in result.stderr
         assert "throughline ingest" in result.stderr
-    assert not typo.parent.exists()
+    assert not typo.exists()
+
+
+def test_diff_since_a_future_time_is_rejected(database: str, call: Call) -> None:
+    result = call("diff", "9999-01-01T00:00+00:00", "--database", database)
+    assert (result.returncode, result.stdout) == (2, "")
+    assert "SINCE: received '9999-01-01T" in result.stderr
+    assert "expected a time before now" in result.stderr
 
 
 def test_read_command_adds_no_tables_to_another_file(tmp_path: Path, call: Call) -> None:

@@ -7,7 +7,9 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
+import orjson
 import pytest
 
 from throughline.errors import ExposureError
@@ -23,6 +25,61 @@ def test_folder_of_a_log_must_exist(tmp_path: Path, call: Call) -> None:
         result = call(*line, "--database", str(folder / "log.db"))
         assert (result.returncode, f"there is no folder '{folder}'" in result.stderr) == (3, True)
     assert not folder.exists()
+
+
+def test_read_command_names_the_missing_folder_of_a_log(tmp_path: Path, call: Call) -> None:
+    result = call("tree", "x", "--database", str(tmp_path / "nodir" / "log.db"))
+    assert result.returncode == 3
+    assert f"there is no folder '{tmp_path / 'nodir'}'; create it" in result.stderr
+
+
+def test_spool_that_is_no_folder_is_rejected(tmp_path: Path, call: Call) -> None:
+    (file := tmp_path / "afile").touch()
+    for spool in (file, Path("/proc/x")):
+        log = ("--database", str(tmp_path / "log.db"))
+        result = call("serve", "--port", "0", "--spool", str(spool), *log)
+        assert (result.returncode, result.stderr.count("\n")) == (2, 1)
+        expected = f"--spool: received '{spool}', expected a folder that can be created ("
+        assert expected in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("url", "message"),
+    [
+        ("mysql://x/y", "expected a file path or a SQLAlchemy URL of SQLite or PostgreSQL, such"),
+        ("postgresql://x/y", "but its driver is missing: import of psycopg halted"),
+        ("postgresql://x/y", "throughline[postgresql]', and pass postgresql+psycopg://host/"),
+    ],
+)
+def test_unusable_database_url_is_explained(
+    url: str, message: str, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    result = call("runs", "--database", url)
+    assert (result.returncode, result.stderr.count("\n")) == (2, 1)
+    assert f"database: received '{url}', " in result.stderr
+    assert message in result.stderr
+
+
+def test_ingest_of_a_missing_file_creates_no_log(tmp_path: Path, call: Call) -> None:
+    log = tmp_path / "new.db"
+    result = call("ingest", "-", str(tmp_path / "nofile.jsonl"), "--database", str(log))
+    assert (result.returncode, "expected a file, a folder or -" in result.stderr) == (2, True)
+    assert not log.exists()
+
+
+def test_ingest_names_the_first_warnings(tmp_path: Path, call: Call, build: Any) -> None:
+    bodies = [build.run("START", str(n), "j", "08:00:00") for n in range(5)]
+    for body, schema in zip(bodies, ("a", "a", "b", "c", "d"), strict=True):
+        body["run"]["runId"] = "01890a5d-ac96-774b-bcce-b302099a8057"
+        body |= {"producer": "urn:x", "schemaURL": schema}
+    lines = b"\n".join(map(orjson.dumps, bodies))
+    result = call("ingest", "-", "--database", str(tmp_path / "log.db"), stdin=lines)
+    assert ("warnings 5" in result.stdout, result.returncode) == (True, 0)
+    assert result.stderr.splitlines() == [
+        *(f"  warning: schemaURL: received '{name}', expected a URI" for name in "abc"),
+        "  All warnings: GET /api/v2/events/warnings of a server",
+    ]
 
 
 def test_message_without_a_server_says_what_to_do(call: Call) -> None:

@@ -112,6 +112,16 @@ def test_invalid_deliver_file_is_explained(text: str, message: str, tmp_path: Pa
         read_backends(tmp_path / "none.yaml")
 
 
+def test_missing_package_of_datazone_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("throughline.delivery.backends.entry_points", lambda group: [])
+    file = _write(tmp_path / "deliver.yaml", "backends: [{name: a, type: datazone}]")
+    hint = "datazone requires throughline-aws. In a clone, run: pip install './packages/"
+    with pytest.raises(ConfigError, match=hint):
+        read_backends(file)
+
+
 def test_example_of_the_docs_is_valid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HEADQUARTERS_KEY", "k3y")
     page = (_DOCS / "how-to/deliver.md").read_text()

@@ -75,14 +75,22 @@ def test_file_of_all_nodes_has_lists_and_escapes_names(database: str, call: Call
 
 
 @pytest.mark.parametrize(
-    "arguments",
-    [("--format", "html"), ("raw",), ("raw", "--all", "--format", "html"), ("--all",)],
+    ("arguments", "message"),
+    [
+        (("--format", "html"), "--format html: received neither, expected a NODE or --all"),
+        (("raw", "--all", "--format", "html"), "received the NODE 'raw' and --all, expected"),
+        (("raw", "--format", "mermaid"), "the NODE 'raw' with --format mermaid, which exports all"),
+        (
+            ("--all",),
+            "received --all with --format json, which exports all nodes: omit it, or pass",
+        ),
+    ],
 )
 def test_html_requires_one_node_or_all(
-    arguments: tuple[str, ...], database: str, call: Call
+    arguments: tuple[str, ...], message: str, database: str, call: Call
 ) -> None:
     result = call("export", *arguments, "--database", database)
-    assert (result.returncode, "requires a NODE or --all" in result.stderr) == (2, True)
+    assert (result.returncode, message in result.stderr) == (2, True)
 
 
 def test_output_that_cannot_be_written_is_named(database: str, call: Call, tmp_path: Path) -> None:

@@ -210,7 +210,8 @@ def test_missing_package_is_named(call: Call, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_missing_package_of_a_harvester_is_named() -> None:
-    with pytest.raises(ConfigError, match="redshift: the package throughline-aws is missing"):
+    hint = r"throughline-aws is missing. In a clone, run: pip install './packages/throughline-aws'"
+    with pytest.raises(ConfigError, match=f"redshift: the package {hint}"):
         load_harvester("redshift", installed=())
     assert load_harvester("no-such", installed=()) is None
 

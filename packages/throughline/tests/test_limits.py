@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from fastapi.testclient import TestClient
 from throughline import deadline
 from throughline.errors import BusyError
 from throughline.projection.live import Batch, Live
+from throughline.server import _intake
 from throughline.server._options import ServerOptions
 from throughline.server.app import make_app
 
@@ -102,3 +104,13 @@ def test_waiting_for_another_query_is_limited(
         waiting.start()
         waiting.join()
     assert len(results) == 1
+
+
+def test_values_of_a_body_are_limited_as_documented(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = Path(__file__).resolve().parents[3] / "docs/reference/server.md"
+    assert f"| {_intake._MOST_VALUES:,} | 413 |" in page.read_text()
+    monkeypatch.setattr(_intake, "_MOST_VALUES", 100_000)
+    answer = client.post("/api/v1/lineage", content=b"[" + b"1," * 100_000 + b"1]")
+    assert (answer.status_code, "at most 100000 values" in answer.text) == (413, True)

@@ -170,7 +170,20 @@ def test_sentences_show_only_names_as_code() -> None:
     assert (
         _plain("column 'raw.day' is missing (2 runs).") == "column '`raw.day`' is missing (2 runs)."
     )
-    assert _plain("a <b> @you [x](y) #1 | *") == "a `<b>` `@you` `[x](y`) `#1` `\\|` `*`"
+    assert _plain("a <b> @you [x](y) #1 | *") == "a `<b> @you [x](y`) `#1 \\| *`"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("at http://h ([Errno 111] refused): use", "at `http://h` (`[Errno 111]` refused): use"),
+        ("start `throughline serve`, or\nuse", "start `throughline serve`, or use"),
+        ("a ` b", "a `'` b"),
+        ("`a``<b>` and --x`<c>`", "`a<b>` and `--x<c>`"),
+    ],
+)
+def test_quoted_text_of_a_sentence_is_one_code_span(text: str, shown: str) -> None:
+    assert _plain(text) == shown
 
 
 def test_names_cannot_add_markup(repository: Path, call: Call) -> None:

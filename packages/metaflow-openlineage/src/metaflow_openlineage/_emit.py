@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from ._report import warn
 
@@ -28,10 +29,20 @@ class Emitter:
         self.patience = patience
         self._connect = functools.cache(connect or _client)
         self._last: threading.Thread | None = None
+        self._backend = "the lineage backend"
 
     def emit(self, event: Any) -> None:
         """Send one event; errors become a warning."""
-        self._run(lambda: self._connect().emit(event))
+        self._run(lambda: self._send(event))
+
+    def _send(self, event: Any) -> None:
+        client = self._connect()
+        if url := getattr(getattr(client, "transport", None), "url", ""):
+            parts = urlsplit(url)  # only the host is shown: the rest may contain secrets
+            self._backend = (
+                f"the lineage backend {parts.scheme}://{parts.netloc.rpartition('@')[2]}"
+            )
+        client.emit(event)
 
     def close(self) -> None:
         """Wait for pending events for the rest of the patience."""
@@ -58,7 +69,10 @@ class Emitter:
         self._last.join(self.patience)
         is_late = self._last.is_alive()
         if is_late:
-            warn("the lineage backend does not respond: the flow continues, events may be lost")
+            warn(
+                f"{self._backend} does not respond: the flow continues, events may be lost; start"
+                " it, or correct OpenLineage's transport, such as OPENLINEAGE_URL"
+            )
         if is_late or failed.is_set():
             self.patience = max(0.0, self.patience - (time.monotonic() - started))
 

@@ -62,8 +62,9 @@ def expected(problem: Mapping[str, Any]) -> str:
     """Return the expectation of a pydantic error in plain English, with the most similar option."""
     text = str(problem["msg"]).removeprefix("Value error, ").partition(", unable to parse")[0]
     text = text.replace("Input should be ", "expected ").replace("Field required", "it is required")
-    words = re.findall(r"'([^']+)'", text)
-    near = difflib.get_close_matches(str(problem["input"])[:80], words, n=1, cutoff=0.7)
+    received = str(problem["input"])[:80]
+    words = [word for word in re.findall(r"'([^']+)'", text) if word != received]
+    near = difflib.get_close_matches(received, words, n=1, cutoff=0.7)
     return text + (f" (did you mean {near[0]!r}?)" if near else "")
 
 

@@ -152,6 +152,6 @@ def shown(value: object) -> str:
     return text if len(text) <= 120 else f"{text[:117]}..."
 
 
-def how_to_install(extra: str, package: str = "throughline") -> str:
-    """Return the sentence that says how to install a package with an extra."""
-    return f"In a clone, run: pip install './packages/{package}[{extra}]'"
+def how_to_install(extra: str = "", package: str = "throughline") -> str:
+    """Return the sentence that says how to install a package, with an extra if one is given."""
+    return f"In a clone, run: pip install './packages/{package}{extra and f'[{extra}]'}'"

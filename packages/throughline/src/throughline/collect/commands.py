@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from contextlib import nullcontext
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.text import Text
@@ -13,7 +13,11 @@ from throughline.console.client import Client, with_client
 from throughline.console.render import SafeConsole, print_line
 from throughline.console.text import escaped
 
+if TYPE_CHECKING:
+    from throughline.events import EventWarning
+
 _SHOWN = 20  # reasons of rejected lines
+_WARNINGS = 3  # warnings that differ
 
 
 @with_client(as_json=False)
@@ -29,28 +33,36 @@ def ingest(
     Example: throughline ingest events/ --database lineage.db
     """
     from throughline.collect.files import read_files
-    from throughline.collect.store import count_warnings, opened_store
+    from throughline.collect.store import first_warnings, opened_store
     from throughline.redaction import use_rules
 
     use_rules(client.settings.redact)
     counts = Counter(stored=0, duplicates=0, warnings=0, rejected=0)
     reasons: list[str] = []
+    warnings: list[EventWarning] = []
+    contents = read_files(paths)  # before the log is created
     console = SafeConsole(stderr=True)
     with (
         opened_store(client.settings, is_local=client.is_local) as store,
         console.status("") if console.is_terminal else nullcontext() as status,
     ):
-        for source, lines in read_files(paths):
+        for source, lines in contents:
             new, old = store(lines)
             rejected = lines.rejected + lines.unread
-            warnings = count_warnings(lines.entries)
-            counts.update(stored=new, duplicates=old, warnings=warnings, rejected=rejected)
+            found = first_warnings(lines.entries)
+            warnings = list(dict.fromkeys([*warnings, *found]))[:_WARNINGS]
+            counts.update(stored=new, duplicates=old, warnings=len(found), rejected=rejected)
             reasons += [f"{item.source}: {item.reason}" for item in lines.rejected_lines]
             if status is not None:
                 status.update(Text(f"{_summary(counts)}  {source}"))
     print_line(_summary(counts))
     for reason in reasons[:_SHOWN]:
         print_line(f"  {escaped(reason)}", is_error=True)
+    for warning in warnings:
+        text = f"{warning.path}: received {warning.received}, expected {warning.expected}"
+        print_line(f"  warning: {escaped(text)}", is_error=True)
+    if counts["warnings"] > len(warnings):
+        print_line("  All warnings: GET /api/v2/events/warnings of a server", is_error=True)
     if not counts.total():
         print_line(f"no events found in {', '.join(paths)}", is_error=True)
     if not counts.total() or counts["rejected"]:

@@ -21,21 +21,26 @@ _SUFFIXES = (".json", ".jsonl", ".log")
 
 
 def read_files(paths: Iterable[str], largest: int = _LARGEST_TEXT) -> Iterator[tuple[str, Lines]]:
-    """Yield each file with its contents, in portions; `-` is the standard input.
+    """Return each file with its contents, in portions; `-` is the standard input.
 
     Of a folder, read all *.json, *.jsonl and *.log in it, also with .gz. In a log, ignore lines
     without an event.
 
     Raises:
-        ConfigError: a line, or a file that is one document, has more than `largest` bytes,
-            decompressed; or a path or a gzip file is invalid.
+        ConfigError: a path does not exist; or, while iterating, a gzip file is damaged, or a line
+            or a file that is one document has more than `largest` bytes, decompressed.
     """
-    for path in paths:
+    return _contents_of([(path, _files(path)) for path in paths], largest)
+
+
+def _contents_of(
+    paths: Iterable[tuple[str, list[Path]]], largest: int
+) -> Iterator[tuple[str, Lines]]:
+    for path, files in paths:
         if path == "-":
             raw = _bounded(sys.stdin.buffer.read(largest + 1), largest, path)
             yield from _read(path, *_documents(raw))
-            continue
-        for file in _files(Path(path)):
+        for file in files:
             try:
                 with open_unzipped(file) as opened:
                     yield from _read(str(file), *_contents(file, opened, largest))
@@ -65,13 +70,16 @@ def _without_gz(path: Path) -> Path:
     return path.with_suffix("") if path.suffix == ".gz" else path
 
 
-def _files(path: Path) -> list[Path]:
+def _files(name: str) -> list[Path]:
+    if name == "-":
+        return []
+    path = Path(name)
     if path.is_dir():
         files = (file for file in path.rglob("*") if _without_gz(file).suffix in _SUFFIXES)
         return sorted(file for file in files if file.is_file())
     if path.is_file():
         return [path]
-    raise ConfigError(f"PATH: received {str(path)!r}, expected a file, a folder or -")
+    raise ConfigError(f"PATH: received {name!r}, expected a file, a folder or -")
 
 
 def _read(source: str, lines: Iterable[bytes], is_log: bool) -> Iterator[tuple[str, Lines]]:

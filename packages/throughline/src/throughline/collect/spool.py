@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from throughline.collect.lines import sort_lines
-from throughline.errors import LogError, UnstorableError
+from throughline.errors import ConfigError, LogError, UnstorableError
 from throughline.log import Offset, storable
 from throughline.projection.live import Batch, Live
 
@@ -88,7 +88,13 @@ class SpoolTail:
         self._offsets = live.log.offsets()
         self._fingerprints: dict[str, tuple[int, int, int]] = {}
         self._stuck: dict[str, str] = {}
-        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ConfigError(
+                f"--spool: received {str(folder)!r}, expected a folder that can be created"
+                f" ({error.strerror})"
+            ) from None
 
     @property
     def stuck(self) -> tuple[StuckFile, ...]:

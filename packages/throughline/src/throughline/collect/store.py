@@ -11,7 +11,7 @@ import orjson
 
 from throughline.collect.lines import Lines
 from throughline.console.source import request
-from throughline.events import event_warnings
+from throughline.events import EventWarning, event_warnings
 from throughline.log import Entry, EventLog
 from throughline.projection.live import Batch, Live
 from throughline.settings import Settings
@@ -48,10 +48,10 @@ def _send(settings: Settings, lines: Lines) -> tuple[int, int]:
     return stored, duplicates
 
 
-def count_warnings(entries: Iterable[Entry]) -> int:
-    """Return the number of events with warnings."""
-    bodies = (orjson.loads(entry.body) for entry in entries)
-    return sum(any(True for _ in event_warnings(body)) for body in bodies)
+def first_warnings(entries: Iterable[Entry]) -> list[EventWarning]:
+    """Return the first warning of each event that has one."""
+    warnings = (next(event_warnings(orjson.loads(entry.body)), None) for entry in entries)
+    return [warning for warning in warnings if warning is not None]
 
 
 def portions(bodies: Iterable[AnyStr], most: int, largest: int) -> Iterator[list[AnyStr]]:

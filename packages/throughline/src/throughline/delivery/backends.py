@@ -231,6 +231,9 @@ def _message(error: ErrorDetails, classes: dict[str, type[Any]], kinds: set[str]
     elif problem.startswith("union_tag"):
         received = shown(error["input"].get("type"))
         loc, expectation = [*loc, "type"], f"expected one of {', '.join(sorted(kinds))}"
+        if received == "'datazone'":
+            aws = how_to_install(package="throughline-aws")
+            expectation += f"; datazone requires throughline-aws. {aws}"
     elif problem.startswith("model"):
         received = type(error["input"]).__name__
         keys = "name, type and others" if loc else ", ".join(model.model_fields)

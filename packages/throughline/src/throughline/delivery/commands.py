@@ -11,6 +11,7 @@ import typer
 from throughline.console.client import AsJson, Client, with_client
 from throughline.console.render import log_to_stderr, moment_of, print_json, print_line
 from throughline.console.text import counted, escaped
+from throughline.errors import how_to_install
 
 if TYPE_CHECKING:
     from throughline.delivery._loss import Loss
@@ -136,8 +137,8 @@ def loss(
         _print_losses(found)
     if not is_emitter_installed():
         print_line(
-            "datahub is counted without its emitter: acryl-datahub is not installed"
-            " (pip install './packages/throughline[datahub]', from a clone)",
+            "datahub is counted without its emitter: acryl-datahub is not installed."
+            f" {how_to_install('datahub')}",
             is_error=True,
         )
     if not entries:

@@ -56,8 +56,15 @@ def export(
         raise ConfigError(
             "--format parquet requires --output FOLDER; other formats are written to stdout"
         )
-    if (form is Format.HTML) != (is_all or node is not None) or (is_all and node is not None):
-        raise ConfigError("--format html requires a NODE or --all; other formats accept neither")
+    scope = [f"the NODE {node!r}"] * (node is not None) + ["--all"] * is_all
+    if form is Format.HTML and len(scope) != 1:
+        received = " and ".join(scope) or "neither"
+        raise ConfigError(f"--format html: received {received}, expected a NODE or --all")
+    if form is not Format.HTML and scope:
+        raise ConfigError(
+            f"received {' and '.join(scope)} with --format {form}, which exports all nodes:"
+            " omit it, or pass --format html"
+        )
     if form is Format.HTML:
         _write_page(client, node, output)
     elif output is not None:

@@ -80,8 +80,8 @@ def load_harvester(
         return _naming_missing(name, point.load())
     if name in _OF_AWS:
         raise ConfigError(
-            f"harvest {name}: the package throughline-aws is missing. In a clone, run:"
-            " pip install ./packages/throughline-aws"
+            f"harvest {name}: the package throughline-aws is missing."
+            f" {how_to_install(package='throughline-aws')}"
         )
     return None
 

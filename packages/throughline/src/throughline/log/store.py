@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DataError, SQLAlchemyError
 
-from throughline.errors import ConfigError, LogError, UnstorableError
+from throughline.errors import ConfigError, LogError, UnstorableError, how_to_install
 from throughline.events import AliasEvent
 from throughline.log import schema
 from throughline.log._entry import Entry
@@ -83,9 +83,15 @@ class EventLog:
         except ArgumentError as error:
             raise ConfigError(
                 f"database: received {_printable(url)!r}, expected a file path or a SQLAlchemy URL"
-                " such as sqlite:////var/lib/throughline/log.db"
+                " of SQLite or PostgreSQL, such as sqlite:////var/lib/throughline/log.db or"
+                " postgresql+psycopg://host/lineage"
             ) from error
-        except (SQLAlchemyError, OSError, ImportError) as error:
+        except ImportError as error:
+            raise ConfigError(
+                f"database: received {_printable(url)!r}, but its driver is missing: {error}."
+                f" {how_to_install('postgresql')}, and pass postgresql+psycopg://host/lineage"
+            ) from error
+        except (SQLAlchemyError, OSError) as error:
             message = f"cannot open the database {_printable(url)!r}: {_reason(error)}"
             raise LogError(message) from error
 
@@ -339,19 +345,19 @@ def _engine(url: str, *, must_exist: bool) -> sa.Engine:
     if "://" not in url:
         url = f"sqlite:///{Path(url).expanduser().absolute()}"
     parsed = make_url(url)
-    if parsed.get_backend_name() != "sqlite":
+    if (backend := parsed.get_backend_name()) not in ("sqlite", "postgresql"):
+        raise ArgumentError(backend)
+    if backend == "postgresql":
         # pool_pre_ping reconnects to a restarted server; connect_timeout gives up on a hanging one.
-        if parsed.get_backend_name() == "postgresql":
-            patience = {"connect_timeout": str(_PATIENCE), **parsed.query}
-            parsed = parsed.update_query_dict(patience)
+        parsed = parsed.update_query_dict({"connect_timeout": str(_PATIENCE), **parsed.query})
         engine = sa.create_engine(parsed, pool_pre_ping=True)
         sa.event.listen(engine, "connect", _set_durable)
         return engine
     if parsed.database and not parsed.database.startswith("file:"):  # a URI may lack a folder
-        if must_exist and not Path(parsed.database).exists():
-            raise _missing(parsed.database)
         if not (folder := Path(parsed.database).parent).is_dir():
             raise FileNotFoundError(f"there is no folder {str(folder)!r}; create it")
+        if must_exist and not Path(parsed.database).exists():
+            raise _missing(parsed.database)
     # The driver begins transactions too late, hence AUTOCOMMIT and an explicit BEGIN IMMEDIATE.
     wait = float(str(parsed.query.get("timeout", _LOCK_PATIENCE)))
     engine = sa.create_engine(url, isolation_level="AUTOCOMMIT", connect_args={"timeout": wait})

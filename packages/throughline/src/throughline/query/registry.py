@@ -138,10 +138,11 @@ def _moments(
     with live.reading() as state:
         if times == Times.BETWEEN:
             names = map(http_name, times)
-            yield from [
-                Moment(micros_of(text, name, state)) if text is not None else None
-                for name, text in zip(names, texts, strict=True)
-            ]
+            for name, text in zip(names, texts, strict=True):
+                moment = None if text is None else Moment(micros_of(text, name, state))
+                if name == "from" and moment and (moment.as_of or 0) > state.now:
+                    raise ConfigError(f"{name}: received {text!r}, expected a time before now")
+                yield moment
         else:
             yield moment_of(state, *texts) if texts else None
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 _SHOWN = 50  # rows of a table
 _WORD = re.compile(r"[^\W_]+(?:[-'][^\W_]+)*|[-–=→]|")
 _TOKEN = re.compile(r"""(["'(]*)(.*?)(["'),.;:?!]*)""")  # a word within quotes and punctuation
+_PART = re.compile(r"`([^`]+)`|[^\s`]+|`")  # code, a word, or a single backtick
+_SEAM = re.compile(r"`( ?)`")  # between two names that become one
 _MARKER = "<!-- throughline check -->"  # finds the comment to update
 
 
@@ -146,9 +148,12 @@ def _code(text: str) -> str:
 
 def _plain(text: str) -> str:
     """Return a sentence as text, with everything except plain words and punctuation as code."""
-    parts: list[str] = []
-    for token in text.split():
-        match = _TOKEN.fullmatch(token)
-        before, name, after = match.groups() if match else ("", token, "")
-        parts.append(token if _WORD.fullmatch(name) else f"{before}{_code(name)}{after}")
-    return " ".join(parts)
+
+    def shown(part: re.Match[str]) -> str:
+        if part[1]:
+            return _code(part[1])
+        match = _TOKEN.fullmatch(part[0])
+        before, name, after = match.groups() if match else ("", part[0], "")
+        return part[0] if _WORD.fullmatch(name) else f"{before}{_code(name)}{after}"
+
+    return _SEAM.sub(r"\1", _PART.sub(shown, " ".join(text.split())))

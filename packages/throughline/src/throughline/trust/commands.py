@@ -10,8 +10,9 @@ import typer
 
 from throughline.config import read_yaml
 from throughline.console.client import Client, Database, Key, Url, moment, settings_of, with_client
-from throughline.console.render import print_json
+from throughline.console.render import print_json, print_line
 from throughline.console.source import Params
+from throughline.console.text import counted
 from throughline.errors import ConfigError, ServerError
 from throughline.trust.printing import (
     print_check,
@@ -109,6 +110,8 @@ def check(
 
         text = yaml.safe_dump(answer["contract"], sort_keys=False, allow_unicode=True, width=1000)
         file.write_text(_HEADER + text)
+        jobs = counted(len(answer["contract"]["jobs"]), "job")
+        print_line(f"Wrote {file}: inputs and outputs of {jobs}.", is_error=True)
         return
     client.show(answer, print_check)
     if not answer["passed"]:
