@@ -11,7 +11,7 @@
 
 Effective generations are the last actions of each job. The contents of a dataset can be older: a
 table that is loaded in partitions still contains rows of earlier generations, from files that the
-newest one did not read. `sources` therefore leads from a generation to those whose data it used:
+newest one did not read. `flows_into` therefore leads from those whose data a generation used:
 for each dataset that it read, the ones that were effective when it started, and for each dataset
 whose rows its commits kept, the ones before it. Iceberg's commit report says whether rows were
 kept; without one, a write is assumed to replace the dataset.
