@@ -43,6 +43,15 @@ def test_spool_that_is_no_folder_is_rejected(tmp_path: Path, call: Call) -> None
         assert expected in result.stderr
 
 
+def test_path_that_cannot_be_written_is_named(tmp_path: Path, call: Call) -> None:
+    log = ("--database", str(tmp_path / "log.db"))
+    call("ingest", "-", *log)
+    contract = tmp_path / "nodir" / "contract.yaml"
+    result = call("check", str(contract), "--write", *log)
+    expected = f"{contract}: cannot be read or written: No such file or directory"
+    assert (result.returncode, result.stderr) == (2, f"throughline: {expected}\n")
+
+
 @pytest.mark.parametrize(
     ("url", "message"),
     [

@@ -121,17 +121,23 @@ def top(
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run a command; print a ThroughlineError to stderr and exit with its code."""
+    """Run a command; print the error of throughline or of a file to stderr, and exit."""
     words = sys.argv[1:] if arguments is None else [*arguments]
     program = os.environ.get("THROUGHLINE_PROGRAM") or "throughline"
     try:
         command = _command_line(program)
         command(words, prog_name=program)
+        return
     except ThroughlineError as error:
-        hint = _hint(error, program, words, [*getattr(command, "commands", ())])
-        message = escaped(str(error).replace("`throughline ", f"`{program} "), keep="\n")
-        sys.stderr.write(f"{program}: {message}{hint}\n")
-        sys.exit(error.exit_code)
+        failure = error
+    except OSError as error:
+        if error.filename is None:
+            raise
+        failure = ConfigError(f"{error.filename}: cannot be read or written: {error.strerror}")
+    hint = _hint(failure, program, words, [*getattr(command, "commands", ())])
+    message = escaped(str(failure).replace("`throughline ", f"`{program} "), keep="\n")
+    sys.stderr.write(f"{program}: {message}{hint}\n")
+    sys.exit(failure.exit_code)
 
 
 @cache
