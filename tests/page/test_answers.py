@@ -114,7 +114,7 @@ def test_provenance_states_whether_pii_was_used(look: Look) -> None:
     page = look(VIEWS["provenance"])
     said = page.get_by_role("note", name="Personal data")
     expect(said).to_contain_text("masked or not used")
-    expect(said.get_by_text("nyc_taxi.yellow_taxi_raw tip_amount")).to_be_visible()
+    expect(said.get_by_text("nyc_taxi.yellow_taxi_raw.tip_amount")).to_be_visible()
     page.goto(page.url.split("/provenance")[0] + _at("provenance", RAW))
     expect(page.get_by_role("note", name="Personal data")).to_contain_text("Contains PII")
 
