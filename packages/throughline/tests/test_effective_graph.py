@@ -81,18 +81,22 @@ _RUN = st.tuples(
     st.sampled_from(("COMPLETE", "COMPLETE", "FAIL", "START")),
     _NAMES,
     _NAMES,
-    st.sampled_from(("replaces", "keeps", "states")),
+    st.sampled_from(("replaces", "keeps", "states", "links")),
 )
 
 
 def _run(build: Any, number: int, run: Any) -> dict[str, Any]:
-    """Return a run that replaces its outputs, keeps their rows, or states inputs."""
+    """Return a run that replaces its outputs, keeps their rows, states inputs, or joins names."""
     job, hour, type_, reads, writes, kind = run
     event: dict[str, Any] = build.run(
         type_, f"r{number}", job, f"0{hour}:00:00", reads=tuple(reads), writes=tuple(writes)
     )
     if kind == "keeps":
         return commit(event, 1, 2)
+    if kind == "links":
+        table = {"namespace": "db", "name": "a", "type": "TABLE"}
+        for item in (*event["inputs"], *event["outputs"]):
+            item["facets"] = {**item.get("facets", {}), "symlinks": {"identifiers": [table]}}
     if kind == "states":
         inputs = [{"type": "DATASET", **item} for item in event["inputs"]]
         entries = [{"type": "DATASET", **item} for item in event["outputs"]]

@@ -59,8 +59,8 @@ class Generations:
 
     Each is computed on request and cached until an event changes it, so the cost depends on the
     query and on the events since the last one. An event that moves known runs or changes the level
-    of a job clears the results of its family. One that joins names, changes edges without a run or
-    changes explicit lineage between jobs clears all.
+    of a job clears the results of its family. One that removes an alias, changes edges without a
+    run or changes explicit lineage between jobs clears all.
     """
 
     def __init__(self, state: State) -> None:
