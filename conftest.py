@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 # The slowest folders, which start first, so that no process is left with one at the end.
 _LONGEST = (
@@ -30,6 +31,10 @@ _SERVERS = {"busy", "forwarding", "make_datazone", "serve", "serving", "sink"}
 
 _QUICK_PROGRAMS = {"docker", "docker-compose", "git", "rm", "run"}
 """Programs that tests may start in `--fast`; without a mark, Docker's are scripts of a test."""
+
+# A property test fails if the property does, not because the machine is slow.
+settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("untimed")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

@@ -266,7 +266,7 @@ def test_unknown_temporary_table_is_not_a_dataset() -> None:
     assert (found.tables, found.unknown, _edges(found)) == ([], ["#stage"], set())
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.permutations([0] * len(_UPSERT) + [1] * len(_UPSERT)))
 def test_interleaved_sessions_do_not_mix(order: list[int]) -> None:
     other = [sql.replace("daily d", "events d").replace("d.fare", "d.payload") for sql in _UPSERT]

@@ -14,7 +14,7 @@ import anyio
 import orjson
 import pytest
 from fastapi.testclient import TestClient
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from mcp import Client, StdioServerParameters, stdio_client
 
@@ -212,7 +212,7 @@ _TEXTS = st.sampled_from(
 _FIELDS = sorted({name for tool in TOOLS.values() for name in tool.model_fields})
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=400)
 @given(
     tool=st.sampled_from(sorted(TOOLS)),
     arguments=st.dictionaries(st.sampled_from(_FIELDS), _TEXTS | _JUNK, max_size=5),
@@ -330,7 +330,7 @@ _REQUESTS = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150)
 @given(body=_JUNK | _REQUESTS)
 def test_junk_body_never_gives_a_5xx(junk_client: TestClient, body: Any) -> None:
     content = json.dumps(body).encode()

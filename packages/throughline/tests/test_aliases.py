@@ -116,7 +116,7 @@ _SAID = st.tuples(
 )
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(said=st.lists(_SAID, max_size=8), seed=st.integers(0, 99))
 def test_order_of_aliases_does_not_change_the_projection(
     build: Any, said: list[Any], seed: int

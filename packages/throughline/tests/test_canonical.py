@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from throughline.errors import EventError, LimitError
@@ -33,14 +33,12 @@ def _shuffled(value: Any, chance: Random) -> Any:
     return value
 
 
-@settings(deadline=None)
 @given(value=_JSON, seed=st.integers())
 def test_identity_does_not_depend_on_the_spelling(value: Any, seed: int) -> None:
     other = json.dumps(_shuffled(value, Random(seed)), indent=2, ensure_ascii=bool(seed % 2))
     assert identity_of(load(other.encode())) == identity_of(value)
 
 
-@settings(deadline=None)
 @given(value=_JSON)
 def test_canonical_form_is_idempotent_and_keeps_the_value(value: Any) -> None:
     text = canonical(value)
@@ -48,7 +46,6 @@ def test_canonical_form_is_idempotent_and_keeps_the_value(value: Any) -> None:
     assert canonical(orjson.loads(text)) == text
 
 
-@settings(deadline=None)
 @given(one=_JSON, other=_JSON)
 def test_different_bodies_have_different_identities(one: Any, other: Any) -> None:
     assert (identity_of(one) == identity_of(other)) == (canonical(one) == canonical(other))

@@ -63,7 +63,7 @@ def _check(state: State, anew: State) -> None:
 
 
 @pytest.mark.replay
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(entries=some_entries(), asks=st.lists(st.booleans(), min_size=17, max_size=17))
 def test_parts_of_the_graph_equal_the_whole(entries: list[Entry], asks: list[bool]) -> None:
     events = [entry.event for entry in entries]
@@ -106,7 +106,7 @@ def _run(build: Any, number: int, run: Any) -> dict[str, Any]:
     return event
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(runs=st.lists(_RUN, min_size=2, max_size=12), asks=st.integers(0, 2**12))
 def test_present_generations_follow_every_event(runs: list[Any], asks: int, build: Any) -> None:
     events = [build.entry(_run(build, n, run)).event for n, run in enumerate(runs)]

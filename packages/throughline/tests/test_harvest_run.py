@@ -80,7 +80,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("harvests")
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(portions=_PORTIONS, fails_at=st.integers(1, 6))
 def test_interrupted_harvest_loses_and_repeats_nothing(
     portions: list[list[int]], fails_at: int, tmp_path_factory: pytest.TempPathFactory
@@ -99,7 +99,7 @@ def test_interrupted_harvest_loses_and_repeats_nothing(
     assert (rest.new, store.runs) == (0, _expected(portions))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(portions=_PORTIONS)
 def test_storing_after_confirmation_equals_storing_at_once(
     portions: list[list[int]], tmp_path_factory: pytest.TempPathFactory
@@ -185,7 +185,7 @@ def test_summary_lists_the_largest_jobs_and_the_first_reasons(
     assert "line0: " in shown.err
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(cuts=st.lists(st.integers(1, 400), max_size=3), names=st.permutations(["a.log", "b.out"]))
 def test_growing_logs_give_every_event_once(
     cuts: list[int], names: list[str], tmp_path_factory: pytest.TempPathFactory

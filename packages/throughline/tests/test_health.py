@@ -347,7 +347,7 @@ def _everything(state: State) -> Any:
     return [answer(state) for answer in answers]
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(random=st.randoms(use_true_random=False))
 def test_health_does_not_depend_on_the_order_of_events(random: Random, build: Any) -> None:
     bad = {"assertion": "a", "success": False}

@@ -187,7 +187,7 @@ _WRITES = st.tuples(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(reports=st.lists(_WRITES, min_size=1, max_size=6), random=st.randoms(use_true_random=False))
 def test_history_does_not_depend_on_order_or_repetition(
     reports: list[tuple[int, str, set[str], str]], random: Random, build: Any

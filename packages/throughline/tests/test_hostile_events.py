@@ -192,7 +192,7 @@ def spec(hostile: TestClient) -> dict[str, Any]:
 
 
 @pytest.mark.replay
-@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=10, suppress_health_check=list(HealthCheck))
 @given(changes=st.lists(_CHANGES, min_size=1, max_size=12))
 def test_hostile_event_never_breaks_a_get_request(
     hostile: TestClient, build: Any, spec: dict[str, Any], changes: list[list[tuple[int, Any]]]

@@ -3,7 +3,7 @@ from __future__ import annotations
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from throughline.events import Dataset
@@ -111,14 +111,12 @@ _NAMESPACES = st.one_of(
 _NAMES = st.one_of(_PARTS, st.sampled_from(["db.t", "table/db/t", "/a/b/", "file:///a", "/", ""]))
 
 
-@settings(deadline=None)
 @given(namespace=_NAMESPACES, name=_NAMES)
 def test_canonical_spelling_is_idempotent(namespace: str, name: str) -> None:
     once = canonical_name(namespace, name)
     assert canonical_name(*once) == once
 
 
-@settings(deadline=None)
 @given(bucket=st.from_regex(r"[a-z]{3,9}", fullmatch=True), key=st.text("ab/.", max_size=9))
 def test_every_spelling_of_a_bucket_is_one_name(bucket: str, key: str) -> None:
     names = {
@@ -158,7 +156,6 @@ def _identity(symlinks: set[tuple[DatasetName, DatasetName]]) -> Identity:
     return identity
 
 
-@settings(deadline=None)
 @given(symlinks=_PAIRS, first=_PAIRS, second=_PAIRS)
 def test_aliases_join_and_split_exactly_the_connected_names(
     symlinks: set[tuple[DatasetName, DatasetName]],
@@ -171,7 +168,6 @@ def test_aliases_join_and_split_exactly_the_connected_names(
         assert _datasets_of(identity) == _components(set(_NODES), symlinks | pairs)
 
 
-@settings(deadline=None)
 @given(symlinks=_PAIRS, pairs=_PAIRS)
 def test_primary_name_is_a_table_name_before_a_location(
     symlinks: set[tuple[DatasetName, DatasetName]], pairs: set[tuple[DatasetName, DatasetName]]

@@ -141,7 +141,6 @@ def test_openapi_document_needs_the_key(app: FastAPI) -> None:
 _BOUNDED = settings(
     max_examples=6,
     derandomize=True,
-    deadline=None,
     database=None,
     phases=[Phase.explicit, Phase.generate],
     suppress_health_check=list(HealthCheck),

@@ -85,7 +85,7 @@ _EVENTS = st.tuples(
 
 @pytest.mark.replay
 @pytest.mark.parametrize("name", [*sorted(_ASKED), *_HISTORIES])
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     there=st.lists(_EVENTS, min_size=4, max_size=12), later=st.lists(_EVENTS, max_size=6),
     limit=st.integers(1, 4),
@@ -237,7 +237,6 @@ def test_command_line_continues_from_the_cursor(
     assert call("search", "d", "--cursor", page["next"], *where).returncode == 2
 
 
-@settings(deadline=None)
 @given(
     numbers=st.sets(st.integers(0, 50)), limit=st.integers(1, 9), newest_first=st.booleans(),
     late=st.sets(st.integers(0, 50)),
@@ -259,7 +258,6 @@ def test_pages_follow_the_order_despite_late_items(
     assert numbers <= set(result) <= numbers | late
 
 
-@settings(deadline=None)
 @given(text=st.one_of(st.text(max_size=20), st.binary(max_size=20).map(
     lambda raw: urlsafe_b64encode(raw).decode()
 )))  # fmt: skip
@@ -268,7 +266,6 @@ def test_arbitrary_cursor_is_a_config_error(text: str) -> None:
         place_of(("q",), text)
 
 
-@settings(deadline=None)
 @given(place=st.lists(st.integers(0, 2**63 - 1) | st.text("aé☃", max_size=5), max_size=4))
 def test_cursor_returns_its_place_to_the_same_query_only(place: list[int | str]) -> None:
     cursor = cursor_of(("q", 1), tuple(place))

@@ -8,7 +8,7 @@ from contextvars import copy_context
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from throughline import deadline
@@ -154,7 +154,6 @@ def test_invalid_moment_is_rejected(
 
 
 @pytest.mark.replay
-@settings(deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, 5), st.integers(0, 3), st.integers(0, 3)), max_size=12),
     st.integers(0, 6),

@@ -149,7 +149,7 @@ _STEPS = st.sampled_from(("submit", "submit", "other", "follow", "begin", "end",
 
 
 @pytest.mark.replay
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(some_entries(), st.lists(_STEPS, min_size=4, max_size=24))
 def test_any_order_of_events_and_queries_matches_a_new_projection(
     entries: list[Entry], steps: list[str]

@@ -136,7 +136,7 @@ def test_password_with_slash_and_at_sign_is_masked() -> None:
 
 
 @pytest.mark.replay
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     form=TEXT_FORMS,
     place=st.sampled_from(PLACES),
@@ -151,7 +151,7 @@ def test_secret_never_reaches_the_file(
 
 
 @pytest.mark.replay
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     form=st.sampled_from(forms.OBJECTS),
     secret=SECRETS,

@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from throughline.redaction import MASK, is_suspicious, redact, redact_line, redact_text
@@ -39,7 +39,6 @@ def test_masked_text_contains_a_marker_of_its_group(text: str) -> None:
             assert group.may_match(raw)
 
 
-@settings(deadline=None)
 @given(
     markers=st.sets(st.text("ab", min_size=1, max_size=4), min_size=1),
     text=st.text("abc", max_size=30),
@@ -60,7 +59,6 @@ def test_finder_finds_every_marker_even_across_parts(
     assert set(finder.find(padded.encode())) == expected
 
 
-@settings(deadline=None)
 @given(text=st.text(max_size=20))
 def test_positions_in_lower_case_bytes_are_those_of_the_text(text: str) -> None:
     lower = lower_bytes(text)
@@ -69,7 +67,6 @@ def test_positions_in_lower_case_bytes_are_those_of_the_text(text: str) -> None:
         assert chr(byte) == (char.lower() if char.isascii() else "?")
 
 
-@settings(deadline=None)
 @given(value=_JSON)
 def test_redaction_is_idempotent_and_keeps_the_shape(value: Any) -> None:
     clean = redact(value)
@@ -87,7 +84,6 @@ def _shape(value: Any) -> Any:
     return None
 
 
-@settings(deadline=None)
 @given(before=st.sampled_from(["", "ü", "\n", "x: ", "☃ "]), form=st.sampled_from(forms.TEXTS))
 def test_text_before_a_secret_does_not_protect_it(before: str, form: str) -> None:
     clean = redact_text(f"{before}\n{form.replace('§', forms.SECRET)}")

@@ -130,7 +130,7 @@ def _appended(number: int) -> dict[str, Any]:
 
 
 @pytest.mark.replay
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     entries=_history(),
     others=some_entries(),

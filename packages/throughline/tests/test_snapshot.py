@@ -85,7 +85,7 @@ def _check(log: EventLog, entries: list[Entry], chance: Random) -> None:
 
 
 @pytest.mark.replay
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(some_entries(), st.integers())
 def test_snapshot_and_later_events_equal_all_events(entries: list[Entry], seed: int) -> None:
     log = EventLog("sqlite://")

@@ -224,7 +224,7 @@ _DERIVED: tuple[Callable[[list[Generation]], list[Generation]], ...] = (
 )
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(nights=st.lists(_NIGHT, min_size=1, max_size=8))
 def test_steps_match_the_effective_generations_at_every_time(nights: list[Any], build: Any) -> None:
     events = [

@@ -6,7 +6,7 @@ import re
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from throughline.events import from_micros, parse_time, shown_time, to_micros
@@ -20,7 +20,6 @@ _MOST = to_micros(datetime.max.replace(tzinfo=UTC))
 _MICROS = st.integers(_LEAST, _MOST)
 
 
-@settings(deadline=None)
 @given(moment=_MOMENTS, region=st.sampled_from(["", "[Europe/Paris]", "[UTC]"]))
 def test_time_with_a_zone_keeps_its_moment(moment: datetime, region: str) -> None:
     parsed = parse_time(f" {moment.isoformat()}{region} ")
@@ -28,14 +27,12 @@ def test_time_with_a_zone_keeps_its_moment(moment: datetime, region: str) -> Non
     assert parsed.tzinfo is UTC
 
 
-@settings(deadline=None)
 @given(micros=_MICROS)
 def test_microseconds_survive_every_conversion(micros: int) -> None:
     assert to_micros(from_micros(micros)) == micros
     assert to_micros(parse_time(shown_time(micros))) == micros
 
 
-@settings(deadline=None)
 @given(micros=_MICROS)
 def test_displayed_time_has_no_unneeded_digits(micros: int) -> None:
     result = re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.(\d+))?Z", shown_time(micros))

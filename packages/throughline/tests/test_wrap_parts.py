@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from openlineage.client.event_v2 import InputDataset, OutputDataset
 
@@ -38,7 +38,6 @@ _REFS = st.builds(RunRef, _SPACES, _JOBS, _IDS)
 _AT = datetime(2025, 11, 21, 8, tzinfo=UTC)
 
 
-@settings(deadline=None)
 @given(ref=_REFS, root=_REFS, has_context=st.booleans())
 def test_child_reads_the_parent_that_was_written(
     ref: RunRef, root: RunRef, has_context: bool
@@ -50,14 +49,12 @@ def test_child_reads_the_parent_that_was_written(
     assert parents(environment) == (ref, root)
 
 
-@settings(deadline=None)
 @given(text=st.text(max_size=30) | st.lists(_TEXT).map("/".join))
 def test_arbitrary_text_is_not_a_parent(text: str) -> None:
     variables = ("OPENLINEAGE_PARENT_ID", "OPENLINEAGE_ROOT_PARENT_ID", "OPENLINEAGE_CONTEXT")
     assert parents(dict.fromkeys(variables, text)) is None
 
 
-@settings(deadline=None)
 @given(value=st.recursive(
     st.none() | st.integers() | _TEXT,
     lambda inner: st.lists(inner, max_size=2)
@@ -94,7 +91,6 @@ _VALUES = st.recursive(
 )
 
 
-@settings(deadline=None)
 @given(value=_VALUES)
 def test_any_declaration_file_parses_or_names_its_path(
     value: Any, tmp_path_factory: pytest.TempPathFactory
@@ -205,7 +201,6 @@ def check(shared: Path) -> Callable[[Any], None]:
     return validate
 
 
-@settings(deadline=None)
 @given(
     ref=_REFS, parent=st.none() | st.tuples(_REFS, _REFS), error=st.none() | _TEXT,
     state=st.sampled_from(["START", "RUNNING", "COMPLETE", "FAIL", "ABORT"]),
