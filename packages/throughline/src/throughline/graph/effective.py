@@ -7,8 +7,8 @@ its runs or of its present generations changes, so a query costs the same in a l
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 
 from throughline import deadline
 from throughline.events import JobRef
@@ -59,9 +59,6 @@ class PartedGraph(ABC):
         """Return the part of the graph that has the edges of a task."""
 
 
-Graph = LevelGraph | PartedGraph
-
-
 class EffectiveGraph(PartedGraph):
     """The graph of the present generations at a level, in one part per family of jobs."""
 
@@ -97,23 +94,25 @@ class EffectiveGraph(PartedGraph):
         return part.graph
 
 
-class PipelineGraph(EffectiveGraph):
-    """The graph between pipelines, without the datasets inside one pipeline.
+class PipelineGraph:
+    """A graph between pipelines, without the datasets that a single job both writes and reads.
 
-    It leaves out the same as `walk.leave_out_inner`.
+    Such a dataset stays downstream of its job if no task derived another one from it: a table that
+    a MERGE both reads and writes is the result of the job. The root keeps its outgoing edges.
     """
 
-    def __init__(self, generations: Generations, root: Node) -> None:
-        super().__init__(generations, Level.PIPELINE)
-        self._root = root
+    def __init__(
+        self, graph: LevelGraph | EffectiveGraph, root: Node, is_used: Callable[[DatasetName], bool]
+    ) -> None:
+        """Hide datasets of a graph; `is_used` returns True if a task derived another from one."""
+        self._graph, self._root, self._is_used = graph, root, is_used
+        self.has_job, self.writers_of, self.linked = graph.has_job, graph.writers_of, graph.linked
 
     def edges_of(self, ref: JobRef) -> Edges:
         """Return the edges of a job."""
-        found = super().edges_of(ref)
-        edges = Edges(set(found.reads), set(found.writes), found.stated, found.free)
-        for name in sorted(found.reads & found.writes):
-            if not self._is_inner(name):
-                continue
+        found = self._graph.edges_of(ref)
+        edges = replace(found, reads=set(found.reads), writes=set(found.writes))
+        for name in sorted(filter(self._is_inner, found.reads & found.writes)):
             is_root = Node.of_dataset(name) == self._root
             if not is_root:
                 edges.bypass(name)
@@ -125,18 +124,15 @@ class PipelineGraph(EffectiveGraph):
     def readers_of(self, name: DatasetName) -> set[JobRef]:
         """Return the jobs that read a dataset."""
         is_root = Node.of_dataset(name) == self._root
-        if not is_root and self._is_inner(name) and not self._is_used(name):
-            return set()
-        return super().readers_of(name)
+        is_result = self._is_inner(name) and not is_root and not self._is_used(name)
+        return set() if is_result else self._graph.readers_of(name)
 
     def _is_inner(self, name: DatasetName) -> bool:
-        writers = super().writers_of(name)
-        return len(writers) == 1 and writers == super().readers_of(name)
+        writers = self._graph.writers_of(name)
+        return len(writers) == 1 and writers == self._graph.readers_of(name)
 
-    def _is_used(self, name: DatasetName) -> bool:
-        """Return True if a task derived another dataset from one."""
-        readers = self._generations.present.using(name)
-        return any(name in g.edges.reads and g.edges.writes - {name} for g in readers)
+
+Graph = LevelGraph | EffectiveGraph | PipelineGraph
 
 
 class Latest(PartedGraph):

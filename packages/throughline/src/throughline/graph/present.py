@@ -74,6 +74,10 @@ class Present:
         """Return the present generations that read a dataset, or kept rows of it."""
         return self._using.get(name, ())
 
+    def is_used(self, name: DatasetName) -> bool:
+        """Return True if a task derived another dataset from this one."""
+        return any(name in g.edges.reads and g.edges.writes - {name} for g in self.using(name))
+
     def flows_from(self, generation: Generation) -> Iterator[tuple[Generation, Flow]]:
         """Yield each present generation with data of another, and the flow into it."""
         for consumer in self._consumers.get(generation, ()):

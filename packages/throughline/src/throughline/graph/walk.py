@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import NamedTuple
 
 from throughline import deadline
 from throughline.events import JobRef
 from throughline.graph.edges import LevelGraph
-from throughline.graph.effective import EffectiveGraph, Graph
+from throughline.graph.effective import Graph, PipelineGraph
 from throughline.graph.generation import Generation
 from throughline.graph.generations import Generations, Walked
 from throughline.graph.levels import Level
@@ -64,7 +64,11 @@ def walked_from(generations: Generations, root: Node, way: str, level: Level) ->
     found = reached(generations, root, way, level)
     graph = LevelGraph.build(generations, level, found)
     if level is Level.PIPELINE:
-        leave_out_inner(graph, found, root)
+        used = {name for g in found for name in g.edges.reads if g.edges.writes - {name}}
+        shown = PipelineGraph(graph, root, used.__contains__)
+        jobs = {ref: shown.edges_of(ref) for ref in graph.jobs}
+        graph.readers = {name: shown.readers_of(name) for name in graph.readers}
+        graph.jobs = jobs
     return graph
 
 
@@ -93,9 +97,7 @@ def _is_below(generations: Generations, run: Run, ref: JobRef) -> bool:
     return any(above.key.job == ref for above in generations.levels.lineage(run))
 
 
-def parts_of(
-    generations: Generations, graph: LevelGraph | EffectiveGraph, root: Node, level: Level
-) -> list[Node]:
+def parts_of(generations: Generations, graph: Graph, root: Node, level: Level) -> list[Node]:
     """Return the parts of a job that has no edges at a level."""
     ref = root.job_ref
     if graph.has_job(ref):
@@ -104,27 +106,6 @@ def parts_of(
     below = (run for run in runs if _is_below(generations, run, ref))
     owners = {generations.levels.owner(run, level).key.job for run in below}
     return sorted(Node.of_job(job) for job in owners if graph.has_job(job))
-
-
-def leave_out_inner(graph: LevelGraph, reached: Iterable[Generation], root: Node) -> None:
-    """Remove the datasets that a single job both writes and reads.
-
-    A dataset from which no task derived another one (a table that a MERGE both reads and writes) is
-    the result of the job: it stays downstream of the job. The root keeps its outgoing edges.
-    """
-    used = {name for g in reached for name in g.edges.reads if g.edges.writes - {name}}
-    for name, jobs in graph.writers.items():
-        if len(jobs) > 1 or graph.readers.get(name) != jobs:
-            continue
-        edges = graph.jobs[next(iter(jobs))]
-        is_root = Node.of_dataset(name) == root
-        if not is_root:
-            edges.bypass(name)
-        edges.reads.discard(name)
-        if name in used or is_root:
-            edges.writes.discard(name)
-        else:
-            del graph.readers[name]
 
 
 def reach(

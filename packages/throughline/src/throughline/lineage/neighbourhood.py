@@ -13,8 +13,8 @@ from typing import Annotated, Literal
 from throughline.errors import ConfigError
 from throughline.graph.column_graph import Column, ColumnGraph
 from throughline.graph.current import generations_of, graph_of, level_of
-from throughline.graph.edges import LevelGraph, control_edges
-from throughline.graph.effective import EffectiveGraph, Graph, PipelineGraph
+from throughline.graph.edges import control_edges
+from throughline.graph.effective import Graph, PipelineGraph
 from throughline.graph.generations import Generations
 from throughline.graph.levels import Level
 from throughline.graph.nodes import Node, fields_of, find_node, node_id
@@ -175,9 +175,7 @@ def _jobs_between(graph: Graph, shown: set[Node]) -> set[Node]:
     }
 
 
-def at_level(
-    generations: Generations, graph: LevelGraph | EffectiveGraph, root: Node, level: Level
-) -> list[Node]:
+def at_level(generations: Generations, graph: Graph, root: Node, level: Level) -> list[Node]:
     """Return the nodes that represent a node at a level: itself, its parts or its owner."""
     if root.type == "dataset" or graph.has_job(root.job_ref):
         return [root]
@@ -221,8 +219,9 @@ def _end(column: Column) -> models.ColumnEnd:
     return {"id": node_id(Node.of_dataset(column.dataset)), "field": column.field or None}
 
 
-def graph_around(state: State, node: Node, level: Level) -> EffectiveGraph:
+def graph_around(state: State, node: Node, level: Level) -> Graph:
     """Return the graph at a level; between pipelines, without datasets inside one pipeline."""
+    graph = graph_of(state, level)
     if level is Level.PIPELINE:
-        return PipelineGraph(generations_of(state), node)
-    return graph_of(state, level)
+        return PipelineGraph(graph, node, generations_of(state).present.is_used)
+    return graph
