@@ -45,7 +45,7 @@ class Levels:
             level = self._levels[ref] = self._infer(ref, frozenset())
         return level
 
-    def forget(self, job: Job) -> None:
+    def clear(self, job: Job) -> None:
         """Clear the level of a job and the ancestors of its runs."""
         self._levels.pop(job.ref, None)
         for key in job.runs:
@@ -59,7 +59,7 @@ class Levels:
         return lineage
 
     def owner(self, run: Run, level: Level) -> Run:
-        """Return the nearest run of the level among a run and its ancestors.
+        """Return the run of the level that a run is part of: itself or its nearest ancestor.
         If there is none, return the highest finer run (the application, for a query of an
         application without a parent). A run coarser than the level represents itself.
         """

@@ -18,9 +18,9 @@ from throughline.projection import Run
 
 
 class Place(NamedTuple):
-    """A node on a walk; a job also has the dataset that the walk came from, if that matters.
+    """A node on a walk; `via` is the dataset from which the walk reached a job.
 
-    It matters where not every output of a job depends on every input.
+    It is only set for jobs with stated sources, where it determines the next datasets.
     """
 
     node: Node
@@ -28,7 +28,7 @@ class Place(NamedTuple):
 
 
 def places_next(graph: Graph, place: Place, direction: str) -> list[Place]:
-    """Return the places one step upstream or downstream."""
+    """Return the places one step upstream (`up`) or downstream (`down`)."""
     node, via = place
     found = neighbours(graph, node, direction)
     if via is not None:
@@ -37,16 +37,16 @@ def places_next(graph: Graph, place: Place, direction: str) -> list[Place]:
         kept = {*map(Node.of_dataset, fed), *graph.linked(node, direction)}
         found = [neighbour for neighbour in found if neighbour in kept]
     start = node if node.type == "dataset" else None
-    return [Place(other, start if start and is_parted(graph, other) else None) for other in found]
+    return [Place(n, start if start and has_stated_sources(graph, n) else None) for n in found]
 
 
-def is_parted(graph: Graph, node: Node) -> bool:
-    """Return True for a job whose outputs come from different inputs."""
-    return node.type == "job" and not graph.edges_of(node.job_ref).is_product
+def has_stated_sources(graph: Graph, node: Node) -> bool:
+    """Return True for a job with an output that does not depend on all inputs."""
+    return node.type == "job" and not graph.edges_of(node.job_ref).is_cross_product
 
 
 def neighbours(graph: Graph, node: Node, direction: str) -> list[Node]:
-    """Return the nodes one step upstream or downstream."""
+    """Return the nodes one step upstream (`up`) or downstream (`down`), sorted."""
     deadline.check()
     found = set(graph.linked(node, direction))
     if node.type == "job":
@@ -60,7 +60,7 @@ def neighbours(graph: Graph, node: Node, direction: str) -> list[Node]:
 
 
 def walked_from(generations: Generations, root: Node, way: str, level: Level) -> LevelGraph:
-    """Return the graph of all nodes upstream (`up`) or downstream (`down`) of a node."""
+    """Return the graph of all nodes upstream (`up`) or downstream (`down`) of a node at a level."""
     found = reached(generations, root, way, level)
     graph = LevelGraph.build(generations, level, found)
     if level is Level.PIPELINE:
@@ -73,10 +73,10 @@ def walked_from(generations: Generations, root: Node, way: str, level: Level) ->
 
 
 def reached(generations: Generations, root: Node, way: str, level: Level) -> Walked:
-    """Return the generations in the tree of a node, with the edges that belong to it."""
+    """Return the generations upstream or downstream of a node, with their edges on the way."""
     name = root.dataset_name if root.type == "dataset" else None
     if name is None:
-        ref, near = root.job_ref, generations.present_near(root.job_ref)
+        ref, near = root.job_ref, generations.present_in_family(root.job_ref)
         roots = [g for g in near if ref in _jobs_of(generations, g, level)]
         roots = roots or [g for g in near if any(_is_below(generations, r, ref) for r in g.runs)]
     elif way == "up":
@@ -98,11 +98,11 @@ def _is_below(generations: Generations, run: Run, ref: JobRef) -> bool:
 
 
 def parts_of(generations: Generations, graph: Graph, root: Node, level: Level) -> list[Node]:
-    """Return the parts of a job that has no edges at a level."""
+    """Return the finer jobs with edges that are part of a job without edges at a level."""
     ref = root.job_ref
     if graph.has_job(ref):
         return []
-    runs = (run for generation in generations.present_near(ref) for run in generation.runs)
+    runs = (run for generation in generations.present_in_family(ref) for run in generation.runs)
     below = (run for run in runs if _is_below(generations, run, ref))
     owners = {generations.levels.owner(run, level).key.job for run in below}
     return sorted(Node.of_job(job) for job in owners if graph.has_job(job))
@@ -115,10 +115,10 @@ def reach(
     depth: int,
     step: Callable[[Graph, Node, str], list[Node]] | None = None,
 ) -> dict[Node, int]:
-    """Return every node within `depth` steps (-1: any number), with the number of steps.
+    """Return the number of steps to every node within `depth` steps; -1 means any depth.
 
-    Without `step`, a walk continues from a job only to the datasets connected with the one it came
-    from.
+    `step` returns the next nodes of a node. By default, a walk continues from a job only to the
+    datasets that depend on the one it came from, or that this one depends on.
     """
 
     def beyond(place: Place) -> list[Place]:

@@ -20,7 +20,7 @@ from throughline.graph.levels import Level
 from throughline.graph.nodes import Node, fields_of, find_node, node_id
 from throughline.graph.walk import (
     Place,
-    is_parted,
+    has_stated_sources,
     neighbours,
     parts_of,
     places_next,
@@ -143,12 +143,12 @@ def _over(graph: Graph, node: Node, job: Node, way: str) -> Iterable[Node]:
 def _sources(
     graph: Graph, shown: set[Node], next_to: Callable[[Node, str], list[Node]]
 ) -> list[models.JobSources]:
-    """Return the sources of the outputs of parted jobs; outputs with the same sources together.
+    """Return the sources of the outputs of jobs with stated sources, grouped by these sources.
 
     Nodes that a job is connected with by a link, without a dataset, come from and lead to all.
     """
     found: list[models.JobSources] = []
-    for job in sorted(node for node in shown if is_parted(graph, node)):
+    for job in sorted(node for node in shown if has_stated_sources(graph, node)):
         edges = graph.edges_of(job.job_ref)
         above, below = (
             [node_id(node) for node in next_to(job, way) if node in shown] for way in _WAYS
