@@ -186,8 +186,8 @@ class ColumnGraph:
         key = run.key if run else job
         if key not in self._loaded:
             deadline.check()
-            stated = _of_run(self._state, run) if run else _declared(self._state, job)
-            self._loaded[key] = list(_edges(self._state, stated, job))
+            reported = _of_run(self._state, run) if run else _declared(self._state, job)
+            self._loaded[key] = list(_edges(self._state, reported, job))
         return self._loaded[key]
 
     def _columns_of(self, name: DatasetName) -> list[str]:
@@ -235,9 +235,9 @@ def from_unnamed_columns(state: State, run: Run, sources: Set[DatasetName]) -> s
 
 
 def _edges(
-    state: State, stated: Iterable[tuple[DatasetName, ColumnLineage]], job: JobRef
+    state: State, reported: Iterable[tuple[DatasetName, ColumnLineage]], job: JobRef
 ) -> Iterator[ColumnEdge]:
-    for target, lineage in stated:
+    for target, lineage in reported:
         for link in lineage.links:
             yield ColumnEdge(
                 Column(target, link.target),
@@ -269,8 +269,8 @@ def _of_run(state: State, run: Run) -> Iterator[tuple[DatasetName, ColumnLineage
         if target not in described:
             columns, links = about.column_lineage()
             sources = edges.sources_of(target)
-            kept = (link for link in links if source_of(state, link).dataset in sources)
-            yield target, ColumnLineage(columns, tuple(kept))
+            used = (link for link in links if source_of(state, link).dataset in sources)
+            yield target, ColumnLineage(columns, tuple(used))
 
 
 def _declared(state: State, ref: JobRef) -> Iterator[tuple[DatasetName, ColumnLineage]]:

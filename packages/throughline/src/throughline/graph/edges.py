@@ -8,8 +8,7 @@ SELECT, the outer one is left out at query level.
 
 Without a level, each job has the edges of its own events, as in Marquez.
 
-Handoffs and derivations (see throughline.graph.run_edges) become direct links between two jobs or
-two datasets.
+Handoffs and derivations (see throughline.graph.run_edges) become direct links between two nodes.
 """
 
 from __future__ import annotations
