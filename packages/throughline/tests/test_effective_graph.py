@@ -89,12 +89,12 @@ _RUN = st.tuples(
     st.sampled_from(("COMPLETE", "COMPLETE", "FAIL", "START")),
     _NAMES,
     _NAMES,
-    st.sampled_from(("replaces", "keeps rows", "explicit lineage")),
+    st.sampled_from(("replaces", "keeps rows", "explicit lineage", "symlinks")),
 )
 
 
 def _event(build: Any, number: int, run: Any) -> Logged:
-    """Return the event of a run that replaces its outputs, keeps their rows or states sources."""
+    """Return the event of a run that, by its kind, keeps rows, states sources or joins names."""
     job, hour, type_, reads, writes, kind = run
     body: dict[str, Any] = build.run(
         type_, f"r{number}", job, f"0{hour}:00:00", reads=tuple(reads), writes=tuple(writes)
@@ -107,6 +107,10 @@ def _event(build: Any, number: int, run: Any) -> Logged:
         for entry in entries[:1]:
             entry["inputs"] = inputs
         body["job"]["facets"]["lineage"] = {"entries": entries}
+    elif kind == "symlinks":
+        table = {"namespace": "db", "name": "a", "type": "TABLE"}
+        for item in (*body["inputs"], *body["outputs"]):
+            item["facets"] = {"symlinks": {"identifiers": [table]}}
     return build.entry(body).event
 
 

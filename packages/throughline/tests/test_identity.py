@@ -184,11 +184,14 @@ def test_primary_name_is_a_table_name_before_a_location(
         assert identity.primary(node) == names[0] == min(logical or names)
 
 
-def test_changes_count_only_new_primary_names() -> None:
+def test_renamed_are_the_names_with_another_primary_name() -> None:
     identity = Identity()
+    for name in "bcd":
+        identity.add(_linked(f"db|{name}"))
     identity.add(_linked("db|b"))
-    before = identity.changes
-    identity.add(_linked("db|b"))
-    assert identity.changes == before
-    identity.add(_linked("db|b", ("db", "a", "")))
-    assert identity.changes > before
+    assert identity.renamed == set()
+    identity.add(_linked("db|c", ("db", "b", "")))
+    assert identity.renamed == {("db", "c")}
+    identity.renamed.clear()
+    identity.add(_linked("db|d", ("db", "a", "TABLE"), ("db", "b", "")))
+    assert identity.renamed == {("db", "b"), ("db", "c"), ("db", "d")}

@@ -67,8 +67,8 @@ class Generations:
 
     Each is computed on request and cached until an event changes it, so the cost depends on the
     query and on the events since the last one. An event that changes the parents of runs or the
-    level of a job clears the results of its family. One that joins the names of a dataset, changes
-    edges without a run or changes explicit lineage between jobs clears all.
+    level of a job clears the results of its family. One that removes an alias, changes edges
+    without a run or changes explicit lineage between jobs clears all.
     """
 
     def __init__(self, state: State) -> None:

@@ -24,7 +24,10 @@ class Identity:
         self._ranks_reported: dict[DatasetName, int] = {}
         self._symlinks: set[tuple[DatasetName, DatasetName]] = set()
         self._manual_pairs: Set[tuple[DatasetName, DatasetName]] = frozenset()
-        self.changes = 0  # how often a primary name may have changed
+        self.rebuilds = 0
+        """How often all names were joined anew, because an alias was removed."""
+        self.renamed: set[DatasetName] = set()
+        """Names whose dataset got another primary name since the set was last cleared."""
         self._clear()
 
     def _clear(self) -> None:
@@ -57,7 +60,7 @@ class Identity:
     def join_manually(self, pairs: Set[tuple[DatasetName, DatasetName]]) -> None:
         """Set the pairs that are joined in addition to those of symlinks."""
         if not self._manual_pairs <= pairs:
-            self.changes += 1
+            self.rebuilds += 1
             self._clear()
             for name, rank in self._ranks_reported.items():
                 self._place(name, rank)
@@ -104,16 +107,18 @@ class Identity:
         big, small = self._find(one), self._find(other)
         if big == small:
             return
-        self.changes += 1
         if len(self._members[big]) < len(self._members[small]):
             big, small = small, big
+        primary = min(self._primary[big], self._primary[small], key=self._order)
+        for root in (big, small):
+            self._set_primary(root, primary)
         self._parent[small] = big
         self._members[big] += self._members.pop(small)
-        self._primary[big] = min(self._primary[big], self._primary.pop(small), key=self._order)
+        del self._primary[small]
 
     def _set_primary(self, root: DatasetName, name: DatasetName) -> None:
         if name != self._primary[root]:
-            self.changes += 1
+            self.renamed.update(self._members[root])
             self._primary[root] = name
 
     def _find(self, name: DatasetName) -> DatasetName:

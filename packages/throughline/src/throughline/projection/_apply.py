@@ -74,6 +74,7 @@ def _apply_alias(state: State, event: AliasEvent, stamp: Stamp) -> None:
     if current is None or stamp > current[0]:
         state.aliases[one, other] = (stamp, not event.is_removed)
         state.identity.join_manually({pair for pair, (_, on) in state.aliases.items() if on})
+        _touch_users(state)
 
 
 def _apply_job_event(state: State, event: JobEvent, stamp: Stamp) -> None:
@@ -218,6 +219,7 @@ def _select(facets: Facets, names: Iterable[str]) -> Facets:
 
 def _update_dataset(state: State, item: Dataset, stamp: Stamp) -> DatasetName:
     name = state.identity.add(item)
+    _touch_users(state)
     record = state.datasets.get(name)
     if record is None:
         record = state.datasets[name] = DatasetRecord(name, stamp.time, stamp.time)
@@ -275,6 +277,20 @@ def _touch(state: State, run: Run) -> None:
     if len(state.touched) > _MOST_TOUCHED:
         state.touched.clear()
         state.structure_changes += 1
+
+
+def _touch_users(state: State) -> None:
+    """Note what used the datasets that got another primary name."""
+    for name in state.identity.renamed:
+        record = state.datasets.get(name)
+        users = state.in_columns.get(name, set())
+        if record is not None:
+            users = users | record.readers | record.writers
+            state.structure_changes += bool(record.declaring or record.derivation)
+        state.structure_changes += name in state.derived_from
+        for key in users:
+            _touch(state, state.runs[key])
+    state.identity.renamed.clear()
 
 
 def _add_dependencies(state: State, run: Run, facet: JobDependencies) -> None:
