@@ -1,27 +1,27 @@
-"""The graph that is kept up to date and built in parts is the graph of all events."""
+"""An updated graph that is built in parts equals the graph built at once from all events."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from throughline.events import Logged
 from throughline.graph.current import generations_of, graph_of, whole_graph_of
-from throughline.graph.edges import LevelGraph, control_edges
+from throughline.graph.edges import control_edges
 from throughline.graph.effective import Graph, PipelineGraph
 from throughline.graph.levels import Level
 from throughline.graph.nodes import Node
-from throughline.graph.walk import leave_out_inner
+from throughline.lineage.neighbourhood import graph_around
 from throughline.log import Entry
 from throughline.projection import State, project
 from throughline.projection._apply import apply
 
 from .entry_strategies import some_entries
 from .graphs import commit
-
-WAYS = ("up", "down")
 
 
 def _edges(state: State, graph: Graph) -> dict[str, Any]:
@@ -32,7 +32,7 @@ def _edges(state: State, graph: Graph) -> dict[str, Any]:
         "jobs": {ref: graph.edges_of(ref) for ref in state.jobs},
         "readers": {name: graph.readers_of(name) for name in names},
         "writers": {name: graph.writers_of(name) for name in names},
-        "links": {(node, way): graph.linked(node, way) for node in nodes for way in WAYS},
+        "links": {(node, way): graph.linked(node, way) for node in nodes for way in ("up", "down")},
     }
 
 
@@ -40,38 +40,46 @@ def _present(state: State) -> set[Any]:
     return {(g.job, g.order, tuple(g.edges.reads)) for g in generations_of(state).present}
 
 
-def _between_pipelines(state: State, root: Node) -> LevelGraph:
+def _between_pipelines(state: State, root: Node) -> PipelineGraph:
+    """Return the graph between pipelines, from the whole graph."""
     present = generations_of(state).present
-    graph = LevelGraph.build(generations_of(state), Level.PIPELINE, present)
-    leave_out_inner(graph, present, root)
-    return graph
+    used = {name for g in present for name in g.edges.reads if g.edges.writes - {name}}
+    return PipelineGraph(whole_graph_of(state, Level.PIPELINE), root, used.__contains__)
 
 
-def _check(state: State, anew: State) -> None:
-    """Compare a state that was queried between its events with one of the same events."""
-    assert _present(state) == _present(anew)
+def _assert_same_graphs(updated: State, fresh: State) -> None:
+    """Compare the graphs of a state that was queried between its events with those of a new one."""
+    assert _present(updated) == _present(fresh)
     for level in Level:
-        whole = whole_graph_of(anew, level)
-        assert _edges(state, graph_of(state, level)) == _edges(anew, whole)
-        pairs = control_edges(generations_of(anew), level)
-        for ref in anew.jobs:
+        whole = whole_graph_of(fresh, level)
+        assert _edges(updated, graph_of(updated, level)) == _edges(fresh, whole)
+        pairs = control_edges(generations_of(fresh), level)
+        for ref in fresh.jobs:
             near = {pair for pair in pairs if ref in pair}
-            assert control_edges(generations_of(state), level, [ref]) == near
-    for root in map(Node.of_dataset, sorted(set(state.identity))):
-        graph = PipelineGraph(generations_of(state), root)
-        assert _edges(state, graph) == _edges(anew, _between_pipelines(anew, root))
+            assert control_edges(generations_of(updated), level, [ref]) == near
+    for root in map(Node.of_dataset, sorted(set(updated.identity))):
+        graph = graph_around(updated, root, Level.PIPELINE)
+        assert _edges(updated, graph) == _edges(fresh, _between_pipelines(fresh, root))
+
+
+def _assert_updates(events: Sequence[Logged], is_queried: Sequence[bool]) -> State:
+    """Apply events, compare the graphs after the selected ones and the last; return the state."""
+    state = State()
+    for count, event in enumerate(events, 1):
+        apply(state, event)
+        if is_queried[count - 1] or count == len(events):
+            _assert_same_graphs(state, project(events[:count]))
+    return state
+
+
+_QUERIED = st.lists(st.booleans(), min_size=17, max_size=17)
 
 
 @pytest.mark.replay
 @settings(max_examples=100)
-@given(entries=some_entries(), asks=st.lists(st.booleans(), min_size=17, max_size=17))
-def test_parts_of_the_graph_equal_the_whole(entries: list[Entry], asks: list[bool]) -> None:
-    events = [entry.event for entry in entries]
-    state = State()
-    for count, event in enumerate(events, 1):
-        apply(state, event)
-        if asks[count - 1] or count == len(events):
-            _check(state, project(events[:count]))
+@given(entries=some_entries(), is_queried=_QUERIED)
+def test_parts_of_the_graph_equal_the_whole(entries: list[Entry], is_queried: list[bool]) -> None:
+    _assert_updates([entry.event for entry in entries], is_queried)
 
 
 _NAMES = st.lists(st.sampled_from(("db|a", "db|b", "db|c", "db|d")), max_size=2, unique=True)
@@ -81,49 +89,43 @@ _RUN = st.tuples(
     st.sampled_from(("COMPLETE", "COMPLETE", "FAIL", "START")),
     _NAMES,
     _NAMES,
-    st.sampled_from(("replaces", "keeps", "states", "links")),
+    st.sampled_from(("replaces", "keeps rows", "explicit lineage", "symlinks")),
 )
 
 
-def _run(build: Any, number: int, run: Any) -> dict[str, Any]:
-    """Return a run that replaces its outputs, keeps their rows, states inputs, or joins names."""
+def _event(build: Any, number: int, run: Any) -> Logged:
+    """Return the event of a run that, by its kind, keeps rows, states sources or joins names."""
     job, hour, type_, reads, writes, kind = run
-    event: dict[str, Any] = build.run(
+    body: dict[str, Any] = build.run(
         type_, f"r{number}", job, f"0{hour}:00:00", reads=tuple(reads), writes=tuple(writes)
     )
-    if kind == "keeps":
-        return commit(event, 1, 2)
-    if kind == "links":
-        table = {"namespace": "db", "name": "a", "type": "TABLE"}
-        for item in (*event["inputs"], *event["outputs"]):
-            item["facets"] = {**item.get("facets", {}), "symlinks": {"identifiers": [table]}}
-    if kind == "states":
-        inputs = [{"type": "DATASET", **item} for item in event["inputs"]]
-        entries = [{"type": "DATASET", **item} for item in event["outputs"]]
+    if kind == "keeps rows":
+        body = commit(body, 1, 2)
+    elif kind == "explicit lineage":
+        inputs = [{"type": "DATASET", **item} for item in body["inputs"]]
+        entries = [{"type": "DATASET", **item} for item in body["outputs"]]
         for entry in entries[:1]:
             entry["inputs"] = inputs
-        event["job"]["facets"]["lineage"] = {"entries": entries}
-    return event
+        body["job"]["facets"]["lineage"] = {"entries": entries}
+    elif kind == "symlinks":
+        table = {"namespace": "db", "name": "a", "type": "TABLE"}
+        for item in (*body["inputs"], *body["outputs"]):
+            item["facets"] = {"symlinks": {"identifiers": [table]}}
+    return build.entry(body).event
 
 
 @settings(max_examples=100)
-@given(runs=st.lists(_RUN, min_size=2, max_size=12), asks=st.integers(0, 2**12))
-def test_present_generations_follow_every_event(runs: list[Any], asks: int, build: Any) -> None:
-    events = [build.entry(_run(build, n, run)).event for n, run in enumerate(runs)]
-    state = State()
-    for count, event in enumerate(events, 1):
-        apply(state, event)
-        if asks >> count & 1 or count == len(events):
-            _check(state, project(events[:count]))
+@given(runs=st.lists(_RUN, min_size=2, max_size=12), is_queried=_QUERIED)
+def test_present_generations_follow_every_event(
+    runs: list[Any], is_queried: list[bool], build: Any
+) -> None:
+    _assert_updates([_event(build, n, run) for n, run in enumerate(runs)], is_queried)
 
 
 def test_late_first_write_becomes_the_origin_of_an_earlier_reader(build: Any) -> None:
-    reader = build.run("COMPLETE", "p1", "p", "01:00:00", reads=("db|a",), writes=("db|b",))
-    writes = [
-        build.run("COMPLETE", f"q{hour}", "q", f"0{hour}:00:00", writes=("db|a",)) for hour in "32"
+    bodies = [
+        build.run("COMPLETE", "p1", "p", "01:00:00", reads=("db|a",), writes=("db|b",)),
+        *(build.run("COMPLETE", f"q{h}", "q", f"0{h}:00:00", writes=("db|a",)) for h in "32"),
     ]
-    state = build.state(reader, writes[0])
-    assert len(_present(state)) == 2
-    apply(state, build.entry(writes[1]).event)
+    state = _assert_updates([build.entry(body).event for body in bodies], [True, True, True])
     assert len(_present(state)) == 3
-    _check(state, build.state(reader, *writes))

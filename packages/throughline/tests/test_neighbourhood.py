@@ -104,10 +104,13 @@ def test_pipeline_graph_omits_internal_datasets(build: Any) -> None:
         build.run("COMPLETE", "d", "dag", "08:30:00", kind=DAG),
         build.run("COMPLETE", "1", "dag.stage", "08:10:00", reads=("db|in",),
                   writes=("db|staging",), **parent),
-        build.run("COMPLETE", "2", "dag.load", "08:20:00", reads=("db|staging",),
-                  writes=("db|out",), **parent),
+        build.run("COMPLETE", "2", "dag.load", "08:20:00", reads=("db|staging", "db|shared"),
+                  writes=("db|out", "db|shared"), **parent),
+        build.run("COMPLETE", "3", "other", "08:30:00", reads=("db|shared",),
+                  writes=("db|shared",)),
     )  # fmt: skip
-    assert _names(graph_answer(state, "job:demo:dag", level="pipeline")) == {"in", "dag", "out"}
+    pipelines = _names(graph_answer(state, "job:demo:dag", level="pipeline"))
+    assert pipelines == {"in", "dag", "out", "shared"}
     assert "staging" in _names(graph_answer(state, "out", up=9))
 
 

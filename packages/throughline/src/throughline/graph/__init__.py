@@ -1,4 +1,4 @@
-"""The lineage graph at a level of detail: pure functions of a state."""
+"""The lineage graph at a level of detail. ARCHITECTURE.md has a glossary of its terms."""
 
 from __future__ import annotations
 

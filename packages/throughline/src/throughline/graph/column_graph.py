@@ -1,4 +1,4 @@
-"""The column graph: typed edges between columns, from the facets of the effective runs.
+"""The column graph: typed edges between columns, from the facets of selected runs.
 
 An edge leads from a source column to a column that depends on it. A DIRECT edge passes on the
 value; an INDIRECT one only determines which rows exist, or how they are grouped or sorted
@@ -31,7 +31,7 @@ from throughline.events import (
 from throughline.graph.generation import Generation
 from throughline.graph.generations import Generations
 from throughline.graph.nodes import Node, fields_of
-from throughline.graph.run_edges import derived_by, run_edges
+from throughline.graph.run_edges import derived_dataset, run_edges
 from throughline.identity import DatasetName, canonical_name
 from throughline.projection import Run, RunKey, State
 from throughline.projection.derived import records_of
@@ -45,7 +45,7 @@ _OriginsOf = Callable[[DatasetName], Iterable[_Origin]]
 
 
 class Column(NamedTuple):
-    """A field of a dataset under its shown name.
+    """A field of a dataset, under the primary name of the dataset.
     As a target, the field EVERY_ROW is the dataset as a whole; as a source, the field
     UNKNOWN_COLUMN is a column that was not named.
     """
@@ -84,7 +84,7 @@ class ColumnGraph:
 
     @classmethod
     def of(cls, generations: Generations, selected: Iterable[Generation]) -> ColumnGraph:
-        """Return the graph of some effective runs."""
+        """Return the graph of some generations."""
         writing: dict[DatasetName, list[_Origin]] = defaultdict(list)
         reading: dict[DatasetName, list[_Origin]] = defaultdict(list)
         for generation in deadline.watched(selected):
@@ -186,8 +186,8 @@ class ColumnGraph:
         key = run.key if run else job
         if key not in self._loaded:
             deadline.check()
-            stated = _of_run(self._state, run) if run else _declared(self._state, job)
-            self._loaded[key] = list(_edges(self._state, stated, job))
+            reported = _of_run(self._state, run) if run else _declared(self._state, job)
+            self._loaded[key] = list(_edges(self._state, reported, job))
         return self._loaded[key]
 
     def _columns_of(self, name: DatasetName) -> list[str]:
@@ -202,19 +202,19 @@ class ColumnGraph:
 def _used(
     generations: Generations, generation: Generation, run: Run | None, way: str
 ) -> Set[DatasetName]:
-    """Return the datasets that a run of a generation, or its declaration, read or wrote."""
+    """Return the datasets that a run of a generation read or wrote; without a run, as declared."""
     if run is None:
         return generation.edges.writes if way == "writes" else generation.edges.reads
     return generations.own(run).writes if way == "writes" else generations.reading(run)
 
 
 def edges_of_run(state: State, run: Run, job: JobRef) -> Iterator[ColumnEdge]:
-    """Yield the column edges that a run reported, under the shown names of the datasets."""
+    """Yield the column edges that a run reported, under the primary names of the datasets."""
     return _edges(state, _of_run(state, run), job)
 
 
 def source_of(state: State, link: ColumnLink) -> Column:
-    """Return the source column of a link, under the shown name of its dataset."""
+    """Return the source column of a link, under the primary name of its dataset."""
     name = canonical_name(link.namespace, link.name)
     return Column(state.identity.primary(name), link.field)
 
@@ -235,9 +235,9 @@ def from_unnamed_columns(state: State, run: Run, sources: Set[DatasetName]) -> s
 
 
 def _edges(
-    state: State, stated: Iterable[tuple[DatasetName, ColumnLineage]], job: JobRef
+    state: State, reported: Iterable[tuple[DatasetName, ColumnLineage]], job: JobRef
 ) -> Iterator[ColumnEdge]:
-    for target, lineage in stated:
+    for target, lineage in reported:
         for link in lineage.links:
             yield ColumnEdge(
                 Column(target, link.target),
@@ -269,13 +269,13 @@ def _of_run(state: State, run: Run) -> Iterator[tuple[DatasetName, ColumnLineage
         if target not in described:
             columns, links = about.column_lineage()
             sources = edges.sources_of(target)
-            kept = (link for link in links if source_of(state, link).dataset in sources)
-            yield target, ColumnLineage(columns, tuple(kept))
+            used = (link for link in links if source_of(state, link).dataset in sources)
+            yield target, ColumnLineage(columns, tuple(used))
 
 
 def _declared(state: State, ref: JobRef) -> Iterator[tuple[DatasetName, ColumnLineage]]:
     """Yield the column lineage that is declared without a run."""
-    if (name := derived_by(ref)) is not None:
+    if (name := derived_dataset(ref)) is not None:
         for record in records_of(state, name):
             if record.derivation is not None:
                 yield name, parsed(record.derivation[1], parse_derivation).columns

@@ -1,4 +1,4 @@
-"""The graph of a state, cached until the next event."""
+"""The graphs of a state; each is updated, or built again, after an event."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def level_of(text: str) -> Level:
 
 
 def once_an_event(compute: Callable[[State], Answer]) -> Callable[[State], Answer]:
-    """Cache a function of a state until the next event."""
+    """Decorate a function of a state: cache its result until the next event."""
 
     @wraps(compute)
     def cached(state: State) -> Answer:
@@ -40,15 +40,12 @@ def once_an_event(compute: Callable[[State], Answer]) -> Callable[[State], Answe
 
 
 def graph_of(state: State, level: Level) -> EffectiveGraph:
-    """Return the graph of the effective runs at a level, for queries about a part of it."""
+    """Return the graph of the present generations at a level, for queries about a part of it."""
     return EffectiveGraph(generations_of(state), level)
 
 
 def whole_graph_of(state: State, level: Level) -> LevelGraph:
-    """Return the graph of the effective runs at a level, for queries about all of it.
-
-    It is built as a whole after each event.
-    """
+    """Return the same graph for queries about all of it; the first one after an event builds it."""
     return _GRAPHS[level](state)
 
 
@@ -66,7 +63,7 @@ def latest_of(state: State) -> Latest:
 
 
 def generations_of(state: State) -> Generations:
-    """Return the effective runs (generations) of a state, up to its newest event."""
+    """Return the generations of a state, up to its newest event."""
     generations = state.generations
     if not isinstance(generations, Generations):
         generations = state.generations = Generations(state)

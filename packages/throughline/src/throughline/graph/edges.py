@@ -1,15 +1,14 @@
-"""The data edges of the graph at a level, from the effective generations.
+"""The data edges of the graph at a level, from selected generations.
 
-Effective generations are determined for tasks (see throughline.graph.generations) and used at
-every level: pipelines have the edges of their tasks, rolled up, and queries have the same edges in
-detail. The owner of a run at the level (see Levels.owner) gets its edges. A run of a coarser level,
-a container, is shown only with the edges that no run below it reports. Of the two runs that Spark
-reports for one CREATE TABLE AS SELECT, the outer one is left out at query level.
+Generations are determined for tasks (see throughline.graph.generations) and used at every level:
+pipelines have the edges of their tasks, rolled up, and queries have the same edges in detail. Each
+run's edges go to its owner at the level (see Levels.owner). A run of a coarser level only gets the
+edges that no run below it reports. Of the two runs that Spark reports for one CREATE TABLE AS
+SELECT, the outer one is left out at query level.
 
 Without a level, each job has the edges of its own events, as in Marquez.
 
-A job that passes data to another without a dataset, or a dataset that is derived from another
-without a job, is a direct link between two jobs or two datasets.
+Handoffs and derivations (see throughline.graph.run_edges) become direct links between two nodes.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from throughline.graph.generation import Generation
 from throughline.graph.generations import Generations
 from throughline.graph.levels import Level, Levels
 from throughline.graph.nodes import Node
-from throughline.graph.run_edges import Edges, derived_by, handed_by, side_by_side, united
+from throughline.graph.run_edges import Edges, derived_dataset, handoff_job, merged, side_by_side
 from throughline.identity import DatasetName
 from throughline.projection import Job, Run, RunKey, RunState, State, outcome, start_of
 from throughline.projection.derived import newest_of, parent_of
@@ -52,7 +51,7 @@ class LevelGraph:
     writers: dict[DatasetName, set[JobRef]] = field(default_factory=dict)
     runs: dict[JobRef, Run] = field(default_factory=dict)
     """The newest run of each job that its edges come from; a completed one if there is any."""
-    _from_jobs: list[tuple[DatasetName, Node]] = field(default_factory=list)
+    _handoffs_to_datasets: list[tuple[DatasetName, Node]] = field(default_factory=list)
     _links: dict[str, dict[Node, set[Node]]] = field(default_factory=lambda: {"up": {}, "down": {}})
 
     @classmethod
@@ -64,7 +63,7 @@ class LevelGraph:
     ) -> LevelGraph:
         """Build the graph at a level; without one, from the events of each job itself.
 
-        If the generations are a mapping, the edges of each are limited to its value.
+        If `selected` is a mapping, the edges of each generation are limited to its value.
         """
         graph = cls()
         owners: dict[RunKey | JobRef, Run | JobRef] = {}
@@ -73,18 +72,18 @@ class LevelGraph:
             if edges.reads or edges.writes:
                 key = owner.key if isinstance(owner, Run) else owner
                 owners[key] = owner
-                found[key] = united(found.get(key), edges)
+                found[key] = merged(found.get(key), edges)
         parts: dict[JobRef, list[Edges]] = defaultdict(list)
         for key, owner in owners.items():
             ref = owner.key.job if isinstance(owner, Run) else owner
-            if derived_by(ref) is None:
+            if derived_dataset(ref) is None:
                 parts[ref].append(found[key])
             else:
                 graph._derive(found[key])
             if isinstance(owner, Run):
                 graph._note_run(generations.state, owner)
         for ref, edges_of_runs in parts.items():
-            graph._add(ref, united(Edges(), side_by_side(edges_of_runs)))
+            graph._add(ref, merged(Edges(), side_by_side(edges_of_runs)))
         graph._link()
         return graph
 
@@ -105,7 +104,7 @@ class LevelGraph:
         return self.writers.get(name) or set()
 
     def linked(self, node: Node, way: str) -> set[Node]:
-        """Return the nodes one direct link upstream or downstream."""
+        """Return the nodes one direct link upstream (`up`) or downstream (`down`)."""
         return self._links[way].get(node, set())
 
     def links(self) -> Iterator[tuple[Node, Node]]:
@@ -131,11 +130,11 @@ class LevelGraph:
         self._links["down"].setdefault(above, set()).add(below)
 
     def _link(self) -> None:
-        """Turn the handoffs between jobs into links."""
-        for name, end in self._from_jobs:
+        """Replace handoffs by links between their jobs, or from these to a derived dataset."""
+        for name, end in self._handoffs_to_datasets:
             for ref in self.writers_of(name):
                 self._connect(Node.of_job(ref), end)
-        handoffs = [name for name in (*self.readers, *self.writers) if handed_by(name)]
+        handoffs = [name for name in (*self.readers, *self.writers) if handoff_job(name)]
         for name in handoffs:
             readers, writers = self.readers.pop(name, set()), self.writers.pop(name, set())
             for ref in readers:
@@ -146,11 +145,11 @@ class LevelGraph:
                 self._connect(Node.of_job(above), Node.of_job(below))
 
     def _derive(self, edges: Edges) -> None:
-        """Connect a derived dataset with its sources."""
+        """Link the sources of a derivation with its dataset; `_link` adds those that are jobs."""
         for end in map(Node.of_dataset, edges.writes):
             for name in edges.reads:
-                if handed_by(name):
-                    self._from_jobs.append((name, end))
+                if handoff_job(name):
+                    self._handoffs_to_datasets.append((name, end))
                 else:
                     self._connect(Node.of_dataset(name), end)
 
@@ -176,26 +175,27 @@ def _rolled_up(
     level: Level | None,
     selected: Iterable[Generation] | Mapping[Generation, Edges],
 ) -> Iterator[tuple[Run | JobRef, Edges]]:
+    """Yield each run's owner at a level with the run's edges; for a declaration, the job."""
     parts = selected if isinstance(selected, Mapping) else {g: g.edges for g in selected}
     current = [run for generation in parts for run in generation.runs]
-    own = _Own(generations, parts)
+    own = _RunEdges(generations, parts)
     yield from ((g.job, part) for g, part in parts.items() if not g.runs)
     levels = generations.levels
     if level is None:
         yield from ((run, own.of(run)) for run in current)
         return
     if level is Level.QUERY:
-        current = _without_shells(generations.state, current)
-    below = _accounted_below(own, levels, current)
+        current = _without_wrappers(generations.state, current)
+    below = _edges_below(own, levels, current)
     for run in current:
         edges = own.of(run)
         owner = levels.owner(run, level)
         if levels.of(owner.key.job) > level and run.key in below:
-            edges = _left_over(edges, below[run.key])
+            edges = _edges_not_below(edges, below[run.key])
         yield owner, edges
 
 
-class _Own:
+class _RunEdges:
     """The edges reported by each run itself, limited to the requested part of its generation."""
 
     def __init__(self, generations: Generations, parts: Mapping[Generation, Edges]) -> None:
@@ -211,8 +211,8 @@ class _Own:
         return self._limited.get(run.key) or self._generations.own(run)
 
 
-def _left_over(edges: Edges, lower: Edges) -> Edges:
-    """Return the edges of a container that no run below it reports.
+def _edges_not_below(edges: Edges, lower: Edges) -> Edges:
+    """Return the edges of a run that no run below it reports.
     If edges remain on one side, the other side stays complete. Otherwise, a step that reads a table
     with a query and writes an artifact itself would have no path between the two.
     """
@@ -221,8 +221,8 @@ def _left_over(edges: Edges, lower: Edges) -> Edges:
     return edges.within(left)
 
 
-def _accounted_below(own: _Own, levels: Levels, current: list[Run]) -> dict[RunKey, Edges]:
-    """Return, for every run with runs below it, the edges of those runs."""
+def _edges_below(own: _RunEdges, levels: Levels, current: list[Run]) -> dict[RunKey, Edges]:
+    """Return the edges of the runs below each run, by its key."""
     below: dict[RunKey, Edges] = defaultdict(Edges)
     for run in current:
         for above in levels.lineage(run)[1:]:
@@ -230,7 +230,7 @@ def _accounted_below(own: _Own, levels: Levels, current: list[Run]) -> dict[RunK
     return below
 
 
-def _without_shells(state: State, runs: list[Run]) -> list[Run]:
+def _without_wrappers(state: State, runs: list[Run]) -> list[Run]:
     """Leave out a run `..._as_select` that only wraps a sibling's write of the same dataset."""
     siblings: dict[RunKey | None, list[Run]] = defaultdict(list)
     for run in runs:
@@ -258,10 +258,11 @@ def _wraps(state: State, outer: Run, inner: Run) -> bool:
 def control_edges(
     generations: Generations, level: Level | None, near: Iterable[JobRef] | None = None
 ) -> set[tuple[JobRef, JobRef]]:
-    """Return the control dependencies (upstream, downstream) at a level, of all jobs or of some.
+    """Return the control dependencies (upstream, downstream) at a level.
 
-    For each job the newest run with a jobDependencies facet counts, with its siblings under the
-    same parent run. Ends finer than the level are rolled up; an edge within one job is dropped.
+    For each job, only the newest run with a jobDependencies facet counts, and its siblings under
+    the same parent run. `near` limits the edges to those of some jobs. Ends finer than the level
+    are rolled up; an edge within one job is dropped.
     """
     state, levels = generations.state, generations.levels
     reporting: Iterable[JobRef] = state.jobs

@@ -1,14 +1,14 @@
-"""Graphs of the present that are built in parts, where a query looks at them.
+"""Graphs that are built in parts, on request, so that a query costs the same in a larger store.
 
-Each family of jobs has a part of the graph at a level. It is built on request and used until one of
-its runs or of its present generations changes, so a query costs the same in a larger store.
+The part of the effective graph for a family of jobs (see throughline.graph.families) is built when
+a query reaches it, and kept until one of its runs or of its present generations changes.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 
 from throughline import deadline
 from throughline.events import JobRef
@@ -17,52 +17,49 @@ from throughline.graph.generation import Generation
 from throughline.graph.generations import Generations
 from throughline.graph.levels import Level
 from throughline.graph.nodes import Node
-from throughline.graph.run_edges import Edges, derived_by
+from throughline.graph.run_edges import Edges, derived_dataset
 from throughline.identity import DatasetName
 
 
 @dataclass(slots=True)
-class _Part:
-    """The graph of a family, and what it was built of."""
+class _CachedPart:
+    """The graph of a family, the generations in it, and the revision at which it was last valid."""
 
     graph: LevelGraph
     generations: list[Generation]
     revision: int
 
 
-class PartedGraph(ABC):
-    """A graph that is built in parts, on request."""
+class LazyGraph(ABC):
+    """A graph that is built in parts, on request, with the same queries as a LevelGraph."""
 
     def __init__(self, generations: Generations) -> None:
         self._generations = generations
 
     def edges_of(self, ref: JobRef) -> Edges:
         """Return the edges of a job."""
-        return self._near(ref).edges_of(ref)
+        return self._part(ref).edges_of(ref)
 
     def readers_of(self, name: DatasetName) -> set[JobRef]:
         """Return the jobs that read a dataset."""
         tasks = self._generations.readers(name)
-        return {ref for task in tasks for ref in self._near(task).readers_of(name)}
+        return {ref for task in tasks for ref in self._part(task).readers_of(name)}
 
     def writers_of(self, name: DatasetName) -> set[JobRef]:
         """Return the jobs that write a dataset."""
         tasks = self._generations.writers(name)
-        return {ref for task in tasks for ref in self._near(task).writers_of(name)}
+        return {ref for task in tasks for ref in self._part(task).writers_of(name)}
 
     @abstractmethod
     def linked(self, node: Node, way: str) -> set[Node]:
-        """Return the nodes one direct link upstream or downstream."""
+        """Return the nodes one direct link upstream (`up`) or downstream (`down`)."""
 
     @abstractmethod
-    def _near(self, ref: JobRef) -> LevelGraph:
-        """Return the part of the graph that has the edges of a task."""
+    def _part(self, ref: JobRef) -> LevelGraph:
+        """Return the part of the graph with the edges of a job."""
 
 
-Graph = LevelGraph | PartedGraph
-
-
-class EffectiveGraph(PartedGraph):
+class EffectiveGraph(LazyGraph):
     """The graph of the present generations at a level, in one part per family of jobs."""
 
     def __init__(self, generations: Generations, level: Level) -> None:
@@ -71,49 +68,52 @@ class EffectiveGraph(PartedGraph):
 
     def has_job(self, ref: JobRef) -> bool:
         """Return True if a job has edges."""
-        return self._near(ref).has_job(ref)
+        return self._part(ref).has_job(ref)
 
     def linked(self, node: Node, way: str) -> set[Node]:
-        """Return the nodes one direct link upstream or downstream."""
+        """Return the nodes one direct link upstream (`up`) or downstream (`down`)."""
         near = [node.job_ref] if node.type == "job" else self._derivations(node.dataset_name)
-        return {other for ref in near for other in self._near(ref).linked(node, way)}
+        return {other for ref in near for other in self._part(ref).linked(node, way)}
 
     def _derivations(self, name: DatasetName) -> Iterator[JobRef]:
-        """Yield the derivations that a dataset is the result or a source of."""
-        known = self._generations
-        yield from (ref for ref in (*known.writers(name), *known.readers(name)) if derived_by(ref))
+        """Yield the derivations of a dataset, and those of others from it."""
+        generations = self._generations
+        users = (*generations.writers(name), *generations.readers(name))
+        yield from filter(derived_dataset, users)
 
-    def _near(self, ref: JobRef) -> LevelGraph:
+    def _part(self, ref: JobRef) -> LevelGraph:
         generations = self._generations
         family, revision = generations.families.of(ref), generations.state.revision
-        part: _Part | None = family.graphs.get(self._level)
+        part: _CachedPart | None = family.graphs.get(self._level)
         if part is None or part.revision != revision:
             deadline.check()
-            near = generations.present_near(ref)
-            if part is None or part.revision < family.revision or part.generations != near:
-                graph = LevelGraph.build(generations, self._level, near)
-                part = family.graphs[self._level] = _Part(graph, near, revision)
+            present = generations.present_in_family(ref)
+            if part is None or part.revision < family.revision or part.generations != present:
+                graph = LevelGraph.build(generations, self._level, present)
+                part = family.graphs[self._level] = _CachedPart(graph, present, revision)
             part.revision = revision
         return part.graph
 
 
-class PipelineGraph(EffectiveGraph):
-    """The graph between pipelines, without the datasets inside one pipeline.
+class PipelineGraph:
+    """A graph between pipelines, without the datasets that a single job both writes and reads.
 
-    It leaves out the same as `walk.leave_out_inner`.
+    Such a dataset stays downstream of its job if no task derived another one from it: a table that
+    a MERGE both reads and writes is the result of the job. The root keeps its outgoing edges.
     """
 
-    def __init__(self, generations: Generations, root: Node) -> None:
-        super().__init__(generations, Level.PIPELINE)
-        self._root = root
+    def __init__(
+        self, graph: LevelGraph | EffectiveGraph, root: Node, is_used: Callable[[DatasetName], bool]
+    ) -> None:
+        """Wrap a graph; `is_used` returns True if a task derived another dataset from one."""
+        self._graph, self._root, self._is_used = graph, root, is_used
+        self.has_job, self.writers_of, self.linked = graph.has_job, graph.writers_of, graph.linked
 
     def edges_of(self, ref: JobRef) -> Edges:
         """Return the edges of a job."""
-        found = super().edges_of(ref)
-        edges = Edges(set(found.reads), set(found.writes), found.stated, found.free)
-        for name in sorted(found.reads & found.writes):
-            if not self._is_inner(name):
-                continue
+        found = self._graph.edges_of(ref)
+        edges = replace(found, reads=set(found.reads), writes=set(found.writes))
+        for name in sorted(filter(self._is_inner, found.reads & found.writes)):
             is_root = Node.of_dataset(name) == self._root
             if not is_root:
                 edges.bypass(name)
@@ -125,25 +125,22 @@ class PipelineGraph(EffectiveGraph):
     def readers_of(self, name: DatasetName) -> set[JobRef]:
         """Return the jobs that read a dataset."""
         is_root = Node.of_dataset(name) == self._root
-        if not is_root and self._is_inner(name) and not self._is_used(name):
-            return set()
-        return super().readers_of(name)
+        is_result = self._is_inner(name) and not is_root and not self._is_used(name)
+        return set() if is_result else self._graph.readers_of(name)
 
     def _is_inner(self, name: DatasetName) -> bool:
-        writers = super().writers_of(name)
-        return len(writers) == 1 and writers == super().readers_of(name)
-
-    def _is_used(self, name: DatasetName) -> bool:
-        """Return True if a task derived another dataset from one."""
-        readers = self._generations.present.using(name)
-        return any(name in g.edges.reads and g.edges.writes - {name} for g in readers)
+        writers = self._graph.writers_of(name)
+        return len(writers) == 1 and writers == self._graph.readers_of(name)
 
 
-class Latest(PartedGraph):
-    """The latest edges of each job, and of each dataset those of its last writer, as in Marquez.
+Graph = LevelGraph | EffectiveGraph | PipelineGraph
 
-    Without the last writers, a dataset that the newest run of a job did not write would have no
-    producer. There are no direct links.
+
+class Latest(LazyGraph):
+    """The edges of each job's effective generations, as in Marquez: its last runs, without levels.
+
+    These include the last run that wrote each dataset, so that every dataset has a producer. There
+    are no direct links.
     """
 
     def edges_of(self, ref: JobRef) -> Edges:
@@ -151,14 +148,14 @@ class Latest(PartedGraph):
         found = Edges()
         if ref in self._generations.state.jobs:
             for owner in self._generations.owners(ref) or (ref,):
-                found.add(self._near(owner).edges_of(ref))
+                found.add(self._part(owner).edges_of(ref))
         return found
 
     def linked(self, node: Node, way: str) -> set[Node]:
         """Return an empty set: Marquez has no edges between two jobs or two datasets."""
         return set()
 
-    def _near(self, ref: JobRef) -> LevelGraph:
+    def _part(self, ref: JobRef) -> LevelGraph:
         def build(_: list[Generation]) -> LevelGraph:
             return LevelGraph.build(self._generations, None, self._generations.effective(ref))
 

@@ -1,4 +1,4 @@
-"""The values of nodes by which lists of them can be filtered."""
+"""Values of nodes, such as owner and tag, by which lists can be filtered."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Families of jobs: those whose edges at a level cannot be determined without each other.
+"""Families of jobs: the smallest groups whose graph can be built without other jobs.
 
-These are a pipeline with its tasks and their queries, jobs that share a run id, and jobs that pass
-data on without a dataset.
+A family is a pipeline with its tasks and their queries. Jobs that share a run id, and jobs that
+pass data to each other without a dataset (handoffs), are in one family, too.
 """
 
 from __future__ import annotations
@@ -20,30 +20,30 @@ from throughline.projection.facets import parsed
 
 @dataclass(slots=True, eq=False)
 class Family:
-    """Some jobs, and the revision of the state in which one of their runs last changed."""
+    """Jobs, with the revision of the state at the last change of one of their runs."""
 
     jobs: list[JobRef]
     revision: int
     graphs: dict[Level, Any] = field(default_factory=dict)
-    """The cached graph of the family at each level (throughline.graph.effective)."""
+    """Cache of throughline.graph.effective: the graph of the family at each level."""
 
 
 class Families:
-    """The family of each job, determined on request."""
+    """The families of all jobs, each determined on request."""
 
     def __init__(self, state: State) -> None:
         self._state = state
         self._of: dict[JobRef, Family] = {}
-        self._passing: dict[JobRef, set[JobRef]] | None = None
+        self._handoffs: dict[JobRef, set[JobRef]] | None = None
 
     def of(self, ref: JobRef) -> Family:
         """Return the family of a job, or of a derivation."""
         return self._of.get(ref) or self._collect(ref)
 
-    def renew(self, refs: Iterable[JobRef]) -> set[JobRef]:
-        """Determine the families of some jobs again, because they have new relatives or levels.
+    def recompute(self, refs: Iterable[JobRef]) -> set[JobRef]:
+        """Determine the families of jobs with new relatives or levels again; return all members.
 
-        Return all their members, which include those of the families before: no relative leaves.
+        A family never loses a member, so these include the former members.
         """
         members: set[JobRef] = set()
         for ref in refs:
@@ -51,13 +51,13 @@ class Families:
                 members.update(self._collect(ref).jobs)
         return members
 
-    def note(self, refs: Iterable[JobRef]) -> None:
-        """Note a change of a run; `refs` are the jobs of the run and of its ancestors."""
+    def record_change(self, refs: Iterable[JobRef]) -> None:
+        """Record the change of a run; `refs` are the jobs of the run and of its ancestors."""
         families = {self._of.get(ref) for ref in refs}
         for family in families:
             if family is not None:
                 family.revision = self._state.revision
-        if len(families) > 1:  # they turn out to be one
+        if len(families) > 1:  # the run joins them
             self._of.clear()
 
     def _collect(self, ref: JobRef) -> Family:
@@ -73,9 +73,9 @@ class Families:
         return family
 
     def _relatives(self, ref: JobRef) -> Iterator[JobRef]:
-        if self._passing is None:
-            self._passing = self._passing_on()
-        yield from self._passing.get(ref, ())
+        if self._handoffs is None:
+            self._handoffs = self._connect_handoffs()
+        yield from self._handoffs.get(ref, ())
         job = self._state.jobs.get(ref)
         if job is not None:
             yield from job.parents
@@ -84,8 +84,8 @@ class Families:
             ids = self._state.runs_by_id
             yield from (key.job for run in job.runs for key in ids[run.run_id])
 
-    def _passing_on(self) -> dict[JobRef, set[JobRef]]:
-        """Return the jobs and derivations that pass data to each other without a dataset."""
+    def _connect_handoffs(self) -> dict[JobRef, set[JobRef]]:
+        """Return, for each job or derivation, those connected with it by a handoff."""
         state = self._state
         found: dict[JobRef, set[JobRef]] = defaultdict(set)
         for source, readers in state.handoffs.items():

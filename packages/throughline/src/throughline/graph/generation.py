@@ -1,4 +1,4 @@
-"""A generation: the runs of a task that belong together, and the effective ones of a task."""
+"""Generations of one task, the data flows between them, and which of them are effective."""
 
 from __future__ import annotations
 
@@ -13,36 +13,45 @@ from throughline.projection import Run, RunKey
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Generation:
-    """Runs of one task that belong together; without runs, the declaration of a JobEvent."""
+    """The runs of one task under one parent run, or one without a parent, with all runs below.
+
+    Without runs, it is the declaration of a JobEvent or a derivation.
+    """
 
     job: JobRef
     order: tuple[int, RunKey | None]
+    """The start, in microseconds, and the least key of the runs."""
     is_complete: bool
+    """True if finished: all of its runs of the task ended, and at least one completed."""
     edges: Edges
     kept: frozenset[DatasetName]
+    """The outputs that also keep rows of earlier generations."""
     runs: tuple[Run, ...]
+    """The runs that read or wrote data."""
 
     @property
     def started(self) -> int:
-        """Return the start of its first run, in microseconds."""
+        """Return the start of the first run, in microseconds; 0 without runs."""
         return self.order[0]
 
 
 class Flow(NamedTuple):
-    """Data that a generation has from another: of a dataset that it read, or whose rows it kept."""
+    """Data that one generation, the consumer, has from another through a dataset."""
 
     source: Generation
+    """The generation that wrote the dataset."""
     dataset: DatasetName
     is_kept: bool
+    """True if the consumer kept rows of the dataset; False if it read the dataset."""
 
 
 @dataclass(slots=True, eq=False)
 class History:
-    """The generations of one task, valid until one of them changes."""
+    """The generations of one task; replaced when one of them changes."""
 
     oldest_first: list[Generation]
     derived: dict[str, Any] = field(default_factory=dict)
-    """Values computed from the generations, by name."""
+    """Cached values that were computed from the generations, by name."""
     _writing: dict[DatasetName, list[Generation]] = field(default_factory=dict)
 
     def writing(self, name: DatasetName) -> list[Generation]:
@@ -54,13 +63,13 @@ class History:
         return found
 
 
-def static(ref: JobRef, edges: Edges) -> Generation:
-    """Return a generation without runs: the declared edges, which apply until the job runs."""
+def declared_generation(ref: JobRef, edges: Edges) -> Generation:
+    """Return a generation without runs; it applies until the job has runs with data."""
     return Generation(ref, (0, None), True, edges, frozenset(), ())
 
 
 def latest(oldest_first: list[Generation]) -> list[Generation]:
-    """Return the newest effective finished generation, and the unfinished ones after it."""
+    """Return the newest finished generation (that wrote, if any did) and later unfinished ones."""
     complete = [g for g in reversed(oldest_first) if g.is_complete]
     base = next((g for g in complete if g.edges.writes), complete[0] if complete else None)
     if base is None:
@@ -70,7 +79,7 @@ def latest(oldest_first: list[Generation]) -> list[Generation]:
 
 
 def unreplaced(oldest_first: list[Generation]) -> list[Generation]:
-    """Return the generations that wrote a dataset which no later finished one replaced.
+    """Return the generations with an output that no later finished one wrote, newest first.
 
     One job can write many datasets in separate runs (a flow that is started per service): its last
     run alone would leave the other datasets without an origin.
@@ -86,5 +95,5 @@ def unreplaced(oldest_first: list[Generation]) -> list[Generation]:
 
 
 def effective(oldest_first: list[Generation]) -> list[Generation]:
-    """Return the effective generations, and those whose written data still exists."""
+    """Return the effective generations: the latest and the unreplaced ones."""
     return list(dict.fromkeys((*latest(oldest_first), *unreplaced(oldest_first))))

@@ -27,7 +27,7 @@ class Level(IntEnum):
 _PIPELINES = {"DAG", "FLOW", "PIPELINE", "WORKFLOW"}
 _TASKS = {"TASK", "STEP"}
 _HIGHEST_TREE = 50  # more than in any real tree; prevents a stack overflow
-_OF_DBT = {"JOB": Level.PIPELINE, "PROJECT": Level.PIPELINE}
+_DBT_LEVELS = {"JOB": Level.PIPELINE, "PROJECT": Level.PIPELINE}
 
 
 class Levels:
@@ -45,7 +45,7 @@ class Levels:
             level = self._levels[ref] = self._infer(ref, frozenset())
         return level
 
-    def forget(self, job: Job) -> None:
+    def clear(self, job: Job) -> None:
         """Clear the level of a job and the ancestors of its runs."""
         self._levels.pop(job.ref, None)
         for key in job.runs:
@@ -59,7 +59,7 @@ class Levels:
         return lineage
 
     def owner(self, run: Run, level: Level) -> Run:
-        """Return the nearest run of the level among a run and its ancestors.
+        """Return the run of the level that a run is part of: itself or its nearest ancestor.
         If there is none, return the highest finer run (the application, for a query of an
         application without a parent). A run coarser than the level represents itself.
         """
@@ -83,7 +83,7 @@ class Levels:
             return stated
         if any(self._is_query(child) for child in (job.children or set()) - visited):
             return Level.TASK
-        hints = job.hints if job.first is None else None
+        hints = job.hints if job.first is None else None  # the roots that its children name
         above = sorted((job.parents or hints or set()) - visited)
         if above:
             coarser = self._infer(above[0], visited | {ref})
@@ -105,5 +105,5 @@ def stated_level(job: Job) -> Level | None:
     if kind in _TASKS:
         return Level.TASK
     if (facet.integration or "").upper() == "DBT":
-        return _OF_DBT.get(kind, Level.TASK)
+        return _DBT_LEVELS.get(kind, Level.TASK)
     return Level.QUERY

@@ -1,13 +1,13 @@
 """The present generations: the effective ones, and all that their data comes from.
 
-They are as many as the tasks of the store, so they are collected once and then updated. An event
-replaces some generations of few tasks. Only the flows into these, and into the generations that
-read or kept what these wrote, are determined again; a generation whose data leads to no effective
-one any more leaves.
+There is at least one per task, so they are collected once and then updated. An event replaces
+generations of a few tasks. Only the flows into these, and into the generations that read or kept
+what these wrote, are determined again. A generation is removed when no path of flows leads from it
+to an effective one.
 
 Where events state which input feeds which output, only some outputs of a generation may be needed,
 and only the flows into these count. The needed parts of a generation are therefore tracked: the
-names of the outputs, or WHOLE.
+names of the outputs, or WHOLE. Effective generations are the roots: they are needed as a whole.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ WHOLE = None
 
 
 class _Part(NamedTuple):
-    """An output of a generation, or all of it."""
+    """An output of a generation, or all of it (WHOLE)."""
 
     generation: Generation
     output: DatasetName | None
 
-    def has(self, flow: Flow) -> bool:
+    def is_fed_by(self, flow: Flow) -> bool:
         """Return True if a flow into the generation feeds this part."""
         if self.output is WHOLE:
             return True
@@ -42,15 +42,15 @@ class _Part(NamedTuple):
 
 def _origin(flow: Flow) -> _Part:
     """Return the part of the source that a flow comes from."""
-    return _Part(flow.source, WHOLE if flow.source.edges.is_product else flow.dataset)
+    return _Part(flow.source, WHOLE if flow.source.edges.is_cross_product else flow.dataset)
 
 
-_Ordered = dict[Generation, None]
+_OrderedSet = dict[Generation, None]
 """A set in the order of insertion."""
 
 
 class Present:
-    """The present generations with the flows between them; `flows_into` returns those into one."""
+    """The present generations, with the flows between them."""
 
     def __init__(self, flows_into: Callable[[Generation], list[Flow]]) -> None:
         self._flows_into = flows_into
@@ -58,9 +58,9 @@ class Present:
         self._roots: set[Generation] = set()
         self._outputs: dict[Generation, frozenset[DatasetName | None]] = {}
         self._flows: dict[Generation, list[Flow]] = {}
-        self._consumers: dict[Generation, _Ordered] = defaultdict(dict)
-        self._using: dict[DatasetName, _Ordered] = defaultdict(dict)
-        self._of: dict[JobRef, _Ordered] = defaultdict(dict)
+        self._consumers: dict[Generation, _OrderedSet] = defaultdict(dict)
+        self._using: dict[DatasetName, _OrderedSet] = defaultdict(dict)
+        self._of: dict[JobRef, _OrderedSet] = defaultdict(dict)
 
     def __iter__(self) -> Iterator[Generation]:
         """Yield every present generation."""
@@ -74,37 +74,41 @@ class Present:
         """Return the present generations that read a dataset, or kept rows of it."""
         return self._using.get(name, ())
 
+    def is_used(self, name: DatasetName) -> bool:
+        """Return True if a task derived another dataset from this one."""
+        return any(name in g.edges.reads and g.edges.writes - {name} for g in self.using(name))
+
     def flows_from(self, generation: Generation) -> Iterator[tuple[Generation, Flow]]:
-        """Yield each present generation with data of another, and the flow into it."""
+        """Yield the flows from a generation, each after the present generation it leads into."""
         for consumer in self._consumers.get(generation, ()):
             yield from (
                 (consumer, flow) for flow in self._flows[consumer] if flow.source is generation
             )
 
     def update(self, histories: Mapping[JobRef, History]) -> None:
-        """Process the new generations of some tasks."""
+        """Replace the generations of some tasks."""
         changes = _Changes()
         for ref, history in histories.items():
             changes.add(self._histories.get(ref) or History([]), history)
             self._histories[ref] = history
-        self._roots = (self._roots - changes.no_roots) | changes.roots.keys()
-        gone = [generation for generation in changes.gone if generation in self._flows]
+        self._roots = (self._roots - changes.former_roots) | changes.new_roots.keys()
+        gone = [generation for generation in changes.removed if generation in self._flows]
         stale = {
             reader: None
             for name, since in changes.since.items()
             for reader in self.using(name)
             if reader.started >= since
         }
-        no_roots = [generation for generation in changes.no_roots if generation in self._flows]
-        doubtful = [part for generation in no_roots for part in self._parts(generation)]
+        former = [generation for generation in changes.former_roots if generation in self._flows]
+        candidates = [part for generation in former for part in self._parts(generation)]
         for generation in {**dict.fromkeys(gone), **stale}:
             for part in self._parts(generation):
-                doubtful += self._sources(part)
+                candidates += self._sources(part)
             self._unlink(generation)
         for generation in gone:
             stale.pop(generation, None)
             self._remove(generation)
-        new = [_Part(generation, WHOLE) for generation in changes.roots]
+        new = [_Part(generation, WHOLE) for generation in changes.new_roots]
         for generation in stale:
             self._link(generation)
             for part in self._parts(generation):
@@ -115,23 +119,23 @@ class Present:
             if part.output not in self._outputs.get(part.generation, ()):
                 self._insert(part)
                 new += self._sources(part)
-        self._sweep(doubtful)
+        self._sweep(candidates)
 
     def _parts(self, generation: Generation) -> Iterator[_Part]:
         """Yield the needed parts of a present generation."""
         yield from (_Part(generation, output) for output in self._outputs[generation])
 
     def _sources(self, part: _Part) -> Iterator[_Part]:
-        """Yield the parts of other generations that one is fed by."""
+        """Yield the parts of other generations that feed a part."""
         for flow in self._flows[part.generation]:
-            if part.has(flow):
+            if part.is_fed_by(flow):
                 yield _origin(flow)
 
     def _consuming(self, part: _Part) -> Iterator[_Part]:
-        """Yield the needed parts that one feeds."""
+        """Yield the needed parts that a part feeds."""
         for consumer, flow in self.flows_from(part.generation):
             if part == _origin(flow):
-                yield from (other for other in self._parts(consumer) if other.has(flow))
+                yield from (other for other in self._parts(consumer) if other.is_fed_by(flow))
 
     def _insert(self, part: _Part) -> None:
         generation = part.generation
@@ -144,7 +148,7 @@ class Present:
         self._outputs[generation] = outputs | {part.output}
 
     def _link(self, generation: Generation) -> None:
-        """Determine the flows into a generation."""
+        """Determine and add the flows into a generation."""
         flows = self._flows[generation] = self._flows_into(generation)
         for flow in flows:
             self._consumers[flow.source][generation] = None
@@ -164,24 +168,24 @@ class Present:
             del self._using[name][generation]
 
     def _sweep(self, suspects: Iterable[_Part]) -> None:
-        """Remove those of some parts, and of all upstream, that lead to no effective generation."""
-        doubtful: dict[_Part, None] = {}
+        """Remove those of some parts, and of all parts upstream, that no longer feed a root."""
+        candidates: dict[_Part, None] = {}
         open_ = list(suspects)
         while open_:
             part = open_.pop()
             is_needed = part.output in self._outputs.get(part.generation, ())
-            if is_needed and part.generation not in self._roots and part not in doubtful:
-                doubtful[part] = None
+            if is_needed and part.generation not in self._roots and part not in candidates:
+                candidates[part] = None
                 open_ += self._sources(part)
-        fed = [part for part in doubtful if any(c not in doubtful for c in self._consuming(part))]
+        fed = [p for p in candidates if any(c not in candidates for c in self._consuming(p))]
         while fed:
             part = fed.pop()
-            if part in doubtful:
-                del doubtful[part]
+            if part in candidates:
+                del candidates[part]
                 fed += self._sources(part)
-        for part in doubtful:
+        for part in candidates:
             self._outputs[part.generation] -= {part.output}
-        unneeded = {part.generation for part in doubtful if not self._outputs[part.generation]}
+        unneeded = {part.generation for part in candidates if not self._outputs[part.generation]}
         for generation in unneeded:
             self._unlink(generation)
         for generation in unneeded:
@@ -189,22 +193,22 @@ class Present:
 
 
 class _Changes:
-    """The differences of some histories."""
+    """The differences between the old and new generations of some tasks."""
 
     def __init__(self) -> None:
-        self.gone: list[Generation] = []
-        self.roots: _Ordered = {}
-        self.no_roots: set[Generation] = set()
+        self.removed: list[Generation] = []
+        self.new_roots: _OrderedSet = {}
+        self.former_roots: set[Generation] = set()
         self.since: dict[DatasetName, float] = {}
-        """The written datasets, each with the start of the first reader to look at again."""
+        """The start (microseconds) of the first reader with possibly changed flows, by dataset."""
 
     def add(self, before: History, after: History) -> None:
         """Add the differences of one task."""
         was, now = set(before.oldest_first), set(after.oldest_first)
-        self.gone += was - now
+        self.removed += was - now
         was_root, is_root = (dict.fromkeys(effective(h.oldest_first)) for h in (before, after))
-        self.no_roots |= was_root.keys() - is_root.keys()
-        self.roots |= {root: None for root in is_root if root not in was_root}
+        self.former_roots |= was_root.keys() - is_root.keys()
+        self.new_roots |= {root: None for root in is_root if root not in was_root}
         for changed in was ^ now:
             for name in changed.edges.writes:
                 # A reader that started before all writes has data of the first one.

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import NamedTuple
 
 from throughline import deadline
 from throughline.events import JobRef
 from throughline.graph.edges import LevelGraph
-from throughline.graph.effective import EffectiveGraph, Graph
+from throughline.graph.effective import Graph, PipelineGraph
 from throughline.graph.generation import Generation
 from throughline.graph.generations import Generations, Walked
 from throughline.graph.levels import Level
@@ -18,9 +18,9 @@ from throughline.projection import Run
 
 
 class Place(NamedTuple):
-    """A node on a walk; a job also has the dataset that the walk came from, if that matters.
+    """A node on a walk; `via` is the dataset from which the walk reached a job.
 
-    It matters where not every output of a job depends on every input.
+    It is only set for jobs with stated sources, where it determines the next datasets.
     """
 
     node: Node
@@ -28,7 +28,7 @@ class Place(NamedTuple):
 
 
 def places_next(graph: Graph, place: Place, direction: str) -> list[Place]:
-    """Return the places one step upstream or downstream."""
+    """Return the places one step upstream (`up`) or downstream (`down`)."""
     node, via = place
     found = neighbours(graph, node, direction)
     if via is not None:
@@ -37,16 +37,16 @@ def places_next(graph: Graph, place: Place, direction: str) -> list[Place]:
         kept = {*map(Node.of_dataset, fed), *graph.linked(node, direction)}
         found = [neighbour for neighbour in found if neighbour in kept]
     start = node if node.type == "dataset" else None
-    return [Place(other, start if start and is_parted(graph, other) else None) for other in found]
+    return [Place(n, start if start and has_stated_sources(graph, n) else None) for n in found]
 
 
-def is_parted(graph: Graph, node: Node) -> bool:
-    """Return True for a job whose outputs come from different inputs."""
-    return node.type == "job" and not graph.edges_of(node.job_ref).is_product
+def has_stated_sources(graph: Graph, node: Node) -> bool:
+    """Return True for a job with an output that does not depend on all inputs."""
+    return node.type == "job" and not graph.edges_of(node.job_ref).is_cross_product
 
 
 def neighbours(graph: Graph, node: Node, direction: str) -> list[Node]:
-    """Return the nodes one step upstream or downstream."""
+    """Return the nodes one step upstream (`up`) or downstream (`down`), sorted."""
     deadline.check()
     found = set(graph.linked(node, direction))
     if node.type == "job":
@@ -60,19 +60,23 @@ def neighbours(graph: Graph, node: Node, direction: str) -> list[Node]:
 
 
 def walked_from(generations: Generations, root: Node, way: str, level: Level) -> LevelGraph:
-    """Return the graph of all nodes upstream (`up`) or downstream (`down`) of a node."""
+    """Return the graph of all nodes upstream (`up`) or downstream (`down`) of a node at a level."""
     found = reached(generations, root, way, level)
     graph = LevelGraph.build(generations, level, found)
     if level is Level.PIPELINE:
-        leave_out_inner(graph, found, root)
+        used = {name for g in found for name in g.edges.reads if g.edges.writes - {name}}
+        shown = PipelineGraph(graph, root, used.__contains__)
+        jobs = {ref: shown.edges_of(ref) for ref in graph.jobs}
+        graph.readers = {name: shown.readers_of(name) for name in graph.readers}
+        graph.jobs = jobs
     return graph
 
 
 def reached(generations: Generations, root: Node, way: str, level: Level) -> Walked:
-    """Return the generations in the tree of a node, with the edges that belong to it."""
+    """Return the generations upstream or downstream of a node, with their edges on the way."""
     name = root.dataset_name if root.type == "dataset" else None
     if name is None:
-        ref, near = root.job_ref, generations.present_near(root.job_ref)
+        ref, near = root.job_ref, generations.present_in_family(root.job_ref)
         roots = [g for g in near if ref in _jobs_of(generations, g, level)]
         roots = roots or [g for g in near if any(_is_below(generations, r, ref) for r in g.runs)]
     elif way == "up":
@@ -93,38 +97,15 @@ def _is_below(generations: Generations, run: Run, ref: JobRef) -> bool:
     return any(above.key.job == ref for above in generations.levels.lineage(run))
 
 
-def parts_of(
-    generations: Generations, graph: LevelGraph | EffectiveGraph, root: Node, level: Level
-) -> list[Node]:
-    """Return the parts of a job that has no edges at a level."""
+def parts_of(generations: Generations, graph: Graph, root: Node, level: Level) -> list[Node]:
+    """Return the finer jobs with edges that are part of a job without edges at a level."""
     ref = root.job_ref
     if graph.has_job(ref):
         return []
-    runs = (run for generation in generations.present_near(ref) for run in generation.runs)
+    runs = (run for generation in generations.present_in_family(ref) for run in generation.runs)
     below = (run for run in runs if _is_below(generations, run, ref))
     owners = {generations.levels.owner(run, level).key.job for run in below}
     return sorted(Node.of_job(job) for job in owners if graph.has_job(job))
-
-
-def leave_out_inner(graph: LevelGraph, reached: Iterable[Generation], root: Node) -> None:
-    """Remove the datasets that a single job both writes and reads.
-
-    A dataset from which no task derived another one (a table that a MERGE both reads and writes) is
-    the result of the job: it stays downstream of the job. The root keeps its outgoing edges.
-    """
-    used = {name for g in reached for name in g.edges.reads if g.edges.writes - {name}}
-    for name, jobs in graph.writers.items():
-        if len(jobs) > 1 or graph.readers.get(name) != jobs:
-            continue
-        edges = graph.jobs[next(iter(jobs))]
-        is_root = Node.of_dataset(name) == root
-        if not is_root:
-            edges.bypass(name)
-        edges.reads.discard(name)
-        if name in used or is_root:
-            edges.writes.discard(name)
-        else:
-            del graph.readers[name]
 
 
 def reach(
@@ -134,10 +115,10 @@ def reach(
     depth: int,
     step: Callable[[Graph, Node, str], list[Node]] | None = None,
 ) -> dict[Node, int]:
-    """Return every node within `depth` steps (-1: any number), with the number of steps.
+    """Return the number of steps to every node within `depth` steps; -1 means any depth.
 
-    Without `step`, a walk continues from a job only to the datasets connected with the one it came
-    from.
+    `step` returns the next nodes of a node. By default, a walk continues from a job only to the
+    datasets that depend on the one it came from, or that this one depends on.
     """
 
     def beyond(place: Place) -> list[Place]:

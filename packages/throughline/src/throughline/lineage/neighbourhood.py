@@ -13,14 +13,14 @@ from typing import Annotated, Literal
 from throughline.errors import ConfigError
 from throughline.graph.column_graph import Column, ColumnGraph
 from throughline.graph.current import generations_of, graph_of, level_of
-from throughline.graph.edges import LevelGraph, control_edges
-from throughline.graph.effective import EffectiveGraph, Graph, PipelineGraph
+from throughline.graph.edges import control_edges
+from throughline.graph.effective import Graph, PipelineGraph
 from throughline.graph.generations import Generations
 from throughline.graph.levels import Level
 from throughline.graph.nodes import Node, fields_of, find_node, node_id
 from throughline.graph.walk import (
     Place,
-    is_parted,
+    has_stated_sources,
     neighbours,
     parts_of,
     places_next,
@@ -143,12 +143,12 @@ def _over(graph: Graph, node: Node, job: Node, way: str) -> Iterable[Node]:
 def _sources(
     graph: Graph, shown: set[Node], next_to: Callable[[Node, str], list[Node]]
 ) -> list[models.JobSources]:
-    """Return the sources of the outputs of parted jobs; outputs with the same sources together.
+    """Return the sources of the outputs of jobs with stated sources, grouped by these sources.
 
     Nodes that a job is connected with by a link, without a dataset, come from and lead to all.
     """
     found: list[models.JobSources] = []
-    for job in sorted(node for node in shown if is_parted(graph, node)):
+    for job in sorted(node for node in shown if has_stated_sources(graph, node)):
         edges = graph.edges_of(job.job_ref)
         above, below = (
             [node_id(node) for node in next_to(job, way) if node in shown] for way in _WAYS
@@ -175,9 +175,7 @@ def _jobs_between(graph: Graph, shown: set[Node]) -> set[Node]:
     }
 
 
-def at_level(
-    generations: Generations, graph: LevelGraph | EffectiveGraph, root: Node, level: Level
-) -> list[Node]:
+def at_level(generations: Generations, graph: Graph, root: Node, level: Level) -> list[Node]:
     """Return the nodes that represent a node at a level: itself, its parts or its owner."""
     if root.type == "dataset" or graph.has_job(root.job_ref):
         return [root]
@@ -221,8 +219,9 @@ def _end(column: Column) -> models.ColumnEnd:
     return {"id": node_id(Node.of_dataset(column.dataset)), "field": column.field or None}
 
 
-def graph_around(state: State, node: Node, level: Level) -> EffectiveGraph:
+def graph_around(state: State, node: Node, level: Level) -> Graph:
     """Return the graph at a level; between pipelines, without datasets inside one pipeline."""
+    graph = graph_of(state, level)
     if level is Level.PIPELINE:
-        return PipelineGraph(generations_of(state), node)
-    return graph_of(state, level)
+        return PipelineGraph(graph, node, generations_of(state).present.is_used)
+    return graph

@@ -26,7 +26,7 @@ from throughline.graph.nodes import (
     node_ref,
     owners_of,
 )
-from throughline.graph.run_edges import Edges, derived_by, only_datasets
+from throughline.graph.run_edges import Edges, derived_dataset, only_datasets
 from throughline.identity import DatasetName
 from throughline.lineage import models
 from throughline.lineage.tags import Tags, dataset_tag
@@ -122,7 +122,7 @@ def _entries(generations: Generations, walked: Walked, level: Level) -> list[_En
     declared = []
     for generation, edges in walked.items():
         if not generation.runs:
-            if derived_by(generation.job) is None:
+            if derived_dataset(generation.job) is None:
                 declared.append(_declared(generation, edges))
             continue
         sources = generations.sources(generation)

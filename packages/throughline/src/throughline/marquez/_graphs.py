@@ -62,7 +62,7 @@ def get_lineage(
     at most `depth` jobs on each side. Without it, every job is a node, as in Marquez.
     """
     root = _root(state, node)
-    graph: Graph
+    graph: Graph | Latest
     if level:
         graph = graph_of(state, level_of(level))
         nodes = _nodes_at(state, root, depth, level_of(level))
@@ -293,7 +293,7 @@ def _nodes_around(graph: Latest, root: Node, depth: int) -> set[Node]:
     return _within(lambda node: set().union(*_ends(graph, node)), {root}, steps)
 
 
-def _ends(graph: Graph, node: Node) -> tuple[set[Node], set[Node]]:
+def _ends(graph: Graph | Latest, node: Node) -> tuple[set[Node], set[Node]]:
     """Return the nodes directly before a node and those directly after it."""
     deadline.check()
     if node.type == "job":
@@ -304,7 +304,7 @@ def _ends(graph: Graph, node: Node) -> tuple[set[Node], set[Node]]:
 
 
 def _shown(
-    convert: Converter, graph: Graph, node: Node, nodes: set[Node]
+    convert: Converter, graph: Graph | Latest, node: Node, nodes: set[Node]
 ) -> marquez.MarquezGraphNode:
     own = node_id(node)
     before, after = (

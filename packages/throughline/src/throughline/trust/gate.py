@@ -20,7 +20,7 @@ from throughline.graph.current import generations_of
 from throughline.graph.generation import Generation
 from throughline.graph.generations import Generations, Walked
 from throughline.graph.nodes import Node, facets_of, find_dataset, node_id
-from throughline.graph.run_edges import derived_by, only_datasets
+from throughline.graph.run_edges import derived_dataset, only_datasets
 from throughline.identity import DatasetName
 from throughline.lineage.provenance import origin, sources_of
 from throughline.lineage.tags import Tags
@@ -157,11 +157,11 @@ def _newest_runs(known: Generations, generations: Walked, root: Node) -> Iterato
     until: dict[JobRef, float] = {}
     for generation in generations:
         for source in known.sources(generation):
-            if source not in generations or derived_by(source.job) is not None:
+            if source not in generations or derived_dataset(source.job) is not None:
                 continue
             until[source.job] = max(generation.started, until.get(source.job, 0))
     writing = known.writing(root.dataset_name)
-    until |= {writer.job: inf for writer in writing if derived_by(writer.job) is None}
+    until |= {writer.job: inf for writer in writing if derived_dataset(writer.job) is None}
     for ref, last in until.items():
         runs = [state.runs[key] for key in state.jobs[ref].runs]
         begun = [run for run in runs if run.has_events and (began_at(state, run) or 0) <= last]
