@@ -1,7 +1,7 @@
 """Graphs that are built in parts, on request, so that a query costs the same in a larger store.
 
 The part of the effective graph for a family of jobs (see throughline.graph.families) is built when
-a query reaches it, and kept until one of its runs or of its present generations changes.
+a query reaches it, and kept until one of its present generations changes.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class EffectiveGraph(LazyGraph):
         if part is None or part.revision != revision:
             deadline.check()
             present = generations.present_in_family(ref)
-            if part is None or part.revision < family.revision or part.generations != present:
+            if part is None or part.generations != present:
                 graph = LevelGraph.build(generations, self._level, present)
                 part = family.graphs[self._level] = _CachedPart(graph, present, revision)
             part.revision = revision

@@ -20,10 +20,9 @@ from throughline.projection.facets import parsed
 
 @dataclass(slots=True, eq=False)
 class Family:
-    """Jobs, with the revision of the state at the last change of one of their runs."""
+    """Jobs whose graph can be built without other jobs."""
 
     jobs: list[JobRef]
-    revision: int
     graphs: dict[Level, Any] = field(default_factory=dict)
     """Cache of throughline.graph.effective: the graph of the family at each level."""
 
@@ -51,15 +50,6 @@ class Families:
                 members.update(self._collect(ref).jobs)
         return members
 
-    def record_change(self, refs: Iterable[JobRef]) -> None:
-        """Record the change of a run; `refs` are the jobs of the run and of its ancestors."""
-        families = {self._of.get(ref) for ref in refs}
-        for family in families:
-            if family is not None:
-                family.revision = self._state.revision
-        if len(families) > 1:  # the run joins them
-            self._of.clear()
-
     def _collect(self, ref: JobRef) -> Family:
         found: dict[JobRef, None] = {ref: None}
         open_ = [ref]
@@ -68,7 +58,7 @@ class Families:
                 if other not in found:
                     found[other] = None
                     open_.append(other)
-        family = Family(list(found), self._state.revision)
+        family = Family(list(found))
         self._of |= dict.fromkeys(found, family)
         return family
 

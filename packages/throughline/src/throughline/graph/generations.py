@@ -132,9 +132,7 @@ class Generations:
         # The end of a run also ends the runs below it that have no end event.
         changed = [run, *descendants_of(self.state, run)] if run.end else [run]
         for changed_run in changed:
-            lineage = self.levels.lineage(changed_run)
-            self.families.record_change(above.key.job for above in lineage)
-            for above in lineage:
+            for above in self.levels.lineage(changed_run):
                 self._by_key[above.key.job].pop(self._key_of(above), None)
                 self._histories.pop(above.key.job, None)
                 self._of_runs.pop(above.key.job, None)
