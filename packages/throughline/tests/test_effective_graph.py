@@ -129,3 +129,11 @@ def test_late_first_write_becomes_the_origin_of_an_earlier_reader(build: Any) ->
     ]
     state = _assert_updates([build.entry(body).event for body in bodies], [True, True, True])
     assert len(_present(state)) == 3
+
+
+def test_parent_named_with_another_job_belongs_to_the_family(build: Any) -> None:
+    bodies = [
+        build.run("COMPLETE", "p1", "p", "01:00:00", kind="AIRFLOW/TASK"),
+        build.run("COMPLETE", "q1", "q", "01:00:01", parent=("p1", "alias"), writes=("db|a",)),
+    ]
+    _assert_updates([build.entry(body).event for body in bodies], [True, True])
