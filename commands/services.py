@@ -15,7 +15,7 @@ import yaml
 from commands.airflow_api import Airflow
 from commands.environment import child_environ, script, write_airflow_password
 from commands.page import page_beside
-from commands.processes import Service, require_free_port
+from commands.processes import Service, require_free_ports
 from commands.progress import Progress
 from lakehouse.aws_profile import use_profile
 from lakehouse.backends import deliveries, is_embedded, is_on, unanswered
@@ -277,9 +277,10 @@ def claim(settings: Settings) -> None:
     deliveries(settings)  # raises if a backend lacks a setting
     lock_state(settings)
     claim_data_source(settings)
-    require_free_port(settings.airflow_port, "Airflow", "AIRFLOW_PORT")
+    ports = [(settings.airflow_port, "Airflow", "AIRFLOW_PORT")]
     if is_embedded(settings):
-        require_free_port(settings.throughline_port, "the lineage server", "THROUGHLINE_PORT")
+        ports.append((settings.throughline_port, "the lineage server", "THROUGHLINE_PORT"))
+    require_free_ports(ports)
     if warning := lost_lineage_warning(settings):
         raise SetupError(warning)
 
