@@ -76,7 +76,7 @@ def test_alias_passes_arguments_and_settings_on(
 def test_unknown_command_lists_the_existing_ones() -> None:
     done = run("dmeo")
     assert done.returncode == 2
-    assert "no command 'dmeo'" in done.stderr
+    assert "no command 'dmeo'. Did you mean 'demo'?" in done.stderr
     assert all(name in done.stderr for name in listed())
 
 
