@@ -195,6 +195,7 @@ def test_long_lines_wrap_on_a_terminal_but_not_in_pipes(
     shown = [re.sub("^[ │├└─]*", "", line) for line in tree]
     names = "".join(shown)
     assert [part in names for part in (last, long, path)] == [True] * 3
+    assert any("trips_2025-04.parquet" in line for line in shown)  # no break within a word
     assert {"COMPLETED", "2025-11-21 08:00:00"} <= set("  ".join(shown).split("  "))
     assert all("COMPLETED" in line for line in runs if "2025-11-21 08:00:00" in line)
 
