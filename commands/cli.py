@@ -173,7 +173,6 @@ def airflow(backend: Backend = None) -> None:
     from commands.processes import Service, stopping, wait_for_interrupt
     from commands.progress import Progress
     from commands.services import start_services
-    from lakehouse.backends import is_embedded
     from throughline.console.render import SafeConsole
 
     settings = _settings(lineage_backend=backend)
@@ -181,9 +180,7 @@ def airflow(backend: Backend = None) -> None:
     with stopping(services):
         with Progress(SafeConsole(keep="\n", highlight=False)) as progress:
             start_services(settings, services, progress)
-        say(f"Airflow  http://localhost:{settings.airflow_port}  (airflow / airflow)")
-        lineage = settings.throughline_url if is_embedded(settings) else settings.lineage_backend
-        say(f"Lineage  {lineage}\nPress Ctrl-C to stop.")
+        say("Press Ctrl-C to stop.")
         wait_for_interrupt(services)
 
 

@@ -8,7 +8,7 @@ import subprocess
 from rich.console import Console
 from rich.table import Table as Grid
 
-from commands.environment import AIRFLOW_PASSWORD, AIRFLOW_USER, child_environ, script
+from commands.environment import addresses, child_environ, script
 from lakehouse.backends import deliveries, is_embedded, is_on
 from lakehouse.errors import PipelineError
 from lakehouse.forecasts import forecast_table, newest_forecasts
@@ -111,12 +111,10 @@ def lineage_command(settings: Settings) -> str:
 
 def locations(settings: Settings) -> Grid:
     """Return the table of the UIs, tables, files and logs."""
-    lineage = settings.throughline_url if is_embedded(settings) else settings.lineage_backend
-    airflow = f"http://localhost:{settings.airflow_port}"
     grid = Grid(title="\nLocations", title_justify="left", box=None, pad_edge=False)
     grid.show_header = False
-    grid.add_row("Lineage", lineage)
-    grid.add_row("Airflow", f"{airflow}  ({AIRFLOW_USER} / {AIRFLOW_PASSWORD})")
+    for name, address in addresses(settings).items():
+        grid.add_row(name, address)
     grid.add_row("Tables", settings.warehouse)
     grid.add_row("Landed files", str(settings.landing_dir))
     if is_embedded(settings):

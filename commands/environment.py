@@ -13,7 +13,7 @@ from pathlib import Path
 from dotenv import dotenv_values
 
 from lakehouse.aws_profile import use_profile
-from lakehouse.backends import lineage_environ
+from lakehouse.backends import is_embedded, lineage_environ
 from lakehouse.descriptions import FORECASTING
 from lakehouse.setting_sources import settings_file
 from lakehouse.settings import REPOSITORY, Settings
@@ -106,6 +106,13 @@ def _airflow(settings: Settings) -> dict[str, str]:
             {"conn_type": "spark", "host": settings.spark_master}
         ),
     }
+
+
+def addresses(settings: Settings) -> dict[str, str]:
+    """Return the addresses of the lineage page, or the backend, and of Airflow."""
+    lineage = settings.throughline_url if is_embedded(settings) else settings.lineage_backend
+    airflow = f"http://localhost:{settings.airflow_port}  ({AIRFLOW_USER} / {AIRFLOW_PASSWORD})"
+    return {"Lineage": lineage, "Airflow": airflow}
 
 
 def write_airflow_password(settings: Settings) -> None:

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -164,19 +164,27 @@ def wait_for_interrupt(services: list[Service]) -> None:
             service.check()
 
 
-def require_free_port(port: int, what: str, setting: str) -> None:
-    """Check that a port is free.
+def require_free_ports(ports: Iterable[tuple[int, str, str]]) -> None:
+    """Check that ports are free; each comes with what uses it and the setting that changes it.
 
     Raises:
-        SetupError: the port is in use.
+        SetupError: at least one port is in use; the message names all of them.
     """
+    messages = [
+        f"Port {port} for {what} is already in use. Stop the other process, or choose another port "
+        f"with {setting}=<port> in the environment or {setting.lower()} in settings.yaml."
+        for port, what, setting in ports
+        if not _is_free(port)
+    ]
+    if messages:
+        raise SetupError("\n".join(messages))
+
+
+def _is_free(port: int) -> bool:
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind(("127.0.0.1", port))
         except OSError:
-            raise SetupError(
-                f"Port {port} for {what} is already in use. Stop the other process, or choose "
-                f"another port with {setting}=<port> in the environment or {setting.lower()} in "
-                "settings.yaml."
-            ) from None
+            return False
+    return True

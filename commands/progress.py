@@ -85,6 +85,10 @@ class Progress:
                 self._rows.start_task(row.id)
             self._rows.update(row.id, state=state, completed=int(task["end_date"] is not None))
 
+    def say(self, line: str) -> None:
+        """Print a line without markup that stays on the screen."""
+        self.console.print(line, soft_wrap=True, markup=False)
+
     def warn(self, line: str) -> None:
         """Print a line that stays on the screen."""
         self.console.print(f"  [yellow]{line}[/yellow]", soft_wrap=True)

@@ -13,9 +13,9 @@ import httpx
 import yaml
 
 from commands.airflow_api import Airflow
-from commands.environment import child_environ, script, write_airflow_password
+from commands.environment import addresses, child_environ, script, write_airflow_password
 from commands.page import page_beside
-from commands.processes import Service, require_free_port
+from commands.processes import Service, require_free_ports
 from commands.progress import Progress
 from lakehouse.aws_profile import use_profile
 from lakehouse.backends import deliveries, is_embedded, is_on, unanswered
@@ -277,9 +277,10 @@ def claim(settings: Settings) -> None:
     deliveries(settings)  # raises if a backend lacks a setting
     lock_state(settings)
     claim_data_source(settings)
-    require_free_port(settings.airflow_port, "Airflow", "AIRFLOW_PORT")
+    ports = [(settings.airflow_port, "Airflow", "AIRFLOW_PORT")]
     if is_embedded(settings):
-        require_free_port(settings.throughline_port, "the lineage server", "THROUGHLINE_PORT")
+        ports.append((settings.throughline_port, "the lineage server", "THROUGHLINE_PORT"))
+    require_free_ports(ports)
     if warning := lost_lineage_warning(settings):
         raise SetupError(warning)
 
@@ -287,21 +288,26 @@ def claim(settings: Settings) -> None:
 def start_services(settings: Settings, services: list[Service], progress: Progress) -> Airflow:
     """Start the lineage server, if it is used, and Airflow; add them to `services`.
 
+    Print the address of each as soon as it responds.
+
     Raises:
         SetupError: a requirement is missing or in use, or a service does not start.
     """
     claim(settings)
     if is_embedded(settings):
         page_beside(settings.state_dir / "logs" / "page.log")
-    with progress.stage("Java, jars (downloaded the first time) and catalog"):
-        prepare(settings)
-    embedded = is_embedded(settings)
-    with progress.stage("Lineage server and Airflow" if embedded else "Airflow"):
-        if embedded:
+        with progress.stage("Lineage server"):
             services.append(start_throughline(settings))
             services[0].wait_until(lambda: lineage_ready(settings), START_SECONDS)
+    where = addresses(settings)
+    progress.say(f"Lineage  {where['Lineage']}")
+    with progress.stage("Java, jars, class archive (set up the first time) and catalog"):
+        prepare(settings)
+    with progress.stage("Airflow"):
         services.append(start_airflow(settings))
-        return wait_for_airflow(settings, services[-1], progress.warn)
+        airflow = wait_for_airflow(settings, services[-1], progress.warn)
+    progress.say(f"Airflow  {where['Airflow']}")
+    return airflow
 
 
 def wait_for_airflow(

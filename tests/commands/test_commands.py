@@ -20,7 +20,7 @@ from commands.airflow_api import TaskInstance, _log_line
 from commands.cli import ALIASES, app
 from commands.demo import default_months
 from commands.demo_output import lineage_command
-from commands.processes import Service, require_free_port, wait_for_interrupt
+from commands.processes import Service, require_free_ports, wait_for_interrupt
 from commands.progress import Progress
 from commands.services import EVERY_DAG, _locks, lock_state, taxi_dag, train_dag
 from commands.status import show_settings, show_status
@@ -76,7 +76,7 @@ def test_alias_passes_arguments_and_settings_on(
 def test_unknown_command_lists_the_existing_ones() -> None:
     done = run("dmeo")
     assert done.returncode == 2
-    assert "no command 'dmeo'" in done.stderr
+    assert "no command 'dmeo'. Did you mean 'demo'?" in done.stderr
     assert all(name in done.stderr for name in listed())
 
 
@@ -122,13 +122,23 @@ def test_settings_are_listed_despite_an_invalid_combination() -> None:
     assert (completed.returncode, "not a lineage backend" in completed.stderr) == (1, True)
 
 
-def test_used_port_is_reported_with_its_setting() -> None:
-    with socket.socket() as used:
-        used.bind(("127.0.0.1", 0))
-        used.listen()
-        port = used.getsockname()[1]
-        with pytest.raises(SetupError, match=rf"Port {port}.*Airflow.*AIRFLOW_PORT=<port>"):
-            require_free_port(port, "Airflow", "AIRFLOW_PORT")
+def test_all_used_ports_are_reported_with_their_settings() -> None:
+    with (
+        socket.create_server(("127.0.0.1", 0)) as first,
+        socket.create_server(("127.0.0.1", 0)) as second,
+    ):
+        ports = [used.getsockname()[1] for used in (first, second)]
+        with pytest.raises(SetupError) as caught:
+            require_free_ports(
+                [
+                    (ports[0], "Airflow", "AIRFLOW_PORT"),
+                    (free_ports(1), "a gateway", "GATEWAY_PORT"),
+                    (ports[1], "the lineage server", "THROUGHLINE_PORT"),
+                ]
+            )
+    airflow, lineage = str(caught.value).splitlines()
+    assert re.search(rf"Port {ports[0]} for Airflow .*AIRFLOW_PORT=<port>", airflow)
+    assert re.search(rf"Port {ports[1]} for the lineage .*THROUGHLINE_PORT=<port>", lineage)
 
 
 @pytest.mark.server

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 
 import httpx
 import pytest
+from rich.console import Console
 
 from commands.demo_output import restart_commands
 from commands.processes import Service, stopping
-from commands.services import delivers, lineage_delivered, lineage_ready, start_throughline
+from commands.progress import Progress
+from commands.services import (
+    delivers,
+    lineage_delivered,
+    lineage_ready,
+    start_services,
+    start_throughline,
+)
+from lakehouse.errors import SetupError
 from lakehouse.settings import Settings, load_settings
 from tests.pipeline.conftest import free_ports
 
@@ -30,6 +40,26 @@ def _serve(settings: Settings, services: list[Service]) -> Service:
     services.append(start_throughline(settings))
     services[-1].wait_until(lambda: lineage_ready(settings), 60)
     return services[-1]
+
+
+def test_page_address_is_printed_before_the_slow_set_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    port = free_ports(2)
+    settings = load_settings(state_dir=tmp_path, throughline_port=port, airflow_port=port + 1)
+    services: list[Service] = []
+    screen = io.StringIO()
+
+    def prepare(_settings: Settings) -> None:
+        assert httpx.get(settings.throughline_url + "/healthz").is_success
+        raise SetupError("the slow set-up")
+
+    monkeypatch.setattr("commands.services.prepare", prepare)
+    monkeypatch.setattr("commands.services.page_beside", lambda log: None)
+    with stopping(services), Progress(Console(file=screen)) as progress:
+        with pytest.raises(SetupError, match="the slow set-up"):
+            start_services(settings, services, progress)
+        assert f"Lineage  http://localhost:{port}\n" in screen.getvalue()
 
 
 def test_backend_started_later_receives_all_events(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,26 @@ def test_unsupported_python_is_reported_with_the_allowed_ones(script: Path, tmp_
     assert "allowed are 3.11, 3.12 and 3.13" in done.stderr
     assert "UV_PYTHON=3.12 ./run settings" in done.stderr
     assert not venv.exists()
+
+
+def test_setup_prints_one_line_instead_of_every_package(script: Path, tmp_path: Path) -> None:
+    uv = tmp_path / "uv"  # lists packages as uv does on a terminal, then fails
+    uv.write_text(
+        '#!/bin/sh\ncase "$*" in *--quiet*) ;; *) echo " + airflow==3" >&2 ;; esac; exit 1'
+    )
+    uv.chmod(0o755)
+    terminal, end = os.openpty()
+    environ = os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    subprocess.run([script, "settings"], env=environ, stderr=end, check=False)
+    os.close(end)
+    output = b""
+    with suppress(OSError):  # at its end
+        while True:
+            output += os.read(terminal, 10_000)
+    os.close(terminal)
+    lines = output.decode().splitlines()
+    assert lines[0].startswith("Setting up: installing Python packages into ")
+    assert lines[1].startswith("./run: the Python packages could not be installed")
 
 
 def test_caches_use_the_state_folder_without_a_writable_home(script: Path, tmp_path: Path) -> None:

@@ -113,6 +113,11 @@ def test_status_distinguishes_unknown_from_none(
         assert not answer["completeness"]["isComplete"]
 
 
+def test_path_against_the_data_is_noted(small: Live) -> None:
+    assert "from `end` to `start`" in _ask(small, "path", start="end", end="raw")["note"]
+    assert not _ask(small, "path", start="raw", end="end").get("note")
+
+
 def test_checking_job_has_no_outputs(live: Live, build: Any) -> None:
     event = build.run("COMPLETE", "r1", "check", "08:00:00", reads=("db|raw",))
     assertion = {"assertion": "not_null", "success": True}

@@ -2,12 +2,15 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import re
 import zlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import orjson
 import pytest
+from fastapi import FastAPI
+from fastapi.routing import APIRoute
 from fastapi.testclient import TestClient
 
 from throughline.projection.live import Live
@@ -224,6 +227,25 @@ def test_unknown_resource_is_404_and_invalid_parameter_is_400(client: TestClient
     ):
         assert client.get(path).status_code == 400, path
     assert client.get("/api/v1/namespaces/nope/jobs").json() == {"totalCount": 0, "jobs": []}
+
+
+def test_unknown_query_parameter_is_rejected_in_v2_and_ignored_in_v1(client: TestClient) -> None:
+    app = client.app
+    assert isinstance(app, FastAPI)
+    for route in app.routes:
+        if not (isinstance(route, APIRoute) and route.path.startswith("/api/")):
+            continue
+        path = re.sub("{.*?}", "x", route.path)
+        for method in route.methods:
+            answer = client.request(method, f"{path}?depht=3", content=b"{}")
+            is_strict = path.startswith("/api/v2/")
+            assert ("'depht'" in answer.text) is is_strict, (method, path, answer.text)
+    answer = client.get("/api/v2/tree?node=x&depht=3&nod=y")
+    allowed = "'node', 'direction', 'depth', 'level', 'asOf', 'knownAt'"
+    assert (answer.status_code, answer.json()["errors"]) == (400, [
+        f"query parameter: received 'depht', expected {allowed} (did you mean 'depth'?)",
+        f"query parameter: received 'nod', expected {allowed} (did you mean 'node'?)",
+    ])  # fmt: skip
 
 
 def test_job_is_found_by_its_marquez_name(client: TestClient, build: Any) -> None:

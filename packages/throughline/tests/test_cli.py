@@ -195,6 +195,7 @@ def test_long_lines_wrap_on_a_terminal_but_not_in_pipes(
     shown = [re.sub("^[ │├└─]*", "", line) for line in tree]
     names = "".join(shown)
     assert [part in names for part in (last, long, path)] == [True] * 3
+    assert any("trips_2025-04.parquet" in line for line in shown)  # no break within a word
     assert {"COMPLETED", "2025-11-21 08:00:00"} <= set("  ".join(shown).split("  "))
     assert all("COMPLETED" in line for line in runs if "2025-11-21 08:00:00" in line)
 
@@ -250,7 +251,11 @@ def test_impact_and_path_print_one_line_per_node(database: str, call: Call) -> N
     assert re.split("  +", result[0]) == ["steps", "node", "latest run, tags, owners"]
     assert re.match("    1  Flow.train +COMPLETED  ", result[1])
     result = call("path", "Flow/model", "db.trips", "--database", database).stdout.splitlines()
-    assert result == ["   db.trips  (hive://h)", "→  Flow.train", "→  Flow/model  (metaflow)"]
+    assert result[0] == "No path in this direction. The data flows the other way:"
+    path = ["   db.trips  (hive://h)", "→  Flow.train", "→  Flow/model  (metaflow)"]
+    assert result[1:] == path
+    result = call("path", "db.trips", "Flow/model", "--database", database).stdout.splitlines()
+    assert result == path
     none = call("path", "Flow.train", "Flow.train", "--level", "pipeline", "--database", database)
     assert none.stdout == "  Flow.train\n"
     assert "--level" in call("impact", "--help").stdout

@@ -41,6 +41,7 @@ def test_spool_that_is_no_folder_is_rejected(tmp_path: Path, call: Call) -> None
         assert (result.returncode, result.stderr.count("\n")) == (2, 1)
         expected = f"--spool: received '{spool}', expected a folder that can be created ("
         assert expected in result.stderr
+    assert not (tmp_path / "log.db").exists()
 
 
 def test_path_that_cannot_be_written_is_named(tmp_path: Path, call: Call) -> None:

@@ -242,6 +242,15 @@ def test_run_that_only_checks_inputs_needs_no_output(build: Any) -> None:
     assert completeness_answer(build.state(checked))["measures"]["outputs"]["share"] == 0
 
 
+def test_ad_hoc_run_needs_no_output(build: Any) -> None:
+    query = _whole(build, outputs=[])
+    query["job"]["facets"]["tags"] = {"tags": [{"key": "ad-hoc", "value": "true"}]}
+    assert completeness_answer(build.state(query))["measures"]["outputs"]["runs"] == 0
+    written = query | {"run": {"runId": "2"}, "outputs": [build.dataset("db|t")]}
+    outputs = completeness_answer(build.state(query, written))["measures"]["outputs"]
+    assert (outputs["runs"], outputs["share"]) == (1, 1)
+
+
 def test_created_table_needs_no_column_lineage(build: Any) -> None:
     task = _whole(build)
     task["job"]["facets"]["jobType"] = {"integration": "AIRFLOW", "jobType": "TASK"}

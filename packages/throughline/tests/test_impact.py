@@ -172,8 +172,11 @@ def test_path_is_shortest_in_either_direction(
     state: State,
 ) -> None:
     way = ["file", "load", "raw", "sum", "day", "report", "page"]
-    for nodes in (("file", "page"), ("page", "file")):
-        assert [node["name"] for node in path_answer(state, *nodes)["path"]] == way
-    assert [node["name"] for node in path_answer(state, "raw", "raw")["path"]] == ["raw"]
+    for nodes, is_reversed in ((("file", "page"), False), (("page", "file"), True)):
+        answer = path_answer(state, *nodes)
+        assert [node["name"] for node in answer["path"]] == way
+        assert answer["isReversed"] is is_reversed
+    itself = path_answer(state, "raw", "raw")
+    assert ([node["name"] for node in itself["path"]], itself["isReversed"]) == (["raw"], False)
     with pytest.raises(NotFoundError, match="between dataset:db:raw and dataset:db:y at"):
         path_answer(state, "raw", "y")

@@ -20,8 +20,9 @@ from .generated_docs import check_written, table
 _API = """# HTTP API
 
 Generated from `/openapi.json` by `packages/throughline/tests/test_reference.py`. `/api/v1` is
-Marquez's API and receives events; `/api/v2` extends it. Lists without a limit are paged: `next` is
-the `cursor` of the next page, null on the last one. Every field is described in `/openapi.json`.
+Marquez's API and receives events; `/api/v2` extends it and rejects unknown query parameters. Lists
+without a limit are paged: `next` is the `cursor` of the next page, null on the last one. Every
+field is described in `/openapi.json`.
 
 """
 _CLI = """# Command line

@@ -164,15 +164,19 @@ class Path(Tool):
         where = {"from_": self.start, "to": self.end, "level": self.level}
         nodes: list[str] = []
         status: Status = "found"
+        note = None
         try:
-            nodes = [node["id"] for node in context.query("path", where)["path"]]
+            found = context.query("path", where)
+            nodes = [node["id"] for node in found["path"]]
+            note = "The data flows from `end` to `start`." if found["isReversed"] else None
         except NotFoundError:
             status = self._empty(context)
+            note = _PATH_NOTES[status]
         return reply(
             status,
             context.health(),
             path=nodes,
-            note=None if nodes else _PATH_NOTES[status],
+            note=note,
             about=nodes,
             page=context.page("lineage", node=nodes[0]) if nodes else None,
         )

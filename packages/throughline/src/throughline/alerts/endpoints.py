@@ -5,12 +5,13 @@ from __future__ import annotations
 from fastapi import APIRouter, Response
 
 from throughline.alerts._store import AlertInfo, Alerts, alert_of
+from throughline.http.admission import Strict
 from throughline.http.routes import Cursor, LiveState, PageLimit, answer
 from throughline.log import EventLog
 from throughline.query.models import Page
 from throughline.query.pages import cursor_of, paged, place_of
 
-router = APIRouter()
+router = APIRouter(route_class=Strict)
 
 _ABOUT = ("alerts",)
 

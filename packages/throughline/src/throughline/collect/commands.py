@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from contextlib import nullcontext
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -40,13 +41,14 @@ def ingest(
     counts = Counter(stored=0, duplicates=0, warnings=0, rejected=0)
     reasons: list[str] = []
     warnings: list[EventWarning] = []
-    contents = read_files(paths)  # before the log is created
+    contents = read_files(paths)
+    first = list(islice(contents, 1))  # before the log is created: a file may be damaged
     console = SafeConsole(stderr=True)
     with (
         opened_store(client.settings, is_local=client.is_local) as store,
         console.status("") if console.is_terminal else nullcontext() as status,
     ):
-        for source, lines in contents:
+        for source, lines in chain(first, contents):
             new, old = store(lines)
             rejected = lines.rejected + lines.unread
             found = first_warnings(lines.entries)

@@ -69,6 +69,17 @@ def stuck_files(folder: Path) -> tuple[StuckFile, ...]:
     return tuple(stuck)
 
 
+def make_spool_folder(folder: Path) -> None:
+    """Create the folder if it is missing. Raises ConfigError."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(
+            f"--spool: received {str(folder)!r}, expected a folder that can be created"
+            f" ({error.strerror})"
+        ) from None
+
+
 class SpoolTail:
     """Ingest the lines that producers append to the files of a folder."""
 
@@ -88,13 +99,7 @@ class SpoolTail:
         self._offsets = live.log.offsets()
         self._fingerprints: dict[str, tuple[int, int, int]] = {}
         self._stuck: dict[str, str] = {}
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise ConfigError(
-                f"--spool: received {str(folder)!r}, expected a folder that can be created"
-                f" ({error.strerror})"
-            ) from None
+        make_spool_folder(folder)
 
     @property
     def stuck(self) -> tuple[StuckFile, ...]:

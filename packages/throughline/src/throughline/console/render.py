@@ -107,7 +107,10 @@ def log_to_stderr() -> None:
 
 
 class _Line:
-    """A text that is broken at its double spaces, so that a time or an id stays on one line."""
+    """A text that is broken at its double spaces, so that a time or an id stays on one line.
+
+    A part that is longer than a line is broken at spaces, else after `.`, `/` or `_`.
+    """
 
     def __init__(self, text: Text) -> None:
         self._text = _escaped_text(text)  # also for rich to measure it
@@ -123,11 +126,19 @@ class _Line:
         for part in parts:
             longer = Text.assemble(line, "  ", part)
             if line and longer.cell_len > options.max_width:
-                yield line
+                yield from _folded(line, options.max_width)
                 line = part
             else:
                 line = longer
+        yield from _folded(line, options.max_width)
+
+
+def _folded(text: Text, width: int) -> Iterator[Text]:
+    while text.cell_len > width:
+        end = re.match(r".*\S |.*[./_]", text.plain[:width])
+        line, text = text.divide([end.end() if end else width])
         yield line
+    yield text
 
 
 def _breakable(item: RenderableType) -> RenderableType:

@@ -6,10 +6,11 @@ from fastapi import APIRouter, Response
 
 from throughline.delivery._store import Deliveries, delivery_statuses
 from throughline.delivery.models import BackendInfo, Retried
+from throughline.http.admission import Strict
 from throughline.http.routes import LiveState, answer
 from throughline.projection.live import Live
 
-router = APIRouter()
+router = APIRouter(route_class=Strict)
 
 
 @router.get("/api/v2/deliver", response_model=list[BackendInfo])

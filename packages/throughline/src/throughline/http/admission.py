@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from fastapi import Request, Response
+from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 
 from throughline import deadline
@@ -64,7 +65,25 @@ class Admission:
             self._slots.release()
 
 
-class Queried(APIRoute):
+class Strict(APIRoute):
+    """A route of /api/v2: it rejects unknown query parameters. Marquez's clients may send some."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Return a handler that first checks the names of the query parameters."""
+        handle = super().get_route_handler()
+        names = [parameter.alias for parameter in self.dependant.query_params]
+        allowed = f"Input should be {', '.join(map(repr, names)) or 'none'}"
+
+        async def checked(request: Request) -> Response:
+            if unknown := [name for name in request.query_params if name not in names]:
+                about = {"type": "unknown", "loc": ("query parameter",), "msg": allowed}
+                raise RequestValidationError([{**about, "input": name} for name in unknown])
+            return await handle(request)
+
+        return checked if self.path.startswith("/api/v2/") else handle
+
+
+class Queried(Strict):
     """A route that reads the projection: it needs a slot, and its deadline starts on arrival."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:

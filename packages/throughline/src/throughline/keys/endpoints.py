@@ -8,11 +8,12 @@ from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, Field
 
 from throughline.errors import ConfigError
+from throughline.http.admission import Strict
 from throughline.http.models import NewKeyInfo
 from throughline.http.routes import LiveState, answer
 from throughline.keys.store import KeyInfo, add_key, keys_of, remove_key
 
-router = APIRouter(prefix="/api/v2/keys")
+router = APIRouter(prefix="/api/v2/keys", route_class=Strict)
 
 
 class NewKey(BaseModel):

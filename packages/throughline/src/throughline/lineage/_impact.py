@@ -121,7 +121,8 @@ def path_answer(state: State, from_: Name, to: Name, level: LevelName = "task") 
     for first, last in ((start, end), (end, start)):
         graph = LevelGraph.build(generations, chosen, reached(generations, last, "up", chosen))
         if found := _shortest(graph, last, first):
-            return {"level": level, "path": [node_ref(node) for node in found]}
+            path = [node_ref(node) for node in found]
+            return {"level": level, "path": path, "isReversed": first != start}
     raise NotFoundError(
         f"no lineage path between {node_id(start)} and {node_id(end)} at the level {level}"
     )

@@ -212,6 +212,8 @@ class PathAnswer(Answer):
 
     level: str
     path: list[NodeRef]
+    isReversed: bool
+    """True if the data flows from `to` to `from`."""
 
 
 class DatasetWithAliases(Name):

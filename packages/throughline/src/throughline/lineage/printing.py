@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING
 from rich.console import RenderableType
 from rich.text import Text
 
-from throughline.console.render import dataset_text, new_console, print_table, print_tree
+from throughline.console.render import (
+    dataset_text,
+    new_console,
+    print_line,
+    print_table,
+    print_tree,
+)
 from throughline.runs.printing import run_text
 
 if TYPE_CHECKING:
@@ -91,6 +97,8 @@ def _print_verdict(drop: models.DropVerdict) -> None:
 
 def print_path(answer: models.PathAnswer) -> None:
     """Print one node per line, in the direction of the data."""
+    if answer["isReversed"]:
+        print_line("No path in this direction. The data flows the other way:")
     print_table(
         (
             Text("→" if index else "", "dim"),

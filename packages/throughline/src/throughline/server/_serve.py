@@ -23,7 +23,7 @@ from fastapi import FastAPI
 
 from throughline.alerts.rules import read_rules
 from throughline.alerts.watch import Watch
-from throughline.collect.spool import SpoolTail
+from throughline.collect.spool import SpoolTail, make_spool_folder
 from throughline.console.render import log_to_stderr, print_line
 from throughline.delivery.backends import read_backends
 from throughline.delivery.forwarder import Forwarder
@@ -55,6 +55,8 @@ def run_server(settings: Settings) -> None:
     backends = read_backends(settings.deliver) if settings.deliver else {}
     rules = read_rules(settings.alerts) if settings.alerts else []
     use_rules(settings.redact)
+    if settings.spool:
+        make_spool_folder(settings.spool)  # before the log is created
     if settings.database == default_database():
         Path(settings.database).parent.mkdir(parents=True, exist_ok=True)
     event_log = EventLog(settings.database)

@@ -18,11 +18,12 @@ from fastapi import APIRouter, FastAPI, Header, Query, Request
 from fastapi.responses import StreamingResponse
 
 from throughline.errors import BusyError, LogError
+from throughline.http.admission import Strict
 from throughline.http.routes import LARGEST, LiveState
 from throughline.projection.live import Live
 
 log = logging.getLogger(__name__)
-router = APIRouter()
+router = APIRouter(route_class=Strict)
 
 _MOST_EVENTS = 100
 _PAGE_BYTES = 64 * 1024

@@ -23,7 +23,7 @@ from throughline.events import (
     to_micros,
 )
 from throughline.graph.current import generations_of
-from throughline.http.admission import Queried
+from throughline.http.admission import Queried, Strict
 from throughline.http.models import EventInfo, EventWarning, Healthz, RejectedLine, StuckFile
 from throughline.http.routes import Cursor, Limit, LiveState, Offset, PageLimit, Tagged, answer, get
 from throughline.marquez import models as marquez
@@ -35,7 +35,7 @@ from throughline.runs.models import RunAnswer
 from throughline.runs.service import find_run, run_answer
 from throughline.wire import http_name
 
-router = APIRouter()
+router = APIRouter(route_class=Strict)
 _tagged = APIRouter(route_class=Tagged)
 _queried = APIRouter(route_class=Queried)
 

@@ -110,7 +110,7 @@ def _errors(operation: Json, route: APIRoute) -> set[int]:
     codes = set(_ALWAYS)
     if "requestBody" in operation:
         codes |= {400, 408, 413}
-    if names:
+    if names or route.path.startswith("/api/v2/"):
         codes.add(400)
     if re.search(r"{", route.path) or names & _NODES:
         codes.add(404)

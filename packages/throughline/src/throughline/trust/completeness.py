@@ -4,7 +4,7 @@ A unit is a task run with all its descendants. The ten newest units of each job 
 
 - `inputs`: of the completed runs that wrote something, those that read something
 - `outputs`: of the completed runs that read something, those that wrote something; runs that only
-  checked their inputs (dataQualityAssertions) do not count
+  checked their inputs (dataQualityAssertions), or whose job has the tag `ad-hoc`, do not count
 - `columns`: of the completed runs that read something and wrote datasets with a schema, those
   whose column lineage covers each of these datasets; tables that were only created do not count
 - `code`: of the completed runs that read or wrote something, those whose code is known
@@ -33,6 +33,7 @@ from throughline.projection.derived import began_at, descendants_of, is_lost, pa
 from throughline.runs.summary import code_of
 from throughline.trust import models
 from throughline.trust.findings import warning
+from throughline.trust.freshness import is_ad_hoc
 
 _NEWEST = 10  # runs of a job; older losses may be fixed since
 _MISSING: dict[models.Measure, str] = {
@@ -134,10 +135,12 @@ def _results(known: Generations, unit: Unit) -> dict[models.Measure, bool]:
         unit.reported = _reported(known, unit)
     if is_lost(known.state, unit.run):
         return {"ends": False}
-    job = known.state.jobs[unit.run.key.job]
-    if unit.reported.get("code") is False and job.facets.get("sourceCode"):
-        return {**unit.reported, "code": True}
-    return unit.reported
+    job, found = known.state.jobs[unit.run.key.job], unit.reported.copy()
+    if found.get("code") is False and job.facets.get("sourceCode"):
+        found["code"] = True
+    if found.get("outputs") is False and is_ad_hoc(known.state, job.ref):
+        del found["outputs"]  # it shows its result to whoever runs it
+    return found
 
 
 def _reported(known: Generations, unit: Unit) -> dict[models.Measure, bool]:

@@ -32,6 +32,7 @@ export default function SearchPage(): ReactNode {
   const address = useAddress();
   const { text, kind, isLong } = parseFound(address.searchParams);
   const selected = selectedIn(address.searchParams);
+  delete selected.state; // Only lists of jobs and runs have this filter.
   const matched = KINDS.find((choice) => choice === kind);
   const answer = useAnswer("search", text.trim() ? { text, matched, ...selected, limit: isLong ? MOST : PAGE, facets: true } : null);
   const { data, isPlaceholderData } = answer;
