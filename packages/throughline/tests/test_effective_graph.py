@@ -137,3 +137,26 @@ def test_parent_named_with_another_job_belongs_to_the_family(build: Any) -> None
         build.run("COMPLETE", "q1", "q", "01:00:01", parent=("p1", "alias"), writes=("db|a",)),
     ]
     _assert_updates([build.entry(body).event for body in bodies], [True, True])
+
+
+_B, _C = {"namespace": "db", "name": "b"}, {"namespace": "db", "name": "c"}
+
+
+@pytest.mark.parametrize(
+    "without_run",
+    [
+        {"job": {"namespace": "demo", "name": "declared"}, "inputs": [_B], "outputs": [_C]},
+        {"dataset": _C | {"facets": {"lineage": {"inputs": [_B | {"type": "DATASET"}]}}}},
+        {"dataset": _B | {"facets": {"lineage": {"inputs": [_C | {"type": "DATASET"}]}}}},
+    ],
+    ids=["declared", "source of a derivation", "derived"],
+)
+def test_joined_names_change_edges_without_a_run(without_run: Any, build: Any) -> None:
+    joining = build.run("COMPLETE", "q1", "q", "02:00:00")
+    joining["inputs"] = [build.dataset("db|b", symlinks=[("db", "a", "TABLE")])]
+    bodies = [
+        build.run("COMPLETE", "p1", "p", "01:00:00", writes=("db|b",)),
+        {"eventTime": "2025-11-21T01:30:00Z", **without_run},
+        joining,
+    ]
+    _assert_updates([build.entry(body).event for body in bodies], [True] * 3)
