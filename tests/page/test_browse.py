@@ -101,6 +101,11 @@ def test_list_is_filtered_by_name_with_the_keyboard_only(look: Look) -> None:
     tab_to(page, "^ingest_weather_data.stage|^stage")
     page.keyboard.press("Enter")
     expect(page.locator('[data-node$="ingest_weather_data.stage"]')).to_be_visible()
+    page.get_by_role("navigation", name="Browse").get_by_role("link", name="Runs").click()
+    page.get_by_role("searchbox", name="Name contains").fill("weather_DATA.stage")
+    page.wait_for_url(re.compile("name=weather_DATA.stage"))
+    expect(_rows(page, "Runs").first).to_be_visible()
+    expect(_rows(page, "Runs").filter(has_not_text="ingest_weather_data.stage")).to_have_count(0)
 
 
 def test_equal_names_are_distinguished_by_their_full_path(look: Look, lineage: Lineage) -> None:

@@ -179,15 +179,47 @@ def test_time_views_have_no_axe_violations(name: str, look: Look) -> None:
     assert axe_finds(page) == []
 
 
+def _height(part: Locator) -> float:
+    box = part.bounding_box()
+    assert box is not None
+    return box["height"]
+
+
 def test_timeline_and_difference_fit_a_phone(look: Look) -> None:
     page = look(_at(PREPARE, at=_days_ago(2), **{"from": _BEFORE}), width=390, height=800)
-    ranges = _timeline(page).get_by_role("button", name="24 h")
-    for locator in (
-        ranges,
-        page.get_by_role("button", name=re.compile("^To ")),
-        page.get_by_role("button", name="Compare"),
-    ):
-        expect(locator.first).to_be_in_viewport(ratio=1)
+    for name in ("^From ", "^To ", "^Now$", "^Compare$"):
+        controls = page.get_by_role("toolbar").get_by_role("button", name=re.compile(name))
+        expect(controls).to_be_in_viewport(ratio=1)
+    changes = page.get_by_role("complementary", name="Differences")
+    graph = page.locator("[role=region][aria-busy=false]")
+    expect(graph).to_be_visible()
+    assert _height(changes) > 250
+    assert _height(graph) > 250
+    changes.get_by_role("button", name=re.compile("now reads weather_raw")).click()
+    expect(graph).to_be_in_viewport(ratio=1)
+    for part in (_timeline(page).get_by_role("button", name="24 h"), page.get_by_test_id("notes")):
+        part.scroll_into_view_if_needed()
+        expect(part).to_be_in_viewport(ratio=0.99)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_all_differences_are_shown_on_a_phone(look: Look) -> None:
+    page = look(f"/lineage?from={_BEFORE}", width=390, height=800)
+    changes = page.get_by_role("complementary", name="Differences")
+    expect(changes).to_be_visible()
+    assert changes.evaluate("it => it.scrollHeight <= it.clientHeight")
+    changes.get_by_role("button").last.click()
+    expect(page.locator("[role=region][aria-busy=false]")).to_be_in_viewport(ratio=1)
+
+
+def test_two_times_are_stacked_on_a_phone(look: Look) -> None:
+    page = look(VIEWS["beside"], width=390, height=800)
+    graphs = page.locator("[role=region][aria-busy=false]")
+    expect(graphs).to_have_count(2)
+    for graph in graphs.all():
+        assert _height(graph) > 240
+        graph.scroll_into_view_if_needed()
+        expect(graph).to_be_in_viewport(ratio=1)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 

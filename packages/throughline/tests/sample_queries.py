@@ -186,7 +186,11 @@ def _own() -> Asked:
             {"node": _TABLE, "up": 3, "down": 3},
             *({**node, "level": level} for node in nodes for level in ("task", "pipeline")),
         ],
-        "/api/v2/runs": [{"limit": 2}, {}, {"facets": True, "limit": 2, "sort": "duration"}],
+        "/api/v2/runs": [
+            {"limit": 2},
+            {"text": "shop"},
+            {"facets": True, "limit": 2, "sort": "duration"},
+        ],
         "/api/v2/datasets": [{}, {"sort": "written", "limit": 1}],
         "/api/v2/jobs": [{}, {"sort": "started", "limit": 1}],
         "/api/v2/groups": [{}, {"by": "tag"}],

@@ -157,6 +157,22 @@ def test_runs_are_filtered_by_their_job_and_counted_on_request(state: State) -> 
     assert [run["runId"] for run in runs_answer(state, platform="airflow")["items"]] == ["1"]
 
 
+def test_runs_are_filtered_by_the_name_of_their_job(state: State) -> None:
+    answer = runs_answer(state, text=" REPO", facets=True)
+    assert ([run["runId"] for run in answer["items"]], answer["total"]) == (["2"], 1)
+    assert _counts(answer, "owner") == {"analytics": 1}
+    for filters in ({"job": "load"}, {"condition": "COMPLETED"}, {"own_id": "x"}):
+        assert runs_answer(state, text="repo", **filters)["items"] == []
+    assert [run["runId"] for run in runs_answer(state, "load", text="load")["items"]] == ["1"]
+
+
+@pytest.mark.parametrize("facets", [False, True])
+def test_runs_of_other_names_are_not_read(facets: bool, state: State) -> None:
+    state.runs = {key: run for key, run in state.runs.items() if key.job.name == "report"}
+    (run,) = runs_answer(state, text="report", facets=facets)["items"]
+    assert run["runId"] == "2"
+
+
 def test_runs_are_sorted_by_duration(state: State) -> None:
     def ids(**order: Any) -> list[str]:
         return [run["runId"] for run in runs_answer(state, **order)["items"]]

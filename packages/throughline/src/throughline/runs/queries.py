@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Annotated, Literal, NamedTuple, Unpack
 
@@ -37,6 +37,7 @@ def runs_answer(
     cursor: Cursor = None,
     *,
     roots: Annotated[bool, "Only runs without a parent."] = False,
+    text: Annotated[str | None, "Only runs of jobs with this text in their name."] = None,
     own_id: Annotated[str | None, "Only runs with this id in their orchestrator."] = None,
     sort: Annotated[Literal["started", "duration"], "Newest or longest first."] = "started",
     reverse: Annotated[bool, "Oldest or shortest first."] = False,
@@ -47,7 +48,11 @@ def runs_answer(
 
     Namespace, platform, type, owner and tag are those of the job.
     """
-    runs: Iterable[Run] = _runs_of(state, job)
+    jobs = _jobs_of(state, job, text)
+    runs: Iterable[Run] = state.runs.values()
+    if len(jobs) < len(state.jobs):
+        runs = (state.runs[key] for ref in jobs for key in state.jobs[ref].runs)
+    runs = (run for run in runs if job is not None or run.has_events)
     is_whole = job is None and own_id is None and effective is None and not roots
     if roots:
         runs = [run for run in runs if not has_reported_ancestor(state, run)]
@@ -61,26 +66,28 @@ def runs_answer(
     wanted = wanted_values(filters, condition)
     total, counts = None, None
     if facets or wanted:
-        groups = _groups_of_all(state) if is_whole else _groups_of(state, runs)
+        groups = _groups_of_all(state, jobs) if is_whole else _groups_of(state, runs)
         values = partial(_values_of, state)
         chosen, found_counts = choose(groups, values, wanted, lambda group: len(group.runs))
         runs = [run for group in chosen for run in group.runs]
         if facets:
             total, counts = len(runs), found_counts
-    about = ("runs", job, effective, roots, own_id, *wanted.items(), sort, reverse)
-    place = partial(_SORTS[sort], state)
+    about = ("runs", job, text, effective, roots, own_id, *wanted.items(), sort, reverse)
+    place = partial(place_of_run if sort == "started" else _place_by_duration, state)
     found, more = cut(about, runs, place, limit, cursor, newest_first=not reverse)
     items = [run_info(state, run) for run in found]
     return {"items": items, "next": more, "total": total, "facets": counts}
 
 
-def _runs_of(state: State, job: str | None) -> list[Run]:
+def _jobs_of(state: State, job: str | None, text: str | None) -> list[JobRef]:
+    """Return the job, or all, with a text in their name."""
+    wanted = (text or "").strip().casefold()
     if job is None:
-        return [run for run in state.runs.values() if run.has_events]
+        return [ref for ref in state.jobs if wanted in ref.name.casefold()]
     node = find_node(state, job, "job")
     if node.type != "job":
         raise NotFoundError(f"{job!r} is a dataset; expected a job")
-    return [state.runs[key] for key in state.jobs[node.job_ref].runs]
+    return [node.job_ref] if wanted in node.name.casefold() else []
 
 
 class _Group(NamedTuple):
@@ -98,8 +105,8 @@ def _groups_of(state: State, runs: Iterable[Run]) -> Iterator[_Group]:
     return (_Group(*key, members) for key, members in found.items())
 
 
-def _groups_of_all(state: State) -> Iterator[_Group]:
-    """Yield all runs that have events; those that ended are grouped again only after a change."""
+def _groups_of_all(state: State, jobs: Iterable[JobRef]) -> Iterator[_Group]:
+    """Yield all runs of jobs that have events; ended ones are grouped again only after a change."""
 
     def split(runs: list[Run]) -> tuple[list[_Group], list[Run]]:
         reported = [run for run in runs if run.has_events]
@@ -108,15 +115,14 @@ def _groups_of_all(state: State) -> Iterator[_Group]:
         return list(_groups_of(state, ended)), open_
 
     generations = generations_of(state)
-    for ref in state.jobs:
+    for ref in jobs:
         groups, open_ = generations.of_runs(ref, "runs by state", split)
         yield from groups
         yield from _groups_of(state, open_)
 
 
 def _values_of(state: State, group: _Group) -> Values:
-    job = values_of(state, Node.of_job(group.job))
-    return {**job, "state": (group.condition.value,)}
+    return {**values_of(state, Node.of_job(group.job)), "state": (group.condition.value,)}
 
 
 def _place_by_duration(state: State, run: Run) -> Place:
@@ -124,12 +130,6 @@ def _place_by_duration(state: State, run: Run) -> Place:
     is_timed = ended is not None and started is not None
     duration = (ended or 0) - (started or 0) + 1 if is_timed else 0  # 0: unknown
     return max(duration, 0), *place_of_run(state, run)
-
-
-_SORTS: dict[str, Callable[[State, Run], Place]] = {
-    "started": place_of_run,
-    "duration": _place_by_duration,
-}
 
 
 @query("runtree")

@@ -750,6 +750,7 @@ export interface paths {
                     roots?: boolean;
                     sort?: "started" | "duration";
                     tag?: string | null;
+                    text?: string | null;
                     type?: string | null;
                 };
                 header?: never;

@@ -48,12 +48,12 @@ function Jobs(): ReactNode {
 const STATES = ["NEW", "RUNNING", "COMPLETED", "FAILED", "ABORTED", "LOST"] as const;
 
 function Runs(): ReactNode {
-  const { params, selected, state, page } = useListParameters();
+  const { params, selected, state, page, text } = useListParameters();
   const orders = ["started", "-started", "duration", "-duration"] as const;
   const order = orderIn(params, orders);
   const condition = STATES.find((name) => name === state);
-  const answer = useAnswer("runs", { ...selected, ...page, ...sortOf<"started" | "duration">(order), condition, facets: true });
-  return <Listing title={BROWSE.runs} icon="run" answer={answer} orders={orders} order={order} isNamed={false} isWide rows={runRows} />;
+  const answer = useAnswer("runs", { ...selected, ...page, ...sortOf<"started" | "duration">(order), text, condition, facets: true });
+  return <Listing title={BROWSE.runs} icon="run" answer={answer} orders={orders} order={order} isWide rows={runRows} />;
 }
 
 function Groups({ by }: { by: "owner" | "tag" }): ReactNode {

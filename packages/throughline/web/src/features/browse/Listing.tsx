@@ -31,7 +31,6 @@ interface Props<Item, Order extends keyof typeof BROWSE.sorts> {
   answer: UseQueryResult<ListAnswer<Item>>;
   orders: readonly Order[];
   order: Order;
-  isNamed?: boolean;
   /** The last column has a state and a time. */
   isWide?: boolean;
   /** Return the rows of a page. */
@@ -39,7 +38,7 @@ interface Props<Item, Order extends keyof typeof BROWSE.sorts> {
 }
 
 /** A list with filters, order and pagination. */
-export function Listing<Item, Order extends keyof typeof BROWSE.sorts>({ title, icon, answer, orders, order, isNamed = true, isWide = false, rows }: Props<Item, Order>): ReactNode {
+export function Listing<Item, Order extends keyof typeof BROWSE.sorts>({ title, icon, answer, orders, order, isWide = false, rows }: Props<Item, Order>): ReactNode {
   const params = useAddress().searchParams;
   const { data, isPlaceholderData } = answer;
   const trouble = troubleOf(answer);
@@ -48,7 +47,7 @@ export function Listing<Item, Order extends keyof typeof BROWSE.sorts>({ title, 
   return (
     <Sheet icon={icon} kind={BROWSE.kind} name={title} title={<>{title} {data?.total != null && <span className={clsx("muted", styles.total)}>{data.total.toLocaleString("en")}</span>}</>} isBusy={isPlaceholderData}>
       {trouble && <ErrorMessage error={trouble} />}
-      <Filters facets={data?.facets} isNamed={isNamed}>
+      <Filters facets={data?.facets} isNamed>
         <SortSelect orders={orders} order={order} />
       </Filters>
       {data && !trouble && (

@@ -24,7 +24,7 @@ function viewOf({ node, run, isSchema }: Change): Partial<View> {
 export function Changes({ diff, view, show }: { diff: DiffAnswer; view: View; show: Show }): ReactNode {
   const sections = useMemo(() => changeGroups(changesOf(diff)), [diff]);
   return (
-    <aside className={styles.changes} aria-label={TIME.differences}>
+    <aside className={clsx(styles.changes, view.node && styles.aboveGraph)} aria-label={TIME.differences}>
       <div className={styles.changesHead}>
         <h2>{TIME.differences}</h2>
         <p className="muted">{TIME.inAll(moment(view.from ?? ""), TIME.until(view.at && moment(view.at)))}</p>

@@ -1,5 +1,5 @@
 import { clsx } from "clsx";
-import { useCallback, useEffect, useMemo, useState, type ReactNode } from "react";
+import { useCallback, useEffect, useMemo, useRef, useState, type ReactNode } from "react";
 import { ONE_FILE } from "../../api/base";
 import { useView } from "../../app/address";
 import { changesOf } from "../../graph/difference";
@@ -41,6 +41,10 @@ export default function LineagePage(): ReactNode {
   useEffect(() => {
     document.title = LINEAGE.tab(view.node.slice(view.node.lastIndexOf(":") + 1));
   }, [view.node]);
+  const panes = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (ends) panes.current?.scrollIntoView({ block: "nearest" });
+  }, [ends]);
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       const isTyping = event.target instanceof HTMLElement && event.target.matches("input, select");
@@ -52,19 +56,21 @@ export default function LineagePage(): ReactNode {
   return (
     <main className={styles.lineage}>
       <h1 className="hidden">{LINEAGE.heading(view.node)}</h1>
-      {diff && <Changes diff={diff} view={view} show={show} />}
-      <div className={styles.stage}>
-        <Toolbar view={view} change={change} scene={scene} />
-        <MomentTabs view={view} change={change} />
-        <div className={styles.panes}>
-          <section className={styles.pane} aria-label={nameOf(momentOf(view))}>
-            {view.beside && <h2 className={clsx(styles.paneHead, "clip")}>{nameOf(momentOf(view))}</h2>}
-            {view.node || !view.from || trouble ? <Pane scene={scene} view={view} change={change} ends={ends} shared={view.beside ? shared : null} onOutside={setOutside} /> : <p className={messages.waiting}>{diff ? (changesOf(diff).length > 0 ? LINEAGE.selectChange : LINEAGE.noDifferences) : LINEAGE.comparing}</p>}
-          </section>
-          {view.beside && <Beside moment={view.beside} view={view} change={change} shared={shared} />}
+      <div className={styles.body}>
+        {diff && <Changes diff={diff} view={view} show={show} />}
+        <div className={styles.stage}>
+          <Toolbar view={view} change={change} scene={scene} />
+          <MomentTabs view={view} change={change} />
+          <div className={styles.panes} ref={panes}>
+            <section className={styles.pane} aria-label={nameOf(momentOf(view))}>
+              {view.beside && <h2 className={clsx(styles.paneHead, "clip")}>{nameOf(momentOf(view))}</h2>}
+              {view.node || !view.from || trouble ? <Pane scene={scene} view={view} change={change} ends={ends} shared={view.beside ? shared : null} onOutside={setOutside} /> : <p className={messages.waiting}>{diff ? (changesOf(diff).length > 0 ? LINEAGE.selectChange : LINEAGE.noDifferences) : LINEAGE.comparing}</p>}
+            </section>
+            {view.beside && <Beside moment={view.beside} view={view} change={change} shared={shared} />}
+          </div>
+          {!ONE_FILE && view.node && (!trouble || view.at) && <Timeline view={view} change={change} show={show} />}
+          {shown && graph && !trouble && <Notes view={view} change={change} graph={graph} shown={shown} left={scene.drawn.left} isAlone={scene.drawn.path?.size === 1} outside={outside} />}
         </div>
-        {!ONE_FILE && view.node && (!trouble || view.at) && <Timeline view={view} change={change} show={show} />}
-        {shown && graph && !trouble && <Notes view={view} change={change} graph={graph} shown={shown} left={scene.drawn.left} isAlone={scene.drawn.path?.size === 1} outside={outside} />}
       </div>
       {view.open && <Details key={view.open} view={view} change={change} />}
     </main>
