@@ -123,6 +123,11 @@ def test_focus_moves_from_search_to_root_and_back_from_details(
     page.keyboard.press("Escape")
     expect(root).to_be_focused()
     expect(page.get_by_role("tooltip")).to_contain_text("nyc_taxi.yellow_rides_hourly_actuals")
+    page.keyboard.press("/")
+    page.keyboard.type("hourly_act")
+    expect(page.get_by_role("option").first).to_contain_text("yellow_rides_hourly_actuals")
+    page.keyboard.press("Enter")
+    expect(root).to_be_focused()
 
 
 def _made(job: str, of: list[str], outputs: list[str]) -> dict[str, Any]:
