@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.looking import Look, axe_finds
+from tests.looking import Look, axe_finds, details
 
 pytestmark = [pytest.mark.browser, pytest.mark.server]
 
@@ -44,6 +44,15 @@ def test_whole_demo_is_readable_on_a_screen(look_at_demo: Look) -> None:
     assert seen["beyond"] == []
     assert seen["least"] >= 11
     assert axe_finds(page) == []
+    notes = page.get_by_test_id("notes")
+    expect(notes).not_to_contain_text("outside the window")
+    page.locator("[data-node][aria-current]").click()
+    expect(details(page)).to_be_visible()
+    expect(notes).to_contain_text("outside the window")
+    notes.get_by_role("button", name="Fit all").click()
+    expect(notes).not_to_contain_text("outside the window")
+    expect(details(page)).to_be_visible()
+    assert page.evaluate(_SEEN)["beyond"] == []
 
 
 def test_demo_is_readable_on_a_phone_from_top_to_bottom(look_at_demo: Look) -> None:

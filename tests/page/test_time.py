@@ -78,6 +78,9 @@ def test_timeline_range_and_visibility_are_in_the_url(look: Look) -> None:
     page = look(_at(PREPARE))
     runs = _timeline(page).get_by_role("group", name="Runs").get_by_role("button")
     expect(runs).to_have_count(14)
+    # The shortest range with all runs begins at the first one.
+    expect(_timeline(page).locator("[aria-pressed=true]")).to_have_text("All")
+    expect(runs.first).to_have_css("left", "0px")
     _timeline(page).get_by_role("button", name="24 h").click()
     expect(runs).not_to_have_count(14)
     assert _address(page)["timeline"] == "day"

@@ -28,6 +28,17 @@ _IS_IN_ITS_WINDOW = """id => {
 }"""
 
 
+_PARTLY_HIDDEN = """() => {
+    const canvas = document.querySelector('.react-flow').getBoundingClientRect();
+    const buttons = document.querySelector('[aria-label="Zoom in"]').parentElement;
+    const { right, top } = buttons.getBoundingClientRect();
+    const boxes = [...document.querySelectorAll(".react-flow__node:has([data-node])")];
+    return boxes.map((node) => node.getBoundingClientRect()).filter((box) =>
+        box.left < canvas.left || box.right > canvas.right || box.top < canvas.top
+        || box.bottom > canvas.bottom || box.left < right && box.bottom > top).length;
+}"""
+
+
 def _at(node: str, **others: str) -> str:
     return f"/lineage?{urlencode({'node': node, **NEAR, **others})}"
 
@@ -74,9 +85,11 @@ def test_failed_task_and_its_pipeline_are_visible_beside_the_details(look: Look)
 
 
 def test_partly_visible_graph_can_be_fitted(look: Look) -> None:
-    page = look(_at(PREPARE, up="100", down="100"), width=1000, height=700)
+    page = look(_at(FORECAST, up="100", down="100"), width=1000, height=700)
     notes = page.get_by_test_id("notes")
     expect(notes).to_contain_text("outside the window")
+    count = page.evaluate(_PARTLY_HIDDEN)
+    expect(notes).to_contain_text(re.compile(rf"\b{count} nodes are outside the window"))
     overview = page.get_by_role("img", name="Overview of the graph")
     expect(overview).to_be_visible()
     expect(page.get_by_role("region", name="Timeline").locator("p")).to_contain_text(
@@ -88,6 +101,10 @@ def test_partly_visible_graph_can_be_fitted(look: Look) -> None:
     small = look(_at(PREPARE, up="100", down="100"), width=860)
     expect(small.get_by_test_id("notes")).to_contain_text("outside the window")
     expect(small.get_by_role("img", name="Overview of the graph")).to_be_hidden()
+    crowded = look(_at(PREPARE, up="100", down="100"), width=1000, height=700)
+    expect(crowded.get_by_test_id("notes")).to_contain_text("outside the window")
+    # Every corner has nodes, which the overview would cover.
+    expect(crowded.get_by_role("img", name="Overview of the graph")).to_be_hidden()
 
 
 def test_focus_moves_from_search_to_root_and_back_from_details(
@@ -104,6 +121,12 @@ def test_focus_moves_from_search_to_root_and_back_from_details(
     page.keyboard.press("Enter")
     expect(page.get_by_role("complementary", name="Details")).to_be_focused()
     page.keyboard.press("Escape")
+    expect(root).to_be_focused()
+    expect(page.get_by_role("tooltip")).to_contain_text("nyc_taxi.yellow_rides_hourly_actuals")
+    page.keyboard.press("/")
+    page.keyboard.type("hourly_act")
+    expect(page.get_by_role("option").first).to_contain_text("yellow_rides_hourly_actuals")
+    page.keyboard.press("Enter")
     expect(root).to_be_focused()
 
 

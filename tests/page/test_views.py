@@ -197,9 +197,28 @@ def test_hidden_nodes_are_counted_and_can_be_shown(look: Look) -> None:
     expect(_node(page, "TrainForecastModelFlow.train")).to_be_visible()
 
 
+_CONTRAST = """(path) => {
+    const { stroke, strokeOpacity } = getComputedStyle(path);
+    const { backgroundColor } = getComputedStyle(document.body);
+    const parts = (colour) => colour.match(/[\\d.]+/g).slice(0, 3).map((part) => part / 255);
+    const canvas = parts(backgroundColor);
+    const line = parts(stroke).map(
+        (part, nth) => canvas[nth] + (part - canvas[nth]) * strokeOpacity
+    );
+    const light = (rgb) => rgb.map((part) =>
+        part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4
+    ).reduce((sum, part, nth) => sum + part * [0.2126, 0.7152, 0.0722][nth], 0.05);
+    const [high, low] = [light(line), light(canvas)].sort((a, b) => b - a);
+    return high / low;
+}"""
+
+
 def test_control_lines_are_dashed_and_can_be_hidden(look: Look) -> None:
-    page = look(VIEWS["pipelines"])
+    page = look(VIEWS["pipelines"], theme="dark")
     expect(page.locator(".react-flow__edge.control")).to_have_count(1)
+    assert page.locator(".react-flow__edge.control path").first.evaluate(_CONTRAST) >= 3
+    page.emulate_media(color_scheme="light")
+    assert page.locator(".react-flow__edge.control path").first.evaluate(_CONTRAST) >= 3
     page.get_by_role("button", name="Hide control").click()
     expect(page.locator(".react-flow__edge.control")).to_have_count(0)
     expect(page.get_by_text("1 control dependency hidden")).to_be_visible()

@@ -2,11 +2,11 @@ import { clsx } from "clsx";
 import { useInteractions, useListNavigation, useRole } from "@floating-ui/react";
 import { useEffect, useRef, useState, type ReactNode } from "react";
 import { troubleOf, useAnswer } from "../api/answers";
-import { go } from "../app/address";
+import { go, useView } from "../app/address";
 import { addressOfHit, besideHit, tagsOfHit, type Hit } from "../graph/found";
 import { foundOf } from "../graph/places";
 import { parts } from "../graph/words";
-import { wantFocus } from "./focus";
+import { focusNode, ROOT_NODE, wantFocus } from "./focus";
 import { Icon } from "./Icon";
 import { Link } from "./Link";
 import { PlatformIcon } from "./PlatformIcon";
@@ -46,12 +46,15 @@ export function Search({ isLarge = false }: { isLarge?: boolean }): ReactNode {
     window.addEventListener("keydown", focus);
     return () => window.removeEventListener("keydown", focus);
   }, [input]);
+  const [{ node }] = useView();
   const choose = (hit: Hit | undefined) => {
     if (!hit) return;
     setOpen(false);
     setText("");
     input?.blur();
-    wantFocus();
+    // The graph of the same node is not drawn again. The Enter key must have been handled, or it would click the node.
+    if (hit.id === node && document.querySelector(ROOT_NODE)) requestAnimationFrame(() => focusNode(ROOT_NODE));
+    else wantFocus();
     go(addressOfHit(hit));
   };
   const { getReferenceProps, getFloatingProps, getItemProps } = useInteractions([

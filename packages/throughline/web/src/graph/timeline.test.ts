@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { barsOf, beginOf, endsOf, lineOf, marksOn, onAxis, sentence, ticksOf, timeAt, type TimeChange, type TimelineAnswer } from "./timeline";
+import { barsOf, beginOf, endsOf, lineOf, marksOn, onAxis, rangeOf, sentence, ticksOf, timeAt, type TimeChange, type TimelineAnswer } from "./timeline";
 
 const [JOB, WEATHER] = ["job:n:dag.prepare", "dataset:n:db.weather"];
 
@@ -97,6 +97,12 @@ test("axis covers the selected range even without runs", () => {
   expect(lineOf(onAxis(TIMELINE, "month", now)).from).toBe(Date.parse("2025-12-12T00:00:00Z"));
   expect(barsOf(onAxis(TIMELINE, "month", now))[0]?.left).toBeCloseTo(66.7, 1);
   expect(onAxis(TIMELINE, "all", now)).toBe(TIMELINE);
+});
+
+test("automatic range begins at the first run, at most 30 days ago", () => {
+  const now = Date.parse("2026-01-31T00:30:00Z");
+  expect(rangeOf({ ...TIMELINE, from: "2026-01-31T00:20:00Z" }, now), "a first demo").toBe("all");
+  expect(rangeOf({ ...TIMELINE, from: beginOf("auto", now) ?? "" }, now), "older runs are cut off").toBe("month");
 });
 
 test("mark has the ends of its first change", () => {

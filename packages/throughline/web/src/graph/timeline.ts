@@ -3,11 +3,14 @@ import { moment, parts, plural } from "./words";
 
 export type TimelineAnswer = Answer<"timeline">;
 export type TimeChange = TimelineAnswer["changes"][number];
-export type Range = "day" | "week" | "month" | "all";
+/** The ranges to choose from. */
+export type Choice = "day" | "week" | "month" | "all";
+/** A range; `auto` is the shortest choice with all runs, at most 30 days. */
+export type Range = Choice | "auto";
 
 export const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
-export const RANGES: Record<Range, { text: string; ms: number | null }> = {
+export const RANGES: Record<Choice, { text: string; ms: number | null }> = {
   day: { text: "24 h", ms: DAY },
   week: { text: "7 d", ms: 7 * DAY },
   month: { text: "30 d", ms: 30 * DAY },
@@ -16,8 +19,13 @@ export const RANGES: Record<Range, { text: string; ms: number | null }> = {
 
 /** Return the start of a range, to the hour, so that repeated queries are equal. */
 export function beginOf(range: Range, now: number): string | null {
-  const { ms } = RANGES[range];
+  const { ms } = RANGES[range === "auto" ? "month" : range];
   return ms === null ? null : isoTime(Math.floor((now - ms) / HOUR) * HOUR);
+}
+
+/** Return the choice for the automatic range, by a response about its 30 days: everything, unless runs may be older. */
+export function rangeOf({ from }: TimelineAnswer, now: number): Choice {
+  return Date.parse(from) > Date.parse(beginOf("auto", now) ?? from) ? "all" : "month";
 }
 
 /** Return the start of yesterday in UTC. */

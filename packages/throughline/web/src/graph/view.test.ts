@@ -36,7 +36,7 @@ test.each([
 });
 
 test("range of the timeline is restored", () => {
-  expect(parseView(addressOf("t", { range: "week" }).slice("/lineage".length)).range).toBe("week");
+  for (const range of ["auto", "week", "month"] as const) expect(parseView(addressOf("t", { range }).slice("/lineage".length)).range).toBe(range);
 });
 
 test("address omits defaults", () => {

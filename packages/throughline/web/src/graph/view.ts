@@ -1,4 +1,4 @@
-import { RANGES, type Range } from "./timeline";
+import { RANGES, type Choice, type Range } from "./timeline";
 import type { Direction, Level, Moment, NodeId, Seek, Side } from "./types";
 
 /** The state of the graph page. It is stored in the address, so the browser's back button undoes changes. */
@@ -66,7 +66,7 @@ export const NEW_VIEW: View = {
   seeks: [],
   at: null,
   from: null,
-  range: "month",
+  range: "auto",
   moments: [],
   beside: null,
 };
@@ -101,7 +101,7 @@ export function parseView(search: string): View {
     seeks: params.getAll("seek").map(parseSeek),
     at: params.get("at"),
     from: params.get("from"),
-    range: range === "no" ? null : range in RANGES ? (range as Range) : NEW_VIEW.range,
+    range: range === "no" ? null : range in RANGES ? (range as Choice) : NEW_VIEW.range,
     moments: params.getAll("moment"),
     beside: params.get("beside"),
   };

@@ -69,6 +69,7 @@ export const LEGEND = {
   model: "Model or artifact",
   frame: "Pipeline, with its tasks and their datasets",
   failed: "Failed run or failed checks",
+  credit: "Drawn with React Flow",
   late: "Late, or no end event",
   lines: [
     ["data", "Data dependency"],

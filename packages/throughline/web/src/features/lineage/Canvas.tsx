@@ -1,6 +1,6 @@
 import { clsx } from "clsx";
 import { Background, Panel, ReactFlow, ReactFlowProvider, useReactFlow, type Edge, type ReactFlowInstance } from "@xyflow/react";
-import { useCallback, useEffect, useId, useLayoutEffect, useMemo, useRef, useState, type FocusEvent, type KeyboardEvent, type ReactNode } from "react";
+import { useCallback, useEffect, useEffectEvent, useId, useLayoutEffect, useMemo, useRef, useState, type FocusEvent, type KeyboardEvent, type ReactNode } from "react";
 import { focusNode, ROOT_NODE, takesFocus } from "../../components/focus";
 import { Icon, type IconName } from "../../components/Icon";
 import type { FrameBox } from "../../graph/arrange";
@@ -43,7 +43,7 @@ interface Props {
   /** The identity of the graph; a new one is fitted into the window. Null while the graph is loading. */
   about: string | null;
   onPaneClick: () => void;
-  /** Report the nodes outside the window because not all would be readable; null: none. */
+  /** Report the nodes outside the window; null: none. */
   onOutside?: (outside: Outside | null) => void;
 }
 
@@ -82,7 +82,6 @@ function FlowCanvas({ label, nodes, edges, frames, extent, shared, anchor, path,
   useLayoutEffect(() => {
     inFocus.current = focusedOf(nodes, frames, ends ?? [focused ?? ""]);
   }, [nodes, frames, focused, ends]);
-  const isPart = useRef(false);
   const wantsFocus = useRef(false);
   const count = useGradually(nodes.length);
   const isAll = count >= nodes.length;
@@ -96,7 +95,7 @@ function FlowCanvas({ label, nodes, edges, frames, extent, shared, anchor, path,
   const reportOutside = useCallback(
     (viewport: Viewport) => {
       const { clientWidth: width = 0, clientHeight: height = 0 } = frame.current ?? {};
-      const count = isPart.current ? countOutside(nodes, viewport, { width, height }) : 0;
+      const count = countOutside(nodes, viewport, { width, height });
       onOutside?.(count > 0 ? { count, fitAll } : null);
     },
     [nodes, fitAll, onOutside],
@@ -121,7 +120,6 @@ function FlowCanvas({ label, nodes, edges, frames, extent, shared, anchor, path,
       const viewport = endBoxes.length > 0 ? framing(fit.viewport, endBoxes, fit, spaceBelow(fit.width)) : focusedViewport;
       setStart((first) => first ?? { ...fit, viewport });
       void flow.setViewport(viewport);
-      isPart.current = countOutside(nodes, viewport, fit) > 0;
       reportOutside(viewport);
       wantsFocus.current = takesFocus();
       return;
@@ -138,8 +136,7 @@ function FlowCanvas({ label, nodes, edges, frames, extent, shared, anchor, path,
     const isNew = endBoxes.length > 0 && previous.ends !== ends;
     const target = isNew ? framing(anchored, endBoxes, size, spaceBelow(width)) : (added.length > 0 ? moved : showing)(anchored, shownBoxes, [...boxes.values()], size, spaceBelow(width));
     if (target !== anchored) void flow.setViewport(target, { duration: REDUCED_MOTION.matches ? 0 : MOVING_MS });
-    if (isNew || shownBoxes.length > 0) isPart.current ||= countOutside(nodes, target, size) > 0;
-    if (target !== anchored || boxes.size !== previous.boxes.size || shownBoxes.length > 0) reportOutside(target);
+    reportOutside(target);
   }, [nodes, frameBoxes, about, anchor, path, ends, flow, reportOutside]);
   useEffect(() => {
     if (!isAll || !wantsFocus.current) return;
@@ -147,21 +144,24 @@ function FlowCanvas({ label, nodes, edges, frames, extent, shared, anchor, path,
     // Nodes are mounted after the viewport has moved to them. Open details keep the focus.
     requestAnimationFrame(() => requestAnimationFrame(() => document.activeElement === document.body && focusNode(ROOT_NODE)));
   }, [isAll, nodes]);
+  const onResize = useEffectEvent(() => reportOutside(flow.getViewport()));
   useEffect(() => {
     const element = frame.current;
     if (!element) return undefined;
     let { clientWidth: width, clientHeight: height } = element;
     const watch = new ResizeObserver(() => {
-      const [size, isWider] = [{ width, height }, element.clientWidth >= width];
+      const size = { width, height };
       ({ clientWidth: width, clientHeight: height } = element);
-      if (size.width === width) return;
+      const isLarger = width >= size.width && height >= size.height;
       const at = flow.getViewport();
       const all = [...(before.current?.boxes.values() ?? [])];
       // A graph that was entirely in the window stays so while it is readable.
-      const whole = !isWider && all.length > 0 && isWithin(at, around(all), size) ? showing(at, all, all, { width, height }) : at;
-      const isFramed = inFocus.current.nodes.length > 0 && before.current?.ends != null && !isWider;
-      const after = isFramed ? framing(whole, inFocus.current.nodes.map(boxOf), { width, height }, spaceBelow(width)) : keepInWindow(whole, inFocus.current, element);
+      const whole = !isLarger && all.length > 0 && isWithin(at, around(all), size) ? showing(at, all, all, { width, height }) : at;
+      const isFramed = inFocus.current.nodes.length > 0 && before.current?.ends != null && width < size.width;
+      const focusedViewport = width === size.width ? whole : keepInWindow(whole, inFocus.current, element);
+      const after = isFramed ? framing(whole, inFocus.current.nodes.map(boxOf), { width, height }, spaceBelow(width)) : focusedViewport;
       if (after.x !== at.x || after.y !== at.y || after.zoom !== at.zoom) void flow.setViewport(after);
+      else onResize();
     });
     watch.observe(element);
     return () => watch.disconnect();
@@ -190,6 +190,7 @@ function FlowCanvas({ label, nodes, edges, frames, extent, shared, anchor, path,
         onMoveEnd={(_event, viewport) => reportOutside(viewport)}
         onPaneClick={onPaneClick}
         onError={ignore}
+        proOptions={WITHOUT_ATTRIBUTION}
       >
         <Distance frame={frame} />
         <Background gap={24} size={1.4} />
@@ -228,6 +229,9 @@ function reveal({ target, currentTarget }: FocusEvent<HTMLElement>, flow: ReactF
   const at = into({ x: 0, y: 0, zoom: 1 }, { x: left - canvas.left, y: top - canvas.top, width, height }, canvas);
   if (at.x !== 0 || at.y !== 0) void flow.setViewport({ x: x + at.x, y: y + at.y, zoom });
 }
+
+/** The legend credits React Flow, because its attribution would cover nodes. */
+const WITHOUT_ATTRIBUTION = { hideAttribution: true };
 
 /** Ignore React Flow's errors about edges to columns that it has not measured yet; it draws them later. */
 function ignore(): void {}

@@ -1,6 +1,7 @@
 import { clsx } from "clsx";
 import { useEffect, useId, useState, type ReactNode } from "react";
 import { Icon } from "../../components/Icon";
+import { OutLink } from "../../components/OutLink";
 import { LEGEND } from "../../strings/lineage";
 import controls from "../../components/controls.module.css";
 import styles from "./legend.module.css";
@@ -53,6 +54,9 @@ export function Legend(): ReactNode {
               {text}
             </li>
           ))}
+          <li className={styles.credit}>
+            <OutLink href="https://reactflow.dev">{LEGEND.credit}</OutLink>
+          </li>
         </ul>
       )}
     </>

@@ -15,7 +15,7 @@ export const OVERVIEW = { width: 137, height: 97 };
 
 /**
  * A small overview of the graph with the visible part; a click or drag moves the viewport. Hidden if the whole graph is visible.
- * It is in a corner without nodes. If there is none, it is faint and clicks go to the nodes below it.
+ * It is in a corner without nodes. If there is none, it is only shown while the viewport moves: faint, and clicks go to the nodes below it.
  */
 export function Overview({ nodes }: { nodes: readonly FlowNode[] }): ReactNode {
   const flow = useReactFlow();
@@ -24,8 +24,15 @@ export function Overview({ nodes }: { nodes: readonly FlowNode[] }): ReactNode {
   const [width, height] = [useStore(widthOf), useStore(heightOf)];
   // The corner changes only when the viewport is at rest; otherwise the overview would jump while the graph moves.
   const [settled, setSettled] = useState<Viewport>(() => flow.getViewport());
+  const [isMoving, setMoving] = useState(false);
   const isDragged = useRef(false);
-  useOnViewportChange({ onEnd: (viewport) => isDragged.current || setSettled(viewport) });
+  useOnViewportChange({
+    onStart: () => setMoving(true),
+    onEnd: (viewport) => {
+      setMoving(false);
+      if (!isDragged.current) setSettled(viewport);
+    },
+  });
   const drop = () => {
     isDragged.current = false;
     setSettled(flow.getViewport());
@@ -48,7 +55,7 @@ export function Overview({ nodes }: { nodes: readonly FlowNode[] }): ReactNode {
     const point = new DOMPoint(event.clientX, event.clientY).matrixTransform(toGraph);
     void flow.setCenter(point.x, point.y, { zoom });
   };
-  if (isAllVisible || width < WIDE) return null;
+  if (isAllVisible || width < WIDE || (corner === null && !isMoving)) return null;
   return (
     <Panel position={corner ?? "bottom-right"} className={clsx(corner === null && styles.faint)}>
       <svg ref={drawing} className={styles.overview} role="img" aria-label={LINEAGE.overview} viewBox={`${frame.x} ${frame.y} ${frame.width} ${frame.height}`} onPointerDown={moveTo} onPointerMove={moveTo} onLostPointerCapture={drop}>

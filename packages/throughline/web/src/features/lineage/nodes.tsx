@@ -41,13 +41,13 @@ function NodeFrame({ data, children, below }: { data: FlowNode["data"]; children
         onClick={() => (group?.kind === "chain" ? toggle(node.id) : select(node.id))}
         aria-pressed={isLit}
         aria-current={isRoot || undefined}
-        title={group?.kind === "chain" ? NODE.expandChain : isLit || isRoot ? NODE.details : NODE.highlight}
+        title={[node.name, node.namespace, group?.kind === "chain" ? NODE.expandChain : isLit || isRoot ? NODE.details : NODE.highlight].join("\n")}
       >
         <span className={styles.head}>
           <span className={styles.kind}>
             <PlatformIcon node={node} />
           </span>
-          <span className={clsx(styles.title, "clip")} title={`${node.name}\n${node.namespace}`}>
+          <span className={clsx(styles.title, "clip")}>
             {title}
           </span>
           {mark && <span className={clsx(marks.mark, marks[mark])}>{LINEAGE.marks[mark]}</span>}

@@ -1,19 +1,20 @@
-import { useEffect, useState } from "react";
+import { useLayoutEffect, useState } from "react";
 import type { Room } from "../../graph/arrange";
 
-/** The height in pixels of header, toolbar, timeline and notes. */
-const CHROME_HEIGHT = 268;
+/** The height in pixels of toolbar, timeline and notes. */
+const CHROME_HEIGHT = 216;
 const STEP = 60;
 
 /** Return the space for a graph in the window; small changes of the window's size are ignored to avoid a new layout. */
 export function useRoom(isHalf: boolean): Room {
-  const [room, setRoom] = useState(roomOf);
-  useEffect(() => {
+  const [room, setRoom] = useState({ width: 0, height: 0 });
+  useLayoutEffect(() => {
     const measure = () =>
       setRoom((before) => {
         const now = roomOf();
         return Math.abs(now.width - before.width) < STEP && Math.abs(now.height - before.height) < STEP ? before : now;
       });
+    measure();
     window.addEventListener("resize", measure);
     return () => window.removeEventListener("resize", measure);
   }, []);
@@ -21,5 +22,7 @@ export function useRoom(isHalf: boolean): Room {
 }
 
 function roomOf(): Room {
-  return { width: window.innerWidth, height: Math.max(240, window.innerHeight - CHROME_HEIGHT) };
+  // Without the header, and the banner of the sample.
+  const height = document.querySelector("main")?.clientHeight ?? window.innerHeight;
+  return { width: window.innerWidth, height: Math.max(240, height - CHROME_HEIGHT) };
 }

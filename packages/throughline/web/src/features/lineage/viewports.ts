@@ -1,6 +1,6 @@
 import type { FrameBox } from "../../graph/arrange";
 import { TROUBLES } from "../../graph/state";
-import { around, BELOW, into, meet, sizeOf, viewportFor, type Box, type Viewport } from "../../graph/layout";
+import { around, BELOW, into, isWithin, meet, sizeOf, viewportFor, type Box, type Viewport } from "../../graph/layout";
 import type { FlowNode } from "./flow";
 import { boxOf, OVERVIEW, WIDE } from "./Overview";
 
@@ -50,10 +50,13 @@ export function windowOf({ x, y, zoom }: Viewport, { width, height }: { width: n
   return { x: -x / zoom, y: -y / zoom, width: width / zoom, height: height / zoom };
 }
 
-/** Return the number of nodes outside the window. */
+/** The size of the zoom buttons in the bottom left corner, with the margin to the window. */
+const BUTTONS = { width: 155, height: 53 };
+
+/** Return the number of nodes that are partly or entirely outside the window or below the zoom buttons. */
 export function countOutside(nodes: readonly FlowNode[], viewport: Viewport, size: { width: number; height: number }): number {
-  const windowBox = windowOf(viewport, size);
-  return nodes.filter((node) => !meet(boxOf(node), windowBox)).length;
+  const buttons = windowOf({ ...viewport, y: viewport.y - size.height + BUTTONS.height }, BUTTONS);
+  return nodes.map(boxOf).filter((box) => !isWithin(viewport, box, size) || meet(box, buttons)).length;
 }
 
 /** Nodes to keep in the window, and the headers of the pipelines around them. */

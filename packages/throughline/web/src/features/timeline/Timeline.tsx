@@ -3,7 +3,7 @@ import { useState, type KeyboardEvent, type MouseEvent, type ReactNode } from "r
 import { useAnswer } from "../../api/answers";
 import { Icon } from "../../components/Icon";
 import { useNow } from "../../components/now";
-import { barsOf, beginOf, endsOf, HOUR, lineOf, marksOn, onAxis, placeOf, RANGES, ticksOf, timeAt, type Bar, type Line, type Mark, type Range, type Tone } from "../../graph/timeline";
+import { barsOf, beginOf, endsOf, HOUR, lineOf, marksOn, onAxis, placeOf, rangeOf, RANGES, ticksOf, timeAt, type Bar, type Choice, type Line, type Mark, type Tone } from "../../graph/timeline";
 import { AUTO, DEEPEST, selectTime, type View } from "../../graph/view";
 import { moment, parts, plural } from "../../graph/words";
 import { TIME } from "../../strings/time";
@@ -13,7 +13,7 @@ import controls from "../../components/controls.module.css";
 
 const PARTS = 48;
 const SIGNS: Record<Tone, string> = { came: "+", gone: "−", changed: "~", failed: "!", new: "•" };
-const CHOICES: readonly Range[] = ["day", "week", "month", "all"];
+const CHOICES: readonly Choice[] = ["day", "week", "month", "all"];
 
 interface Props {
   view: View;
@@ -25,11 +25,12 @@ interface Props {
 /** The runs and changes of the shown graph on a time axis. */
 export function Timeline({ view, change, show }: Props): ReactNode {
   const [hint, setHint] = useState("");
-  const { node, level, range } = view;
+  const { node, level } = view;
   // Without jobs, a step between datasets counts as two.
   const [up, down] = [view.up, view.down].map((count) => Math.min(DEEPEST, view.datasetsOnly ? 2 * count : count));
   const now = useNow(HOUR);
-  const { data, error } = useAnswer("timeline", range === null || view.up === AUTO || view.down === AUTO ? null : { node, up, down, level, parts: PARTS, from: beginOf(range, now) });
+  const { data, error } = useAnswer("timeline", view.range === null || view.up === AUTO || view.down === AUTO ? null : { node, up, down, level, parts: PARTS, from: beginOf(view.range, now) });
+  const range = data && view.range === "auto" ? rangeOf(data, now) : view.range;
   const axis = data && range !== null ? onAxis(data, range, now) : null;
   const runs = data?.runs.reduce((sum, run) => sum + run.completed + run.failed + run.lost + run.running, 0) ?? 0;
   const about = data && TIMELINE.summary(runs, data.changes.length, data.isMore, steps(view));
@@ -37,7 +38,7 @@ export function Timeline({ view, change, show }: Props): ReactNode {
   return (
     <section className={styles.timeline} id="timeline" aria-label={TIMELINE.label}>
       <div className={styles.head}>
-        <button type="button" className={clsx(controls.button, controls.bare)} aria-expanded={range !== null} onClick={() => change({ range: range === null ? "month" : null })}>
+        <button type="button" className={clsx(controls.button, controls.bare)} aria-expanded={range !== null} onClick={() => change({ range: range === null ? "auto" : null })}>
           <Icon name={range === null ? "up" : "down"} /> {TIMELINE.label}
         </button>
         {range !== null && (
@@ -55,7 +56,8 @@ export function Timeline({ view, change, show }: Props): ReactNode {
           </>
         )}
       </div>
-      {range !== null && axis && <Track line={lineOf(axis)} bars={barsOf(axis)} marks={marksOn(axis)} view={view} change={change} show={show} setHint={setHint} />}
+      {axis && <Track line={lineOf(axis)} bars={barsOf(axis)} marks={marksOn(axis)} view={view} change={change} show={show} setHint={setHint} />}
+      {range !== null && !axis && <div className={styles.track} />}
     </section>
   );
 }
