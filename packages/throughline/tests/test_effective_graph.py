@@ -139,6 +139,17 @@ def test_parent_named_with_another_job_belongs_to_the_family(build: Any) -> None
     _assert_updates([build.entry(body).event for body in bodies], [True, True])
 
 
+def test_new_level_of_a_parent_changes_the_owner_of_earlier_writes(build: Any) -> None:
+    bodies = [
+        build.run("COMPLETE", "q1", "q", "01:00:00", parent=("p1", "p"), writes=("db|a",)),
+        build.run("COMPLETE", "r1", "r", "01:30:00", reads=("db|a",), writes=("db|b",)),
+        build.run("COMPLETE", "q2", "q", "02:00:00", parent=("p2", "p"), writes=("db|a",)),
+        build.run("COMPLETE", "p1", "p", "01:00:00", kind="AIRFLOW/TASK"),
+    ]
+    state = _assert_updates([build.entry(body).event for body in bodies], [True] * 4)
+    assert [job.name for job, *_ in sorted(_present(state))] == ["p", "p", "r"]
+
+
 _B, _C = {"namespace": "db", "name": "b"}, {"namespace": "db", "name": "c"}
 
 

@@ -5,27 +5,32 @@ export type TimelineAnswer = Answer<"timeline">;
 export type TimeChange = TimelineAnswer["changes"][number];
 /** The ranges to choose from. */
 export type Choice = "day" | "week" | "month" | "all";
-/** A range; `auto` is the shortest choice with all runs, at most 30 days. */
+/** A range; `auto` shows all runs if the first is at most 30 days old, otherwise the last 30 days. */
 export type Range = Choice | "auto";
 
 export const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
+const MONTH = 30 * DAY;
 export const RANGES: Record<Choice, { text: string; ms: number | null }> = {
   day: { text: "24 h", ms: DAY },
   week: { text: "7 d", ms: 7 * DAY },
-  month: { text: "30 d", ms: 30 * DAY },
+  month: { text: "30 d", ms: MONTH },
   all: { text: "All", ms: null },
 };
 
 /** Return the start of a range, to the hour, so that repeated queries are equal. */
 export function beginOf(range: Range, now: number): string | null {
   const { ms } = RANGES[range === "auto" ? "month" : range];
-  return ms === null ? null : isoTime(Math.floor((now - ms) / HOUR) * HOUR);
+  return ms === null ? null : isoTime(hourOf(now - ms));
 }
 
 /** Return the choice for the automatic range, by a response about its 30 days: everything, unless runs may be older. */
 export function rangeOf({ from }: TimelineAnswer, now: number): Choice {
-  return Date.parse(from) > Date.parse(beginOf("auto", now) ?? from) ? "all" : "month";
+  return Date.parse(from) > hourOf(now - MONTH) ? "all" : "month";
+}
+
+function hourOf(at: number): number {
+  return Math.floor(at / HOUR) * HOUR;
 }
 
 /** Return the start of yesterday in UTC. */
