@@ -32,7 +32,7 @@ _SERVERS = {"busy", "forwarding", "make_datazone", "serve", "serving", "sink"}
 _QUICK_PROGRAMS = {"docker", "docker-compose", "git", "rm", "run"}
 """Programs that tests may start in `--fast`; without a mark, Docker's are scripts of a test."""
 
-# A property test fails if the property does, not because the machine is slow.
+# Without a deadline, so that no property test fails because the machine is slow.
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")
 

@@ -91,7 +91,7 @@ def event(pipeline: int, job: int, run: str, second: int) -> bytes:
 
 
 def joining_event(pipeline: int, number: int, second: int) -> bytes:
-    """Return an event that gives a dataset of the first layer another name, of a table."""
+    """Return an event with a symlink that joins a dataset of the first layer with a table."""
     body = json.loads(event(pipeline, number, f"joining{number}", second))
     table = {"namespace": "bench", "name": f"p{pipeline}.table{number}", "type": "TABLE"}
     body["inputs"][0]["facets"]["symlinks"] = {"identifiers": [table]}
@@ -131,8 +131,8 @@ def measure(jobs: int) -> dict[str, tuple[float, float, float]]:
     gc.collect()
     gc.freeze()  # as the server does
     middle, second, found = count // 2, jobs, {}
-    asked = queries(state, f"dataset:bench:p{middle}.L2_1")
-    for name, ask in asked.items():
+    by_name = queries(state, f"dataset:bench:p{middle}.L2_1")
+    for name, ask in by_name.items():
         first, after = cpu(ask), []
         for _ in range(EVENTS):
             second += 1
@@ -141,7 +141,7 @@ def measure(jobs: int) -> dict[str, tuple[float, float, float]]:
                 apply(state, entry_of(body).event)
             after.append(cpu(ask))
         found[name] = first, statistics.median(after), cpu(ask)
-    ask = asked["graph, 3 up, 1 down"]
+    ask = by_name["graph, 3 up, 1 down"]
     first, after = cpu(ask), []
     for number in range(EVENTS):
         second += 1

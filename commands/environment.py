@@ -109,7 +109,7 @@ def _airflow(settings: Settings) -> dict[str, str]:
 
 
 def addresses(settings: Settings) -> dict[str, str]:
-    """Return the addresses of the lineage page, or the backend, and of Airflow."""
+    """Return the addresses of the lineage page (or the lineage backend) and of Airflow."""
     lineage = settings.throughline_url if is_embedded(settings) else settings.lineage_backend
     airflow = f"http://localhost:{settings.airflow_port}  ({AIRFLOW_USER} / {AIRFLOW_PASSWORD})"
     return {"Lineage": lineage, "Airflow": airflow}

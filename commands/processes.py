@@ -165,7 +165,7 @@ def wait_for_interrupt(services: list[Service]) -> None:
 
 
 def require_free_ports(ports: Iterable[tuple[int, str, str]]) -> None:
-    """Check that ports are free; each comes with what uses it and the setting that changes it.
+    """Check that ports are free; each item has the port, its service and its setting.
 
     Raises:
         SetupError: at least one port is in use; the message names all of them.

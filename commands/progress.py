@@ -86,7 +86,7 @@ class Progress:
             self._rows.update(row.id, state=state, completed=int(task["end_date"] is not None))
 
     def say(self, line: str) -> None:
-        """Print a line without markup that stays on the screen."""
+        """Print a line that stays on the screen; markup in it is not interpreted."""
         self.console.print(line, soft_wrap=True, markup=False)
 
     def warn(self, line: str) -> None:

@@ -301,7 +301,7 @@ def start_services(settings: Settings, services: list[Service], progress: Progre
             services[0].wait_until(lambda: lineage_ready(settings), START_SECONDS)
     where = addresses(settings)
     progress.say(f"Lineage  {where['Lineage']}")
-    with progress.stage("Java, jars, class archive (set up the first time) and catalog"):
+    with progress.stage("Java, jars and class archive (set up the first time), catalog"):
         prepare(settings)
     with progress.stage("Airflow"):
         services.append(start_airflow(settings))

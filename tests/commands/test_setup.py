@@ -59,7 +59,7 @@ def test_setup_prints_one_line_instead_of_every_package(script: Path, tmp_path: 
     subprocess.run([script, "settings"], env=environ, stderr=end, check=False)
     os.close(end)
     output = b""
-    with suppress(OSError):  # at its end
+    with suppress(OSError):  # raised at the end of the output
         while True:
             output += os.read(terminal, 10_000)
     os.close(terminal)

@@ -160,7 +160,7 @@ def test_owners_and_tags_lead_to_their_datasets_and_jobs(look: Look) -> None:
 
 
 def test_search_results_are_filtered(look: Look) -> None:
-    page = look("/search?text=weather&state=FAILED")  # lists of jobs have this filter
+    page = look("/search?text=weather&state=FAILED")  # `state` is only a filter of lists
     rows = _rows(page, "Search results")
     expect(rows.first).to_be_visible()
     _filter(page, "Type").select_option("=table")

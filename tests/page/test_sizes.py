@@ -39,7 +39,7 @@ def test_toolbar_is_one_row_and_fits_the_screen(size: str, beside: str, look: Lo
     expect(page.locator(f'[data-node="{_TABLE}"]')).to_be_visible()
     toolbar = page.get_by_role("toolbar").bounding_box()
     assert toolbar is not None
-    # Fields for moments take a row of their own on a phone, and rows between two panels.
+    # The time fields have a row of their own on a phone, and several rows between two panels.
     if "and details" not in beside or size == "phone":
         assert toolbar["height"] < (90 if size == "phone" and "moment" in beside else 60)
     assert _is_within(page)
@@ -105,7 +105,7 @@ def test_provenance_is_complete_on_a_phone(look: Look) -> None:
     assert axe_finds(page) == []
 
 
-def test_search_has_a_short_placeholder_and_no_key_on_a_phone(look: Look) -> None:
+def test_search_has_a_short_placeholder_and_no_key_hint_on_a_phone(look: Look) -> None:
     page = look("/", width=390)
     placeholder = "Search tables, columns, tags"
     expect(page.get_by_role("combobox")).to_have_attribute("placeholder", placeholder)

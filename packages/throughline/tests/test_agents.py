@@ -113,7 +113,7 @@ def test_status_distinguishes_unknown_from_none(
         assert not answer["completeness"]["isComplete"]
 
 
-def test_path_against_the_data_is_noted(small: Live) -> None:
+def test_path_notes_the_reversed_direction(small: Live) -> None:
     assert "from `end` to `start`" in _ask(small, "path", start="end", end="raw")["note"]
     assert not _ask(small, "path", start="raw", end="end").get("note")
 

@@ -167,7 +167,7 @@ def test_runs_are_filtered_by_the_name_of_their_job(state: State) -> None:
 
 
 @pytest.mark.parametrize("facets", [False, True])
-def test_runs_of_other_names_are_not_read(facets: bool, state: State) -> None:
+def test_runs_of_jobs_with_other_names_are_not_read(facets: bool, state: State) -> None:
     state.runs = {key: run for key, run in state.runs.items() if key.job.name == "report"}
     (run,) = runs_answer(state, text="report", facets=facets)["items"]
     assert run["runId"] == "2"

@@ -48,7 +48,7 @@ def _between_pipelines(state: State, root: Node) -> PipelineGraph:
 
 
 def _assert_same_graphs(updated: State, fresh: State) -> None:
-    """Compare the graphs of a state that was queried between its events with those of a new one."""
+    """Assert that a state queried between its events has the same graphs as a new state."""
     assert _present(updated) == _present(fresh)
     for level in Level:
         whole = whole_graph_of(fresh, level)

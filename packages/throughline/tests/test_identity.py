@@ -180,7 +180,7 @@ def test_primary_name_is_a_table_name_before_a_location(
         assert identity.primary(node) == names[0] == min(logical or names)
 
 
-def test_renamed_are_the_names_with_another_primary_name() -> None:
+def test_names_with_a_new_primary_name_are_recorded() -> None:
     identity = Identity()
     for name in "bcd":
         identity.add(_linked(f"db|{name}"))

@@ -110,7 +110,7 @@ _ROWS = {
     "runs": "A run.",
     "nodes": "A job or dataset of the current graph at a level.",
     "edges": "A read or write of a dataset by a job, in the current graph at a level.",
-    "direct_edges": "A direct edge between two jobs or two datasets.",
+    "direct_edges": "A direct edge between two jobs, two datasets, or a job and a dataset.",
     "present_runs": "A run that determines the current graph at a level.",
     "columns": "A reported column edge: an output column, an input column and a transformation.",
 }

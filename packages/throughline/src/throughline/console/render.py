@@ -109,7 +109,7 @@ def log_to_stderr() -> None:
 class _Line:
     """A text that is broken at its double spaces, so that a time or an id stays on one line.
 
-    A part that is longer than a line is broken at spaces, else after `.`, `/` or `_`.
+    A part that is longer than a line is broken at a space, or else after `.`, `/` or `_`.
     """
 
     def __init__(self, text: Text) -> None:

@@ -202,7 +202,7 @@ class ColumnGraph:
 def _used(
     generations: Generations, generation: Generation, run: Run | None, way: str
 ) -> Set[DatasetName]:
-    """Return the datasets that a run of a generation read or wrote; without a run, as declared."""
+    """Return the datasets that a run of a generation read or wrote; without one, as declared."""
     if run is None:
         return generation.edges.writes if way == "writes" else generation.edges.reads
     return generations.own(run).writes if way == "writes" else generations.reading(run)

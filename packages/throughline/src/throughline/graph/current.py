@@ -1,4 +1,4 @@
-"""The graphs of a state; each is updated, or built again, after an event."""
+"""The graphs of a state, each updated or rebuilt after an event."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def level_of(text: str) -> Level:
 
 
 def once_an_event(compute: Callable[[State], Answer]) -> Callable[[State], Answer]:
-    """Decorate a function of a state: cache its result until the next event."""
+    """Decorate a function of a state, so that its result is cached until the next event."""
 
     @wraps(compute)
     def cached(state: State) -> Answer:
@@ -45,7 +45,7 @@ def graph_of(state: State, level: Level) -> EffectiveGraph:
 
 
 def whole_graph_of(state: State, level: Level) -> LevelGraph:
-    """Return the same graph for queries about all of it; the first one after an event builds it."""
+    """Return the whole graph at a level; the first query after an event builds it."""
     return _GRAPHS[level](state)
 
 

@@ -130,7 +130,7 @@ class LevelGraph:
         self._links["down"].setdefault(above, set()).add(below)
 
     def _link(self) -> None:
-        """Replace handoffs by links between their jobs, or from these to a derived dataset."""
+        """Replace each handoff with links from its job to jobs or to derived datasets."""
         for name, end in self._handoffs_to_datasets:
             for ref in self.writers_of(name):
                 self._connect(Node.of_job(ref), end)
@@ -145,7 +145,7 @@ class LevelGraph:
                 self._connect(Node.of_job(above), Node.of_job(below))
 
     def _derive(self, edges: Edges) -> None:
-        """Link the sources of a derivation with its dataset; `_link` adds those that are jobs."""
+        """Link the source datasets of a derivation to its dataset; `_link` adds source jobs."""
         for end in map(Node.of_dataset, edges.writes):
             for name in edges.reads:
                 if handoff_job(name):
@@ -175,7 +175,7 @@ def _rolled_up(
     level: Level | None,
     selected: Iterable[Generation] | Mapping[Generation, Edges],
 ) -> Iterator[tuple[Run | JobRef, Edges]]:
-    """Yield each run's owner at a level with the run's edges; for a declaration, the job."""
+    """Yield the owner at a level and the edges of each run, and of each declaration its job."""
     parts = selected if isinstance(selected, Mapping) else {g: g.edges for g in selected}
     current = [run for generation in parts for run in generation.runs]
     own = _RunEdges(generations, parts)

@@ -76,7 +76,7 @@ class EffectiveGraph(LazyGraph):
         return {other for ref in near for other in self._part(ref).linked(node, way)}
 
     def _derivations(self, name: DatasetName) -> Iterator[JobRef]:
-        """Yield the derivations of a dataset, and those of others from it."""
+        """Yield the derivations that write or read a dataset."""
         generations = self._generations
         users = (*generations.writers(name), *generations.readers(name))
         yield from filter(derived_dataset, users)
@@ -105,7 +105,7 @@ class PipelineGraph:
     def __init__(
         self, graph: LevelGraph | EffectiveGraph, root: Node, is_used: Callable[[DatasetName], bool]
     ) -> None:
-        """Wrap a graph; `is_used` returns True if a task derived another dataset from one."""
+        """Wrap a graph; `is_used` returns True if a task derived another dataset from a dataset."""
         self._graph, self._root, self._is_used = graph, root, is_used
         self.has_job, self.writers_of, self.linked = graph.has_job, graph.writers_of, graph.linked
 
@@ -137,7 +137,7 @@ Graph = LevelGraph | EffectiveGraph | PipelineGraph
 
 
 class Latest(LazyGraph):
-    """The edges of each job's effective generations, as in Marquez: its last runs, without levels.
+    """The edges of each job's last runs (effective generations), without levels, as in Marquez.
 
     These include the last run that wrote each dataset, so that every dataset has a producer. There
     are no direct links.
@@ -152,7 +152,7 @@ class Latest(LazyGraph):
         return found
 
     def linked(self, node: Node, way: str) -> set[Node]:
-        """Return an empty set: Marquez has no edges between two jobs or two datasets."""
+        """Return an empty set: Marquez has no direct links."""
         return set()
 
     def _part(self, ref: JobRef) -> LevelGraph:

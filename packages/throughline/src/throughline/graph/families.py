@@ -40,9 +40,9 @@ class Families:
         return self._of.get(ref) or self._collect(ref)
 
     def recompute(self, refs: Iterable[JobRef]) -> set[JobRef]:
-        """Determine the families of jobs with new relatives or levels again; return all members.
+        """Determine families again after their jobs got relatives or levels; return all members.
 
-        A family never loses a member, so these include the former members.
+        A family never loses a member, so these include all former members.
         """
         members: set[JobRef] = set()
         for ref in refs:

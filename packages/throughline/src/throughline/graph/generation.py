@@ -36,7 +36,7 @@ class Generation:
 
 
 class Flow(NamedTuple):
-    """Data that one generation, the consumer, has from another through a dataset."""
+    """Data that one generation, the consumer, gets from another through a dataset."""
 
     source: Generation
     """The generation that wrote the dataset."""

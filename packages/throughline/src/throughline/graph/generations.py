@@ -7,12 +7,12 @@
   task that never wrote, the newest one that read. A load that was skipped or found nothing to do
   removes no edge; a dataset that the task no longer reads disappears with the next finished run.
 - Newer unfinished and failed generations are effective as well, because they may have changed data.
-- So are older ones with an output that no later finished generation of the task wrote.
+- Older generations with an output that no later finished one of the task wrote are effective too.
 
 The contents of a dataset can be older: a table that is loaded in partitions still contains rows of
 earlier generations, from files that the newest one did not read. `flows_into` therefore returns the
-flows from all generations whose data one used: for each dataset that it read, from those that were
-effective when it started, and for each dataset whose rows its commits kept, from those before it.
+flows into a generation from all whose data it used: for each dataset that it read, from those that
+were effective when it started; for each dataset whose rows its commits kept, from earlier ones.
 Iceberg's commit report shows whether rows were kept; without one, a write is assumed to replace the
 dataset. The effective generations and all that their data comes from are the present generations.
 """
@@ -59,7 +59,7 @@ Answer = TypeVar("Answer")
 
 
 Walked = dict[Generation, Edges]
-"""The generations on a walk through the flows, each with its edges on the way."""
+"""The generations reached by following flows, each with the edges that were followed."""
 
 
 class Generations:
@@ -90,7 +90,7 @@ class Generations:
         self._of_runs: dict[JobRef, dict[str, Any]] = {}
         self._jobs: dict[JobRef, None] | None = None
         self._present: Present | None = None
-        self._changed: set[JobRef] = set()  # since `_present` was updated
+        self._changed: set[JobRef] = set()  # tasks, since `_present` was updated
         self.families = Families(self.state)
 
     def refresh(self) -> None:
@@ -109,7 +109,7 @@ class Generations:
             self._revision = state.revision
 
     def _invalidate_families(self, refs: Iterable[JobRef]) -> None:
-        """Clear the results about all jobs of some families, whose hierarchy of runs changed."""
+        """Clear the results about all jobs of the families whose hierarchy of runs changed."""
         self._jobs = None
         for ref in refs:
             self._changed.add(ref)
@@ -377,9 +377,9 @@ class Generations:
     ) -> list[Generation]:
         """Return each task's newest finished generation that wrote a dataset, and all later ones.
 
-        With a reader, only those that started by its start count. If a task has none (because of a
-        wrong clock or an unrecorded write), its first one counts, so that a walk does not end here,
-        unless `only_earlier`.
+        With a reader, only those count that did not start after it. If a task has none (because of
+        a wrong clock or an unrecorded write), its first one counts, so that a walk does not end
+        here, unless `only_earlier`.
         """
         found: list[Generation] = []
         for ref in self.writers(name):
@@ -436,7 +436,7 @@ class Generations:
         return self._runs_by_key[ref]
 
     def _key_of(self, head: Run) -> RunKey:
-        """Return the key of the generation of a task's run: that of its parent, or else its own."""
+        """Return the key of a task run's generation: its parent's key, or its own without one."""
         parent = parent_of(self.state, head)
         return parent.key if parent else head.key
 

@@ -1,6 +1,6 @@
 """The present generations: the effective ones, and all that their data comes from.
 
-There is at least one per task, so they are collected once and then updated. An event replaces
+Each task has at least one, so they are collected once and then updated. An event replaces
 generations of a few tasks. Only the flows into these, and into the generations that read or kept
 what these wrote, are determined again. A generation is removed when no path of flows leads from it
 to an effective one.
@@ -79,7 +79,7 @@ class Present:
         return any(name in g.edges.reads and g.edges.writes - {name} for g in self.using(name))
 
     def flows_from(self, generation: Generation) -> Iterator[tuple[Generation, Flow]]:
-        """Yield the flows from a generation, each after the present generation it leads into."""
+        """Yield the flows from a generation, each with the present generation that consumes it."""
         for consumer in self._consumers.get(generation, ()):
             yield from (
                 (consumer, flow) for flow in self._flows[consumer] if flow.source is generation

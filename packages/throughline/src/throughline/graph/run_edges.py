@@ -6,9 +6,9 @@ column lineage depends on the inputs that its columns name, and on those that no
 output names. Otherwise every output depends on every input.
 
 Explicit lineage also connects jobs that share no dataset, and datasets that no job connects. Two
-placeholders make these ordinary edges: a handoff is a dataset in place of the missing one between
-two jobs, and a derivation is a job in place of the missing one that derives a dataset, such as a
-view, from others. LevelGraph turns both into direct links.
+placeholders make these ordinary edges: a handoff stands for the missing dataset between two jobs,
+and a derivation stands for the missing job that derives a dataset, such as a view, from others.
+LevelGraph turns both into direct links.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Edges:
     reads: set[DatasetName] = field(default_factory=set)
     writes: set[DatasetName] = field(default_factory=set)
     stated_sources: Sources | None = None
-    """The sources of single outputs, from explicit or column lineage; None if there are none."""
+    """The sources of some outputs, from explicit or column lineage; None if there are none."""
     default_sources: set[DatasetName] | None = None
     """The sources of all other outputs; None means all inputs."""
 

@@ -98,7 +98,7 @@ def _is_below(generations: Generations, run: Run, ref: JobRef) -> bool:
 
 
 def parts_of(generations: Generations, graph: Graph, root: Node, level: Level) -> list[Node]:
-    """Return the finer jobs with edges that are part of a job without edges at a level."""
+    """Return the jobs with edges below a job that has no edges itself at a level."""
     ref = root.job_ref
     if graph.has_job(ref):
         return []

@@ -66,7 +66,7 @@ class Admission:
 
 
 class Strict(APIRoute):
-    """A route of /api/v2: it rejects unknown query parameters. Marquez's clients may send some."""
+    """A route that rejects unknown query parameters in /api/v2; Marquez's clients may send some."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Return a handler that first checks the names of the query parameters."""

@@ -25,7 +25,7 @@ class Identity:
         self._symlinks: set[tuple[DatasetName, DatasetName]] = set()
         self._manual_pairs: Set[tuple[DatasetName, DatasetName]] = frozenset()
         self.rebuilds = 0
-        """How often all names were joined anew, because an alias was removed."""
+        """The number of times that all names were joined again because an alias was removed."""
         self.renamed: set[DatasetName] = set()
         """Names whose dataset got another primary name since the set was last cleared."""
         self._clear()

@@ -145,7 +145,7 @@ def _sources(
 ) -> list[models.JobSources]:
     """Return the sources of the outputs of jobs with stated sources, grouped by these sources.
 
-    Nodes that a job is connected with by a link, without a dataset, come from and lead to all.
+    A node that is linked directly to a job feeds all of its outputs, or is fed by all inputs.
     """
     found: list[models.JobSources] = []
     for job in sorted(node for node in shown if has_stated_sources(graph, node)):

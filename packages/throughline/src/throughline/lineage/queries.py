@@ -109,8 +109,8 @@ def edges_answer(
     cursor: Cursor = None,
 ) -> Page[models.DataEdgeRow] | Page[models.PairRow] | Page[models.NodePairRow]:
     """Return all edges of the graph at a level.
-    `data` edges are between a job and a dataset. `direct` edges connect two jobs or two datasets,
-    as reported by explicit lineage. `control` edges are dependencies between jobs without data.
+    `data` edges are reads and writes. `direct` edges connect two jobs, two datasets, or a job and a
+    dataset, as explicit lineage states. `control` edges are dependencies between jobs without data.
     """
     about, chosen = ("edges", level, kind), level_of(level)
     if kind == "data":

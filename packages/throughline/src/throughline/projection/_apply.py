@@ -280,7 +280,7 @@ def _touch(state: State, run: Run) -> None:
 
 
 def _touch_users(state: State) -> None:
-    """Note what used the datasets that got another primary name."""
+    """Record changes of the runs and declarations whose datasets got another primary name."""
     for name in state.identity.renamed:
         record = state.datasets.get(name)
         users = state.in_columns.get(name, set())

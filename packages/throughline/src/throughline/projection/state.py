@@ -171,5 +171,5 @@ class State:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Equal until an event changes edges without a run or removes an alias."""
+        """A value that changes if an event changes edges without a run or removes an alias."""
         return self.structure_changes, self.identity.rebuilds

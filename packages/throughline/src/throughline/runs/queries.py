@@ -37,7 +37,7 @@ def runs_answer(
     cursor: Cursor = None,
     *,
     roots: Annotated[bool, "Only runs without a parent."] = False,
-    text: Annotated[str | None, "Only runs of jobs with this text in their name."] = None,
+    text: Annotated[str | None, "Only runs whose job has this text in its name."] = None,
     own_id: Annotated[str | None, "Only runs with this id in their orchestrator."] = None,
     sort: Annotated[Literal["started", "duration"], "Newest or longest first."] = "started",
     reverse: Annotated[bool, "Oldest or shortest first."] = False,
@@ -80,7 +80,7 @@ def runs_answer(
 
 
 def _jobs_of(state: State, job: str | None, text: str | None) -> list[JobRef]:
-    """Return the job, or all, with a text in their name."""
+    """Return the jobs, or only the given one, whose names contain a text."""
     wanted = (text or "").strip().casefold()
     if job is None:
         return [ref for ref in state.jobs if wanted in ref.name.casefold()]
@@ -106,7 +106,7 @@ def _groups_of(state: State, runs: Iterable[Run]) -> Iterator[_Group]:
 
 
 def _groups_of_all(state: State, jobs: Iterable[JobRef]) -> Iterator[_Group]:
-    """Yield all runs of jobs that have events; ended ones are grouped again only after a change."""
+    """Yield the runs of jobs in groups; ended runs are grouped again only after a change."""
 
     def split(runs: list[Run]) -> tuple[list[_Group], list[Run]]:
         reported = [run for run in runs if run.has_events]

@@ -139,7 +139,7 @@ def _results(known: Generations, unit: Unit) -> dict[models.Measure, bool]:
     if found.get("code") is False and job.facets.get("sourceCode"):
         found["code"] = True
     if found.get("outputs") is False and is_ad_hoc(known.state, job.ref):
-        del found["outputs"]  # it shows its result to whoever runs it
+        del found["outputs"]  # an ad hoc query shows its result instead
     return found
 
 

@@ -52,7 +52,7 @@ export function Search({ isLarge = false }: { isLarge?: boolean }): ReactNode {
     setOpen(false);
     setText("");
     input?.blur();
-    // The graph of the same node is not drawn again. The Enter key must have been handled, or it would click the node.
+    // The graph of the same node is not drawn again. Wait until the Enter key has been handled, or it would click the node.
     if (hit.id === node && document.querySelector(ROOT_NODE)) requestAnimationFrame(() => focusNode(ROOT_NODE));
     else wantFocus();
     go(addressOfHit(hit));

@@ -5,7 +5,7 @@ export type TimelineAnswer = Answer<"timeline">;
 export type TimeChange = TimelineAnswer["changes"][number];
 /** The ranges to choose from. */
 export type Choice = "day" | "week" | "month" | "all";
-/** A range; `auto` shows all runs if the first is at most 30 days old, otherwise the last 30 days. */
+/** A range; `auto` begins at the first run, at most 30 days ago. */
 export type Range = Choice | "auto";
 
 export const HOUR = 3_600_000;
@@ -24,7 +24,7 @@ export function beginOf(range: Range, now: number): string | null {
   return ms === null ? null : isoTime(hourOf(now - ms));
 }
 
-/** Return the choice for the automatic range, by a response about its 30 days: everything, unless runs may be older. */
+/** Return the choice that `auto` stands for, from a response about 30 days: `month` if there may be older runs, else `all`. */
 export function rangeOf({ from }: TimelineAnswer, now: number): Choice {
   return Date.parse(from) > hourOf(now - MONTH) ? "all" : "month";
 }

@@ -3,7 +3,7 @@ import { renderHook } from "@testing-library/react";
 import { expect, test, vi } from "vitest";
 import { useRoom } from "./useRoom";
 
-test("room is the view without toolbar, timeline and notes, whatever is above it", () => {
+test("room is the height of main without toolbar, timeline and notes", () => {
   const main = document.body.appendChild(document.createElement("main"));
   vi.spyOn(main, "clientHeight", "get").mockReturnValue(616);
   const { result } = renderHook(() => useRoom(false));

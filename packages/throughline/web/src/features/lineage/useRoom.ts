@@ -22,7 +22,7 @@ export function useRoom(isHalf: boolean): Room {
 }
 
 function roomOf(): Room {
-  // Without the header, and the banner of the sample.
+  // The height of main excludes the header and the banner of the sample.
   const height = document.querySelector("main")?.clientHeight ?? window.innerHeight;
   return { width: window.innerWidth, height: Math.max(240, height - CHROME_HEIGHT) };
 }
