@@ -145,6 +145,14 @@ def test_timeline_leads_back_from_a_time_without_the_node(look: Look) -> None:
     expect(_node(page, "prepare_training_data")).to_be_visible()
 
 
+def test_comparison_states_that_its_node_did_not_exist_yet(look: Look) -> None:
+    page = look(_at(PREPARE, at=_days_ago(300), **{"from": _days_ago(301)}))
+    expect(page.get_by_text("prepare_training_data did not exist at that time.")).to_be_visible()
+    expect(page.get_by_role("alert")).to_have_count(0)
+    page.get_by_role("button", name="Show the current graph").click()
+    expect(_node(page, "prepare_training_data")).to_be_visible()
+
+
 @pytest.mark.parametrize("time", ["at", "from"])
 def test_invalid_time_is_rejected_with_a_link_to_now(time: str, look: Look) -> None:
     page = look(_at(PREPARE, **{time: "yesterday"}))

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from throughline.errors import NotFoundError
+from throughline.lineage.printing import print_provenance
 from throughline.lineage.queries import provenance_answer
 from throughline.log import entry_of
 from throughline.projection import project
@@ -63,6 +64,30 @@ def test_local_repository_is_a_path(reported: str, build: Any) -> None:
     event["job"]["facets"]["sourceCodeLocation"] = location
     code = provenance_answer(build.state(event), "dataset:db:t")["runs"][0]["code"]
     assert (code["repoUrl"], code["path"]) == ("/srv/our rides", "jobs.py")
+
+
+def test_outputs_have_the_sources_that_events_state(
+    build: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    load = build.run(
+        "COMPLETE", "1", "load", "08:00:00", reads=("db|a", "db|b"), writes=("db|x", "db|y")
+    )
+    entries = [
+        {
+            **build.dataset(f"db|{target}"),
+            "type": "DATASET",
+            "inputs": [{**build.dataset(f"db|{source}"), "type": "DATASET"}],
+        }
+        for target, source in ("xa", "yb")
+    ]
+    load["job"]["facets"]["lineage"] = {"entries": entries}
+    join = build.run("COMPLETE", "2", "join", "09:00:00", reads=("db|x", "db|y"), writes=("db|t",))
+    answer = provenance_answer(build.state(load, join), "dataset:db:t")
+    sources = {o["name"]: o["sources"] for run in answer["runs"] for o in run["outputs"]}
+    one, other = ([{"namespace": "db", "name": name}] for name in "ab")
+    assert sources == {"t": None, "x": one, "y": other}
+    print_provenance(answer)
+    assert "x  (db)  version 1  from a\n" in capsys.readouterr().out
 
 
 def test_provenance_of_a_model_has_runs_versions_and_code(

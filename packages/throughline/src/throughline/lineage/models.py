@@ -312,6 +312,13 @@ class DatasetVersions(Name):
     versions: list[str]
 
 
+class ProvenanceOutput(DatasetVersions):
+    """A written dataset."""
+
+    sources: list[Name] | None
+    """The inputs that feed it, if the events state them; null if all do."""
+
+
 class ProvenanceRun(Answer):
     """A run that the contents of a dataset come from."""
 
@@ -320,7 +327,7 @@ class ProvenanceRun(Answer):
     """Null for a job that only declared its edges."""
     code: CodeLocation
     inputs: list[DatasetVersions]
-    outputs: list[DatasetVersions]
+    outputs: list[ProvenanceOutput]
 
 
 class ProvenanceDataset(NodeRef):

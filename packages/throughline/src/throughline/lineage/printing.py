@@ -189,7 +189,7 @@ def print_provenance(answer: models.ProvenanceAnswer) -> None:
         code = " ".join(str(value) for value in part["code"].values() if value)
         rows = [("code", Text(code, "yellow"))] if code else []
         rows += [("read", _versions(dataset)) for dataset in part["inputs"]]
-        rows += [("wrote", _versions(dataset)) for dataset in part["outputs"]]
+        rows += [("wrote", _with_sources(output)) for output in part["outputs"]]
         _print_indented(rows)
         console.print()
     if not answer["runs"]:
@@ -207,6 +207,12 @@ def _print_indented(rows: Iterable[tuple[str, RenderableType]]) -> None:
 def _versions(dataset: models.DatasetVersions) -> Text:
     versions = ", ".join(dataset["versions"])
     return dataset_text(dataset).append(f"  version {versions}" if versions else "", "dim")
+
+
+def _with_sources(output: models.ProvenanceOutput) -> Text:
+    sources = output["sources"]
+    names = ", ".join(source["name"] for source in sources or ()) or "no input"
+    return _versions(output).append("" if sources is None else f"  from {names}", "dim")
 
 
 def print_tags(answer: Page[DatasetTag]) -> None:

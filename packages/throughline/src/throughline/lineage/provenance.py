@@ -34,6 +34,7 @@ from throughline.projection import Run, State, start_of
 from throughline.projection.derived import began_at
 from throughline.projection.state import RunKey
 from throughline.query.models import CodeLocation
+from throughline.query.models import Name as NameAnswer
 from throughline.query.parameters import LevelName, Name
 from throughline.query.registry import Times, query
 from throughline.runs.summary import code_of, run_line
@@ -112,6 +113,8 @@ class _Entry:
     started: int
     run: Run | None = None
     members: list[tuple[Run, Edges]] = field(default_factory=list)
+    edges: Edges = field(default_factory=Edges)
+    """The edges that its members report."""
     reads: Versions = field(default_factory=lambda: defaultdict(set))
     writes: Versions = field(default_factory=lambda: defaultdict(set))
 
@@ -136,13 +139,14 @@ def _entries(generations: Generations, walked: Walked, level: Level) -> list[_En
                     unreported = input_versions.get(name, set())
                     entry.reads[name] |= use.version_names or unreported
             entry.members.append((run, edges))
+            entry.edges.add(generations.own(run))
     for entry in found.values():
         entry.writes = _written(generations, entry.members)
     return [*found.values(), *declared]
 
 
 def _declared(generation: Generation, edges: Edges) -> _Entry:
-    entry = _Entry(generation.job, 0)
+    entry = _Entry(generation.job, 0, edges=edges)
     entry.reads |= {name: set() for name in only_datasets(edges.reads)}
     entry.writes |= {name: set() for name in only_datasets(edges.writes)}
     return entry
@@ -177,8 +181,19 @@ def _run_answer(generations: Generations, entry: _Entry) -> models.ProvenanceRun
         "run": run_line(generations.state, entry.run) if entry.run else None,
         "code": code,
         "inputs": _version_list(entry.reads),
-        "outputs": _version_list(entry.writes),
+        "outputs": [
+            {
+                **output,
+                "sources": _stated_sources(entry, DatasetName(output["namespace"], output["name"])),
+            }
+            for output in _version_list(entry.writes)
+        ],
     }
+
+
+def _stated_sources(entry: _Entry, output: DatasetName) -> list[NameAnswer] | None:
+    sources = entry.edges.sources_of(output) & entry.reads.keys()
+    return None if sources == entry.reads.keys() else [name_of(name) for name in sorted(sources)]
 
 
 def _version_list(versions: Versions) -> list[models.DatasetVersions]:

@@ -1408,11 +1408,17 @@ export interface components {
             /** @enum {string} */
             type: "job" | "dataset";
         };
+        ProvenanceOutput: {
+            name: string;
+            namespace: string;
+            sources: components["schemas"]["Name"][] | null;
+            versions: string[];
+        };
         ProvenanceRun: {
             code: components["schemas"]["CodeLocation"];
             inputs: components["schemas"]["DatasetVersions"][];
             job: components["schemas"]["Name"];
-            outputs: components["schemas"]["DatasetVersions"][];
+            outputs: components["schemas"]["ProvenanceOutput"][];
             run: components["schemas"]["RunSummary"] | null;
         };
         RanEntry: {

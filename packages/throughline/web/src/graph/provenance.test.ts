@@ -8,7 +8,7 @@ const use = (text: string) => {
 
 function ran(id: string, job: string, reads: string[], writes: string[], version: string | null = "9f3c2a71d0"): Upstream {
   const line = { runId: id, state: "COMPLETED" as const, startedAt: "2026-01-02T03:04:05Z", endedAt: null, durationMs: null, job: { namespace: "n", name: job } };
-  return { job: line.job, run: line, code: version ? { repoUrl: "r", path: "a.py", version } : {}, inputs: reads.map(use), outputs: writes.map(use) };
+  return { job: line.job, run: line, code: version ? { repoUrl: "r", path: "a.py", version } : {}, inputs: reads.map(use), outputs: writes.map((text) => ({ ...use(text), sources: null })) };
 }
 
 function answer(node: string, runs: Upstream[], tags: [string, string | null, string][] = [], version: string | null = null): ProvenanceAnswer {
@@ -93,6 +93,14 @@ describe("PII verdict", () => {
     const provenance = answer("day", [run], [["raw", null, "raw"]]);
     expect(piiVerdict({ ...provenance, tags: provenance.tags.map((tag) => ({ ...tag, key: "tier" })) }).text).toBe("No input column is tagged PII");
   });
+});
+
+test("an output has only the inputs that feed it", () => {
+  const load = ran("1", "load", ["a", "b"], ["x@1", "y@1"]);
+  const [x, y] = load.outputs as [Upstream["outputs"][number], Upstream["outputs"][number]];
+  x.sources = [{ namespace: "s3://l", name: "a" }];
+  y.sources = [{ namespace: "s3://l", name: "b" }];
+  expect(drawn(originTree(answer("t", [ran("2", "join", ["x@1", "y@1"], ["t"]), load])))).toBe("t < join×1(x@1 < load×1(a) + y@1 < load×1(b))");
 });
 
 test("lists unknown facts", () => {

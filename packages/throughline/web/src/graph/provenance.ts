@@ -43,6 +43,12 @@ export interface Maker {
 const FEW = 3;
 const keyOf = (dataset: { namespace: string; name: string }) => `dataset:${dataset.namespace}:${dataset.name}`;
 
+/** Return the inputs of a run that feed some of its outputs. */
+function inputsOf({ inputs, outputs }: Upstream, ids: ReadonlySet<string>): Use[] {
+  const chosen = outputs.filter((output) => ids.has(keyOf(output)));
+  return inputs.filter((input) => chosen.some(({ sources }) => sources === null || sources.some((source) => keyOf(source) === keyOf(input))));
+}
+
 /** Build the upstream tree of a dataset down to the sources; each path appears once. */
 export function originTree(answer: ProvenanceAnswer): Origin {
   const about = new Map(answer.datasets.map((dataset) => [dataset.id, dataset]));
@@ -71,12 +77,13 @@ export function originTree(answer: ProvenanceAnswer): Origin {
       where: [first.namespace, above].filter(Boolean).join(" · "),
       kind: first.kind,
       members,
-      by: isAbove ? [] : makersOf(entries),
+      by: isAbove ? [] : makersOf(entries, members),
       isAbove,
     };
   };
 
-  const makersOf = (entries: readonly Upstream[]): Maker[] => {
+  const makersOf = (entries: readonly Upstream[], outputs: readonly Member[]): Maker[] => {
+    const ids = new Set(outputs.map((output) => output.id));
     const jobs = new Map<string, Upstream[]>();
     for (const entry of entries) put(jobs, `job:${entry.job.namespace}:${entry.job.name}`, entry);
     return [...jobs].map(([job, all]) => ({
@@ -84,7 +91,7 @@ export function originTree(answer: ProvenanceAnswer): Origin {
       name: job.slice(job.lastIndexOf(":") + 1),
       entries: all,
       commits: commitsOf(all),
-      inputs: folded(all.flatMap((entry) => entry.inputs)),
+      inputs: folded(all.flatMap((entry) => inputsOf(entry, ids))),
     }));
   };
 

@@ -6,6 +6,7 @@ export const LINEAGE = {
   tab: (node: string) => (node ? `${node} · throughline` : "throughline"),
   noDifferences: "No differences. Search for a node to show its graph.",
   selectChange: "Select a change to show it in the graph.",
+  absent: (name: string) => `${name} did not exist at that time. Select a change to show it in the graph.`,
   comparing: "Comparing …",
   canvas: (moment: string | null) => (moment === null ? "Lineage graph" : `Lineage graph, ${moment}`),
   zoomIn: "Zoom in",

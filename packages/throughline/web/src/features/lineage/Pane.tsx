@@ -12,6 +12,7 @@ import { momentOf, nameOf, pairOf, timesOf } from "../../graph/moments";
 import type { SharedViewport } from "../../graph/shared";
 import type { Moment } from "../../graph/types";
 import { addressOf, type View } from "../../graph/view";
+import { parts } from "../../graph/words";
 import { WAITING } from "../../strings/waiting";
 import { RecentDatasets } from "../fallback/EmptyView";
 import { Canvas, type Anchor, type Outside } from "./Canvas";
@@ -39,20 +40,30 @@ function focusedNode({ node, open, lit }: View): string | null {
   return open ?? lit;
 }
 
+function titleOf(node: string): string {
+  return parts(node.slice(node.lastIndexOf(":") + 1), node.startsWith("job:") ? "job" : "dataset").title;
+}
+
 /** The graph of a view, or its error. */
 export function Pane({ scene: { drawn, trouble, awaySince }, view, change, ends = null, shared = null, onOutside }: Props): ReactNode {
   const [anchor, setAnchor] = useState<Anchor | null>(null);
   const actions = useActionsOf(view, change, setAnchor);
   if (trouble) {
+    const current = (view.at ?? view.from) && (
+      <button type="button" className={controls.button} onClick={() => change({ at: null, from: null })}>
+        {LINEAGE.current}
+      </button>
+    );
     return (
       <div className={styles.trouble}>
-        <ErrorMessage error={trouble}>
-          {(view.at ?? view.from) && (
-            <button type="button" className={controls.button} onClick={() => change({ at: null, from: null })}>
-              {LINEAGE.current}
-            </button>
-          )}
-        </ErrorMessage>
+        {isUnknown(trouble) && view.from ? (
+          <div className={messages.waiting} role="status">
+            <p>{LINEAGE.absent(titleOf(view.node))}</p>
+            {current}
+          </div>
+        ) : (
+          <ErrorMessage error={trouble}>{current}</ErrorMessage>
+        )}
         {isUnknown(trouble) && !view.at && !view.from && <RecentDatasets linkTo={addressOf} />}
       </div>
     );
