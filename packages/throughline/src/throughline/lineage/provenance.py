@@ -34,7 +34,6 @@ from throughline.projection import Run, State, start_of
 from throughline.projection.derived import began_at
 from throughline.projection.state import RunKey
 from throughline.query.models import CodeLocation
-from throughline.query.models import Name as NameAnswer
 from throughline.query.parameters import LevelName, Name
 from throughline.query.registry import Times, query
 from throughline.runs.summary import code_of, run_line
@@ -181,19 +180,17 @@ def _run_answer(generations: Generations, entry: _Entry) -> models.ProvenanceRun
         "run": run_line(generations.state, entry.run) if entry.run else None,
         "code": code,
         "inputs": _version_list(entry.reads),
-        "outputs": [
-            {
-                **output,
-                "sources": _stated_sources(entry, DatasetName(output["namespace"], output["name"])),
-            }
-            for output in _version_list(entry.writes)
-        ],
+        "outputs": _outputs(entry),
     }
 
 
-def _stated_sources(entry: _Entry, output: DatasetName) -> list[NameAnswer] | None:
-    sources = entry.edges.sources_of(output) & entry.reads.keys()
-    return None if sources == entry.reads.keys() else [name_of(name) for name in sorted(sources)]
+def _outputs(entry: _Entry) -> list[models.ProvenanceOutput]:
+    found: list[models.ProvenanceOutput] = []
+    for name in sorted(entry.writes):
+        sources = entry.edges.sources_of(name) & entry.reads.keys()
+        stated = None if sources == entry.reads.keys() else list(map(name_of, sorted(sources)))
+        found.append({**name_of(name), "versions": sorted(entry.writes[name]), "sources": stated})
+    return found
 
 
 def _version_list(versions: Versions) -> list[models.DatasetVersions]:
