@@ -9,6 +9,7 @@ import pytest
 from typer.main import get_command
 
 from throughline.cli.main import app
+from throughline.config import read_yaml
 from throughline.errors import ConfigError
 from throughline.settings import Settings, resolve, variable_of
 
@@ -151,3 +152,23 @@ def test_documented_settings_come_from_the_model() -> None:
     if os.environ.get("WRITE_DOCS"):
         _DOC.write_text(expected)
     assert _DOC.read_text() == expected, "run this test with WRITE_DOCS=1 to write the table"
+
+
+_BOMB = "a: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (_BOMB, r"line 2: received the alias \*a, expected its value: aliases are not allowed"),
+        ("[" * 20_000, "line 1: received more than 100 levels of lists and mappings"),
+        ("a: {" * 20_000, "line 1: received more than 100 levels of lists and mappings"),
+    ],
+)
+def test_yaml_with_aliases_or_deep_nesting_is_rejected(
+    text: str, message: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "contract.yaml"
+    path.write_text(text)
+    with pytest.raises(ConfigError, match=message):
+        read_yaml(path)

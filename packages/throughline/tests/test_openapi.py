@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 import pytest
-from fastapi import FastAPI
+from fastapi import FastAPI, Request
 from fastapi.routing import APIRoute
 from fastapi.testclient import TestClient
 from hypothesis import HealthCheck, Phase, given, settings
@@ -127,6 +127,8 @@ def _call(route: APIRoute, live: Live, values: dict[str, Any]) -> Any:
         for name, parameter in inspect.signature(route.endpoint).parameters.items()
         if parameter.default is not inspect.Parameter.empty
     }
+    if "request" in inspect.signature(route.endpoint).parameters:
+        defaults["request"] = Request({"type": "http"})
     return orjson.loads(route.endpoint(live=live, **{**defaults, **values}).body)
 
 

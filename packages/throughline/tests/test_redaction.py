@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from throughline.collect.lines import sort_lines
 from throughline.log import EventLog
 from throughline.redaction import is_suspicious, redact, redact_text
+from throughline.redaction._rules import _WINDOW
 
 from . import secret_forms as forms
 
@@ -36,6 +37,17 @@ def test_secret_in_text_is_masked(form: str) -> None:
     assert forms.SECRET not in clean
     assert "***" in clean
     assert redact_text(clean) == clean
+
+
+@pytest.mark.parametrize("form", forms.TEXTS)
+def test_secret_between_two_windows_of_a_long_text_is_masked(form: str) -> None:
+    text = form.replace("§", forms.SECRET)
+    padding = "x y\n" * (_WINDOW // 4)
+    for cut in (form.index("§"), form.index("§") + len(forms.SECRET) // 2):
+        begin = padding[: _WINDOW - cut - 1] + "\n"
+        clean = redact_text(f"{begin}{text}\n{padding}")
+        assert clean.startswith(begin)
+        assert forms.SECRET not in clean
 
 
 @pytest.mark.parametrize("token", forms.TOKENS)

@@ -100,6 +100,8 @@ def _private_imports(file: Path) -> set[str]:
     }
 
 
-def test_source_does_not_grow() -> None:
-    lines = sum(len(file.read_text().splitlines()) for file in _SOURCE.rglob("*.py"))
-    assert lines <= 32_655, "docs/decisions/0010-size.md says what to do"
+def test_core_stays_small_enough_to_read() -> None:
+    core = ("redaction", "events", "identity", "log", "projection", "graph")
+    files = [file for package in core for file in (_SOURCE / package).rglob("*.py")]
+    lines = sum(len(file.read_text().splitlines()) for file in files)
+    assert lines <= 10_000, "docs/decisions/0010-size.md says what to do"

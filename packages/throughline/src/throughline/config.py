@@ -16,12 +16,21 @@ __all__ = ["expected", "filled", "name_value", "read_yaml"]
 T = TypeVar("T")
 
 
+_DEEPEST_YAML = 100
+"""Levels of lists and mappings; the files of settings have at most 6."""
+
+
 def read_yaml(path: Path, *, as_texts: bool = False) -> object:
-    """Load a YAML file, with `as_texts` without converting values. Raises ConfigError."""
+    """Load a YAML file, with `as_texts` without converting values. Raises ConfigError.
+
+    Aliases are rejected, because a few lines of them can stand for gigabytes.
+    """
     import yaml
 
     try:
-        return yaml.load(path.read_bytes(), yaml.BaseLoader if as_texts else yaml.SafeLoader)
+        content = path.read_bytes()
+        _check_size(content, path)
+        return yaml.load(content, yaml.BaseLoader if as_texts else yaml.SafeLoader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = f", line {mark.line + 1}, column {mark.column + 1}" if mark else ""
@@ -31,6 +40,27 @@ def read_yaml(path: Path, *, as_texts: bool = False) -> object:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise ConfigError(f"{path}: cannot read the file: {reason}") from None
+
+
+def _check_size(content: bytes, path: Path) -> None:
+    """Raise ConfigError if a YAML text has aliases, or more than `_DEEPEST_YAML` levels."""
+    import yaml
+
+    depth = 0
+    for event in yaml.parse(content, yaml.SafeLoader):
+        place = f"{path}, line {event.start_mark.line + 1 if event.start_mark else 1}"
+        if isinstance(event, yaml.AliasEvent):
+            raise ConfigError(
+                f"{place}: received the alias *{event.anchor}, expected its value:"
+                " aliases are not allowed"
+            )
+        depth += isinstance(event, yaml.CollectionStartEvent)
+        depth -= isinstance(event, yaml.CollectionEndEvent)
+        if depth > _DEEPEST_YAML:
+            raise ConfigError(
+                f"{place}: received more than {_DEEPEST_YAML} levels of lists and mappings,"
+                f" allowed are {_DEEPEST_YAML}"
+            )
 
 
 def filled(class_: type[T], given: object, where: str) -> T:

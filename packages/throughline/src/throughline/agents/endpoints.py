@@ -72,7 +72,9 @@ def _context(request: Request) -> Context:
     agent, reporter = request.headers.get(AGENT_HEADER), None
     if agent is not None and request.scope.get("may_write") is True:
         reporter = Reporter(agent, send)
-    return Context(partial(_query, live), str(request.base_url).rstrip("/"), reporter)
+    may_read_sql = request.scope.get("hides_sql") is not True
+    query = partial(_query, live, may_read_sql=may_read_sql)
+    return Context(query, str(request.base_url).rstrip("/"), reporter)
 
 
 async def _answer(
@@ -84,8 +86,8 @@ async def _answer(
         return await run_in_threadpool(call, name, arguments, context)
 
 
-def _query(live: Live, name: str, params: Params) -> Any:
-    return ask(live, load_queries()[name], params)
+def _query(live: Live, name: str, params: Params, *, may_read_sql: bool) -> Any:
+    return ask(live, load_queries()[name], params, may_read_sql=may_read_sql)
 
 
 # A GET would open a stream for server messages. The server sends none, so it returns a 405.

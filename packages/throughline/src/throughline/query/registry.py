@@ -47,13 +47,15 @@ Finish = Callable[[EventLog, int, Any], Any]
 class ApiQuery(NamedTuple):
     """A query: its name below /api/v2, the function that answers it, and its states.
 
-    `finish` adds data that is only in the log to an answer, as of a time in microseconds.
+    `finish` adds data that is only in the log to an answer, as of a time in microseconds. A query
+    that `searches_sql` gets the argument `may_read_sql`, which is not a parameter of the API.
     """
 
     name: str
     answer: Callable[..., Any]
     times: tuple[str, ...]
     finish: Finish | None = None
+    searches_sql: bool = False
 
     @property
     def model(self) -> Any:
@@ -68,6 +70,8 @@ class ApiQuery(NamedTuple):
         kind = inspect.Parameter.KEYWORD_ONLY
         found: list[inspect.Parameter] = []
         for parameter in list(inspect.signature(self.answer).parameters.values())[count:]:
+            if self.searches_sql and parameter.name == _MAY_READ_SQL:
+                continue
             hint = hints[parameter.name]
             if parameter.kind is inspect.Parameter.VAR_KEYWORD:  # **filters: Unpack[Filters]
                 fields = get_type_hints(get_args(hint)[0], include_extras=True)
@@ -85,15 +89,20 @@ class ApiQuery(NamedTuple):
 
 
 _QUERIES: dict[str, ApiQuery] = {}
+_MAY_READ_SQL = "may_read_sql"
 
 
 def query(
-    name: str, times: tuple[str, ...] = Times.NOW, finish: Finish | None = None
+    name: str,
+    times: tuple[str, ...] = Times.NOW,
+    finish: Finish | None = None,
+    *,
+    searches_sql: bool = False,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register a function as a query."""
 
     def register(answer: Callable[..., Any]) -> Callable[..., Any]:
-        _QUERIES[name] = ApiQuery(name, answer, times, finish)
+        _QUERIES[name] = ApiQuery(name, answer, times, finish, searches_sql)
         return answer
 
     return register
@@ -117,9 +126,16 @@ class Readable(Protocol):
         """Return the state, now or at a moment."""
 
 
-def ask(live: Readable, query: ApiQuery, parameters: Mapping[str, Any]) -> Any:
-    """Run a query; parameters have their Python names."""
+def ask(
+    live: Readable, query: ApiQuery, parameters: Mapping[str, Any], *, may_read_sql: bool = True
+) -> Any:
+    """Run a query; parameters have their Python names.
+
+    Without `may_read_sql`, SQL takes no part in matching, counting or ranking.
+    """
     values = dict(parameters)
+    if query.searches_sql:
+        values[_MAY_READ_SQL] = may_read_sql
     with ExitStack() as stack:
         # The past is opened first, so that the present is not held while waiting for the past.
         texts = [values.pop(name, None) for name in query.times]

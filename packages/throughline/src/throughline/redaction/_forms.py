@@ -122,6 +122,7 @@ FORMS = (
             r"(?:-----END [A-Z0-9 _-]{0,40}PRIVATE KEY(?: BLOCK)?-----|\Z)",
             MASK,
         ),
+        is_unbounded=True,
     ),
     Group(
         "eyj",
@@ -152,14 +153,14 @@ FORMS = (
     Group(
         "curl",
         (
-            r"(\bcurl\b[^\n]{0,512}?\s(?:-u|--user)[ =]{0,2}['\"]?[^\s:'\"]{1,128}:)"
-            r"[^\s'\"]{1,512}"
+            r"(\bcurl\b(?:(?!\bcurl\b)[^\n]){0,512}?\s(?:-u|--user)[ =]{0,2}['\"]?"
+            r"[^\s:'\"]{1,128}:)[^\s'\"]{1,512}"
         ),
         check=rb"\s-(?:u|-user)",
     ),
     Group(
         "mysql",
-        r"(\bmysql\w{0,8}\b[^\n]{0,256}?\s-p)(?=[^\s-])\S{1,256}",
+        r"(\bmysql\w{0,8}\b(?:(?!\bmysql)[^\n]){0,256}?\s-p)(?=[^\s-])\S{1,256}",
         check=rb"\s-p\S",
     ),
     Group("sshpass", r"(\bsshpass\s{1,8}-p\s{0,8})\S{1,256}"),

@@ -10,6 +10,10 @@ from ahocorasick_rs import BytesAhoCorasick, Implementation
 
 MASK = "***"
 
+_WINDOW = 262_144
+_LONGEST_MATCH = 131_072
+"""More characters than any pattern of a group matches, unless the group `is_unbounded`."""
+
 Replacement = str | Callable[[re.Match[str]], str]
 Rule = str | tuple[str, Replacement]
 """A pattern, which ignores case, and the replacement of its matches.
@@ -22,25 +26,55 @@ class Group:
     """Rules with their markers: every text that a rule matches contains one of them.
 
     Markers are lower case. `check` is another pattern for lower-case JSON that contains a marker,
-    so that a common marker does not make every text slow.
+    so that a common marker does not make every text slow. Matches of an `is_unbounded` group may
+    have any length.
     """
 
     def __init__(
-        self, markers: str | tuple[str, ...], *rules: Rule, check: bytes | None = None
+        self,
+        markers: str | tuple[str, ...],
+        *rules: Rule,
+        check: bytes | None = None,
+        is_unbounded: bool = False,
     ) -> None:
         self.markers = (markers,) if isinstance(markers, str) else markers
         self.rules = [(rule, rf"\1{MASK}") if isinstance(rule, str) else rule for rule in rules]
         self._check = check
+        self._is_unbounded = is_unbounded
 
     def mask(self, text: str) -> str:
         """Mask all matches of the rules in a text."""
         for pattern, replacement in self.rules:
-            text = compiled(pattern).sub(replacement, text)
+            if self._is_unbounded or len(text) <= _WINDOW:
+                text = compiled(pattern).sub(replacement, text)
+            else:
+                text = "".join(_masked_parts(compiled(pattern), replacement, text))
         return text
 
     def may_match(self, lower: bytes) -> bool:
         """Return True if a rule may match a lower-case text that contains a marker."""
         return self._check is None or _compiled_bytes(self._check).search(lower) is not None
+
+
+def _masked_parts(pattern: re.Pattern[str], replacement: Replacement, text: str) -> Iterator[str]:
+    """Yield the parts of a long text with its matches replaced.
+
+    The text is searched in windows. Other threads can run between two of them, but not during a
+    search.
+    """
+    end = 0
+    for begin in range(0, len(text), _WINDOW):
+        last = begin + _WINDOW
+        place = max(begin, end)
+        while place < last:
+            match = pattern.search(text, place, last + _LONGEST_MATCH)
+            if match is None or match.start() >= last:
+                break
+            yield text[end : match.start()]
+            yield match.expand(replacement) if isinstance(replacement, str) else replacement(match)
+            end = match.end()
+            place = max(end, match.start() + 1)
+    yield text[end:]
 
 
 class Finder:
@@ -60,9 +94,21 @@ class Finder:
     def find(self, lower: bytes) -> Iterator[tuple[int, int]]:
         """Yield the index and the position of every marker in a lower-case text."""
         for begin in range(0, len(lower), self._PART):
-            part = lower[begin : begin + self._PART + self._overlap]
-            for index, start, _ in self._automaton.find_matches_as_indexes(part, overlapping=True):
-                yield index, begin + start
+            yield from self._find_in_part(lower, begin)
+
+    def starts(self, lower: bytes) -> Iterator[int]:
+        """Yield the positions of all markers in a lower-case text, in order."""
+        last = -1
+        for begin in range(0, len(lower), self._PART):
+            for start in sorted({start for _, start in self._find_in_part(lower, begin)}):
+                if start > last:
+                    yield start
+                    last = start
+
+    def _find_in_part(self, lower: bytes, begin: int) -> Iterator[tuple[int, int]]:
+        part = lower[begin : begin + self._PART + self._overlap]
+        for index, start, _ in self._automaton.find_matches_as_indexes(part, overlapping=True):
+            yield index, begin + start
 
 
 def lower_bytes(text: str) -> bytes:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 
-from throughline.redaction._rules import MASK, Finder, Group, compiled, lower_bytes
+from throughline.redaction._rules import MASK, Finder, Group, Rule, compiled, lower_bytes
 
 _PASS_OF = (
     "admin|api|app|auth|client|db|email|ftp|http|kafka|keystore|ldap|login|mail|mongo|mssql|my|mysql"
@@ -86,23 +87,31 @@ _WORD_MARKERS = (
 class _Words(Group):
     """A group of rules whose patterns start with a word such as `password`.
 
-    Regular expressions search for many words slowly, so the rules are tried only at markers.
+    Regular expressions search for many words slowly, so the rules are tried only at markers. For
+    the patterns in `leads`, the text before the word must match, too.
     """
+
+    def __init__(self, markers: tuple[str, ...], *rules: Rule, leads: Mapping[str, str]) -> None:
+        super().__init__(markers, *rules)
+        self._leads = leads
 
     _finder = Finder([marker.encode() for marker in _WORD_MARKERS])
 
     def mask(self, text: str) -> str:
         """Mask all matches of the rules in a text."""
+        masked: list[str] = []
         parts: list[str] = []
         end = 0
         is_sql = cache(lambda: compiled(_SQL).search(text) is not None)
-        starts = {start for _, start in self._finder.find(lower_bytes(text))}
-        for start in sorted(starts):
-            if start < end:
+        for start in self._finder.starts(lower_bytes(text)):
+            if start < end or compiled(_WORD).match(text, start) is None:
                 continue
+            if len(parts) > _MOST_PARTS:  # many short strings need more memory than a long one
+                masked.append("".join(parts))
+                parts.clear()
             for pattern, replacement in self.rules:
                 match = compiled(pattern).match(text, start)
-                if match is None:
+                if match is None or not self._follows(pattern, text, start):
                     continue
                 is_comparison = pattern == _SPACED and is_sql()  # of two columns
                 if is_comparison and not compiled(_LOOKS_RANDOM).match(match["value"]):
@@ -110,7 +119,13 @@ class _Words(Group):
                 parts += [text[end:start], match.expand(str(replacement))]
                 end = match.end()
                 break
-        return "".join([*parts, text[end:]]) if parts else text
+        return "".join([*masked, *parts, text[end:]]) if end else text
+
+    def _follows(self, pattern: str, text: str, start: int) -> bool:
+        """Return True if the text before a match is as its pattern requires."""
+        lead = self._leads.get(pattern)
+        begin = max(0, start - _LONGEST_LEAD)
+        return lead is None or compiled(lead).search(text, begin, start) is not None
 
 
 _SPACED = rf"({_WORD}[ \t]{{0,8}}=[ \t]{{1,8}}|{_WORD}[ \t]{{1,8}}=)(?P<value>{_BARE})"
@@ -151,22 +166,30 @@ _WORD_RULES = (
     rf"({_WORD}</\w{{1,16}}>\s{{0,64}}<value>)[^<>]{{1,8192}}",
     rf"({_WORD}\\{{0,8}}\"\s{{1,8}}value=\\{{0,8}}\")[^\"\\]{{1,8192}}",
 )
-# The text before the word matters, too.
-_LED_RULES = (
+_LONGEST_LEAD = 160
+_MOST_PARTS = 10_000
+_LED_RULES: tuple[tuple[str, Rule], ...] = (
     # '--password', 'x'
     (
-        rf"(['\"]--?[\w.-]{{0,64}}{_WORD}['\"]\s{{0,8}},\s{{0,8}})(['\"])[^'\"]*['\"]",
-        rf"\1\2{MASK}\2",
+        r"['\"]--?[\w.-]{0,64}\Z",
+        (
+            rf"({_WORD}['\"]\s{{0,8}},\s{{0,8}})(['\"])[^'\"]*['\"]",
+            rf"\1\2{MASK}\2",
+        ),
     ),
     # --password x
     (
-        rf"((?:^|(?<=\s))--?[\w.-]{{0,64}}{_WORD}\s{{1,8}})(?!-|{_PROSE}|{_NO_SECRET})"
-        r"(?:'[^']*'|\"[^\"]*\"|[^\s'\",;)\]]{1,8192})"
+        r"(?:^|(?<=\s))--?[\w.-]{0,64}\Z",
+        (
+            rf"({_WORD}\s{{1,8}})(?!-|{_PROSE}|{_NO_SECRET})"
+            r"(?:'[^']*'|\"[^\"]*\"|[^\s'\",;)\]]{1,8192})"
+        ),
     ),
-    r"(\blogin\s{1,8}\S{1,128}\s{1,8}password\s{1,8})\S{1,512}",
+    (r"\blogin\s{1,8}\S{1,128}\s{1,8}\Z", r"(password\s{1,8})\S{1,512}"),
     # <password>x</password>
-    rf"(<[\w.:-]{{0,64}}{_WORD}(?:\s[^<>]{{0,200}})?>)[^<>]{{1,8192}}",
+    (r"<[\w.:-]{0,64}\Z", rf"({_WORD}(?:\s[^<>]{{0,200}})?>)[^<>]{{1,8192}}"),
 )
+"""What must precede a word, in at most `_LONGEST_LEAD` characters, and the rule for the word."""
 _IDENTIFIED_RULES = (
     r"(\buser\s{1,8}\S{1,128}\s{1,8}identified\s{1,8}by\s{1,8})(?!values\b)[^\s;'\"]{1,512}",
     (
@@ -178,7 +201,11 @@ _IDENTIFIED_RULES = (
 
 WORDS = (
     Group("identified", *_IDENTIFIED_RULES),
-    Group(_WORD_MARKERS, *_LED_RULES),
-    _Words(_WORD_MARKERS, *_WORD_RULES),
+    _Words(
+        _WORD_MARKERS,
+        *(rule for _, rule in _LED_RULES),
+        leads={rule if isinstance(rule, str) else rule[0]: lead for lead, rule in _LED_RULES},
+    ),
+    _Words(_WORD_MARKERS, *_WORD_RULES, leads={}),
 )
 """Groups of values that a word marks as secret."""

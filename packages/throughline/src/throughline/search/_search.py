@@ -40,18 +40,19 @@ class Hit(NamedTuple):
         return (*self[:5], *self.node)
 
 
-def search(state: State, text: str) -> list[Hit]:
+def search(state: State, text: str, *, with_sql: bool = True) -> list[Hit]:
     """Return the nodes with a text in a name, column, tag, owner, description or query.
 
+    Without SQL, queries are not searched.
     Whole texts rank first, then beginnings of words, then other parts; a word of a name ranks like
     a whole text elsewhere. Without a match, similar names, columns and words count (`isFuzzy`).
     """
-    if found := _matches(state, text):
+    if found := _matches(state, text, with_sql=with_sql):
         return found
     words = {
         word
         for node in _nodes(state)
-        for kind, value in _texts(state, node)
+        for kind, value in _texts(state, node, with_sql=False)
         if kind < 2
         for word in (_last(value), *re.findall(r"[^\W_]+", value.casefold()))
     }
@@ -61,17 +62,17 @@ def search(state: State, text: str) -> list[Hit]:
     hits = {
         hit.node: hit._replace(is_fuzzy=True, fit=rank)
         for rank, word in reversed([*enumerate(like)])
-        for hit in _matches(state, word)
+        for hit in _matches(state, word, with_sql=with_sql)
     }
     return list(hits.values())
 
 
-def _matches(state: State, text: str) -> list[Hit]:
+def _matches(state: State, text: str, *, with_sql: bool) -> list[Hit]:
     wanted = text.casefold()
     begins = re.compile(rf"(?<![^\W_]){re.escape(wanted)}")
     best: dict[Node, Hit] = {}
     for node in _nodes(state):
-        for kind, value in _texts(state, node):
+        for kind, value in _texts(state, node, with_sql=with_sql):
             folded = value.casefold()
             if wanted not in folded:
                 continue
@@ -100,7 +101,7 @@ def _nodes(state: State) -> Iterator[Node]:
     yield from map(Node.of_dataset, state.identity)
 
 
-def _texts(state: State, node: Node) -> Iterator[tuple[int, str]]:
+def _texts(state: State, node: Node, *, with_sql: bool) -> Iterator[tuple[int, str]]:
     """Yield the texts of a node, each with its index in `_KINDS`."""
     deadline.check()
     names = [node.name]
@@ -113,7 +114,7 @@ def _texts(state: State, node: Node) -> Iterator[tuple[int, str]]:
         yield from ((2, text) for tag in book.parsed(Tags).tags for text in (tag.key, tag.value))
         if description := book.parsed(Documentation).description:
             yield 4, description
-        if sql := book.parsed(Sql).query:
+        if with_sql and (sql := book.parsed(Sql).query):
             yield 5, sql
 
 

@@ -45,7 +45,7 @@ def node_answer(state: State, node: Name) -> models.NodeAnswer:
     return node_in_full(generations_of(state), find_node(state, node))
 
 
-@query("search")
+@query("search", searches_sql=True)
 def search_answer(
     state: State,
     text: Annotated[str, "Text to search for; part of a word is enough."],
@@ -54,6 +54,7 @@ def search_answer(
     *,
     matched: Annotated[MatchedKind | None, "Only nodes whose best match is of this kind."] = None,
     facets: WithFacets = False,
+    may_read_sql: bool = True,
     **filters: Unpack[Filters],
 ) -> models.SearchAnswer:
     """Search names, columns, tags, owners, descriptions and queries of all nodes.
@@ -67,7 +68,7 @@ def search_answer(
     def filtered(hits: list[Hit]) -> tuple[list[Hit], Facets]:
         return choose(hits, lambda hit: values_of(state, hit.node), wanted)
 
-    hits = search(state, text)
+    hits = search(state, text, with_sql=may_read_sql)
     matching = filtered(hits)[0] if wanted else hits
     chosen = hits_in(matching, matched)
     about = ("search", text, matched, *wanted.items())

@@ -1,7 +1,8 @@
 """Hide SQL and source code in every response to a key without the scope `sql`.
 
 This is the only place that does so. It filters the finished JSON of every response, so that no
-endpoint, stored event or tool for agents can bypass it.
+endpoint, stored event or tool for agents can bypass it. Queries that search SQL leave it out
+themselves (see `query.registry.ask`), because a count or an order would reveal the text.
 """
 
 from __future__ import annotations
@@ -86,19 +87,14 @@ def json_without_sql(body: bytes) -> bytes:
 def without_sql(value: Any) -> Any:
     """Return decoded JSON in which SQL and code are null, with the reason in `hidden`."""
     if isinstance(value, list):
-        return [without_sql(item) for item in value if not _is_sql_match(item)]
+        return [without_sql(item) for item in value]
     if not isinstance(value, dict):
         return value
     if value.get("type") == "text" and isinstance(value.get("text"), str):
         return {**value, "text": _text_without_sql(value["text"])}  # the answer of a tool
     hidden = set(_hidden_keys(value))
-    found = {key: None if key in hidden else _inner(key, item) for key, item in value.items()}
+    found = {key: None if key in hidden else without_sql(item) for key, item in value.items()}
     return {**found, "hidden": REASON} if hidden else found
-
-
-def _inner(key: str, value: Any) -> Any:
-    """Return a value without SQL; the number of matches in SQL becomes 0."""
-    return 0 if key == "sql" and isinstance(value, int) else without_sql(value)
 
 
 def _hidden_keys(value: dict[str, Any]) -> Iterable[str]:
@@ -109,11 +105,6 @@ def _hidden_keys(value: dict[str, Any]) -> Iterable[str]:
         is_line = key == "line" and value.keys() == _LINE
         if item and (is_text or is_code or is_line or key in _FACETS):
             yield key
-
-
-def _is_sql_match(item: Any) -> bool:
-    """Return True for a search result found in SQL: its presence alone would reveal the text."""
-    return isinstance(item, dict) and item.get("matched") == "sql"
 
 
 def _text_without_sql(text: str) -> str:

@@ -119,13 +119,15 @@ def list_warnings(live: LiveState, limit: PageLimit = 100, cursor: Cursor = None
 
 
 def _endpoint(query: ApiQuery) -> Callable[..., Response]:
-    def endpoint(live: LiveState, **values: Any) -> Response:
-        return answer(ask(live, query, values))
+    def endpoint(live: LiveState, request: Request, **values: Any) -> Response:
+        may_read_sql = request.scope.get("hides_sql") is not True
+        return answer(ask(live, query, values, may_read_sql=may_read_sql))
 
     kind = inspect.Parameter.KEYWORD_ONLY
     live = inspect.Parameter("live", kind, annotation=LiveState)
+    request = inspect.Parameter("request", kind, annotation=Request)
     parameters = [_of_query(parameter) for parameter in query.parameters]
-    endpoint.__signature__ = inspect.Signature([live, *parameters])  # type: ignore[attr-defined]
+    endpoint.__signature__ = inspect.Signature([live, request, *parameters])  # type: ignore[attr-defined]
     endpoint.__name__ = f"get_{query.name}"
     endpoint.__doc__ = query.answer.__doc__
     return endpoint
