@@ -130,9 +130,13 @@ _SLOW = (
 
 @app.command(context_settings=PASS_ON)
 def test(context: typer.Context) -> None:
-    """Run the tests; --fast skips slow ones. Options such as -k are passed to pytest."""
+    """Run the tests; --fast skips slow ones, --times prints what takes time.
+
+    Options such as -k are passed to pytest.
+    """
     if "--help" in context.args:
-        say("./run test [--fast] [PYTEST OPTIONS] runs pytest, whose options follow.\n")
+        say("./run test [--fast] [--times] [PYTEST OPTIONS] runs pytest, whose options follow.\n")
+    report = ["-p", "commands.suite", "--durations=10", "--durations-min=1"]
     parallel = ["--numprocesses=logical", "--dist=loadscope", "--no-loadscope-reorder"]
     arguments = list(context.args)
     if "--fast" in arguments:
@@ -143,7 +147,7 @@ def test(context: typer.Context) -> None:
     os.chdir(REPOSITORY)
     # Each core runs one process. OpenBLAS threads would only double the CPU time.
     environ = {"OPENBLAS_NUM_THREADS": "1", **os.environ}
-    become([sys.executable, "-m", "pytest", *parallel, *arguments], environ)
+    become([sys.executable, "-m", "pytest", *report, *parallel, *arguments], environ)
 
 
 @app.command()

@@ -193,7 +193,10 @@ def _datahub(exercise: Exercise) -> Iterator[Result]:
 
 
 def _lines(path: Path) -> list[Any]:
-    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    """Return the complete lines of a file; its program may still be writing the last one."""
+    if not path.exists():
+        return []
+    return [json.loads(line) for line in path.read_bytes().split(b"\n")[:-1]]
 
 
 def _late_table(exercise: Exercise) -> Iterator[Result]:

@@ -1,7 +1,5 @@
 """The lessons: the check fails at the start, and passes after the steps of the README.
 
-pytestmark = pytest.mark.server
-
 The README's commands are executed in order and their output is compared. A block that begins with
 the path of a file is saved to it.
 """
@@ -21,6 +19,8 @@ from commands.environment import script
 from commands.lesson_checks import CHECKS
 from commands.lessons import LESSONS, check_lesson, lesson_folder, start_lesson
 from lakehouse.settings import Settings
+
+pytestmark = pytest.mark.server
 
 BLOCK = re.compile(
     r"^(?P<indent> *)```(?P<kind>sh|console|yaml|python)\n(?P<text>.*?)^(?P=indent)```",

@@ -24,6 +24,7 @@ from lakehouse.settings import REPOSITORY, Settings, load_settings
 from lakehouse.sources import YELLOW
 from spark_jobs.runtime import jars
 from tests.infra.conftest import PROFILE, isolate, use_config, write_profile
+from tests.spool import events_of
 
 pytestmark = [pytest.mark.spark, pytest.mark.server]
 
@@ -115,8 +116,7 @@ def test_loaded_month_is_not_loaded_again(loaded: Settings) -> None:
 
 
 def _events(settings: Settings) -> list[dict[str, Any]]:
-    files = sorted(settings.spool_dir.glob("spark-yellow_taxi_merge-*.jsonl"))
-    return [json.loads(line) for file in files for line in file.read_text().splitlines()]
+    return events_of(settings.spool_dir.glob("spark-yellow_taxi_merge-*.jsonl"))
 
 
 @pytest.mark.parametrize(

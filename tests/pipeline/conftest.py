@@ -6,7 +6,6 @@ restarted, so every test also checks that nothing was lost.
 
 from __future__ import annotations
 
-import json
 import os
 import socket
 from collections.abc import Callable, Iterator
@@ -38,6 +37,7 @@ from commands.services import (
 from lakehouse.catalog import open_catalog
 from lakehouse.names import DATABASE
 from lakehouse.settings import Settings
+from tests.spool import events_of
 
 Json = dict[str, Any]
 
@@ -72,8 +72,7 @@ class Pipeline:
 
     def events(self) -> list[Json]:
         """Return all events in the spool."""
-        files = sorted(self.settings.spool_dir.rglob("*.jsonl"))
-        return [json.loads(line) for path in files for line in path.read_text().splitlines()]
+        return events_of(self.settings.spool_dir.rglob("*.jsonl"))
 
 
 def spool_bytes(settings: Settings) -> int:

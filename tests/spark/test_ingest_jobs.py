@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -29,6 +28,7 @@ from spark_jobs import ingest, taxi, weather
 from spark_jobs.lineage import PRODUCER
 from spark_jobs.tables import contents, replace_partition
 from spark_jobs.taxi.actuals import actuals, compute_actuals
+from tests.spool import events_of
 
 pytestmark = pytest.mark.spark
 
@@ -360,10 +360,7 @@ def test_commit_report_has_added_and_total_rows(
 
 
 def spooled(lake: Settings) -> list[dict[str, Any]]:
-    lines = [
-        line for path in lake.spool_dir.rglob("*.jsonl") for line in path.read_text().splitlines()
-    ]
-    return [json.loads(line) for line in lines]
+    return events_of(lake.spool_dir.rglob("*.jsonl"))
 
 
 def test_weather_has_one_row_per_county_and_day(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -17,6 +16,7 @@ from commands.sql import analyzed_plan, external_code, writing_command
 from lakehouse.catalog import load_table
 from lakehouse.names import Table
 from lakehouse.settings import REPOSITORY, Settings
+from tests.spool import events_of
 
 pytestmark = pytest.mark.spark
 
@@ -181,11 +181,7 @@ def _run(lake: Settings, query: str) -> tuple[str, list[str], str]:
 
 def _events(lake: Settings, query: str) -> list[Any]:
     """Return the events of the newest run of a query and of the runs below it."""
-    events = [
-        json.loads(line)
-        for path in lake.spool_dir.glob("*.jsonl")
-        for line in path.read_text().splitlines()
-    ]
+    events = events_of(lake.spool_dir.glob("*.jsonl"))
     own = [
         event
         for event in events

@@ -32,8 +32,8 @@ class Launch:
         self.read()
 
     def read(self) -> None:
-        """Read the events that have been written so far."""
-        lines = [line for file in self.folder.iterdir() for line in file.read_text().splitlines()]
+        """Read the events that have been written completely so far."""
+        lines = [line for file in self.folder.iterdir() for line in _complete_lines(file)]
         self.events: list[Event] = sorted(map(json.loads, lines), key=itemgetter("eventTime"))
 
     def await_end(self, job: str) -> None:
@@ -58,6 +58,11 @@ class Launch:
     def ends(self, job: str) -> list[str]:
         """Return the end states of a job's runs."""
         return sorted(event["eventType"] for event in self.of(job) if event["eventType"] != "START")
+
+
+def _complete_lines(file: Path) -> list[bytes]:
+    """Return the lines that end with a newline; a task may still be writing the rest."""
+    return file.read_bytes().split(b"\n")[:-1]
 
 
 class Metaflow:

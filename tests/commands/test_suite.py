@@ -1,0 +1,53 @@
+"""The progress and times that `./run test` prints, and files that are read while written."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.spool import events_of
+
+_TESTS = """
+import subprocess, sys, pytest
+
+@pytest.fixture
+def program():
+    busy = "import time\\nwhile time.process_time() < 0.3: pass"
+    subprocess.run([sys.executable, "-c", busy])
+
+def test_slow(program): pass
+def test_other(): pass
+"""
+
+
+@pytest.mark.server
+@pytest.mark.parametrize("processes", [(), ("--numprocesses=2", "--dist=loadscope")])
+def test_progress_is_a_line_for_each_folder_with_its_times(
+    processes: tuple[str, ...], tmp_path: Path
+) -> None:
+    for folder, text in {"a": _TESTS, "b": "def test_fails(): assert False"}.items():
+        (tmp_path / "tests" / folder).mkdir(parents=True)
+        (tmp_path / "tests" / folder / f"test_{folder}.py").write_text(text)
+    options = ["-p", "commands.suite", "--times", "-p", "no:cacheprovider", *processes]
+    command = [sys.executable, "-m", "pytest", *options]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    lines = done.stdout.splitlines()
+    for pattern in (
+        r"tests/a: 2 passed in \d+ s",
+        r"FAILED tests/b/test_b.py::test_fails",
+        r"tests/b: 1 failed in \d+ s",
+        r" +0\.[3-9] +\d+\.\d  tests/a",
+        r" +0\.[3-9] +\d+\.\d  tests/a program",
+    ):
+        assert any(re.fullmatch(pattern, line) for line in lines), (pattern, done.stdout)
+
+
+def test_incomplete_line_of_a_spool_file_is_not_read(tmp_path: Path) -> None:
+    (tmp_path / "b.jsonl").write_bytes(b'{"job": "one \xe2\x80\xa8 line"}\n{"job": "half')
+    (tmp_path / "a.jsonl").write_bytes(b'{"job": "first"}\n')
+    jobs = [event["job"] for event in events_of(tmp_path.glob("*.jsonl"))]
+    assert jobs == ["first", "one \u2028 line"]
