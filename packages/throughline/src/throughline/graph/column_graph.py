@@ -205,7 +205,7 @@ def _used(
     """Return the datasets that a run of a generation read or wrote; without one, as declared."""
     if run is None:
         return generation.edges.writes if way == "writes" else generation.edges.reads
-    return generations.own(run).writes if way == "writes" else generations.reading(run)
+    return generations.own(run).writes if way == "writes" else generations.own(run).reads
 
 
 def edges_of_run(state: State, run: Run, job: JobRef) -> Iterator[ColumnEdge]:

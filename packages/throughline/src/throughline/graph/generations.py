@@ -122,7 +122,7 @@ class Generations:
             self.levels.clear(job)
             for run in map(self.state.runs.__getitem__, job.runs):
                 if self._has_data(run):
-                    for name in self.reading(run) | self.own(run).writes:
+                    for name in self.own(run).reads | self.own(run).writes:
                         self._using.pop(("reading", name), None)
                         self._using.pop(("writing", name), None)
 
@@ -148,7 +148,7 @@ class Generations:
         if self._jobs is not None:
             self._jobs[ref] = None
         edges = self.own(run)
-        sides = ("reading", self.reading(run)), ("writing", edges.writes)
+        sides = ("reading", self.own(run).reads), ("writing", edges.writes)
         for side, names in sides:
             for name in names:
                 if (side, name) in self._using:
@@ -173,11 +173,6 @@ class Generations:
 
     def _has_data(self, run: Run) -> bool:
         return run.has_data or (run.has_events and run.key.job in self.state.handoffs)
-
-    def reading(self, run: Run) -> set[DatasetName]:
-        """Return the datasets that a run read, including those named only in column lineage."""
-        primary = self.state.identity.primary
-        return self.own(run).reads | {primary(name) for name in run.in_columns or ()}
 
     def jobs(self) -> Iterable[JobRef]:
         """Return all tasks that have generations."""
@@ -364,7 +359,6 @@ class Generations:
                 if side == "writing" and record.derivation is not None:
                     found.add(derivation(name))
             for spelled in state.identity.names(name) if side == "reading" else ():
-                keys |= state.in_columns.get(spelled, set())
                 derived = state.derived_from.get(spelled, ())
                 found |= {derivation(state.identity.primary(dependent)) for dependent in derived}
             runs = map(state.runs.__getitem__, keys)

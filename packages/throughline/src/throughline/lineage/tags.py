@@ -69,7 +69,7 @@ class Tags:
             for name in generation.edges.writes:
                 self._writing[name].append(generation)
             for run in generation.runs:
-                for name in generations.reading(run):
+                for name in generations.own(run).reads:
                     self._reading[name].append(run)
 
     def of(self, name: DatasetName) -> list[ColumnTag]:

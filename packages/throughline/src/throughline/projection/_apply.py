@@ -121,10 +121,8 @@ def _apply_run_event(state: State, event: RunEvent, stamp: Stamp) -> None:
     for item in event.inputs:
         dataset_facets = _select(item.facets, _INPUT_FACETS)
         _update_use(state, run.inputs, item, dataset_facets, stamp).readers.add(run.key)
-    for name in _column_sources(event) - run.inputs.keys():
-        run.in_columns = run.in_columns or set()
-        run.in_columns.add(name)
-        state.in_columns.setdefault(name, set()).add(run.key)
+    for source in _column_sources(event):  # inputs, even if the producer lists them nowhere else
+        _update_use(state, run.inputs, source, {}, stamp).readers.add(run.key)
 
 
 def _packed_lineage(event: RunEvent | JobEvent) -> bytes | None:
@@ -176,12 +174,21 @@ def _is_new(jobs: set[JobRef], ref: JobRef) -> bool:
     return len(jobs) > size
 
 
-def _column_sources(event: RunEvent) -> set[DatasetName]:
-    """Return the source datasets in the column lineage of the outputs."""
-    facets = (
-        item.facets["columnLineage"] for item in event.outputs if "columnLineage" in item.facets
-    )
-    return {canonical_name(*name) for facet in facets for name in source_datasets(facet)}
+def _column_sources(event: RunEvent) -> list[Dataset]:
+    """Return the sources in the column lineage of the outputs that the event does not list.
+
+    A column of an output may come from the output itself, as in a MERGE. That is no input.
+    """
+    listed = {canonical_name(item.namespace, item.name) for item in event.inputs}
+    found: dict[DatasetName, Dataset] = {}
+    for item in event.outputs:
+        if facet := item.facets.get("columnLineage"):
+            own = {canonical_name(item.namespace, item.name), *symlinks_of(item)}
+            for source in source_datasets(facet):
+                name = canonical_name(*source)
+                if name not in listed and name not in own:
+                    found[name] = Dataset(*source)
+    return list(found.values())
 
 
 def _update_use(
@@ -283,13 +290,11 @@ def _touch_users(state: State) -> None:
     """Record changes of the runs and declarations whose datasets got another primary name."""
     for name in state.identity.renamed:
         record = state.datasets.get(name)
-        users = state.in_columns.get(name, set())
-        if record is not None:
-            users = users | record.readers | record.writers
-            state.structure_changes += bool(record.declaring or record.derivation)
         state.structure_changes += name in state.derived_from
-        for key in users:
-            _touch(state, state.runs[key])
+        if record is not None:
+            state.structure_changes += bool(record.declaring or record.derivation)
+            for key in record.readers | record.writers:
+                _touch(state, state.runs[key])
     state.identity.renamed.clear()
 
 

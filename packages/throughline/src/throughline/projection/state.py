@@ -78,9 +78,6 @@ class Run:
     inputs: dict[DatasetName, Use] = field(default_factory=dict)
     outputs: dict[DatasetName, Use] = field(default_factory=dict)
     lineage: set[bytes] | None = None  # packed explicit lineage facets; their entries are merged
-    in_columns: set[DatasetName] | None = field(default=None, compare=False)
-    """Candidates for datasets that only the column lineage of its outputs names. The set depends
-    on the order of events."""
 
     @property
     def has_events(self) -> bool:
@@ -142,7 +139,6 @@ class State:
     runs: dict[RunKey, Run] = field(default_factory=dict)
     runs_by_id: dict[str, tuple[RunKey, ...]] = field(default_factory=dict)
     datasets: dict[DatasetName, DatasetRecord] = field(default_factory=dict)
-    in_columns: dict[DatasetName, set[RunKey]] = field(default_factory=dict, compare=False)
     handoffs: dict[JobRef, set[JobRef]] = field(default_factory=dict)
     """Jobs that pass data on without a dataset, with those that report it; only candidates."""
     derived_from: dict[DatasetName, set[DatasetName]] = field(default_factory=dict)
