@@ -139,14 +139,16 @@ def test_openmetadata_has_only_edges_between_tables(build: Any) -> None:
     mixed["outputs"][0]["facets"] = {"columnLineage": lineage}
     mixed["job"]["facets"] = {"sql": {"query": "SELECT 1"}}
     loaded = build.run("COMPLETE", "l", "f.loaded", "08:00:00", reads=files, writes=tables)
-    loaded["outputs"][0]["facets"] = {"columnLineage": lineage}
+    file_column = {"namespace": "file", "name": "/in.csv", "field": "a"}
+    of_file = {"fields": {"b": {"inputFields": [file_column]}}}
+    loaded["outputs"][0]["facets"] = {"columnLineage": of_file}
     loaded["job"]["facets"] = {"sql": {"query": "SELECT 1"}}
     results = {
         loss.kind: (loss.reported, loss.arrived["openmetadata"])
         for loss in losses(map(build.entry, [mixed, loaded]))
     }
-    assert results["data edges"] == (14, 6)
-    assert results["column edges"] == (6, 3)
+    assert results["data edges"] == (12, 4)
+    assert results["column edges"] == (4, 3)
     assert results["job sql"] == (2, 1)
 
 
