@@ -147,8 +147,8 @@ def test_openmetadata_has_only_edges_between_tables(build: Any) -> None:
         loss.kind: (loss.reported, loss.arrived["openmetadata"])
         for loss in losses(map(build.entry, [mixed, loaded]))
     }
-    assert results["data edges"] == (12, 4)
-    assert results["column edges"] == (4, 3)
+    assert results["data edges"] == (12, 3)
+    assert results["column edges"] == (4, 2)
     assert results["job sql"] == (2, 1)
 
 
