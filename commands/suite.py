@@ -63,10 +63,18 @@ def cpu_seconds() -> float:
 
 
 def _descendants(pid: int) -> Iterator[int]:
-    for listing in Path(f"/proc/{pid}/task").glob("*/children"):
-        for child in map(int, _read(listing).split()):
+    """Yield the running child processes, their children and so on."""
+    for thread in _threads(pid):
+        for child in map(int, _read(thread / "children").split()):
             yield child
             yield from _descendants(child)
+
+
+def _threads(pid: int) -> list[Path]:
+    try:
+        return list(Path(f"/proc/{pid}/task").iterdir())
+    except OSError:  # the process has ended
+        return []
 
 
 def _cpu_of(pid: int) -> float:

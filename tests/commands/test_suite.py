@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from commands.suite import _cpu_of, _descendants
 from tests.spool import events_of
 
 _TESTS = """
@@ -24,6 +25,7 @@ def test_other(): pass
 """
 
 
+@pytest.mark.server
 @pytest.mark.server
 @pytest.mark.parametrize("processes", [(), ("--numprocesses=2", "--dist=loadscope")])
 def test_progress_is_a_line_for_each_folder_with_its_times(
@@ -51,3 +53,10 @@ def test_incomplete_line_of_a_spool_file_is_not_read(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_bytes(b'{"job": "first"}\n')
     jobs = [event["job"] for event in events_of(tmp_path.glob("*.jsonl"))]
     assert jobs == ["first", "one \u2028 line"]
+
+
+def test_cpu_time_of_an_ended_process_is_nothing() -> None:
+    with subprocess.Popen(["git", "--version"]) as ended:
+        pass
+    assert list(_descendants(ended.pid)) == []
+    assert _cpu_of(ended.pid) == 0
