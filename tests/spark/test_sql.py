@@ -142,13 +142,16 @@ def test_query_is_reported_with_its_text_tables_and_error(
     name = table.dataset(lake).name
     count = f"SELECT count(*) FROM {table.name}"  # answered from metadata: no Spark job
     subquery = f"SELECT 1 WHERE 1 IN (SELECT x FROM {table.name})"
-    assert _run(lake, count) == ("COMPLETE", [name], "")
-    assert _run(lake, subquery) == ("COMPLETE", [name], "")
-    assert _run(lake, f"EXPLAIN {count}") == ("COMPLETE", [], "")
-    state, inputs, error = _run(lake, "SELECT y FROM missing")
+    missing = "SELECT y FROM missing"
+    division = f"SELECT 1 / x FROM VALUES (0) AS t(x) -- {name}"
+    _run_all(lake, count, subquery, f"EXPLAIN {count}", missing, division)
+    assert _reported(lake, count) == ("COMPLETE", [name], "")
+    assert _reported(lake, subquery) == ("COMPLETE", [name], "")
+    assert _reported(lake, f"EXPLAIN {count}") == ("COMPLETE", [], "")
+    state, inputs, error = _reported(lake, missing)
     assert (state, inputs) == ("FAIL", [])
     assert "[TABLE_OR_VIEW_NOT_FOUND]" in error
-    state, inputs, error = _run(lake, f"SELECT 1 / x FROM VALUES (0) AS t(x) -- {name}")
+    state, inputs, error = _reported(lake, division)
     assert (state, inputs) == ("FAIL", [])
     assert "[DIVIDE_BY_ZERO]" in error
 
@@ -167,9 +170,26 @@ def test_query_runs_if_its_tables_cannot_be_read_for_lineage(
     assert [event["eventType"] for event in own] == ["START", "COMPLETE"]
 
 
-def _run(lake: Settings, query: str) -> tuple[str, list[str], str]:
-    """Run a query; return the last state, the inputs and the error of the job `sql`."""
-    _sql(lake, query)
+_EACH_QUERY = """
+import sys
+from contextlib import suppress
+from commands.sql import BadQuery, run_sql
+from lakehouse.settings import load_settings
+
+for query in sys.argv[1:]:
+    with suppress(BadQuery):
+        run_sql(load_settings(), query)
+"""
+
+
+def _run_all(lake: Settings, *queries: str) -> None:
+    """Run each query in a Spark session of its own, all in one JVM, which is slow to start."""
+    command = [sys.executable, "-c", _EACH_QUERY, *queries]
+    subprocess.run(command, cwd=REPOSITORY, env=child_environ(lake), check=True)
+
+
+def _reported(lake: Settings, query: str) -> tuple[str, list[str], str]:
+    """Return the last state, the inputs and the error of the job `sql` of a query."""
     events = _events(lake, query)
     (start, end) = (event for event in events if event["job"]["name"] == "sql")
     assert start["eventType"] == "START"
