@@ -24,7 +24,7 @@ from throughline.projection.live import Batch, Live
 from throughline.projection.past import Moment
 from throughline.server.app import make_app
 
-_A, _B, _C = ("pg", "shop.orders"), ("hive", "orders"), ("s3://lake", "orders")
+_A, _B, _C = ("pg", "shop.orders"), ("hive://h", "orders"), ("s3://lake", "orders")
 
 
 def _at(time: str) -> int:
@@ -44,7 +44,7 @@ def shop(live: Live, build: Any) -> Live:
         Batch(
             [
                 _event(build, "1", "08:00:00", "file|/in.csv", "pg|shop.orders"),
-                _event(build, "2", "08:01:00", "hive|orders", "db|report"),
+                _event(build, "2", "08:01:00", "hive://h|orders", "db|report"),
             ]
         )
     )
@@ -65,7 +65,7 @@ def _say(live: Live, one: str, other: str, time: str, *, is_removed: bool = Fals
 def test_alias_joins_names_until_removed(shop: Live) -> None:
     with shop.reading() as state:
         before = _shown(state)
-    _say(shop, "dataset:pg:shop.orders", "dataset:hive:orders", "09:00:00")
+    _say(shop, "dataset:pg:shop.orders", "dataset:hive://h:orders", "09:00:00")
     with shop.reading() as state:
         assert state.identity.names(DatasetName(*_A)) == [_B, _A]
         assert [item["since"] for item in aliases_answer(state)["items"]] == [
@@ -93,10 +93,10 @@ def test_alias_applies_from_its_event_and_arrival_time(shop: Live) -> None:
 def test_removed_alias_keeps_symlinks(shop: Live, build: Any) -> None:
     link = ("s3a://lake", "orders", "LOCATION")
     _say(shop, "orders", "shop.orders", "09:00:00")
-    shop.ingest(Batch([_event(build, "3", "09:30:00", "db|x", "hive|orders", symlinks=[link])]))
+    shop.ingest(Batch([_event(build, "3", "09:30:00", "db|x", "hive://h|orders", symlinks=[link])]))
     with shop.reading() as state:
         assert set(state.identity.names(DatasetName(*_C))) == {_A, _B, _C}
-    _say(shop, "dataset:pg:shop.orders", "dataset:hive:orders", "10:00:00", is_removed=True)
+    _say(shop, "dataset:pg:shop.orders", "dataset:hive://h:orders", "10:00:00", is_removed=True)
     with shop.reading() as state:
         assert state.identity.names(DatasetName(*_C)) == [_B, _C]
         assert state.identity.names(DatasetName(*_A)) == [_A]
@@ -121,10 +121,10 @@ _SAID = st.tuples(
 def test_order_of_aliases_does_not_change_the_projection(
     build: Any, said: list[Any], seed: int
 ) -> None:
-    link = ("hive", "orders", "TABLE")
+    link = ("hive://h", "orders", "TABLE")
     entries = [
         _event(build, "1", "08:00:00", "file|/in.csv", "pg|shop.orders"),
-        _event(build, "2", "08:00:02", "hive|orders", "s3a://lake|orders", symlinks=[link]),
+        _event(build, "2", "08:00:02", "hive://h|orders", "s3a://lake|orders", symlinks=[link]),
         *(
             make_alias(one, other, _at(f"08:00:0{second}"), is_removed=is_removed)
             for (one, other), second, is_removed in said
@@ -141,7 +141,10 @@ def test_api_adds_lists_and_removes_aliases(shop: Live) -> None:
     with TestClient(make_app(shop)) as client:
         pair = {"one": "orders", "other": "shop.orders"}
         answer = client.post("/api/v2/aliases", json=pair)
-        assert (answer.status_code, answer.json()["items"][0]["one"]["namespace"]) == (201, "hive")
+        assert (answer.status_code, answer.json()["items"][0]["one"]["namespace"]) == (
+            201,
+            "hive://h",
+        )
         assert client.get("/api/v2/aliases").json() == answer.json()
         listed = client.get("/api/v1/events/lineage").json()
         assert (listed["totalCount"], len(listed["events"])) == (2, 2)
@@ -151,7 +154,7 @@ def test_api_adds_lists_and_removes_aliases(shop: Live) -> None:
         for wrong, status in (
             ({**pair, "isRemoved": True}, 404),
             ({**pair, "one": "no such"}, 404),
-            ({"one": "orders", "other": "dataset:hive:orders"}, 400),
+            ({"one": "orders", "other": "dataset:hive://h:orders"}, 400),
             ({"one": "orders"}, 400),
             ({**pair, "one": 3}, 400),
         ):
@@ -168,10 +171,10 @@ def test_cli_adds_lists_and_removes_aliases(
     serving: Callable[[FastAPI], str],
 ) -> None:
     where = ("--database", database) if is_local else ("--url", serving(make_app(shop)))
-    pair = ("dataset:hive:orders", "dataset:pg:shop.orders")
+    pair = ("dataset:hive://h:orders", "dataset:pg:shop.orders")
     assert call("alias", "--list", *where).stdout == "No manual aliases.\n"
     output = call("alias", *pair, *where).stdout
-    assert output.startswith("orders  (hive)  = shop.orders  (pg)  since ")
+    assert output.startswith("orders  (hive://h)  = shop.orders  (pg)  since ")
     assert call("alias", "--list", *where).stdout == output
     assert call("alias", *pair, "--remove", *where).stdout.startswith("No manual")
     missing = call("alias", *pair, "--remove", *where)

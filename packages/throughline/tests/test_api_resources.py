@@ -118,13 +118,13 @@ def test_facets_of_all_names_of_a_dataset_are_shown_together(
 ) -> None:
     path = build.dataset(
         "file|/wh/t",
-        symlinks=[("hive", "db.t", "TABLE")],
+        symlinks=[("hive://h", "db.t", "TABLE")],
         schema={"fields": [{"name": "a", "type": "int"}]},
     )
-    table = build.dataset("hive|db.t", documentation={"description": "trips"})
+    table = build.dataset("hive://h|db.t", documentation={"description": "trips"})
     first, second = (build.run("COMPLETE", r, "j", "08:00:00") for r in "ab")
     _take(live, build, {**first, "outputs": [path]}, {**second, "inputs": [table]})
-    result = client.get("/api/v1/namespaces/hive/datasets").json()["datasets"]
+    result = client.get("/api/v1/namespaces/hive:%2F%2Fh/datasets").json()["datasets"]
     assert len(result) == 1
     assert (result[0]["description"], result[0]["physicalName"]) == ("trips", "/wh/t")
     assert [field["name"] for field in result[0]["fields"]] == ["a"]
@@ -142,11 +142,11 @@ def test_search_finds_jobs_and_datasets_by_any_of_their_names(
     live: Live, client: TestClient, build: Any
 ) -> None:
     run = build.run("COMPLETE", "r", "load_trips", "08:00:00")
-    table = build.dataset("file|/wh/xyz", symlinks=[("hive", "db.trips", "TABLE")])
+    table = build.dataset("file|/wh/xyz", symlinks=[("hive://h", "db.trips", "TABLE")])
     _take(live, build, {**run, "outputs": [table]})
     response = client.get("/api/v1/search", params={"q": "TRIPS"}).json()
     assert [item["nodeId"] for item in response["results"]] == [
-        "dataset:hive:db.trips",
+        "dataset:hive://h:db.trips",
         "job:demo:load_trips",
     ]
     assert client.get("/api/v1/search?q=xyz").json()["totalCount"] == 1
@@ -181,7 +181,7 @@ def test_rejected_lines_are_listed_with_their_reason(
 
 @pytest.mark.each_database
 def test_export_is_the_same_after_a_rebuild(live: Live, client: TestClient, build: Any) -> None:
-    table = build.dataset("file|/wh/t", symlinks=[("hive", "db.t", "TABLE")])
+    table = build.dataset("file|/wh/t", symlinks=[("hive://h", "db.t", "TABLE")])
     late = build.run("START", "r", "j", "07:00:00", reads=("hive|db.t",), parent=("p", "dag"))
     _take(live, build, {**build.run("COMPLETE", "r", "j", "08:00:00"), "outputs": [table]})
     _take(live, build, late)

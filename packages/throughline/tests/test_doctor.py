@@ -74,11 +74,11 @@ def test_parent_without_events_lacks_its_provider(build: Any) -> None:
     ("one", "other"),
     [
         ("db|sales.Trips", "db|sales.trips"),
-        ("gs://b|raw/trips/", "gs://b|raw/trips"),
-        ("postgres://h:5432|a.b.t", "postgres://h|a.b.t"),
+        ("gs://b|raw/Trips", "gs://b|raw/trips"),
+        ("hive://h:9083|b.t", "hive://h|b.t"),
         ("hdfs://nn:8020|/x/t", "webhdfs://nn:9870|/x/t"),
         ("db|spark_catalog.sales.trips", "db|sales.trips"),
-        ("hdfs://nn|/warehouse/sales/trips", "hdfs://nn|sales/trips"),
+        ("hdfs://nn:8020|/warehouse/sales/trips", "hdfs://nn:8020|/sales/trips"),
     ],
 )
 def test_similar_names_are_reported_unless_aliased(one: str, other: str, build: Any) -> None:

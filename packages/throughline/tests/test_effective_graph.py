@@ -82,14 +82,18 @@ def test_parts_of_the_graph_equal_the_whole(entries: list[Entry], is_queried: li
     _assert_updates([entry.event for entry in entries], is_queried)
 
 
-_NAMES = st.lists(st.sampled_from(("db|a", "db|b", "db|c", "db|d")), max_size=2, unique=True)
+_NAMES = st.lists(
+    st.sampled_from(("hive://h|a", "s3://b|b", "s3://b|c", "db|d")), max_size=2, unique=True
+)
 _RUN = st.tuples(
     st.sampled_from("pqr"),
     st.integers(0, 9),
     st.sampled_from(("COMPLETE", "COMPLETE", "FAIL", "START")),
     _NAMES,
     _NAMES,
-    st.sampled_from(("replaces", "keeps rows", "explicit lineage", "symlinks")),
+    st.sampled_from(
+        ("replaces", "keeps rows", "explicit lineage", "hive://h|a", "flink://|a", "db|d")
+    ),
 )
 
 
@@ -107,8 +111,9 @@ def _event(build: Any, number: int, run: Any) -> Logged:
         for entry in entries[:1]:
             entry["inputs"] = inputs
         body["job"]["facets"]["lineage"] = {"entries": entries}
-    elif kind == "symlinks":
-        table = {"namespace": "db", "name": "a", "type": "TABLE"}
+    elif "|" in kind:
+        namespace, name = kind.split("|")
+        table = {"namespace": namespace, "name": name, "type": "TABLE"}
         for item in (*body["inputs"], *body["outputs"]):
             item["facets"] = {"symlinks": {"identifiers": [table]}}
     return build.entry(body).event
@@ -150,7 +155,7 @@ def test_new_level_of_a_parent_changes_the_owner_of_earlier_writes(build: Any) -
     assert [job.name for job, *_ in sorted(_present(state))] == ["p", "p", "r"]
 
 
-_B, _C = {"namespace": "db", "name": "b"}, {"namespace": "db", "name": "c"}
+_B, _C = {"namespace": "db://h", "name": "b"}, {"namespace": "db://h", "name": "c"}
 
 
 @pytest.mark.parametrize(
@@ -164,9 +169,9 @@ _B, _C = {"namespace": "db", "name": "b"}, {"namespace": "db", "name": "c"}
 )
 def test_joined_names_change_edges_without_a_run(without_run: Any, build: Any) -> None:
     joining = build.run("COMPLETE", "q1", "q", "02:00:00")
-    joining["inputs"] = [build.dataset("db|b", symlinks=[("db", "a", "TABLE")])]
+    joining["inputs"] = [build.dataset("db://h|b", symlinks=[("db://h", "a", "TABLE")])]
     bodies = [
-        build.run("COMPLETE", "p1", "p", "01:00:00", writes=("db|b",)),
+        build.run("COMPLETE", "p1", "p", "01:00:00", writes=("db://h|b",)),
         {"eventTime": "2025-11-21T01:30:00Z", **without_run},
         joining,
     ]

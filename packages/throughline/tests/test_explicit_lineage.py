@@ -26,7 +26,7 @@ from throughline.query.registry import moment_of
 
 Json = dict[str, Any]
 
-DB, ETL = "postgresql://db:5432", "etl"
+DB, ETL = "postgres://db:5432", "etl"
 NOON = "2026-03-25T12:00:00Z"
 
 

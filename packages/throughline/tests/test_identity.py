@@ -59,8 +59,8 @@ def test_table_symlink_is_primary_and_path_is_alias() -> None:
 
 def test_table_symlink_precedes_every_other_name() -> None:
     identity = Identity()
-    name = identity.add(_linked("aaa|t", ("zzz", "t", "TABLE"), ("bbb", "view", "VIEW")))
-    assert identity.names(name) == [("zzz", "t"), ("aaa", "t"), ("bbb", "view")]
+    name = identity.add(_linked("db://a|t", ("db://z", "t", "TABLE"), ("db://b", "view", "VIEW")))
+    assert identity.names(name) == [("db://z", "t"), ("db://a", "t"), ("db://b", "view")]
 
 
 def test_logical_name_precedes_its_location() -> None:
@@ -74,8 +74,8 @@ def test_joins_do_not_depend_on_order() -> None:
         _linked("s3a://lake|t", ("arn:aws:glue:eu-west-1:1", "table/db/t", "TABLE")),
         _linked("arn:aws:glue:eu-west-1:1|table/db/t"),
         _linked("s3://lake|t"),
-        _linked("file|/x", ("db", "view", "VIEW"), ("db", "table", "TABLE")),
-        _linked("db|view", ("s3n://lake", "/t/", "LOCATION")),
+        _linked("file|/x", ("db://h", "view", "VIEW"), ("db://h", "table", "TABLE")),
+        _linked("db://h|view", ("s3n://lake", "/t/", "LOCATION")),
         _linked("db|alone"),
     ]
     result = set()
@@ -128,7 +128,7 @@ def test_every_spelling_of_a_bucket_is_one_name(bucket: str, key: str) -> None:
     assert len(names) == 1
 
 
-_NODES = [DatasetName(space, name) for space in ("db", "s3://b", "hive://h") for name in "xyz"]
+_NODES = [DatasetName(space, name) for space in ("db://h", "s3://b", "hive://h") for name in "xyz"]
 _PAIRS = st.sets(st.tuples(st.sampled_from(_NODES), st.sampled_from(_NODES)), max_size=8)
 
 
@@ -164,7 +164,7 @@ def test_aliases_join_and_split_exactly_the_connected_names(
 ) -> None:
     identity = _identity(symlinks)
     for pairs in (first, second, set()):
-        identity.join_manually(pairs)
+        identity.set_manual(pairs, set())
         assert _datasets_of(identity) == _components(set(_NODES), symlinks | pairs)
 
 
@@ -173,7 +173,7 @@ def test_primary_name_is_a_table_name_before_a_location(
     symlinks: set[tuple[DatasetName, DatasetName]], pairs: set[tuple[DatasetName, DatasetName]]
 ) -> None:
     identity = _identity(symlinks)
-    identity.join_manually(pairs)
+    identity.set_manual(pairs, set())
     for node in _NODES:
         names = identity.names(node)
         logical = [name for name in names if not name.namespace.startswith("s3://")]
@@ -183,11 +183,11 @@ def test_primary_name_is_a_table_name_before_a_location(
 def test_names_with_a_new_primary_name_are_recorded() -> None:
     identity = Identity()
     for name in "bcd":
-        identity.add(_linked(f"db|{name}"))
-    identity.add(_linked("db|b"))
+        identity.add(_linked(f"db://h|{name}"))
+    identity.add(_linked("db://h|b"))
     assert identity.renamed == set()
-    identity.add(_linked("db|c", ("db", "b", "")))
-    assert identity.renamed == {("db", "c")}
+    identity.add(_linked("db://h|c", ("db://h", "b", "")))
+    assert identity.renamed == {("db://h", "c")}
     identity.renamed.clear()
-    identity.add(_linked("db|d", ("db", "a", "TABLE"), ("db", "b", "")))
-    assert identity.renamed == {("db", "b"), ("db", "c"), ("db", "d")}
+    identity.add(_linked("db://h|d", ("db://h", "a", "TABLE"), ("db://h", "b", "")))
+    assert identity.renamed == {("db://h", "b"), ("db://h", "c"), ("db://h", "d")}

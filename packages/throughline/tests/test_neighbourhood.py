@@ -155,7 +155,7 @@ def test_kind_comes_from_facets_or_the_name(build: Any) -> None:
     run = build.run("COMPLETE", "1", "j", "08:10:00", reads=("s3://lake|a.csv", "postgres://h|t"))
     run["outputs"] = [
         build.dataset("flow|model", datasetType={"datasetType": "MODEL"}),
-        build.dataset("file|/wh/t", symlinks=[("hive", "db.t", "TABLE")]),
+        build.dataset("file|/wh/t", symlinks=[("hive://h", "db.t", "TABLE")]),
         build.dataset("kafka://broker:9092|topic"),
     ]
     kinds = {node["name"]: node["kind"] for node in graph_answer(build.state(run), "j")["nodes"]}

@@ -267,7 +267,7 @@ def test_dataset_event_describes_columns(check: Callable[[Any], None]) -> None:
         ("s3://lake/a/b", ("s3://lake", "a/b")),
         ("s3a://lake/a/b/", ("s3://lake", "a/b")),
         ("s3://lake", ("s3://lake", "/")),
-        ("hdfs://node:8020/a", ("hdfs://node:8020", "a")),
+        ("hdfs://node:8020/a", ("hdfs://node:8020", "/a")),
     ],
 )
 def test_location_has_its_bucket_as_namespace(url: str, expected: tuple[str, str]) -> None:

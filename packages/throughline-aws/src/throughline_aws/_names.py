@@ -13,8 +13,9 @@ from pathlib import Path
 from string import Formatter
 
 from throughline.config import filled, read_yaml
-from throughline.delivery.body import Body, rename_datasets
+from throughline.delivery.body import Body
 from throughline.errors import ConfigError
+from throughline.events.renaming import rename_datasets
 
 BUILT_IN = Path(__file__).with_name("names.yaml")
 

@@ -25,6 +25,7 @@ class NewAlias(BaseModel):
     one: str = Field(examples=["s3://lake/warehouse/orders"])
     other: str = Field(examples=["hive://lake:9083/shop.orders"])
     is_removed: bool = Field(default=False, alias="isRemoved", examples=[False])
+    is_separate: bool = Field(default=False, alias="isSeparate", examples=[False])
 
 
 @router.post(
@@ -34,13 +35,21 @@ class NewAlias(BaseModel):
     responses={404: {"description": "Nothing has that name.", "model": Error}},
 )
 def post_alias(live: LiveState, new: NewAlias) -> Response:
-    """Join two names of one dataset, or with `isRemoved` separate them; 201 once it is durable.
+    """Join two names of one dataset, or separate them; 201 once it is durable.
 
-    Returns all joined names, like `GET /api/v2/aliases`.
+    `isSeparate` separates two names that a symlink joins. `isRemoved` removes either statement.
+    Returns all statements, like `GET /api/v2/aliases`.
     """
     now = time.time_ns() // 1_000
     with live.reading() as state:
-        entry = alias_entry(state, new.one, new.other, now, is_removed=new.is_removed)
+        entry = alias_entry(
+            state,
+            new.one,
+            new.other,
+            now,
+            is_removed=new.is_removed,
+            is_separate=new.is_separate,
+        )
     live.ingest(Batch([entry]))
     with live.reading() as state:
         return answer(aliases_answer(state), 201)

@@ -14,13 +14,14 @@ from throughline.query.registry import Times, query
 
 @query("aliases", Times.THEN)
 def aliases_answer(state: State, limit: Limit = 1_000, cursor: Cursor = None) -> Page[AliasPair]:
-    """Return the pairs of aliases that users declared, with the time of each."""
-    pairs = [pair for pair, (_, is_joined) in state.aliases.items() if is_joined]
+    """Return the pairs of names that users joined or separated, with the time of each."""
+    pairs = [pair for pair, (_, relation) in state.aliases.items() if relation != "reported"]
     found, more = cut(("aliases",), pairs, lambda pair: (*pair[0], *pair[1]), limit, cursor)
     joined: list[AliasPair] = [
         {
             "one": name_of(one),
             "other": name_of(other),
+            "isSeparate": state.aliases[one, other][1] == "different",
             "since": shown_time(state.aliases[one, other][0].time),
         }
         for one, other in found

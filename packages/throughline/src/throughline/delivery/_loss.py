@@ -15,12 +15,13 @@ import orjson
 
 from throughline.delivery._effective_runs import NewestRuns
 from throughline.delivery.backend import Delivery
-from throughline.delivery.body import Body, Name, facet_of, is_run, uuid_of
+from throughline.delivery.body import Body, facet_of, is_run, uuid_of
 from throughline.delivery.payloads import payloads_with_context
 from throughline.delivery.rewrite import REWRITINGS, Rewriting
 from throughline.errors import DeliveryError
 from throughline.events import EVERY_ROW, parse_columns, with_parent
 from throughline.events.column_lineage import objects
+from throughline.events.renaming import Name
 from throughline.identity import DatasetName, Identity, canonical_name
 from throughline.log import Entry, EventLog
 from throughline.projection.live import Batch, Live

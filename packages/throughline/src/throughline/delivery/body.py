@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 from uuid import NAMESPACE_URL, UUID, uuid5
 
 from throughline.events.column_lineage import objects
+from throughline.events.renaming import Name, with_renamed_lineage
 from throughline.identity import DatasetName, is_location
 
 Body = dict[str, Any]
 """An event, a dataset or a facet as JSON, decoded."""
-
-Name = Callable[[str, str], tuple[str, str]]
-"""A function that renames a dataset or job by namespace and name."""
 
 _SPEC = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs"
 _NO_PRODUCER = "https://openlineage.io/unknown-producer"
@@ -71,28 +68,6 @@ def symlinks_of(dataset: Body) -> list[DatasetName]:
         for link in objects(facet_of(dataset, "symlinks").get("identifiers"))
         if isinstance(link.get("namespace"), str) and isinstance(link.get("name"), str)
     ]
-
-
-def rename_datasets(part: Any, name: Name) -> Any:
-    """Return JSON with every dataset renamed by a function of namespace and name."""
-    if isinstance(part, list):
-        return [rename_datasets(item, name) for item in part]
-    if not isinstance(part, dict):
-        return part
-    renamed = {key: rename_datasets(value, name) for key, value in part.items()}
-    namespace, old_name = part.get("namespace"), part.get("name")
-    if isinstance(namespace, str) and isinstance(old_name, str) and part.get("type") != "JOB":
-        renamed["namespace"], renamed["name"] = name(namespace, old_name)
-    return renamed
-
-
-def with_renamed_lineage(facets: Body, name: Name) -> Body:
-    """Return facets whose lineage names the renamed datasets."""
-    return facets | {
-        key: rename_datasets(facets[key], name)
-        for key in ("columnLineage", "lineage")
-        if key in facets
-    }
 
 
 def with_renamed_datasets(body: Body, name: Name) -> Body:

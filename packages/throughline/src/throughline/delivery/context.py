@@ -19,9 +19,10 @@ from throughline.delivery._effective_runs import (
     start_time,
     with_subruns,
 )
-from throughline.delivery.body import Body, rename_datasets, symlink, with_renamed_lineage
+from throughline.delivery.body import Body, symlink
 from throughline.events import DatasetEvent, EventType, Facets, JobEvent, JobRef, RunEvent
 from throughline.events.column_lineage import objects
+from throughline.events.renaming import rename_datasets, with_renamed_lineage
 from throughline.graph.current import generations_of
 from throughline.graph.levels import Level
 from throughline.identity import DatasetName, Identity, canonical_name

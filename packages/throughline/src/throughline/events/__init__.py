@@ -12,6 +12,7 @@ from throughline.events._event import (
     JobRef,
     Json,
     Logged,
+    Relation,
     RunEvent,
 )
 from throughline.events._explicit_lineage import DatasetId, Entry, parse_derivation, parse_entries
@@ -56,6 +57,7 @@ __all__ = [
     "Legacy",
     "Logged",
     "EventWarning",
+    "Relation",
     "RunEvent",
     "Transformation",
     "canonical",

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 Json = dict[str, Any]
 """JSON of a producer, as received."""
 
 Facets = dict[str, Json]
+
+Relation = Literal["same", "different", "reported"]
+"""What holds for two names: a user's statement, or else what producers reported."""
 
 
 class EventType(StrEnum):
@@ -83,12 +86,12 @@ class DatasetEvent:
 
 @dataclass(frozen=True, slots=True)
 class AliasEvent:
-    """An alias that joins two names of one dataset, or its removal; created by a user."""
+    """A user's statement about two names: one dataset, two datasets, or no statement any more."""
 
     time: int
     hash: str
     names: tuple[tuple[str, str], tuple[str, str]]  # two (namespace, name)
-    is_removed: bool
+    relation: Relation
 
 
 Event = RunEvent | JobEvent | DatasetEvent

@@ -25,6 +25,7 @@ from throughline.events._event import (
     JobEvent,
     JobRef,
     Json,
+    Relation,
     RunEvent,
 )
 from throughline.events._explicit_lineage import with_lineage_datasets
@@ -80,7 +81,12 @@ def parse_alias(body: Any, digest: str) -> AliasEvent:
     """Parse the decoded body of an alias, a format that only throughline writes."""
     first, second = _datasets(_object(body, "$").get("datasets"), "datasets", "")
     names = (first.namespace, first.name), (second.namespace, second.name)
-    return AliasEvent(_time(body.get("eventTime")), digest, names, body.get("isRemoved") is True)
+    relation: Relation = "same"
+    if body.get("isRemoved") is True:
+        relation = "reported"
+    elif body.get("isSeparate") is True:
+        relation = "different"
+    return AliasEvent(_time(body.get("eventTime")), digest, names, relation)
 
 
 def kind_of(event: Json) -> str:

@@ -165,9 +165,12 @@ def _by_id(state: State, kind: str, rest: str) -> Node | None:
             if JobRef(namespace, name) in state.jobs:
                 return Node("job", namespace, name)
         else:
-            spelled = canonical_name(namespace, name)
-            if spelled in state.identity:
-                return Node.of_dataset(state.identity.primary(spelled))
+            found = state.identity.datasets(canonical_name(namespace, name))
+            if len(found) > 1:
+                ids = [node_id(Node.of_dataset(dataset)) for dataset in found]
+                raise AmbiguousError(f"{rest!r} is a local name of {len(ids)} datasets", ids[:10])
+            if found:
+                return Node.of_dataset(found[0])
         at = rest.find(":", at + 1)
     return None
 

@@ -18,6 +18,7 @@ from throughline.events import (
     parse_event,
     shown_time,
 )
+from throughline.identity import with_places
 from throughline.log.schema import ALIAS
 from throughline.redaction import is_suspicious, redact
 
@@ -45,7 +46,7 @@ def entry_of(raw: bytes, body: Any = None) -> Entry:
     check_limits(raw, body)
     try:
         raw, clean = without_secrets(raw, body)
-        event = parse_event(clean, identity_of(clean))
+        event = with_places(parse_event(clean, identity_of(clean)))
     except RecursionError:
         raise EventError("$", "a deeper nesting", "at most 254 levels") from None
     return Entry(event, raw.decode().strip())
@@ -70,24 +71,31 @@ def without_secrets(raw: bytes, body: Any) -> tuple[bytes, Any]:
 
 
 def make_alias(
-    one: tuple[str, str], other: tuple[str, str], time: int, *, is_removed: bool
+    one: tuple[str, str],
+    other: tuple[str, str],
+    time: int,
+    *,
+    is_removed: bool = False,
+    is_separate: bool = False,
 ) -> Entry:
-    """Create an entry that adds or removes an alias of two (namespace, name).
+    """Create an entry that joins or separates two (namespace, name), or removes such an entry.
 
     `time` is in microseconds.
     """
-    body = {
+    body: dict[str, Any] = {
         "eventTime": shown_time(time),
         "datasets": [{"namespace": name[0], "name": name[1]} for name in (one, other)],
         "isRemoved": is_removed,
     }
+    if is_separate:
+        body["isSeparate"] = True
     return Entry(parse_alias(body, identity_of(body)), dump(body).decode())
 
 
 def read_entry(body: str) -> Event:
     """Return the event of a stored text of OpenLineage. Raises EventError if it is damaged."""
     decoded = load(body)
-    return parse_event(decoded, identity_of(decoded))
+    return with_places(parse_event(decoded, identity_of(decoded)))
 
 
 def read_logged(kind: str, body: str) -> Logged:

@@ -292,10 +292,10 @@ def _run_state(text: str) -> RunState:
 
 
 def _find_dataset(state: State, namespace: str, name: str) -> DatasetName:
-    spelled = canonical_name(namespace, name)
-    if spelled not in state.identity:
+    found = state.identity.datasets(canonical_name(namespace, name))
+    if len(found) != 1:
         raise NotFoundError(f"Dataset '{name}' not found.")
-    return state.identity.primary(spelled)
+    return found[0]
 
 
 def _matches(state: State, text: str) -> Iterator[tuple[Node, int]]:

@@ -14,6 +14,7 @@ from throughline.events import (
     JobRef,
     Json,
     Logged,
+    Relation,
     RunEvent,
     parse_derivation,
     parse_entries,
@@ -72,9 +73,13 @@ def _apply_alias(state: State, event: AliasEvent, stamp: Stamp) -> None:
     one, other = sorted(canonical_name(*name) for name in event.names)
     current = state.aliases.get((one, other))
     if current is None or stamp > current[0]:
-        state.aliases[one, other] = (stamp, not event.is_removed)
-        state.identity.join_manually({pair for pair, (_, on) in state.aliases.items() if on})
+        state.aliases[one, other] = (stamp, event.relation)
+        state.identity.set_manual(_pairs(state, "same"), _pairs(state, "different"))
         _touch_users(state)
+
+
+def _pairs(state: State, relation: Relation) -> set[tuple[DatasetName, DatasetName]]:
+    return {pair for pair, (_, stated) in state.aliases.items() if stated == relation}
 
 
 def _apply_job_event(state: State, event: JobEvent, stamp: Stamp) -> None:

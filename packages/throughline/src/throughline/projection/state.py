@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from throughline.events import EventType, Facets, JobRef
+from throughline.events import EventType, Facets, JobRef, Relation
 from throughline.events.facets import Reference
 from throughline.identity import DatasetName, Identity
 from throughline.projection.facets import FacetBook, Stamp
@@ -150,7 +150,8 @@ class State:
     namespaces: dict[str, tuple[int, int]] = field(default_factory=dict)
     identity: Identity = field(default_factory=Identity)
     now: int = 0  # time of the query, in microseconds
-    aliases: dict[Pair, tuple[Stamp, bool]] = field(default_factory=dict)  # True: still joined
+    aliases: dict[Pair, tuple[Stamp, Relation]] = field(default_factory=dict)
+    """The newest statement of a user about each pair of names."""
     is_past: bool = False  # a state of the past; it may lack later data
     stale_before: int = 0  # open runs without an event since (microseconds) are lost
     revision: int = 0  # number of applied events; a cache key

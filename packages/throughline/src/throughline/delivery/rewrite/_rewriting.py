@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from throughline.delivery.body import Body, Name, facet_of, name_of, uuid_of, with_required_fields
+from throughline.delivery.body import Body, facet_of, name_of, uuid_of, with_required_fields
 from throughline.delivery.context import PLACEMENT_FACETS, RunContext
 from throughline.events import DatasetId, parse_entries, with_parent
 from throughline.events.column_lineage import objects
+from throughline.events.renaming import Name
 from throughline.identity import DatasetName, Identity
 
 ENDS = frozenset({"COMPLETE", "FAIL", "ABORT"})

@@ -22,7 +22,7 @@ from typing import Any
 
 from throughline.events import EventType, JobRef
 from throughline.events.facets import Reference
-from throughline.identity import DatasetName, Identity
+from throughline.identity import DatasetName, Identity, Union
 from throughline.log import EventLog
 from throughline.projection.facets import FacetBook, Stamp
 from throughline.projection.snapshots._table import Snapshots
@@ -41,7 +41,7 @@ log = logging.getLogger(__name__)
 
 _BY_FIELDS = (State, Job, Run, Use, Declared, DatasetRecord)
 _TUPLES = (Stamp, Version, RunKey, Reference, DatasetName, JobRef)
-_STATE_CLASSES = (*_BY_FIELDS, *_TUPLES, FacetBook, Identity)
+_STATE_CLASSES = (*_BY_FIELDS, *_TUPLES, FacetBook, Identity, Union)
 _CLASSES = {
     (class_.__module__, class_.__qualname__): class_ for class_ in (*_STATE_CLASSES, EventType)
 }
