@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from throughline.aliases._service import alias_entry
 from throughline.aliases.queries import aliases_answer
+from throughline.errors import NotFoundError
 from throughline.events import parse_time, to_micros
 from throughline.export.queries import export
 from throughline.identity import DatasetName
@@ -100,6 +101,34 @@ def test_removed_alias_keeps_symlinks(shop: Live, build: Any) -> None:
     with shop.reading() as state:
         assert state.identity.names(DatasetName(*_C)) == [_B, _C]
         assert state.identity.names(DatasetName(*_A)) == [_A]
+
+
+def test_separated_symlink_stays_separate_until_removed(shop: Live, build: Any) -> None:
+    link = ("s3a://lake", "orders", "LOCATION")
+    shop.ingest(Batch([_event(build, "3", "09:30:00", "db|x", "hive://h|orders", symlinks=[link])]))
+    one, other = "dataset:hive://h:orders", "dataset:s3://lake:orders"
+
+    def state_after(time: str, **statement: bool) -> tuple[int, list[bool]]:
+        with shop.reading() as state:
+            entry = alias_entry(state, one, other, _at(time), **statement)
+        shop.ingest(Batch([entry]))
+        with shop.reading() as state:
+            stated = [item["isSeparate"] for item in aliases_answer(state)["items"]]
+            return len(state.identity.names(DatasetName(*_B))), stated
+
+    assert state_after("10:00:00", is_separate=True) == (1, [True])
+    assert state_after("11:00:00", is_removed=True) == (2, [])
+
+
+def test_only_names_of_a_symlink_can_be_separated(shop: Live, build: Any) -> None:
+    links = [("s3://lake", "a", "LOCATION"), ("s3://lake", "b", "LOCATION")]
+    shop.ingest(Batch([_event(build, "3", "09:30:00", "db|x", "hive://h|orders", symlinks=links)]))
+    with shop.reading() as state:
+        with pytest.raises(NotFoundError, match="separate a pair of names") as error:
+            alias_entry(state, "s3://lake:a", "s3://lake:b", 1, is_separate=True)
+        assert "dataset:hive://h:orders dataset:s3://lake:a" in error.value.nearest
+        with pytest.raises(NotFoundError, match="no symlink joins"):
+            alias_entry(state, "shop.orders", "s3://lake:b", 1, is_separate=True)
 
 
 def test_latest_alias_event_applies_despite_clock_change(shop: Live) -> None:

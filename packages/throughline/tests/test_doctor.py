@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable
 from dataclasses import astuple
 from pathlib import Path
@@ -9,8 +10,9 @@ from typing import Any
 
 import pytest
 
+from throughline.aliases._service import alias_entry
 from throughline.events import parse_time, to_micros
-from throughline.projection import State
+from throughline.projection import State, project
 from throughline.trust._doctor import doctor, producers_of
 
 from .conftest import Call
@@ -93,6 +95,47 @@ def test_similar_names_are_reported_unless_aliased(one: str, other: str, build: 
     namespace, name = other.split("|")
     events[0]["outputs"] = [build.dataset(one, symlinks=[(namespace, name, "TABLE")])]
     assert _found(build.state(*events)) == {}
+
+
+def _written(build: Any, job: str, place: str, table: str) -> Any:
+    event = build.run("COMPLETE", job, job, "08:00:00")
+    event["outputs"] = [build.dataset(place, symlinks=[(*table.split("|"), "TABLE")])]
+    return event
+
+
+@pytest.mark.parametrize(
+    ("kind", "writes", "before", "joined"),
+    [
+        ("one name, two locations", ("s3://a|t flink://|d.x", "s3://b|u flink://|d.x"), 2, 1),
+        ("one name, two locations", ("s3://a|t hive://l|d.x", "s3://b|u hive://l|d.x"), 1, 1),
+        ("one location, two names", ("s3://a|t hive://l|d.x", "s3://a|t hive://l|d.y"), 1, 1),
+    ],
+    ids=["local name", "moved table", "renamed table"],
+)
+def test_commands_for_joined_names_join_and_separate_them(
+    kind: str, writes: tuple[str, str], before: int, joined: int, build: Any
+) -> None:
+    events = [
+        build.entry(_written(build, job, *write.split())).event
+        for job, write in zip("ab", writes, strict=True)
+    ]
+    state = project(events)
+    (found,) = doctor(state)
+    assert (found["kind"], len(state.identity)) == (kind, before)
+    command = r"throughline alias (--separate )?'(\S+)' '(\S+)'"
+    join, separate = re.findall(command, found["remedy"])
+    for (option, one, other), datasets in ((join, joined), (separate, 2)):
+        entry = alias_entry(state, one, other, 1, is_separate=bool(option))
+        for order in ([*events, entry.event], [entry.event, *events]):
+            corrected = project(order)
+            assert (len(corrected.identity), _found(corrected)) == (datasets, {})
+
+
+def test_parts_of_a_table_are_no_second_name(build: Any) -> None:
+    writes = [
+        _written(build, f"j{n}", "s3://a|t", f"hive://l|d.t{n}") for n in ("", ".refs", ".b1")
+    ]
+    assert _found(build.state(*writes)) == {}
 
 
 def test_names_with_only_a_common_suffix_are_distinct(build: Any) -> None:

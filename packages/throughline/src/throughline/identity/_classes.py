@@ -139,9 +139,21 @@ class Identity:
         anchors = {anchor for mate in self._unit(name) for anchor in self._anchors.get(mate, ())}
         return sorted({self.primary(anchor) for anchor in anchors - self._unit(name)})
 
+    def links(self) -> Iterator[Pair]:
+        """Yield the pairs of names that producers reported, without those that users separated."""
+        yield from (p for p in self._symlinks if tuple(sorted(p)) not in self._separated)
+
+    def is_stated(self, one: DatasetName, other: DatasetName) -> bool:
+        """Return True if a user joined two names."""
+        return (min(one, other), max(one, other)) in self._joined
+
+    def anchors(self, name: DatasetName) -> Set[DatasetName]:
+        """Return the names that a local name is a symlink of."""
+        return self._anchors.get(name, frozenset())
+
     def places(self, name: DatasetName) -> list[DatasetName]:
         """Return the primary names of the datasets that report a local name as a symlink."""
-        return sorted({self.primary(anchor) for anchor in self._anchors.get(name, ())})
+        return sorted({self.primary(anchor) for anchor in self.anchors(name)})
 
     def shared_names(self) -> list[DatasetName]:
         """Return the local names that several datasets report as a symlink."""

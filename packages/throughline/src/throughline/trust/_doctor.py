@@ -18,6 +18,7 @@ from throughline.log import EventLog
 from throughline.projection import Run, State, start_of
 from throughline.projection.derived import descendants_of, is_lost, parent_of
 from throughline.projection.live import Live
+from throughline.trust._names import locations_with_several_names, names_of_several_locations
 from throughline.trust.findings import finding, late_job, some, warning
 from throughline.trust.freshness import late
 from throughline.trust.models import DoctorAnswer, Finding, Producer
@@ -142,7 +143,8 @@ def _similar_names(state: State) -> Iterator[Finding]:
     by_spelling: defaultdict[tuple[str, str], set[DatasetName]] = defaultdict(set)
     for primary in set(state.identity):
         for name in state.identity.names(primary):
-            by_spelling[_spelling(name)].add(primary)
+            if state.identity.datasets(name) == [primary]:  # no local name of several
+                by_spelling[_spelling(name)].add(primary)
     groups = {tuple(sorted(group)) for group in by_spelling.values()}
     for (namespace, text), group in list(by_spelling.items()):
         for index, character in enumerate(text):
@@ -156,7 +158,7 @@ def _similar_names(state: State) -> Iterator[Finding]:
                 ids[0],
                 f"may be the same dataset as {some(ids[1:])}",
                 "if so, make their producers use one name or a symlink, or merge them:"
-                " throughline alias A B",
+                f" throughline alias '{ids[0]}' '{ids[1]}'",
             )
 
 
@@ -253,6 +255,8 @@ _CHECKS: tuple[Callable[[State], Iterator[Finding]], ...] = (
     _missing_spark_runs,
     _silent_parents,
     _similar_names,
+    names_of_several_locations,
+    locations_with_several_names,
     _unused_declarations,
     _stale_runs,
     _late_jobs,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 from datetime import datetime
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -21,21 +22,23 @@ _STYLES = {"error": "red", "warning": "yellow"}
 
 
 def print_findings(findings: Iterable[models.Finding], console: Console | None = None) -> None:
-    """Print findings by kind, each kind with its remedy."""
+    """Print findings by kind; equal remedies of consecutive findings are printed once."""
     console = console or new_console()
     kinds: dict[str, list[models.Finding]] = {}
     for found in findings:
         kinds.setdefault(found["kind"], []).append(found)
     for kind, group in kinds.items():
         console.print(Text(f"{kind}: {len(group)}", _STYLES[group[0]["severity"]]))
-        for found in group[:_SHOWN]:
+        for found, following in zip_longest(group[:_SHOWN], group[1:_SHOWN]):
             place = ".".join(filter(None, (found["subject"], found["column"])))
             line = Text.assemble("  ", (place, "bold"), f"  {localized(found['message'])}")
             line.append(f"  {found['runId']}" if found["runId"] else "", "dim")
             console.print(line.append("  (muted)" if found.get("isMuted") else "", "yellow"))
+            if following and following["remedy"] != found["remedy"]:
+                console.print(Text(f"  → {found['remedy']}", "yellow"))
         if len(group) > _SHOWN:
             console.print(Text(f"  … and {len(group) - _SHOWN} more (--json)", "dim"))
-        console.print(Text(f"  → {group[0]['remedy']}", "yellow"))
+        console.print(Text(f"  → {group[:_SHOWN][-1]['remedy']}", "yellow"))
 
 
 def print_gate(answer: models.GateAnswer) -> None:
