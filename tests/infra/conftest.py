@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
+import botocore.session
 import httpx
 import pytest
+from botocore.loaders import create_loader
 
 from infra.aws import Aws, Dialogue, connect
 from infra.names import bucket_name
@@ -44,6 +47,14 @@ def use_config(patch: pytest.MonkeyPatch, file: Path) -> None:
     patch.setenv("AWS_CONFIG_FILE", str(file))
     patch.setenv("AWS_ACCESS_KEY_ID", "of-another-account")
     patch.setenv("AWS_SESSION_TOKEN", "of-another-account")
+
+
+@pytest.fixture(autouse=True, scope="package")
+def shared_models() -> Iterator[None]:
+    """Parse the models of AWS's services once, not for each session of boto3."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(botocore.session, "create_loader", cache(create_loader))
+        yield
 
 
 @pytest.fixture(autouse=True)
