@@ -19,14 +19,14 @@ from throughline.events.facets import (
     Symlinks,
     Tags,
 )
-from throughline.identity import DatasetName, canonical_name
+from throughline.identity import DatasetName, canonical_name, is_location
 from throughline.projection import State
 from throughline.projection.derived import records_of
 from throughline.projection.facets import FacetBook
 from throughline.query.models import DatasetRef, Name, NodeRef, NodeType, TypedName
 
 _TYPES: tuple[NodeType, ...] = ("dataset", "job")
-_FILES = ("file", "s3", "s3a", "gs", "abfss", "wasbs", "hdfs", "dbfs", "http", "https", "ftp")
+_FILES = ("http", "https", "ftp")
 _KINDS = {"MODEL": "model", "JOB_OUTPUT": "artifact", "FILE": "file", "TOPIC": "stream"}
 
 
@@ -121,7 +121,8 @@ def kind_of(state: State, node: Node) -> str:
             return "table"
     if node.namespace.startswith("kafka:"):
         return "stream"
-    return "file" if node.namespace.split(":")[0] in _FILES else "table"
+    is_file = is_location(node.dataset_name) or node.namespace.split(":")[0] in _FILES
+    return "file" if is_file else "table"
 
 
 def find_node(state: State, text: str, type_: str | None = None) -> Node:

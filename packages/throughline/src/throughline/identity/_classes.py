@@ -219,10 +219,10 @@ class Identity:
             open_ += (g for g in self._guests.get(mate, ()) if self._only_anchor(g))
         return unit
 
-    def _only_anchor(self, name: DatasetName) -> set[DatasetName]:
+    def _only_anchor(self, name: DatasetName) -> Set[DatasetName]:
         """Return the local name that a name is a symlink of, if it is one of no other name."""
-        anchors = self._anchors.get(name, set())
-        return anchors if len(anchors) == 1 and is_local(next(iter(anchors))) else set()
+        anchors = self.anchors(name)
+        return anchors if len(anchors) == 1 and is_local(next(iter(anchors))) else frozenset()
 
     def _settle(self, names: set[DatasetName]) -> None:
         """Determine the datasets of local names again."""
@@ -247,17 +247,15 @@ class Identity:
         """Return the primary name of the only dataset that local names are aliases of."""
         places: set[DatasetName] = set()
         for mate in unit:
-            anchors = self._anchors.get(mate, set()) - self._only_anchor_in(mate, unit)
-            for anchor in anchors:
+            if self._only_anchor(mate) & unit:
+                continue
+            for anchor in self.anchors(mate):
                 if not self._union.is_unique(anchor):
                     return None
                 places.add(self._union.primary(anchor))
                 if len(places) > 1:
                     return None
         return next(iter(places), None)
-
-    def _only_anchor_in(self, name: DatasetName, unit: Set[DatasetName]) -> Set[DatasetName]:
-        return self._only_anchor(name) & unit
 
     def _show(self, name: DatasetName, primary: DatasetName | None) -> None:
         before = self.primary(name)
