@@ -59,18 +59,10 @@ def settings(tmp_path: Path) -> Settings:
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """Start the machine's Chromium for a module; while it is open, an event loop runs."""
-    from playwright.sync_api import expect, sync_playwright
+    from tests.looking import chromium
 
-    from tests.looking import PATIENCE_MS
-
-    chromium = shutil.which("chromium") or shutil.which("google-chrome")
-    if chromium is None:
-        pytest.skip("neither chromium nor google-chrome is on the PATH")
-    expect.set_options(timeout=PATIENCE_MS)
-    with sync_playwright() as playwright:
-        # Another host name than localhost, so that the page is no secure context over plain HTTP.
-        names = "--host-resolver-rules=MAP *.example 127.0.0.1"
-        yield playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", names])
+    with chromium() as browser:
+        yield browser
 
 
 @pytest.fixture(scope="session")

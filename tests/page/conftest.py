@@ -18,7 +18,7 @@ from playwright.sync_api import Browser
 from commands.environment import script
 from commands.page import ensure_page
 from lakehouse.settings import REPOSITORY
-from tests.looking import Look, looking
+from tests.looking import Look, chromium, looking
 from tests.pipeline.conftest import free_ports
 from throughline.server.sample import sample_events
 
@@ -58,7 +58,14 @@ class Lineage:
         httpx.post(f"{self.url}/api/v1/lineage/batch", json=events).raise_for_status()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
+def browser() -> Iterator[Browser]:
+    """Start one Chromium for all tests of this folder."""
+    with chromium() as browser:
+        yield browser
+
+
+@pytest.fixture(scope="package")
 def lineage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lineage]:
     """Start a server with the built page and two weeks of events."""
     ensure_page()
@@ -75,7 +82,7 @@ def look(browser: Browser, lineage: Lineage) -> Iterator[Look]:
         yield open_
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lineage]:
     """Yield a server with the recorded events of the demo."""
     ensure_page()
