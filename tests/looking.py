@@ -24,7 +24,7 @@ PATIENCE_MS = 60_000 if SLOWED_BY else 20_000
 
 
 _CHROMIUMS = ("chromium-headless-shell", "chromium", "google-chrome")
-"""Programs of Chromium; the first one has no window and needs 40 % of the CPU time."""
+"""Programs of Chromium; the first one has no window and opens a page with less CPU time."""
 
 
 @contextmanager
