@@ -83,3 +83,10 @@ def loads(build: Any, *months: str, trained_with: tuple[str, ...] = ()) -> list[
 
 def all_names(leaf: dict[str, Any]) -> set[str]:
     return {leaf["name"]}.union(*(all_names(child) for child in leaf["children"]))
+
+
+def scheduled(build: Any, hour: str, job: str) -> dict[str, Any]:
+    """Return a run that a scheduler started at an hour."""
+    nominal = {"nominalTime": {"nominalStartTime": f"2025-11-21T{hour}:00:00Z"}}
+    event: dict[str, Any] = build.run("COMPLETE", hour, job, f"{hour}:00:00", facets=nominal)
+    return event

@@ -22,6 +22,7 @@ from throughline.errors import ConfigError
 from throughline.events import parse_time, to_micros
 from throughline.projection.live import Batch, Live
 
+from .graphs import scheduled
 from .servers import Server
 from .sinks import Sink, serving
 
@@ -136,7 +137,7 @@ def test_stale_run_fires_one_alert(live: Live, look: Look, build: Any) -> None:
 
 
 def test_job_is_late_once_per_missed_start(live: Live, look: Look, build: Any) -> None:
-    hours = [build.run("COMPLETE", f"{h}", "hourly", f"{h:02}:00:00") for h in range(4)]
+    hours = [scheduled(build, f"{h:02}", "hourly") for h in range(4)]
     _take(live, build, *hours)
     for now, fired in (("03:30", 0), ("05:10", 1), ("05:20", 1)):
         seconds = to_micros(parse_time(f"2025-11-21T{now}:00")) / 1_000_000

@@ -16,6 +16,7 @@ from throughline.projection import State, project
 from throughline.trust._doctor import doctor, producers_of
 
 from .conftest import Call
+from .graphs import scheduled
 from .servers import Server, until
 
 _NIGHT = to_micros(parse_time("2025-11-22T00:00:00Z"))
@@ -179,7 +180,7 @@ def test_overdue_producer_is_reported(build: Any) -> None:
 
 
 def test_job_behind_its_rhythm_is_late(build: Any) -> None:
-    hourly = [build.run("COMPLETE", str(hour), "j", f"0{hour}:00:00") for hour in range(4)]
+    hourly = [scheduled(build, f"0{hour}", "j") for hour in range(4)]
     at_four = to_micros(parse_time("2025-11-21T04:00:00Z"))
     assert _found(build.state(*hourly), now=at_four) == {}
     assert _found(build.state(*hourly), now=_NIGHT)["late"] == [

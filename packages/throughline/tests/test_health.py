@@ -304,11 +304,12 @@ def test_tasks_without_datasets_are_one_finding_of_a_pipeline_with_data(build: A
         build.run("COMPLETE", flow, flow, "08:00:00", kind="METAFLOW/FLOW")
         for flow in ("Flow", "Silent")
     ]
-    steps = [step("Flow.start"), step("Flow.train", reads=("db|a",)), step("Flow.end")]
-    orphans = completeness_answer(build.state(*flows, *steps, step("Silent.start")))["orphans"]
+    steps = [step(f"Flow.{name}") for name in ("start", "evaluate", "end")]
+    steps.append(step("Flow.train", reads=("db|a",)))
+    orphans = completeness_answer(build.state(*flows, *steps, step("Silent.load")))["orphans"]
     assert [(orphan["subject"], orphan["message"]) for orphan in orphans] == [
-        ("job:demo:Silent.start", "has neither inputs nor outputs nor child jobs"),
-        ("job:demo:Flow", "2 tasks without inputs and outputs: end, start"),
+        ("job:demo:Silent.load", "has neither inputs nor outputs nor child jobs"),
+        ("job:demo:Flow", "1 task without inputs and outputs: evaluate"),
     ]
 
 

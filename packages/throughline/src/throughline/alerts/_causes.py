@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from throughline.alerts.rules import Rule
 from throughline.console.text import counted
-from throughline.datasets.quality import checks_of
+from throughline.datasets.quality import Failure, checks_of
 from throughline.datasets.schemas import drift
 from throughline.graph.current import generations_of
 from throughline.identity import DatasetName
@@ -81,7 +81,8 @@ def find_quality(state: State, rule: Rule, changed: Changed) -> Iterator[Cause]:
     for name in _datasets(state, rule, changed):
         for check in checks_of(state, name):
             if check.failed and (check.run is None or rule.matches_job(check.run.key.job)):
-                found = failed_checks(name, check, check.failed)
+                failures = [Failure(check, assertion) for assertion in check.failed]
+                found = failed_checks(name, failures)
                 yield _cause(f"{found['subject']} {found['runId'] or check.time}", found)
 
 

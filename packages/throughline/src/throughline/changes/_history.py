@@ -82,7 +82,7 @@ def _checked(state: State, name: DatasetName) -> list[models.CheckedEntry]:
             "at": shown_time(check.time),
             "run": run_line(state, check.run) if check.run else None,
             "version": check.version,
-            "assertions": check.assertions,
+            "assertions": [assertion.reported for assertion in check.assertions],
             "metrics": check.metrics,
         }
         for check in checks_of(state, name)

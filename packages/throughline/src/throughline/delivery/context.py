@@ -21,6 +21,7 @@ from throughline.delivery._effective_runs import (
 )
 from throughline.delivery.body import Body, symlink
 from throughline.events import DatasetEvent, EventType, Facets, JobEvent, JobRef, RunEvent
+from throughline.events.assertions import DATASET_FACETS
 from throughline.events.column_lineage import objects
 from throughline.events.renaming import rename_datasets, with_renamed_lineage
 from throughline.graph.current import generations_of
@@ -38,7 +39,7 @@ PLACEMENT_FACETS = ("parent", "processing_engine", "nominalTime", "jobDependenci
 """Run facets that place a run; every event should have them."""
 _RUN_SPECIFIC = {
     "columnLineage",
-    "dataQualityAssertions",
+    *DATASET_FACETS,
     "dataQualityMetrics",
     "lifecycleStateChange",
     "version",

@@ -37,27 +37,34 @@ class Facet:
 
 
 class Airflow(Facet, key="airflow"):
-    """The DAG run and the log of an Airflow task."""
+    """The DAG run, the log and the operator of an Airflow task."""
 
     run_id: str | None
     log_url: str | None
+    operator: str | None
 
     @classmethod
     def _values(cls, facet: Json) -> Iterable[object]:
         yield text_or_none(_object(facet.get("dagRun")).get("run_id"))
         yield text_or_none(_object(facet.get("taskInstance")).get("log_url"))
+        yield text_or_none(_object(facet.get("task")).get("operator_class"))
 
 
 class AirflowDagRun(Facet, key="airflowDagRun"):
-    """A DAG run of Airflow and its configuration."""
+    """A DAG run of Airflow, its configuration, and the schedule of the DAG."""
 
     run_id: str | None
+    run_type: str | None
     conf: Json
+    schedule: str | None
 
     @classmethod
     def _values(cls, facet: Json) -> Iterable[object]:
-        dag_run = _object(facet.get("dagRun"))
-        return text_or_none(dag_run.get("run_id")), _object(dag_run.get("conf"))
+        dag, dag_run = _object(facet.get("dag")), _object(facet.get("dagRun"))
+        yield text_or_none(dag_run.get("run_id"))
+        yield text_or_none(dag_run.get("run_type"))
+        yield _object(dag_run.get("conf"))
+        yield text_or_none(dag.get("timetable_summary") or dag.get("schedule_interval"))
 
 
 class CommitReport(Facet, key="icebergCommitReport"):
@@ -74,16 +81,6 @@ class CommitReport(Facet, key="icebergCommitReport"):
         for key in ("addedRecords", "totalRecords"):
             value = _object(metrics).get(key)
             yield float(value) if isinstance(value, int | float) else 0.0
-
-
-class DataQualityAssertions(Facet, key="dataQualityAssertions"):
-    """Checks of a dataset, as reported."""
-
-    assertions: list[Json]
-
-    @classmethod
-    def _values(cls, facet: Json) -> Iterable[object]:
-        yield objects(facet.get("assertions"))
 
 
 class DataSource(Facet, key="dataSource"):

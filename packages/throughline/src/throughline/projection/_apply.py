@@ -20,6 +20,7 @@ from throughline.events import (
     parse_entries,
     source_datasets,
 )
+from throughline.events.assertions import DATASET_FACETS
 from throughline.events.facets import JobDependencies, JobType, Parent, Reference
 from throughline.identity import DatasetName, canonical_name, symlinks_of
 from throughline.projection.facets import Stamp, pack
@@ -40,7 +41,7 @@ _MOST_VERSIONS = 100  # of one dataset by one run; a stream may commit forever
 
 _INPUT_FACETS = (
     "schema",
-    "dataQualityAssertions",
+    *DATASET_FACETS,
     "dataQualityMetrics",
 )  # also per run of inputs
 

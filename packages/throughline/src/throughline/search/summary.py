@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from throughline.datasets.quality import checks_of
+from throughline.datasets.quality import checks_of, current_failures
 from throughline.datasets.writes import newest_write, writes_of
 from throughline.events import JobRef, shown_time
 from throughline.events.facets import Documentation, JobType, SourceCode, Sql, Tags
@@ -41,7 +41,7 @@ def node_summary(generations: Generations, node: Node) -> NodeSummary:
         written, answer["rows"] = newest
         answer["version"], answer["writtenAt"] = written.version, shown_time(written.at)
     if asserted := [check for check in checks_of(state, name) if check.assertions]:
-        answer["failedChecks"] = len(asserted[-1].failed)
+        answer["failedChecks"] = len(current_failures(state, asserted))
     return answer
 
 

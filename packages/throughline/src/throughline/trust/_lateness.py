@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 
 from throughline import deadline
 from throughline.events import JobRef, shown_time
@@ -12,7 +12,7 @@ from throughline.graph.nodes import Node, find_node, node_id
 from throughline.graph.walk import reach
 from throughline.lineage.neighbourhood import at_level
 from throughline.projection import Run, RunState, State, outcome
-from throughline.projection.derived import began_at, is_lost, parent_of
+from throughline.projection.derived import ancestry_of, began_at, descendants_of, is_lost, parent_of
 from throughline.query.parameters import Name
 from throughline.runs.failures import causes_of, is_failed
 from throughline.runs.summary import newest_run
@@ -50,8 +50,10 @@ def lateness_answer(state: State, node: Name) -> LatenessAnswer:
 
 def _reasons(state: State, node: Node) -> list[Reason]:
     found: dict[tuple[str, str], Reason] = {}
-    for distance, ref in sorted(_upstream(state, node)):
-        for problem in _problems(state, ref):
+    upstream = sorted(_upstream(state, node))
+    tasks = {ref for _, ref in upstream if not _is_pipeline(state, ref)}
+    for distance, ref in upstream:
+        for problem in _problems(state, ref, tasks):
             if problem["kind"] == "late" and Node.of_job(ref) == node:
                 continue  # this is the query itself
             key = problem["kind"], problem["subject"]
@@ -78,12 +80,30 @@ def _upstream(state: State, node: Node) -> Iterator[tuple[int, JobRef]]:
                 yield distance, top
 
 
-def _problems(state: State, ref: JobRef) -> Iterator[Finding]:
+def _is_pipeline(state: State, ref: JobRef) -> bool:
+    return generations_of(state).levels.of(ref) is Level.PIPELINE
+
+
+def _causes(state: State, run: Run, tasks: Set[JobRef]) -> list[Run]:
+    """Return the causes of a failed run that are upstream.
+
+    Of a pipeline these are the failed upstream tasks; any cause if it failed before it reached one.
+    """
+    causes = causes_of(state, run)
+    if run.key.job in tasks:
+        return causes
+    upstream = [c for c in causes if tasks & {above.key.job for above in ancestry_of(state, c)}]
+    reached = any(below.key.job in tasks for below in descendants_of(state, run))
+    return upstream if upstream or reached else causes
+
+
+def _problems(state: State, ref: JobRef, tasks: Set[JobRef]) -> Iterator[Finding]:
+    """Yield the problems of an upstream task, or of the pipeline that runs upstream tasks."""
     run = newest_run(state, ref)
     if run is None:
         return
     if is_failed(state, run):
-        for cause in causes_of(state, run):
+        for cause in _causes(state, run, tasks):
             since = shown_time(began_at(state, _first_failed(state, cause)))
             yield {**failed_run(state, cause), "at": since}
     elif is_lost(state, run):

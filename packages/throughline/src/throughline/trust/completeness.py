@@ -4,7 +4,8 @@ A unit is a task run with all its descendants. The ten newest units of each job 
 
 - `inputs`: of the completed runs that wrote something, those that read something
 - `outputs`: of the completed runs that read something, those that wrote something; runs that only
-  checked their inputs (dataQualityAssertions), or whose job has the tag `ad-hoc`, do not count
+  checked their inputs (assertions, tests, check operators), or whose job has the tag `ad-hoc`, do
+  not count
 - `columns`: of the completed runs that read something and wrote datasets with a schema, those
   whose column lineage covers each of these datasets; tables that were only created do not count
 - `code`: of the completed runs that read or wrote something, those whose code is known
@@ -21,7 +22,10 @@ from functools import partial
 
 from throughline import deadline
 from throughline.console.text import counted
+from throughline.datasets.quality import is_checking, is_test
 from throughline.events import JobRef
+from throughline.events.assertions import DATASET_FACETS as ASSERTED
+from throughline.events.facets import JobType
 from throughline.graph.column_graph import described_by
 from throughline.graph.current import generations_of, once_an_event
 from throughline.graph.generations import Generations
@@ -138,8 +142,9 @@ def _results(known: Generations, unit: Unit) -> dict[models.Measure, bool]:
     job, found = known.state.jobs[unit.run.key.job], unit.reported.copy()
     if found.get("code") is False and job.facets.get("sourceCode"):
         found["code"] = True
-    if found.get("outputs") is False and is_ad_hoc(known.state, job.ref):
-        del found["outputs"]  # an ad hoc query shows its result instead
+    shows = is_ad_hoc(known.state, job.ref) or is_test(known.state, job.ref)
+    if found.get("outputs") is False and shows:
+        del found["outputs"]  # its result is shown or decides, and is not written
     return found
 
 
@@ -154,7 +159,9 @@ def _reported(known: Generations, unit: Unit) -> dict[models.Measure, bool]:
         found["ends"] = unit.run.end is not None
     reads = any(run.inputs for run in unit.members)
     writes = any(run.outputs for run in unit.members)
-    checks = not writes and _checks_all_inputs(state, unit)
+    checks = not writes and (
+        any(is_checking(run) for run in unit.members) or _checks_all_inputs(state, unit)
+    )
     if condition is not RunState.COMPLETED or not (reads or writes):
         return found
     found["code"] = any(code_of(above) for above in known.levels.lineage(unit.run))
@@ -175,9 +182,7 @@ def _checks_all_inputs(state: State, unit: Unit) -> bool:
     for spelled, use in (item for run in unit.members for item in run.inputs.items()):
         name = state.identity.primary(spelled)
         read.add(name)
-        if use.facets.get("dataQualityAssertions") or use.dataset_facets.get(
-            "dataQualityAssertions"
-        ):
+        if any(book.stamp_of(key) for book in (use.facets, use.dataset_facets) for key in ASSERTED):
             checked.add(name)
     return read == checked
 
@@ -252,7 +257,7 @@ def _without_datasets(state: State) -> Iterator[models.Finding]:
     pipelines = {owner(unit.run).key.job for unit in with_data}
     tasks: dict[JobRef, list[str]] = defaultdict(list)
     for _, job in sorted(state.jobs.items()):
-        if job.ref in jobs_with_data or not _is_idle(state, job):
+        if job.ref in jobs_with_data or not _is_idle(state, job) or _needs_no_data(state, job):
             continue
         owners = {owner(state.runs[key]).key.job for key in job.runs}
         if pipeline := min(owners & pipelines, default=None):
@@ -265,6 +270,13 @@ def _without_datasets(state: State) -> Iterator[models.Finding]:
         message = f"{counted(len(names), 'task')} without inputs and outputs: {', '.join(names)}"
         remedy = "if these tasks read or write data, make their producer report this"
         yield warning("tasks without datasets", pipeline, message, remedy)
+
+
+def _needs_no_data(state: State, job: Job) -> bool:
+    """Return True for the first and the last step of a flow, and for tests."""
+    kind, name = job.facets.parsed(JobType), job.ref.name.rpartition(".")[2]
+    is_end = kind.integration == "METAFLOW" and kind.jobType == "STEP" and name in ("start", "end")
+    return is_end or is_test(state, job.ref)
 
 
 def _is_idle(state: State, job: Job) -> bool:

@@ -6,13 +6,12 @@ from collections.abc import Iterable
 from functools import partial
 
 from throughline.console.text import duration_of
-from throughline.datasets.quality import Check
+from throughline.datasets.quality import Failure
 from throughline.events import JobRef, shown_time
 from throughline.graph.nodes import Node, node_id
 from throughline.identity import DatasetName
 from throughline.projection import Run, RunState, State, outcome
 from throughline.projection.derived import began_at
-from throughline.query.models import Json
 from throughline.runs.failures import causes_of
 from throughline.trust.models import Finding, LateJob, Severity
 
@@ -116,19 +115,18 @@ def late_job(late: LateJob) -> Finding:
     return {**found, "at": late["dueAt"]}
 
 
-def failed_checks(name: DatasetName, check: Check, failed: list[Json]) -> Finding:
-    """Return the finding about failed assertions of a check of a dataset."""
-    texts = []
-    for assertion in failed:
-        column = f" of {assertion['column']}" if assertion.get("column") else ""
-        texts.append(f"{assertion.get('name') or assertion.get('assertion')}{column}")
+def failed_checks(subject: DatasetName | JobRef, failures: list[Failure]) -> Finding:
+    """Return the finding about failed assertions, newest first, of a dataset or a job."""
+    check = failures[0].check
+    failed = [failure.assertion for failure in failures]
+    texts = dict.fromkeys(assertion.title for assertion in failed)
     version = f" on version {check.version}" if check.version else ""
     return finding(
         "quality",
-        name,
+        subject,
         f"failed its checks{version}: {', '.join(texts)}",
         "correct the data and write it again, or correct the check",
-        column=str(failed[0].get("column") or "") or None if len(failed) == 1 else None,
+        column=failed[0].column if len(failed) == 1 else None,
         run=check.run,
         at=check.time,
     )

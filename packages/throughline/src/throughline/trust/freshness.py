@@ -1,5 +1,10 @@
 """Freshness: find jobs that are late compared with their usual interval.
 
+Lateness needs evidence of a schedule: Airflow's schedule of the DAG, nominal times on whole
+minutes, or a rhythm on several days. Runs that somebody started by hand (Airflow's run type, or the
+tag `ad-hoc` of the run) have no rhythm. A DAG that waits for assets is late only if another job
+wrote one of its inputs since it last started.
+
 The intervals are those between the starts of a job's newest runs; runs under one parent run
 (retries, mapped tasks) are one start. A job is late if the time since its last start exceeds all of
 
@@ -16,7 +21,9 @@ it nor the datasets that it writes have an interval.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import pairwise
 from math import ceil
+from operator import attrgetter
 from statistics import median
 from typing import NamedTuple
 
@@ -26,15 +33,28 @@ from throughline.graph.current import generations_of
 from throughline.graph.nodes import Node, name_of, tags_of
 from throughline.identity import DatasetName
 from throughline.projection import Run, RunKey, State
-from throughline.projection.derived import ancestry_of, began_at, parent_of
+from throughline.projection.derived import (
+    ancestry_of,
+    began_at,
+    descendants_of,
+    parent_of,
+    records_of,
+)
+from throughline.runs.summary import newest_run
+from throughline.trust._schedule import (
+    AD_HOC,
+    Start,
+    has_schedule,
+    start_of_run,
+    waits_for_assets,
+)
 from throughline.trust.models import LateJob
 
 _LEAST_RUNS = 3
 _NEWEST = 31  # starts; older intervals are ignored
 _STOPPED = 30  # intervals
 _SCALE = 1.4826
-AD_HOC = "ad-hoc"
-"""Tag of a job that runs without a schedule."""
+_PLACE = attrgetter("place")
 
 
 class Rhythm(NamedTuple):
@@ -56,36 +76,44 @@ class Rhythm(NamedTuple):
 
 
 def rhythm_of(state: State, ref: JobRef) -> Rhythm | None:
-    """Return the rhythm of a job, or None if it is ad hoc or has run less than three times."""
+    """Return the rhythm of a job, or None if it is ad hoc or there is no evidence of a schedule."""
     if is_ad_hoc(state, ref):
         return None
-    return generations_of(state).of_runs(ref, "rhythm", lambda runs: _rhythm(_starts(state, runs)))
+    known = generations_of(state)
+    rhythm = known.of_runs(ref, "rhythm", lambda runs: _rhythm(_starts(state, runs)))
+    if rhythm and state.now - rhythm.last > rhythm.limit and not _has_reason(state, ref, rhythm):
+        return None
+    return rhythm
 
 
 def rhythm_of_writes(state: State, name: DatasetName) -> Rhythm | None:
     """Return the rhythm of a dataset's writes; runs under one root run are one write."""
-    first: dict[RunKey, int] = {}
+    first: dict[RunKey, Start] = {}
     for alias in state.identity.names(name):
         record = state.datasets.get(alias)
         for run in (state.runs[key] for key in deadline.watched(record.writers if record else ())):
-            begun = began_at(state, run)
-            if begun is not None:
-                *_, root = ancestry_of(state, run)
-                if is_ad_hoc(state, run.key.job) or is_ad_hoc(state, root.key.job):
-                    continue
-                first[root.key] = min(begun, first.get(root.key, begun))
+            *_, root = ancestry_of(state, run)
+            if is_ad_hoc(state, run.key.job) or is_ad_hoc(state, root.key.job):
+                continue
+            if start := start_of_run(state, run, root):
+                first[root.key] = min(start, first.get(root.key, start), key=_PLACE)
     return _rhythm(first.values())
 
 
-def _rhythm(begun: Iterable[int]) -> Rhythm | None:
-    starts = sorted(begun)[-_NEWEST:]
-    intervals = [after - before for before, after in zip(starts, starts[1:], strict=False)]
-    if len(starts) < _LEAST_RUNS or not median(intervals):
+def _rhythm(begun: Iterable[Start]) -> Rhythm | None:
+    starts = sorted(begun, key=_PLACE)
+    scheduled = [start for start in starts if not start.is_manual]
+    if len(scheduled) < _LEAST_RUNS or not has_schedule(scheduled):
+        return None
+    newest = [start.at for start in scheduled[-_NEWEST:]]
+    intervals = [after - before for before, after in pairwise(newest)]
+    if not median(intervals):
         return None
     every = median(intervals)
     spread = _SCALE * median(abs(interval - every) for interval in intervals)
     longest = sorted(intervals)[ceil(0.9 * len(intervals)) - 1]
-    return Rhythm(starts[-1], int(every), int(max(1.5 * every, every + 3 * spread, 1.1 * longest)))
+    limit = int(max(1.5 * every, every + 3 * spread, 1.1 * longest))
+    return Rhythm(starts[-1].at, int(every), limit)
 
 
 def late(state: State, jobs: Iterable[JobRef]) -> list[LateJob]:
@@ -113,13 +141,27 @@ def is_ad_hoc(state: State, ref: JobRef) -> bool:
     return AD_HOC in tags_of(state, Node.of_job(ref))
 
 
-def _starts(state: State, runs: Iterable[Run]) -> Iterable[int]:
+def _has_reason(state: State, ref: JobRef, rhythm: Rhythm) -> bool:
+    """Return True unless the job waits for assets and none was written since its last start."""
+    run = newest_run(state, ref)
+    if run is None or not waits_for_assets(run):
+        return True
+    family = [run, *descendants_of(state, run)]
+    inputs = {state.identity.primary(name) for member in family for name in member.inputs}
+    own = {member.key.job for member in family}
+    return any(
+        (began_at(state, state.runs[key]) or 0) > rhythm.last and key.job not in own
+        for name in inputs
+        for record in records_of(state, name)
+        for key in deadline.watched(record.writers)
+    )
+
+
+def _starts(state: State, runs: Iterable[Run]) -> Iterable[Start]:
     """Return the starts of runs; those under one parent run are one start."""
-    first: dict[RunKey, int] = {}
+    first: dict[RunKey, Start] = {}
     for run in runs:
-        begun = began_at(state, run)
-        if begun is not None:
-            parent = parent_of(state, run)
-            key = parent.key if parent else run.key
-            first[key] = min(begun, first.get(key, begun))
+        parent = parent_of(state, run) or run
+        if start := start_of_run(state, run, parent):
+            first[parent.key] = min(start, first.get(parent.key, start), key=_PLACE)
     return first.values()

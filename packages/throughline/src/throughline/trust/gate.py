@@ -5,6 +5,7 @@ Only data edges count. `examples/policy.yaml` documents every key of a policy.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 from math import inf
@@ -13,7 +14,7 @@ from typing import Annotated
 from annotated_types import Ge, Le
 
 from throughline.console.text import counted
-from throughline.datasets.quality import Check, checks_of
+from throughline.datasets.quality import Check, checks_of, current_failures
 from throughline.events import JobRef, shown_time
 from throughline.graph.column_graph import Column
 from throughline.graph.current import generations_of
@@ -179,12 +180,13 @@ def _late(known: Generations, generations: Walked) -> Iterator[Finding]:
 
 def _failed_checks(state: State, generations: Walked, root: Node) -> Iterator[Finding]:
     for name, versions in sorted(_upstream_versions(state, generations, root).items()):
-        newest: dict[str | None, Check] = {}
+        by_version: dict[str | None, list[Check]] = defaultdict(list)
         for check in checks_of(state, name):
-            if check.assertions and (check.version is None or check.version in versions):
-                newest[check.version] = check
-        for check in newest.values():
-            yield from (failed_checks(name, check, [assertion]) for assertion in check.failed)
+            if check.version is None or check.version in versions:
+                by_version[check.version].append(check)
+        for checks in by_version.values():
+            for failure in current_failures(state, checks):
+                yield failed_checks(name, [failure])
 
 
 def _upstream_versions(

@@ -45,7 +45,7 @@ def findings_answer(
 ) -> Page[HealthFinding]:
     """Return failed and stale runs, late and stopped jobs, and failed checks, by kind.
 
-    Runs are the newest of each job that has no parent. Late jobs are sorted by due time, the other
+    Runs are the newest finished ones of each job. Late jobs are sorted by due time, the other
     findings by time, newest first.
     """
     found = (item for item in findings_of(state) if kind in (None, item["kind"]))
