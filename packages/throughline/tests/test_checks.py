@@ -108,6 +108,15 @@ def test_passing_check_of_another_job_does_not_hide_a_failure(build: Any) -> Non
     assert _failed(bad, good, removed, build=build) == []
 
 
+def test_later_test_of_the_same_pipeline_run_does_not_hide_a_failure(build: Any) -> None:
+    bad = _asserted(build, "08", "dbt", "x", success=False)
+    good = _asserted(build, "09", "dbt", "y")
+    for event in (bad, good):
+        parent = {"run": {"runId": "d"}, "job": {"namespace": "demo", "name": "dag"}}
+        event["run"]["facets"] = {"parent": parent}
+    assert _failed(bad, good, build=build) == [("dataset:db:t", "failed its checks: x")]
+
+
 @pytest.mark.parametrize("kind", ["DBT/TEST", "AIRFLOW/TASK"])
 def test_outcome_of_a_checking_job_is_a_check(kind: str, build: Any) -> None:
     operator = {"airflow": {"task": {"operator_class": "SQLCheckOperator"}}}

@@ -135,3 +135,15 @@ def test_ad_hoc_write_does_not_change_a_dataset_rhythm(build: Any) -> None:
     result = lateness_answer(at(build.state(*_nights(build), by_hand), now), "db:report")
     assert (result["lastAt"], result["dueAt"]) == (nights["lastAt"], nights["dueAt"])
     assert result["isLate"]
+
+
+def test_failed_task_that_is_not_upstream_is_no_reason(build: Any) -> None:
+    above = {"parent": ("d14", "dag"), "kind": TASK}
+    night = [
+        build.run("COMPLETE", "l14", "dag.load", "00:02:00", writes=("db|raw",), **above),
+        build.run("FAIL", "n14", "dag.notify", "00:03:00", **above),
+        build.run("FAIL", "d14", "dag", "00:05:00", kind=DAG),
+    ]
+    events = [*_nights(build), *(_on("14", event) for event in night)]
+    reasons = _why(at(build.state(*events), "2025-11-14T12:00:00Z"), "report")
+    assert "failed" not in {kind for kind, *_ in reasons}
