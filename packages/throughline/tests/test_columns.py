@@ -20,6 +20,10 @@ FILTER = {"type": "INDIRECT", "subtype": "FILTER"}
 GROUP_BY = {"type": "INDIRECT", "subtype": "GROUP_BY"}
 
 
+SPARK = "https://github.com/OpenLineage/OpenLineage/tree/1.53.0/integration/spark"
+"""A producer that reports every use of columns."""
+
+
 def _write(build: Any, run: str, hour: str, job: str, **fields: list[tuple[Any, ...]]) -> Any:
     """`t__c=[("s.d", transformation)]` writes column c of t from column d of s."""
     tables: dict[str, dict[str, Any]] = {}
@@ -34,7 +38,7 @@ def _write(build: Any, run: str, hour: str, job: str, **fields: list[tuple[Any, 
     read = {f"db|{item[0].rsplit('.', 1)[0]}" for sources in fields.values() for item in sources}
     event = build.run("COMPLETE", run, job, f"{hour}:00:00", reads=tuple(sorted(read)))
     event["outputs"] = [
-        build.dataset(f"db|{table}", columnLineage={"fields": columns})
+        build.dataset(f"db|{table}", columnLineage={"_producer": SPARK, "fields": columns})
         for table, columns in tables.items()
     ]
     return event

@@ -130,6 +130,37 @@ def test_column_is_safe_to_drop_if_every_reader_reported_other_columns(
     assert _verdict(state, "day", "note") == ("safe", ["no_readers"])
 
 
+@pytest.mark.parametrize(
+    ("producer", "verdict"),
+    [
+        ("https://github.com/OpenLineage/OpenLineage/tree/1.18.0/integration/spark", "safe"),
+        ("https://github.com/OpenLineage/OpenLineage/tree/1.9.1/integration/spark", "unknown"),
+        ("https://github.com/OpenLineage/OpenLineage/tree/1.54.0/integration/dbt", "unknown"),
+        ("https://github.com/apache/airflow/tree/providers-openlineage/2.20.3", "unknown"),
+        ("https://example.org/own", "unknown"),
+        (None, "unknown"),
+    ],
+)
+def test_column_is_safe_to_drop_only_if_the_producer_reports_every_use(
+    producer: str | None, verdict: str, build: Any
+) -> None:
+    event = _write(build, "1", "08", "sum", day__fare=[("raw.fare", SUM)])
+    event["outputs"][0]["facets"]["columnLineage"]["_producer"] = producer
+    schema = {"fields": [{"name": "fare"}, {"name": "note"}]}
+    event["inputs"] = [build.dataset("db|raw", schema=schema)]
+    drop = impact_answer(build.state(event), "raw", "note")["drop"]
+    assert drop["verdict"] == verdict
+    if verdict == "unknown":
+        (reason,) = drop["reasons"]
+        assert reason["kind"] == "values_only"
+        assert reason["message"].endswith(
+            {"dbt": "sum (dbt 1.54.0).", "air": "sum (providers-openlineage 2.20.3)."}.get(
+                "dbt" if "dbt" in str(producer) else "air" if "airflow" in str(producer) else "",
+                reason["message"],
+            )
+        )
+
+
 def test_missing_column_lineage_makes_the_verdict_unknown(state: State) -> None:
     assert _verdict(state, "day", "fare") == ("unknown", ["no_column_lineage"])
 

@@ -36,6 +36,7 @@ from throughline.events.column_lineage import (
     parse_columns,
     source_datasets,
 )
+from throughline.events.column_reporting import reports_indirect
 from throughline.events.event_warnings import EventWarning, event_warnings
 
 __all__ = [
@@ -74,6 +75,7 @@ __all__ = [
     "parse_entries",
     "parse_event",
     "parse_time",
+    "reports_indirect",
     "run_id_of",
     "shown_time",
     "source_datasets",

@@ -275,6 +275,7 @@ class Sql(Facet, key="sql"):
     """The query of a job."""
 
     query: str | None
+    dialect: str | None
 
 
 class Symlink(NamedTuple):

@@ -32,6 +32,7 @@ from throughline.graph.generation import Generation
 from throughline.graph.generations import Generations
 from throughline.graph.nodes import Node, fields_of
 from throughline.graph.run_edges import derived_dataset, run_edges
+from throughline.graph.sql_lineage import sql_lineage
 from throughline.identity import DatasetName, canonical_name
 from throughline.projection import Run, RunKey, State
 from throughline.projection.derived import records_of
@@ -225,6 +226,33 @@ def described_by(state: State, run: Run) -> Iterator[Column]:
         yield from (Column(name, field) for field in lineage.columns)
 
 
+def reports_every_use(state: State, run: Run) -> bool:
+    """Return True if the column lineage of a run has every use of the columns that it read.
+
+    Its producer reports filters, joins and groupings, its SQL text could be read, or a person
+    stated its lineage.
+    """
+    if run.lineage:
+        return True
+    sql = sql_lineage(state, run)
+    return all(
+        use.dataset_facets.reports_indirect()
+        or (sql is not None and state.identity.primary(name) in sql.columns)
+        for name, use in run.outputs.items()
+    )
+
+
+def producer_of(run: Run) -> str | None:
+    """Return the short name of the producer of a run's column lineage, such as `dbt 1.54.0`."""
+    for use in run.outputs.values():
+        producer = use.dataset_facets.get("columnLineage").get("_producer")
+        if isinstance(producer, str):
+            parts = [part for part in producer.rpartition("/tree/")[2].split("/") if part]
+            numbers = [part for part in parts if part[:1].isdigit()]
+            return " ".join([*[part for part in parts if part not in numbers][-1:], *numbers])
+    return None
+
+
 def from_unnamed_columns(state: State, run: Run, sources: Set[DatasetName]) -> set[DatasetName]:
     """Return the datasets with a column that comes from an unnamed column of some sources."""
     return {
@@ -258,7 +286,10 @@ def _of_run(state: State, run: Run) -> Iterator[tuple[DatasetName, ColumnLineage
     """
     outputs = ((state.identity.primary(n), use.dataset_facets) for n, use in run.outputs.items())
     if not run.lineage:
-        yield from ((target, about.column_lineage()) for target, about in outputs)
+        sql = sql_lineage(state, run)
+        for target, about in outputs:
+            reported = about.column_lineage()
+            yield target, sql.combined(target, reported) if sql else reported
         return
     entries = [entry for facet in run.lineage for entry in parsed(facet, parse_entries)]
     explicit = list(_of_entries(state, entries))

@@ -14,11 +14,12 @@ LevelGraph turns both into direct links.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from throughline.events import Entry, JobRef, parse_derivation, parse_entries, source_datasets
 from throughline.events.facets import CommitReport
+from throughline.graph.sql_lineage import sql_lineage
 from throughline.identity import DatasetName, canonical_name
 from throughline.projection import Job, Run, State, start_of
 from throughline.projection.derived import newest_of, records_of
@@ -122,6 +123,8 @@ def run_edges(state: State, run: Run) -> Edges:
     if run.lineage:
         entries = [entry for facet in run.lineage for entry in parsed(facet, parse_entries)]
         _take_entries(state, edges, run.key.job, entries)
+    elif (sql := sql_lineage(state, run)) is not None:
+        _take_sql(edges, sql.sources)
     elif len(edges.writes) > 1:
         edges.stated_sources = _sources_by_columns(state, run, edges)
     if run.key.job in state.handoffs:
@@ -214,6 +217,15 @@ def _take_entries(state: State, edges: Edges, own: JobRef, entries: Iterable[Ent
             edges.reads |= sources
             target = state.identity.primary(canonical_name(*entry.target))
             edges.stated_sources[target] = edges.stated_sources.get(target, set()) | sources
+
+
+def _take_sql(edges: Edges, sources: Mapping[DatasetName, frozenset[DatasetName]]) -> None:
+    """Add the sources that the SQL text names; those that only the producer names feed all."""
+    named = {target: set(found) for target, found in sources.items() if target in edges.writes}
+    unnamed = edges.reads.difference(*named.values())
+    edges.reads |= unnamed.union(*named.values())
+    if len(edges.writes) > 1:
+        edges.stated_sources = {target: found | unnamed for target, found in named.items()}
 
 
 def _sources_of_entry(state: State, entry: Entry, own: JobRef | None) -> set[DatasetName]:

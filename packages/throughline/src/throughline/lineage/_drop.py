@@ -1,7 +1,7 @@
 """The verdict on dropping a column: safe, not safe or unknown, with reasons.
 
 A column is safe to drop only if every job that reads its dataset completed and reported column
-lineage, and none of them uses the column.
+lineage with every use, also in filters, joins and groupings, and none of them uses the column.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from throughline.console.text import counted
 from throughline.events import JobRef
+from throughline.graph.column_graph import described_by, producer_of, reports_every_use
 from throughline.graph.generations import Generations
 from throughline.graph.nodes import Node
 from throughline.lineage.models import AffectedNode, DropReason, DropReasonKind, DropVerdict
@@ -40,6 +41,9 @@ def drop_verdict(
     open_ = [
         _reason("no_column_lineage", "downstream job", "reported no column lineage",
                 "reported no column lineage", unreported),
+        _reason("values_only", "job", "reads the dataset, and only its use of values is known",
+                "read the dataset, and only their use of values is known",
+                _values_only(generations, root)),
         _reason("incomplete", "job", "reads the dataset, and its newest run did not complete",
                 "read the dataset, and their newest runs did not complete",
                 _incomplete(generations, root)),
@@ -50,7 +54,7 @@ def drop_verdict(
     readers = generations.readers(root.dataset_name)
     unused: DropReason = {
         "kind": "unused" if readers else "no_readers",
-        "message": "Every job that reads the dataset reported column lineage without this column."
+        "message": "All columns that the reading jobs use are known, and this one is not used."
         if readers
         else "No job was reported to read the dataset. Readers that send no events are unknown.",
     }
@@ -72,6 +76,23 @@ def _incomplete(generations: Generations, root: Node) -> list[str]:
         return condition != RunState.COMPLETED and not has_result
 
     return sorted(ref.name for ref in generations.readers(name) if is_open(ref))
+
+
+def _values_only(generations: Generations, root: Node) -> list[str]:
+    """Return the jobs that read the dataset and may use the column in a filter, join or grouping.
+
+    Each is named with the producer of its column lineage.
+    """
+    name, state = root.dataset_name, generations.state
+    found: dict[str, str] = {}
+    for ref in generations.readers(name):
+        for generation in generations.effective(ref):
+            for run in generation.runs:
+                is_reader = name in generations.own(run).reads
+                has_columns = any(True for _ in described_by(state, run))
+                if is_reader and has_columns and not reports_every_use(state, run):
+                    found[ref.name] = producer_of(run) or found.get(ref.name, "")
+    return [f"{job} ({producer})" if producer else job for job, producer in sorted(found.items())]
 
 
 def _names(nodes: Sequence[AffectedNode]) -> list[str]:

@@ -270,7 +270,7 @@ class AffectedNode(Name):
 
 
 DropReasonKind = Literal[
-    "values", "rows", "no_column_lineage", "incomplete", "unused", "no_readers"
+    "values", "rows", "no_column_lineage", "values_only", "incomplete", "unused", "no_readers"
 ]
 
 
@@ -285,7 +285,7 @@ class DropVerdict(Answer):
     """The verdict on dropping a column: safe if it affects no reported job or dataset."""
 
     verdict: Literal["safe", "unsafe", "unknown"]
-    """Unknown: no use was reported, but column lineage of a job is missing."""
+    """Unknown: no use is known, but the column lineage of a job is missing or has values only."""
     reasons: list[DropReason]
 
 

@@ -112,8 +112,7 @@ def _apply_run_event(state: State, event: RunEvent, stamp: Stamp) -> None:
     if event.type.is_end and (run.end is None or stamp > run.end[0]):
         run.end = (stamp, event.type)
     run.facets.put(event.run_facets, stamp)
-    if location := event.job_facets.get("sourceCodeLocation"):
-        run.code.put({"sourceCodeLocation": location}, stamp)
+    run.code.put(_select(event.job_facets, ("sourceCodeLocation", "sql")), stamp)
     _set_parent(state, run, event.run_facets.get(Parent.KEY), stamp, is_new=is_new)
     if facet := event.run_facets.get(JobDependencies.KEY):
         _add_dependencies(state, run, JobDependencies.parse(facet))

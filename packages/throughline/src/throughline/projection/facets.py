@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import orjson
 
-from throughline.events import ColumnLineage, Facets, Json, parse_columns
+from throughline.events import ColumnLineage, Facets, Json, parse_columns, reports_indirect
 from throughline.events.facets import Facet
 
 Model = TypeVar("Model", bound=Facet)
@@ -99,6 +99,11 @@ class FacetBook:
     def column_lineage(self) -> ColumnLineage:
         """Return the newest columnLineage facet; empty if there is none."""
         found: ColumnLineage = _parsed(self.packed("columnLineage"), parse_columns)
+        return found
+
+    def reports_indirect(self) -> bool:
+        """Return True if the producer of the columnLineage facet reports indirect columns."""
+        found: bool = _parsed(self.packed("columnLineage"), reports_indirect)
         return found
 
     def stamp_of(self, name: str) -> Stamp | None:

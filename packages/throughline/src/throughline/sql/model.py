@@ -27,6 +27,11 @@ class Statement:
     tables: list[Table] = field(default_factory=list)
     files: list[str] = field(default_factory=list)
     columns: dict[str, Origins] = field(default_factory=dict)
+    """The columns of the target that are known by name."""
+    unnamed: Origins = NONE
+    """Origins of values that go into columns whose names are unknown."""
+    has_all_columns: bool = True
+    """False if the query has columns that are unknown, such as those of `*`."""
     indirect: Origins = NONE
     """Columns that determine the rows."""
     temporary: tuple[str, ...] = ()
@@ -107,6 +112,7 @@ def name_columns(
     statement: Statement, relation: Relation, names: list[str], session: Session
 ) -> None:
     """Set the columns of a statement to those of a query, under the names of the target's."""
+    statement.has_all_columns &= relation.is_whole
     if names and not relation.is_whole:  # their order is unknown
         return
     known_columns = session.columns.get(statement.target, {}) if statement.target else {}

@@ -147,8 +147,22 @@ def _insert(parsed: exp.Insert, session: Session) -> Statement | None:
             query.set("with_", with_.copy())
         relation = read_query(query, statement, session)
         if not isinstance(query, exp.Values) or statement.tables:
-            name_columns(statement, relation, names or columns_of(table, session), session)
+            known = names or columns_of(table, session)
+            name_columns(statement, relation, known, session)
+            if not known:
+                _forget_expressions(statement, query)
     return statement
+
+
+def _forget_expressions(statement: Statement, query: exp.Query | exp.Values) -> None:
+    """Move the origins of expressions to `unnamed`: an INSERT is positional, so only the target's
+    definition has their names. A column or alias is expected to go into one of the same name.
+    """
+    selects = query.selects if isinstance(query, exp.Query) else []
+    names = {item.alias_or_name for item in selects if isinstance(item, exp.Column | exp.Alias)}
+    for name in statement.columns.keys() - names:
+        statement.unnamed |= statement.columns.pop(name)
+        statement.has_all_columns = False
 
 
 def _copy(parsed: exp.Copy, session: Session) -> Statement | None:

@@ -1,0 +1,159 @@
+"""The tables and columns that the SQL text of a job reads and writes.
+
+A text may have several statements, which share one session. A text is read once for each set of
+known columns; later calls return the same result.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import NamedTuple
+
+from sqlglot import TokenType, exp, parse
+from sqlglot.dialects.dialect import Dialect
+from sqlglot.errors import SqlglotError
+
+from throughline.sql.model import Statement, UnreadError, after
+from throughline.sql.relations import NONE, Origins, Table
+from throughline.sql.session import Session, SessionTable
+from throughline.sql.statements import read_statement
+
+LONGEST = 100_000
+"""Characters of a text. Longer ones are not read, because parsing takes about 1 s per 100,000."""
+
+_QUERY = re.compile(r"(?:\s|--[^\n]*\n|/\*.*?\*/|\()*(?:select|with)\b", re.I | re.S)
+_WITH = re.compile(r"\bwith\b", re.I)
+
+KnownColumns = tuple[tuple[Table, tuple[str, ...]], ...]
+"""The columns of the tables whose schema is known, in their order."""
+
+
+class Written(NamedTuple):
+    """What the statements of a text write into one table."""
+
+    sources: frozenset[Table]
+    columns: tuple[tuple[str, Origins], ...]
+    rows: Origins
+    """Columns that determine the rows, and those whose values go into unknown columns."""
+    has_all_columns: bool
+    """True if `columns` has every column that is written."""
+
+
+class Script(NamedTuple):
+    """What the statements of a text read and write."""
+
+    written: tuple[tuple[Table, Written], ...]
+
+
+@lru_cache(maxsize=4_096)
+def read_script(
+    text: str, dialect: str, database: str, schema: str, target: Table | None, known: KnownColumns
+) -> Script | None:
+    """Return what a text reads and writes; None if a statement of it cannot be read.
+
+    Args:
+        text: one or more statements.
+        dialect: a dialect of sqlglot.
+        database: the database of names without one.
+        schema: the schema of names without one.
+        target: the table that a query alone defines, as in a dbt model.
+        known: the columns of tables, with lower-case names.
+    """
+    if len(text) > LONGEST:
+        return None
+    columns = {table: dict.fromkeys(names, "") for table, names in known}
+    temporary: dict[str, SessionTable] = {}
+    written: dict[Table, list[Statement]] = {}
+    try:
+        for sql in _statements(text, dialect):
+            session = Session(database, "", columns, temporary, dialect, schema)
+            statement = _read(sql, target, session)
+            if statement is None:
+                continue
+            temporary = after(temporary, statement)
+            if statement.unknown:
+                return None
+            if statement.target is not None and not statement.temporary:
+                written.setdefault(statement.target, []).append(statement)
+    except (SqlglotError, UnreadError, RecursionError):
+        return None
+    return Script(tuple((table, _merged(found)) for table, found in written.items()))
+
+
+@lru_cache(maxsize=4_096)
+def local_names(text: str, dialect: str) -> frozenset[str]:
+    """Return the lower-case names of common table expressions that are no tables of the text.
+
+    A name that is also read or written as a table, such as in `WITH t AS (SELECT * FROM t)`, is
+    not among them. Nor is any name of a text that cannot be parsed.
+    """
+    if len(text) > LONGEST or not _WITH.search(text):
+        return frozenset()
+    try:
+        parsed = [statement for statement in parse(text, dialect) if statement is not None]
+    except (SqlglotError, RecursionError):
+        return frozenset()
+    local: set[str] = set()
+    tables: set[str] = set()
+    for statement in parsed:
+        local |= {cte.alias.lower() for cte in statement.find_all(exp.CTE)}
+        for table in statement.find_all(exp.Table):
+            if table.db or not _is_cte(table):
+                tables.add(table.name.lower())
+    return frozenset(local - tables)
+
+
+def _is_cte(table: exp.Table) -> bool:
+    """Return True if a name without a schema refers to a common table expression around it.
+
+    Inside its own definition, the name of one that is not recursive refers to a table.
+    """
+    node: exp.Expr | None = table
+    inside: exp.Expr = table
+    while node is not None:
+        with_ = node.args.get("with_")
+        for cte in with_.expressions if with_ else ():
+            is_own = cte is inside
+            if is_own and with_ is not None and not with_.args.get("recursive"):
+                break
+            if cte.alias.lower() == table.name.lower():
+                return True
+            if is_own:
+                break
+        if isinstance(node, exp.CTE):
+            inside = node
+        node = node.parent
+    return False
+
+
+def _statements(text: str, dialect: str) -> Iterator[str]:
+    start = 0
+    for token in Dialect.get_or_raise(dialect).tokenize(text):
+        if token.token_type is TokenType.SEMICOLON:
+            yield text[start : token.start]
+            start = token.end + 1
+    yield text[start:]
+
+
+def _read(sql: str, target: Table | None, session: Session) -> Statement | None:
+    found = read_statement(sql, session)
+    if found is None and target is not None and _QUERY.match(sql):
+        name = ".".join(f'"{part}"' for part in target if part)
+        quoted = exp.to_table(name).sql(session.dialect)
+        return read_statement(f"create view {quoted} as {sql}", session)
+    return found
+
+
+def _merged(statements: list[Statement]) -> Written:
+    columns: dict[str, Origins] = {}
+    for statement in statements:
+        for name, origins in statement.columns.items():
+            columns[name] = columns.get(name, NONE) | origins
+    return Written(
+        frozenset(table for statement in statements for table in statement.tables),
+        tuple(columns.items()),
+        NONE.union(*(statement.indirect | statement.unnamed for statement in statements)),
+        all(statement.has_all_columns for statement in statements),
+    )

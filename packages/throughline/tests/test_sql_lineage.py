@@ -1,0 +1,180 @@
+"""The SQL text of a run completes the lineage of producers that report less than the text."""
+
+from __future__ import annotations
+
+from itertools import permutations
+from typing import Any
+
+import pytest
+
+from throughline.graph.current import generations_of
+from throughline.lineage.queries import columns_answer, impact_answer, tree_answer
+from throughline.projection import State
+from throughline.search.queries import datasets_answer
+from throughline.sql.script import local_names, read_script
+
+_AIRFLOW = "https://github.com/apache/airflow/tree/providers-openlineage/2.20.3"
+_SHOP = "postgres://shop:5432|shop.public."
+
+
+def _task(
+    build: Any, run: str, job: str, sql: str, reads: Any = (), columns: Any = None, **outputs: Any
+) -> dict[str, Any]:
+    """Return a task as openlineage-sql reports it; `outputs` are schemas of tables."""
+    event = build.run("COMPLETE", run, job, f"0{run}:00:00", reads=[_SHOP + name for name in reads])
+    event["job"]["facets"]["sql"] = {"query": sql}
+    for name, fields in outputs.items():
+        facets: dict[str, Any] = {"schema": {"fields": [{"name": field} for field in fields]}}
+        if columns:
+            source = {"namespace": "postgres://shop:5432"}
+            facets["columnLineage"] = {
+                "_producer": _AIRFLOW,
+                "fields": {
+                    target: {"inputFields": [{**source, "name": f"shop.public.{t}", "field": f}]}
+                    for target, (t, f) in columns.items()
+                },
+            }
+        event["outputs"].append(build.dataset(_SHOP + name, **facets))
+    return event
+
+
+@pytest.fixture
+def events(build: Any) -> list[dict[str, Any]]:
+    """Two tasks of Airflow: an INSERT with a join and a filter, and a CTAS with a CTE."""
+    clean = (
+        "insert into orders_clean (id, customer_name, amount) select o.id, c.name, o.amount * 2"
+        " from raw_orders o join customers c on o.customer_id = c.id where o.status = 'ok'"
+    )
+    top = (
+        "create table if not exists top as with t as (select * from totals)"
+        " select customer_name, total from t order by total desc limit 1"
+    )
+    return [
+        _task(build, "1", "load", "insert into raw_orders values (1)", raw_orders=("id", "status")),
+        _task(
+            build, "2", "clean", clean, ("customers", "raw_orders"),
+            {"id": ("raw_orders", "id"), "name": ("customers", "name"),
+             "_0": ("raw_orders", "amount")},
+            orders_clean=(),
+        ),
+        _task(
+            build, "3", "totals",
+            "insert into totals select customer_name, sum(amount) from orders_clean group by 1",
+            ("orders_clean",),
+            {"customer_name": ("orders_clean", "customer_name"), "_0": ("orders_clean", "amount")},
+            totals=(),
+        ),
+        _task(
+            build, "4", "ctas", top, (),
+            {"customer_name": ("t", "customer_name"), "total": ("t", "total")}, top=(),
+        ),
+    ]  # fmt: skip
+
+
+@pytest.fixture
+def state(build: Any, events: list[Any]) -> State:
+    return build.state(*events)
+
+
+def _inputs(state: State, name: str) -> set[str]:
+    top = columns_answer(state, name, depth=1, indirect=True)["up"]
+    return {
+        f"{column['field']} {'<-' if source['isDirect'] else '<~'}"
+        f" {source['name'].rpartition('.')[2]}.{source['field']}"
+        for column in top["children"]
+        for source in column["children"]
+    }
+
+
+def test_columns_come_from_the_text(state: State) -> None:
+    rows = {"raw_orders.status", "raw_orders.customer_id", "customers.id"}
+    direct = {
+        "id <- raw_orders.id",
+        "customer_name <- customers.name",
+        "amount <- raw_orders.amount",
+    }
+    fields = ("id", "customer_name", "amount")
+    assert _inputs(state, "orders_clean") == direct | {
+        f"{field} <~ {source}" for field in fields for source in rows
+    }
+
+
+def test_columns_without_a_name_affect_the_table(state: State) -> None:
+    assert _inputs(state, "totals") == {
+        "customer_name <- orders_clean.customer_name",
+        "customer_name <~ orders_clean.customer_name",
+        "customer_name <~ orders_clean.amount",
+    }
+    assert impact_answer(state, "orders_clean", "amount")["drop"]["verdict"] == "unsafe"
+
+
+def test_source_of_a_ctas_with_a_cte_is_an_edge(state: State) -> None:
+    (task,) = tree_answer(state, "top", depth=2)["up"]["children"]
+    assert [child["name"] for child in task["children"]] == ["shop.public.totals"]
+    assert {edge for edge in _inputs(state, "top") if "<-" in edge} == {
+        "customer_name <- totals.customer_name",
+        "total <- totals.total",
+    }
+
+
+def test_cte_is_no_dataset(state: State) -> None:
+    names = {item["name"].rpartition(".")[2] for item in datasets_answer(state)["items"]}
+    assert names == {"raw_orders", "customers", "orders_clean", "totals", "top"}
+
+
+@pytest.mark.parametrize(
+    ("table", "column"),
+    [("raw_orders", "status"), ("raw_orders", "customer_id"), ("customers", "id")],
+)
+def test_column_of_a_filter_or_join_is_not_safe_to_drop(
+    table: str, column: str, state: State
+) -> None:
+    drop = impact_answer(state, table, column)["drop"]
+    assert (drop["verdict"], drop["reasons"][0]["kind"]) == ("unsafe", "rows")
+
+
+def test_unread_text_leaves_what_was_reported(build: Any) -> None:
+    event = _task(
+        build, "1", "job", "insert into b select magic(from", ("a",), {"x": ("a", "x")}, b=("x",)
+    )
+    state = build.state(event)
+    assert _inputs(state, "b") == {"x <- a.x"}
+    schema = {"fields": [{"name": "x"}, {"name": "y"}]}
+    event["inputs"][0]["facets"]["schema"] = schema
+    drop = impact_answer(build.state(event), "a", "y")["drop"]
+    assert (drop["verdict"], [reason["kind"] for reason in drop["reasons"]]) == (
+        "unknown", ["values_only"]
+    )  # fmt: skip
+
+
+def test_order_of_events_does_not_change_the_edges(build: Any, events: list[Any]) -> None:
+    def edges(state: State) -> list[Any]:
+        return [(g.job.name, sorted(g.edges.reads)) for g in sorted(
+            generations_of(state).present, key=lambda g: g.job
+        )]  # fmt: skip
+
+    states = [build.state(*order) for order in permutations(events)]
+    assert all(edges(state) == edges(states[0]) for state in states)
+
+
+@pytest.mark.parametrize(
+    ("text", "local"),
+    [
+        ("with source as (select * from raw) select * from source", {"source"}),
+        ("with orders as (select * from orders) select * from orders", set()),
+        ("with orders as (select * from raw.orders) select * from orders", set()),
+        ("with a as (select 1 x), b as (select * from a) select * from b", {"a", "b"}),
+        ("with b as (select * from a), a as (select 1 x) select * from b, a", set("b")),
+        ("with recursive r as (select 1 n union all select n from r) select n from r", {"r"}),
+        ("select * from (with t as (select 1 x) select * from t) s join t on true", set()),
+        ("select 'with t as ('", set()),
+        ("with t as (", set()),
+    ],
+)
+def test_local_names_are_those_of_common_table_expressions(text: str, local: set[str]) -> None:
+    assert local_names(text, "postgres") == local
+
+
+def test_long_text_is_not_read() -> None:
+    text = "insert into b select " + "x, " * 50_000 + "x from a"
+    assert read_script(text, "postgres", "d", "s", None, ()) is None
