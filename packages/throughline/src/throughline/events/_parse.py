@@ -29,7 +29,7 @@ from throughline.events._event import (
     RunEvent,
 )
 from throughline.events._explicit_lineage import with_lineage_datasets
-from throughline.events._local_names import without_local_names
+from throughline.events._sql_datasets import with_sql_datasets
 from throughline.events._times import parse_time, to_micros
 
 
@@ -69,7 +69,7 @@ def parse_event(body: Any, digest: str) -> Event:
     outputs = _datasets(event.get("outputs"), "outputs", "outputFacets")
     if "lineage" in facets:
         inputs, outputs = with_lineage_datasets(facets["lineage"], ref, inputs, outputs)
-    inputs, outputs = without_local_names(facets, inputs, outputs)
+    inputs, outputs = with_sql_datasets(facets, inputs, outputs)
     if kind == "job":
         return JobEvent(time, digest, ref, facets, inputs, outputs)
     run = _object(event.get("run"), "run")

@@ -13,8 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from importlib.util import find_spec
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from throughline.events import (
     EVERY_ROW,
@@ -22,17 +21,18 @@ from throughline.events import (
     ColumnLink,
     Legacy,
     Transformation,
+    text_of,
 )
 from throughline.events.facets import Schema, Sql
 from throughline.identity import DatasetName
 from throughline.projection import Run, State
 from throughline.projection.derived import records_of
 
+if TYPE_CHECKING:
+    from throughline.sql.relations import Origin, Table
+
 _INVENTED = re.compile(r"_\d+")
 """Names that openlineage-sql gives to columns without one."""
-
-_Parts = tuple[str, str, str]
-"""Database, schema and table, in lower case; unknown parts are empty."""
 
 
 class SqlLineage(NamedTuple):
@@ -64,8 +64,8 @@ def sql_lineage(state: State, run: Run) -> SqlLineage | None:
 
     None if it has no text, if the text cannot be read, or if its producer reports indirect columns.
     """
-    text = run.code.parsed(Sql).query
-    if not text or run.lineage or not run.outputs or find_spec("sqlglot") is None:
+    text = text_of(run.code.get(Sql.KEY))
+    if text is None or run.lineage or not run.outputs:
         return None
     if any(use.dataset_facets.reports_indirect() for use in run.outputs.values()):
         return None
@@ -76,8 +76,7 @@ def sql_lineage(state: State, run: Run) -> SqlLineage | None:
     dialect = dialect_of(run.code.parsed(Sql).dialect, names.namespace)
     if dialect is None or names.is_ambiguous:
         return None
-    only = names.outputs[0] if len(names.outputs) == 1 else None
-    script = read_script(text, dialect, *names.defaults, only, names.columns)
+    script = read_script(text, dialect, *names.defaults, names.only_target, names.columns)
     if script is None:
         return None
     sources: dict[DatasetName, frozenset[DatasetName]] = {}
@@ -85,15 +84,14 @@ def sql_lineage(state: State, run: Run) -> SqlLineage | None:
     whole: set[DatasetName] = set()
     for table, written in script.written:
         target = names.dataset(table)
-        sources[target] = frozenset(map(names.dataset, written.sources)) - {target}
-        links = [
-            names.link(field, origin)
+        sources[target] = frozenset(map(names.dataset, written.sources))
+        links = tuple(
+            names.link(table, field, origin)
             for field, origins in (*written.columns, (EVERY_ROW, written.rows))
             for origin in sorted(origins)
-        ]
+        )
         described = {names.field(table, name): Legacy() for name, _ in written.columns}
-        fields = [link._replace(target=names.field(table, link.target)) for link in links]
-        columns[target] = ColumnLineage(described, tuple(fields))
+        columns[target] = ColumnLineage(described, links)
         if written.has_all_columns:
             whole.add(target)
     return SqlLineage(sources, columns, frozenset(whole))
@@ -103,59 +101,48 @@ class _Names:
     """Names of the tables and columns that a run uses, as SQL and as datasets."""
 
     def __init__(self, state: State, run: Run) -> None:
+        from throughline.sql.names import TableNames, parts_of
+
         self._state = state
-        primary = state.identity.primary
-        used = dict.fromkeys((*run.outputs, *run.inputs))
-        own = {name: _parts(name) for name in used}
-        self.outputs = [own[name] for name in run.outputs]
-        first = next(iter(sorted(run.outputs)))
+        first = min(run.outputs)
         self.namespace = first.namespace
-        self._prefixes = first.name.split(".")[:-1]
-        known = {parts: name for name, parts in own.items() if name.namespace == self.namespace}
-        self.is_ambiguous = len(known) < sum(name.namespace == self.namespace for name in own)
-        self._datasets = {parts: primary(name) for parts, name in known.items()}
-        self._fields: dict[_Parts, dict[str, str]] = {}
-        for parts, name in known.items():
-            self._fields[parts] = self._fields_of(primary(name))
-        self.defaults = own[first][:2]
+        names = [name for name in (*run.outputs, *run.inputs) if name.namespace == first.namespace]
+        self._tables = TableNames(first.name, [name.name for name in names])
+        self.is_ambiguous = self._tables.is_ambiguous
+        self.defaults = self._tables.defaults
+        self.only_target = parts_of(first.name) if len(run.outputs) == 1 else None
         self.columns = tuple(
-            (parts, tuple(fields)) for parts, fields in sorted(self._fields.items()) if fields
+            (parts_of(name.name), tuple(fields))
+            for name in sorted(set(names))
+            if (fields := self._fields_of(self._primary(name))) and self._has_whole_schema(name)
         )
 
-    def dataset(self, table: _Parts) -> DatasetName:
-        """Return the dataset of a table; one that the run did not report is named like others."""
-        lower: _Parts = tuple(part.lower() for part in table)  # type: ignore[assignment]
-        if lower not in self._datasets:
-            count = len(self._prefixes) + 1
-            parts = [part for part in table if part][-count:]
-            parts = [*self._prefixes[: count - len(parts)], *parts]
-            name = DatasetName(self.namespace, ".".join(parts))
-            self._datasets[lower] = self._state.identity.primary(self._spelled(name))
-        return self._datasets[lower]
+    def dataset(self, table: Table) -> DatasetName:
+        """Return the dataset of a table."""
+        return self._primary(DatasetName(self.namespace, self._tables.name(table)))
 
-    def field(self, table: _Parts, name: str) -> str:
+    def field(self, table: Table, name: str) -> str:
         """Return a column as the schema of its table spells it."""
-        lower: _Parts = tuple(part.lower() for part in table)  # type: ignore[assignment]
-        if lower not in self._fields:
-            self._fields[lower] = self._fields_of(self.dataset(table))
-        return self._fields[lower].get(name.lower(), name)
+        return self._fields_of(self.dataset(table)).get(name.lower(), name)
 
-    def link(self, field: str, origin: tuple[_Parts, str, tuple[str, str, bool]]) -> ColumnLink:
+    def link(self, target: Table, field: str, origin: Origin) -> ColumnLink:
         """Return the link from an origin to a field of a target."""
-        table, column, (type_, subtype, masking) = origin
-        namespace, name = self.dataset(table)
+        type_, subtype, masking = origin.kind
         if field == EVERY_ROW and type_ == "DIRECT":  # into a column without a known name
             type_, subtype = "INDIRECT", "TRANSFORMATION"
         kind = Transformation(type_, subtype, None, masking)
-        return ColumnLink(field, namespace, name, self.field(table, column), (kind,), masking)
+        namespace, name = self.dataset(origin.table)
+        source = self.field(origin.table, origin.column)
+        own = EVERY_ROW if field == EVERY_ROW else self.field(target, field)
+        return ColumnLink(own, namespace, name, source, (kind,), masking)
 
-    def _spelled(self, name: DatasetName) -> DatasetName:
-        """Return a name of the store that is equal but for its case, if there is no equal one."""
-        if name in self._state.datasets:
-            return name
-        variants = (name.name.upper(), name.name.lower())
-        found = (DatasetName(name.namespace, variant) for variant in variants)
-        return next((variant for variant in found if variant in self._state.datasets), name)
+    def _primary(self, name: DatasetName) -> DatasetName:
+        return self._state.identity.primary(name)
+
+    def _has_whole_schema(self, name: DatasetName) -> bool:
+        """Return False for schemas of dbt, which have only the columns of its YAML files."""
+        facets = (record.facets.get(Schema.KEY) for record in records_of(self._state, name))
+        return not any("/integration/dbt" in str(facet.get("_producer")) for facet in facets)
 
     def _fields_of(self, name: DatasetName) -> dict[str, str]:
         """Return the columns of a dataset by lower-case name; none if two differ in case only."""
@@ -163,9 +150,3 @@ class _Names:
         names = [field for record in records for field in record.facets.parsed(Schema).fields]
         found = {field.lower(): field for field in names}
         return found if len(found) == len(set(names)) else {}
-
-
-def _parts(name: DatasetName) -> _Parts:
-    parts = [part.lower() for part in name.name.split(".")]
-    database, schema, table = (["", "", *parts])[-3:]
-    return database, schema, table

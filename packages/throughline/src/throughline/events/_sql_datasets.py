@@ -1,0 +1,107 @@
+"""Datasets of an event that only its SQL text shows to be inputs, or to be none.
+
+openlineage-sql, which dbt and Airflow use, takes the name of a common table expression, such as
+dbt's usual `source`, for a table where it resolves columns, and loses the sources of a CREATE TABLE
+AS with one. The text of the query has them. The texts of Spark, whose listener reads the plan of
+the query and names tables by location, are not read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import cache
+from importlib.util import find_spec
+from typing import Any
+
+from throughline.events._event import Dataset, Facets, Json
+from throughline.events.column_lineage import objects
+
+_Datasets = tuple[Dataset, ...]
+_READS_PLANS = re.compile(r"/integration/spark|/metaflow-openlineage/")
+
+
+def with_sql_datasets(
+    job_facets: Facets, inputs: _Datasets, outputs: _Datasets
+) -> tuple[_Datasets, _Datasets]:
+    """Return the inputs and outputs of an event, corrected by its SQL text.
+
+    Without the extra `sql`, or if the text cannot be read, they stay as they are.
+    """
+    facet, listed = job_facets.get("sql", {}), (*outputs, *inputs)
+    text = text_of(facet)
+    if text is None or not listed:
+        return inputs, outputs
+    from throughline.sql.dialects import dialect_of
+    from throughline.sql.script import local_names
+
+    reported = facet.get("dialect")
+    dialect = dialect_of(reported if isinstance(reported, str) else None, listed[0].namespace)
+    if dialect is None:
+        return inputs, outputs
+    if local := local_names(text, dialect):
+        inputs = tuple(item for item in inputs if _last(item.name) not in local)
+        outputs = tuple(_without_sources(item, local) for item in outputs)
+    return (*inputs, *_only_in_text(text, dialect, inputs, outputs)), outputs
+
+
+def text_of(facet: Json) -> str | None:
+    """Return the SQL text of a sql facet; None if it has none or if it should not be read."""
+    text = facet.get("query")
+    if not isinstance(text, str) or _READS_PLANS.search(str(facet.get("_producer"))):
+        return None
+    return text if _can_read_sql() else None
+
+
+def _only_in_text(
+    text: str, dialect: str, inputs: _Datasets, outputs: _Datasets
+) -> Iterable[Dataset]:
+    """Return the tables that the text reads and the event does not list."""
+    from throughline.sql.names import TableNames, parts_of
+    from throughline.sql.script import read_script
+
+    if not outputs:
+        return []
+    first = min(outputs, key=lambda item: (item.namespace, item.name))
+    same = [item.name for item in (*outputs, *inputs) if item.namespace == first.namespace]
+    names = TableNames(first.name, same)
+    target = parts_of(first.name) if len(outputs) == 1 else None
+    script = None
+    if not names.is_ambiguous:
+        script = read_script(text, dialect, *names.defaults, target, ())
+    tables = {table for _, written in script.written for table in written.sources} if script else ()
+    found = {names.name(table) for table in tables} - {item.name for item in inputs}
+    return [Dataset(first.namespace, name) for name in sorted(found)]
+
+
+@cache
+def _can_read_sql() -> bool:
+    return find_spec("sqlglot") is not None
+
+
+def _last(name: str) -> str:
+    return name.rpartition(".")[2].lower()
+
+
+def _without_sources(item: Dataset, local: frozenset[str]) -> Dataset:
+    """Return a dataset without the column lineage that comes from some names."""
+    facet = item.facets.get("columnLineage")
+    if not facet:
+        return item
+
+    def kept(sources: Any) -> list[Json]:
+        return [
+            source for source in objects(sources) if _last(str(source.get("name"))) not in local
+        ]
+
+    fields = facet.get("fields")
+    shown = {
+        name: {**field, "inputFields": kept(field.get("inputFields"))}
+        for name, field in (fields.items() if isinstance(fields, dict) else ())
+        if isinstance(field, dict)
+    }
+    changed = {**facet, "fields": shown}
+    if "dataset" in facet:
+        changed["dataset"] = kept(facet["dataset"])
+    return replace(item, facets={**item.facets, "columnLineage": changed})
