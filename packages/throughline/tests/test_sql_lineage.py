@@ -147,6 +147,26 @@ def test_unread_text_leaves_what_was_reported(build: Any) -> None:
     )  # fmt: skip
 
 
+def test_column_that_may_belong_to_several_tables_is_not_safe_to_drop(build: Any) -> None:
+    text = "insert into b (x) select a.x from a join c on a.id = c.id where flag"
+    event = _task(build, "1", "job", text, ("a", "c"), {"x": ("a", "x")}, b=("x",))
+    drop = impact_answer(build.state(event), "b", "x")["drop"]
+    assert drop["verdict"] == "safe"  # nobody reads it
+    for table in ("a", "c"):
+        event["inputs"][table == "c"]["facets"] = {}
+    other = build.run("COMPLETE", "2", "other", "02:00:00", writes=(_SHOP + "a",))
+    verdicts = set()
+    for columns in (("id", "x"), ("id", "x", "flag")):
+        schema = {"fields": [{"name": name} for name in columns]}
+        other["outputs"] = [build.dataset(_SHOP + "a", schema=schema)]
+        for column in ("id", "x"):
+            drop = impact_answer(build.state(event, other), "a", column)["drop"]
+            verdicts.add((column, drop["verdict"]))
+    assert verdicts == {("id", "unsafe"), ("x", "unsafe")}
+    unread = impact_answer(build.state(event, other), "a", "flag")["drop"]
+    assert unread["verdict"] in ("unsafe", "unknown")
+
+
 def test_order_of_events_does_not_change_the_edges(build: Any, events: list[Any]) -> None:
     def edges(state: State) -> list[Any]:
         return [(g.job.name, sorted(g.edges.reads)) for g in sorted(

@@ -237,7 +237,7 @@ def reports_every_use(state: State, run: Run) -> bool:
     sql = sql_lineage(state, run)
     return all(
         use.dataset_facets.reports_indirect()
-        or (sql is not None and state.identity.primary(name) in sql.columns)
+        or (sql is not None and state.identity.primary(name) in sql.certain)
         for name, use in run.outputs.items()
     )
 

@@ -42,20 +42,27 @@ class SqlLineage(NamedTuple):
     columns: Mapping[DatasetName, ColumnLineage]
     whole: frozenset[DatasetName]
     """The targets of which all columns are known."""
+    certain: frozenset[DatasetName]
+    """The targets for which the tables of all used columns are known."""
 
     def combined(self, target: DatasetName, reported: ColumnLineage) -> ColumnLineage:
         """Return the column lineage of a target: the text's, and reported columns it lacks."""
         if target not in self.columns:
             return reported
         own = self.columns[target]
-        if target in self.whole:
+        if target in self.whole & self.certain:
             return own
         lacking = {
             name: kind
             for name, kind in reported.columns.items()
             if name not in own.columns and not _INVENTED.fullmatch(name)
         }
-        links = (link for link in reported.links if link.target in lacking)
+        read = {link.target for link in own.links} if target not in self.certain else own.columns
+        links = (
+            link
+            for link in reported.links
+            if link.target not in read and not _INVENTED.fullmatch(link.target)
+        )
         return ColumnLineage({**lacking, **own.columns}, (*links, *own.links))
 
 
@@ -82,6 +89,7 @@ def sql_lineage(state: State, run: Run) -> SqlLineage | None:
     sources: dict[DatasetName, frozenset[DatasetName]] = {}
     columns: dict[DatasetName, ColumnLineage] = {}
     whole: set[DatasetName] = set()
+    certain: set[DatasetName] = set()
     for table, written in script.written:
         target = names.dataset(table)
         sources[target] = frozenset(map(names.dataset, written.sources))
@@ -94,7 +102,9 @@ def sql_lineage(state: State, run: Run) -> SqlLineage | None:
         columns[target] = ColumnLineage(described, links)
         if written.has_all_columns:
             whole.add(target)
-    return SqlLineage(sources, columns, frozenset(whole))
+        if not written.has_unknown_columns:
+            certain.add(target)
+    return SqlLineage(sources, columns, frozenset(whole), frozenset(certain))
 
 
 class _Names:

@@ -36,6 +36,7 @@ class Reader:
     def __init__(self, table: Callable[[exp.Table], Relation], dialect: str) -> None:
         self._table = table
         self._dialect = dialect
+        self.has_unknown_columns = False
 
     def query(
         self,
@@ -263,7 +264,9 @@ class Reader:
             part, kind = stack.pop()
             if isinstance(part, exp.Column):
                 if not part.is_star:
-                    found |= under(kind, frame.column(part))
+                    origins = frame.column(part)
+                    self.has_unknown_columns |= origins is None
+                    found |= under(kind, origins or NONE)
             elif isinstance(part, exp.Query | exp.Exists):
                 is_query = isinstance(part, exp.Query)
                 inner = self.query(part if is_query else part.this, frame.ctes, frame)

@@ -30,6 +30,8 @@ class Statement:
     """The columns of the target that are known by name."""
     unnamed: Origins = NONE
     """Origins of values that go into columns whose names are unknown."""
+    has_unknown_columns: bool = False
+    """True if it uses a column of several tables without a known schema, without saying which."""
     has_all_columns: bool = True
     """False if the query has columns that are unknown, such as those of `*`."""
     indirect: Origins = NONE
@@ -101,7 +103,9 @@ def read_query(
                 statement.unknown.append(found.name)
         return session.relation(found)
 
-    found = Reader(relation, session.dialect).query(query)
+    reader = Reader(relation, session.dialect)
+    found = reader.query(query)
+    statement.has_unknown_columns |= reader.has_unknown_columns
     statement.tables = list(dict.fromkeys(statement.tables))
     statement.files = list(dict.fromkeys(statement.files))
     statement.indirect = found.rows

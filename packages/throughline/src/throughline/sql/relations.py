@@ -81,19 +81,22 @@ class Frame:
     aliases: dict[str, Origins] = field(default_factory=dict)
     windows: dict[str, exp.Expr] = field(default_factory=dict)
 
-    def column(self, column: exp.Column) -> Origins:
-        """Return the origins of a column, which may be one of an outer query."""
+    def column(self, column: exp.Column) -> Origins | None:
+        """Return the origins of a column, which may be one of an outer query.
+
+        None if it is unknown to which source the column belongs.
+        """
         name = column.name
         if column.table:
             for frame in self._outwards():
                 if relation := frame.sources.get(column.table):
                     return relation.column(name)
             name = column.table  # a field of a column
-        for find in (Frame._visible, Frame._possible):
+        for find in (Frame._visible, Frame._possible, Frame._undocumented):
             for frame in self._outwards():
                 if (found := find(frame, name)) is not None:
                     return found
-        return NONE
+        return None
 
     def _outwards(self) -> Iterator[Frame]:
         frame: Frame | None = self
@@ -111,6 +114,11 @@ class Frame:
         """Return the column of the only source whose columns are unknown, if there is one."""
         found = [source for source in self.sources.values() if source.other and not source.is_whole]
         return found[0].column(name) if len(found) == 1 else None
+
+    def _undocumented(self, name: str) -> Origins | None:
+        """Return the column of the only table, even if the known schema lacks the column."""
+        found = [source for source in self.sources.values() if source.other]
+        return found[0].column(name) if len(found) == 1 == len(self.sources) else None
 
     def star(self, table: str, excluded: set[str]) -> Relation:
         """Return the columns of `*` or, with a table, of `table.*`."""

@@ -39,6 +39,8 @@ class Written(NamedTuple):
     """Columns that determine the rows, and those whose values go into unknown columns."""
     has_all_columns: bool
     """True if `columns` has every column that is written."""
+    has_unknown_columns: bool
+    """True if it is unknown to which tables some of the used columns belong."""
 
 
 class Script(NamedTuple):
@@ -156,4 +158,5 @@ def _merged(statements: list[Statement]) -> Written:
         tuple(columns.items()),
         NONE.union(*(statement.indirect | statement.unnamed for statement in statements)),
         all(statement.has_all_columns for statement in statements),
+        any(statement.has_unknown_columns for statement in statements),
     )
