@@ -168,6 +168,26 @@ class LifecycleStateChange(Facet, key="lifecycleStateChange"):
     """A change of a dataset as a whole, such as DROP."""
 
     lifecycleStateChange: str | None
+    previousIdentifier: Json
+
+    @classmethod
+    def _values(cls, facet: Json) -> Iterable[object]:
+        yield (text_or_none(facet.get("lifecycleStateChange")) or "").upper() or None
+        yield _object(facet.get("previousIdentifier"))
+
+    @property
+    def removes_data(self) -> bool:
+        """True if no rows are left."""
+        return self.lifecycleStateChange in ("DROP", "TRUNCATE")
+
+    @property
+    def former_name(self) -> tuple[str, str] | None:
+        """The namespace and name before a RENAME."""
+        names = (self.previousIdentifier.get("namespace"), self.previousIdentifier.get("name"))
+        is_rename = self.lifecycleStateChange == "RENAME"
+        if is_rename and all(isinstance(name, str) and name for name in names):
+            return str(names[0]), str(names[1])
+        return None
 
 
 class MetaflowTask(Facet, key="metaflow_task"):

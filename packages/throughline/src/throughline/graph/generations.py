@@ -23,6 +23,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from math import inf
 from typing import Any, TypeVar
 
 from throughline import deadline
@@ -37,6 +38,7 @@ from throughline.graph.generation import (
     latest,
 )
 from throughline.graph.levels import Level, Levels
+from throughline.graph.lifecycle import emptied_at
 from throughline.graph.present import Present
 from throughline.graph.run_edges import (
     Edges,
@@ -56,6 +58,11 @@ from throughline.projection import Run, RunKey, RunState, State, outcome, start_
 from throughline.projection.derived import descendants_of, parent_of, records_of
 
 Answer = TypeVar("Answer")
+
+
+def _last_event(generation: Generation) -> float:
+    """Return the time of the last event of a generation; infinite for a declaration."""
+    return max((run.last or inf for run in generation.runs), default=inf)
 
 
 Walked = dict[Generation, Edges]
@@ -390,7 +397,8 @@ class Generations:
             if not counted and not only_earlier:
                 counted = [g for g in writing[:2] if g is not reader][:1]
             found += counted
-        return found
+        since = emptied_at(self.state, name, inf if reader is None else reader.started)
+        return [g for g in found if _last_event(g) >= since]
 
     def _history(self, ref: JobRef) -> History:
         """Return the generations of a task."""

@@ -18,10 +18,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from throughline.events import Entry, JobRef, parse_derivation, parse_entries, source_datasets
-from throughline.events.facets import CommitReport
+from throughline.events.facets import CommitReport, LifecycleStateChange
 from throughline.graph.sql_lineage import sql_lineage
 from throughline.identity import DatasetName, canonical_name
-from throughline.projection import Job, Run, State, start_of
+from throughline.projection import Job, Run, State, Use, start_of
 from throughline.projection.derived import newest_of, records_of
 from throughline.projection.facets import parsed
 
@@ -119,7 +119,8 @@ def side_by_side(parts: list[Edges]) -> Edges:
 
 def run_edges(state: State, run: Run) -> Edges:
     """Return the edges that the events of a run report, without those of the runs below it."""
-    edges = _of_names(state, run.inputs, run.outputs)
+    written = (name for name, use in run.outputs.items() if not removes_data(use))
+    edges = _of_names(state, run.inputs, written)
     if run.lineage:
         entries = [entry for facet in run.lineage for entry in parsed(facet, parse_entries)]
         _take_entries(state, edges, run.key.job, entries)
@@ -130,6 +131,11 @@ def run_edges(state: State, run: Run) -> Edges:
     if run.key.job in state.handoffs:
         edges.writes.add(handoff(run.key.job))
     return edges
+
+
+def removes_data(use: Use) -> bool:
+    """Return True if a run dropped or emptied a dataset, so that no data comes from it."""
+    return use.dataset_facets.parsed(LifecycleStateChange).removes_data
 
 
 def declared_edges(state: State, job: Job) -> Edges:

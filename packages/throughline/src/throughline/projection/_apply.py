@@ -21,7 +21,13 @@ from throughline.events import (
     source_datasets,
 )
 from throughline.events.assertions import DATASET_FACETS
-from throughline.events.facets import JobDependencies, JobType, Parent, Reference
+from throughline.events.facets import (
+    JobDependencies,
+    JobType,
+    LifecycleStateChange,
+    Parent,
+    Reference,
+)
 from throughline.identity import DatasetName, canonical_name, symlinks_of
 from throughline.projection.facets import Stamp, pack
 from throughline.projection.state import (
@@ -62,6 +68,8 @@ def apply(state: State, event: Logged) -> None:
     elif isinstance(event, DatasetEvent):
         _update_dataset_of_event(state, event.dataset, stamp)
         _add_derivation(state, event.dataset, stamp)
+        if (former := _add_lifecycle(state, event.dataset, stamp)) is not None:
+            _add_derivation(state, _derived(event.dataset, former), stamp)
     elif isinstance(event, JobEvent):
         _apply_job_event(state, event, stamp)
     else:
@@ -126,8 +134,40 @@ def _apply_run_event(state: State, event: RunEvent, stamp: Stamp) -> None:
     for item in event.inputs:
         dataset_facets = _select(item.facets, _INPUT_FACETS)
         _update_use(state, run.inputs, item, dataset_facets, stamp).readers.add(run.key)
-    for source in _column_sources(event):  # inputs, even if the producer lists them nowhere else
+    for source in (
+        *_renamed_sources(state, event, stamp),
+        *_column_sources(event),
+    ):  # inputs, even if the producer lists them nowhere else
         _update_use(state, run.inputs, source, {}, stamp).readers.add(run.key)
+
+
+def _add_lifecycle(state: State, item: Dataset, stamp: Stamp) -> Dataset | None:
+    """Record that rows of a dataset were removed or renamed; return its former name, if any."""
+    change = LifecycleStateChange.parse(item.facets.get(LifecycleStateChange.KEY, {}))
+    former = Dataset(*change.former_name) if change.former_name else None
+    changes = [(item, change.lifecycleStateChange)] if change.removes_data else []
+    if former is not None:
+        changes = [(item, "RENAME"), (former, "MOVE")]
+    for dataset, kind in changes:
+        record = state.datasets[_update_dataset(state, dataset, stamp)]
+        record.lifecycle = {stamp: str(kind)} | (record.lifecycle or {})
+        for key in record.readers | record.writers:
+            _touch(state, state.runs[key])
+    return former
+
+
+def _derived(item: Dataset, source: Dataset) -> Dataset:
+    """Return a dataset that is derived from another one without a job."""
+    entry = {"type": "DATASET", "namespace": source.namespace, "name": source.name}
+    return Dataset(item.namespace, item.name, {"lineage": {"inputs": [entry]}})
+
+
+def _renamed_sources(state: State, event: RunEvent, stamp: Stamp) -> list[Dataset]:
+    """Record the lifecycle changes of a completed run; return the former names of its outputs."""
+    if event.type is not EventType.COMPLETE:
+        return []
+    former = (_add_lifecycle(state, item, stamp) for item in event.outputs)
+    return [dataset for dataset in former if dataset is not None]
 
 
 def _packed_lineage(event: RunEvent | JobEvent) -> bytes | None:

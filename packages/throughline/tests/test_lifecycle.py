@@ -1,0 +1,118 @@
+"""Dropped, emptied and renamed datasets are treated as what they are."""
+
+from __future__ import annotations
+
+from itertools import permutations
+from typing import Any
+
+import pytest
+
+from throughline.lineage.queries import impact_answer, provenance_answer, tree_answer
+from throughline.projection import State
+
+
+def _names(node: dict[str, Any]) -> set[str]:
+    return {name for child in node["children"] for name in {child["name"], *_names(child)}}
+
+
+def _tree(state: State, name: str) -> set[str]:
+    return _names(tree_answer(state, name)["up"])
+
+
+def _change(build: Any, run: str, job: str, time: str, name: str, kind: str, **more: Any) -> Any:
+    facet = {"lifecycleStateChange": kind, **more}
+    event = build.run("COMPLETE", run, job, time)
+    return event | {"outputs": [build.dataset(f"db|{name}", lifecycleStateChange=facet)]}
+
+
+def _copy(build: Any, run: str, job: str, time: str, source: str, target: str) -> Any:
+    reads, writes = (f"db|{source}",), (f"db|{target}",)
+    return build.run("COMPLETE", run, job, time, reads=reads, writes=writes)
+
+
+def _renamed(build: Any, run: str, job: str, time: str, old: str, new: str) -> Any:
+    former = {"namespace": "db", "name": old}
+    return _change(build, run, job, time, new, "RENAME", previousIdentifier=former)
+
+
+@pytest.mark.parametrize("kind", ["DROP", "TRUNCATE", "drop"])
+def test_job_that_removes_data_is_no_producer(kind: str, build: Any) -> None:
+    events = [
+        _copy(build, "1", "fill", "10:00:00", "orders", "tmp"),
+        _copy(build, "2", "publish", "10:05:00", "tmp", "daily"),
+        _change(build, "3", "cleanup", "10:10:00", "tmp", kind),
+    ]
+    for order in permutations(events):
+        state = build.state(*order)
+        assert _tree(state, "daily") == {"publish", "tmp", "fill", "orders"}
+        runs = provenance_answer(state, "daily")["runs"]
+        assert {run["job"]["name"] for run in runs} == {"publish", "fill"}
+
+
+@pytest.mark.parametrize("kind", ["DROP", "TRUNCATE"])
+def test_reader_depends_only_on_rows_written_after_a_removal(kind: str, build: Any) -> None:
+    state = build.state(
+        _copy(build, "1", "old_load", "09:00:00", "a", "t"),
+        _copy(build, "2", "early", "09:30:00", "t", "early_report"),
+        _change(build, "3", "empty", "10:00:00", "t", kind),
+        _copy(build, "4", "load", "10:05:00", "b", "t"),
+        _copy(build, "5", "report", "10:10:00", "t", "r"),
+    )
+    assert _tree(state, "r") == {"report", "t", "load", "b"}
+    assert _tree(state, "early_report") == {"early", "t", "old_load", "a"}
+
+
+def test_renamed_table_keeps_its_lineage(build: Any) -> None:
+    events = [
+        _copy(build, "1", "build", "10:00:00", "orders", "daily_new"),
+        _renamed(build, "2", "swap", "10:05:00", "daily_new", "daily"),
+        _copy(build, "3", "report", "10:10:00", "daily", "final"),
+    ]
+    for order in permutations(events):
+        state = build.state(*order)
+        assert _tree(state, "final") == {"report", "daily", "swap", "daily_new", "build", "orders"}
+        affected = {node["name"] for node in impact_answer(state, "orders")["affected"]}
+        assert {"final", "daily"} <= affected
+
+
+def test_rename_replaces_the_earlier_rows_of_the_new_name(build: Any) -> None:
+    state = build.state(
+        _copy(build, "0", "old_build", "09:00:00", "old_orders", "daily"),
+        _copy(build, "1", "build", "10:00:00", "orders", "daily_new"),
+        _renamed(build, "2", "park", "10:04:00", "daily", "daily_old"),
+        _renamed(build, "3", "swap", "10:05:00", "daily_new", "daily"),
+        _copy(build, "4", "report", "10:10:00", "daily", "final"),
+        _copy(build, "5", "archive", "10:20:00", "daily_old", "archived"),
+        _copy(build, "6", "rebuild", "11:00:00", "orders", "daily_new"),
+    )
+    assert _tree(state, "final") == {"report", "daily", "swap", "daily_new", "build", "orders"}
+    assert _tree(state, "archived") == {
+        "archive", "daily_old", "park", "daily", "old_build", "old_orders"
+    }  # fmt: skip
+
+
+def test_failed_drop_removes_nothing(build: Any) -> None:
+    drop = _change(build, "2", "cleanup", "10:10:00", "t", "DROP") | {"eventType": "FAIL"}
+    state = build.state(
+        _copy(build, "1", "fill", "10:00:00", "orders", "t"),
+        drop,
+        _copy(build, "3", "report", "10:20:00", "t", "r"),
+    )
+    assert _tree(state, "r") == {"report", "t", "fill", "orders"}
+
+
+def test_rename_without_a_run_keeps_the_lineage(build: Any) -> None:
+    former = {"namespace": "db", "name": "daily_new"}
+    facet = {"lifecycleStateChange": "RENAME", "previousIdentifier": former}
+    renamed = {
+        "eventTime": "2025-11-21T10:05:00Z",
+        "producer": "https://example.org/tests",
+        "schemaURL": "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/DatasetEvent",
+        "dataset": build.dataset("db|daily", lifecycleStateChange=facet),
+    }
+    state = build.state(
+        _copy(build, "1", "build", "10:00:00", "orders", "daily_new"),
+        renamed,
+        _copy(build, "3", "report", "10:10:00", "daily", "final"),
+    )
+    assert _tree(state, "final") == {"report", "daily", "daily_new", "build", "orders"}
