@@ -161,12 +161,13 @@ def test_models_and_forecasts_come_from_their_own_training(build: Any) -> None:
     assert "weather" in all_names(tree_answer(state, "forecast", "up", 20, "task")["up"])
 
 
-def test_dataset_written_after_reading_is_still_upstream(build: Any) -> None:
+def test_dataset_written_only_after_reading_is_no_source(build: Any) -> None:
     state = build.state(
         build.run("COMPLETE", "1", "reader", "08:00:00", reads=("db|a",), writes=("db|b",)),
         build.run("COMPLETE", "2", "writer", "09:00:00", reads=("db|x",), writes=("db|a",)),
     )
-    assert "x" in all_names(tree_answer(state, "b", "up", 20, "task")["up"])
+    assert "x" not in all_names(tree_answer(state, "b", "up", 20, "task")["up"])
+    assert "b" not in all_names(tree_answer(state, "x", "down", 20, "task")["down"])
 
 
 def _trained_for(build: Any, service: str, hour: str) -> list[Any]:

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import inf
 from typing import Any, NamedTuple
 
 from throughline.events import JobRef
 from throughline.graph.run_edges import Edges
 from throughline.identity import DatasetName
 from throughline.projection import Run, RunKey
+
+
+class Span(NamedTuple):
+    """A time span, in microseconds; the end of a streaming run without an end is infinite."""
+
+    start: float
+    end: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,6 +36,10 @@ class Generation:
     """The outputs that also keep rows of earlier generations."""
     runs: tuple[Run, ...]
     """The runs that read or wrote data."""
+    ended: float = inf
+    """The end of the last run, or its last event, in microseconds; infinite for a streaming run."""
+    spans: dict[tuple[str, DatasetName], Span] = field(default_factory=dict)
+    """Cached times at which its runs read or wrote a dataset; see throughline.graph.times."""
 
     @property
     def started(self) -> int:

@@ -12,7 +12,8 @@
 The contents of a dataset can be older: a table that is loaded in partitions still contains rows of
 earlier generations, from files that the newest one did not read. `flows_into` therefore returns the
 flows into a generation from all whose data it used: for each dataset that it read, from those that
-were effective when it started; for each dataset whose rows its commits kept, from earlier ones.
+were written before it ended (graph/times.py); for each whose rows its commits kept, from earlier
+ones.
 Iceberg's commit report shows whether rows were kept; without one, a write is assumed to replace the
 dataset. The effective generations and all that their data comes from are the present generations.
 """
@@ -23,7 +24,6 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from math import inf
 from typing import Any, TypeVar
 
 from throughline import deadline
@@ -53,16 +53,12 @@ from throughline.graph.run_edges import (
     side_by_side,
     states_lineage_of_other_jobs,
 )
+from throughline.graph.times import NOW, ByVersion, Reading, Times, span_of
 from throughline.identity import DatasetName
 from throughline.projection import Run, RunKey, RunState, State, outcome, start_of, versions_of
 from throughline.projection.derived import descendants_of, parent_of, records_of
 
 Answer = TypeVar("Answer")
-
-
-def _last_event(generation: Generation) -> float:
-    """Return the time of the last event of a generation; infinite for a declaration."""
-    return max((run.last or inf for run in generation.runs), default=inf)
 
 
 Walked = dict[Generation, Edges]
@@ -88,6 +84,7 @@ class Generations:
         self.state.touched.clear()
         self.state.moved.clear()
         self.levels = Levels(self.state)
+        self.times = Times(self.state, self.own)
         self._own: dict[RunKey, Edges] = {}
         self._owners: dict[JobRef, set[JobRef]] = {}
         self._using: dict[tuple[str, DatasetName], set[JobRef]] = {}
@@ -246,7 +243,7 @@ class Generations:
         """The effective generations of all tasks, and those that their data comes from."""
         present, changed = self._present, self._changed
         if present is None:
-            present, changed = Present(self.flows_into), set(self.jobs())
+            present, changed = Present(self.flows_into, self.times), set(self.jobs())
         if changed:
             self._present = None  # an update that a deadline interrupts is not used
             present.update({ref: self._history(ref) for ref in changed})
@@ -378,27 +375,67 @@ class Generations:
     ) -> list[Generation]:
         """Return each task's newest finished generation that wrote a dataset, and all later ones.
 
-        With a reader, only those count that did not start after it. If a task has none (because of
-        a wrong clock or an unrecorded write), its first one counts, so that a walk does not end
-        here, unless `only_earlier`.
+        With a reader, those that it can depend on (see throughline.graph.times); with
+        `only_earlier`, those that wrote the dataset before this generation did.
         """
-        found: list[Generation] = []
-        for ref in self.writers(name):
-            writing = self._history(ref).writing(name)
-            end = len(writing)
-            if reader is not None:
-                end = bisect_right(writing, reader.started, key=lambda g: g.started)
-            counted = []
-            for generation in reversed(writing[:end]):
-                if generation is not reader:
-                    counted.append(generation)
-                    if generation.is_complete:
-                        break
-            if not counted and not only_earlier:
-                counted = [g for g in writing[:2] if g is not reader][:1]
-            found += counted
-        since = emptied_at(self.state, name, inf if reader is None else reader.started)
-        return [g for g in found if _last_event(g) >= since]
+        reading = NOW if reader is None else self.reading(name, reader, only_earlier=only_earlier)
+        since = emptied_at(self.state, name, reading.start)
+        return [
+            generation
+            for ref in self.writers(name)
+            for generation in self._counted(self._history(ref).writing(name), name, reading, reader)
+            if self._is_later(generation, name, since)
+        ]
+
+    def _is_later(self, generation: Generation, name: DatasetName, since: float) -> bool:
+        """Return True if a generation wrote a dataset after a time; a declaration always did."""
+        return not generation.runs or self.times.of_writes(generation, name).end >= since
+
+    def reading(
+        self, name: DatasetName, reader: Generation, *, only_earlier: bool = False
+    ) -> Reading:
+        """Return what a generation that read a dataset, or kept its rows, can depend on."""
+        if only_earlier:
+            began = self.times.of_writes(reader, name).start
+            return Reading(began, began)
+        versions = self.times.versions_read(reader, name)
+        writers = [
+            generation
+            for ref in (self.writers(name) if versions else ())
+            for version in versions
+            for generation in self._by_version(ref, name).get(version, ())
+        ]
+        return self.times.reading(reader, name, writers)
+
+    def _by_version(self, ref: JobRef, name: DatasetName) -> ByVersion:
+        def derive(oldest_first: list[Generation]) -> ByVersion:
+            return self.times.by_version(oldest_first, name)
+
+        return self.derived(ref, "\0".join(("by version", *name)), derive)
+
+    def _counted(
+        self,
+        writing: list[Generation],
+        name: DatasetName,
+        reading: Reading,
+        reader: Generation | None,
+    ) -> list[Generation]:
+        """Return the generations of one task, newest first, that a reader can depend on."""
+        counted = [g for g in writing if g in reading.proven] if reading.proven else []
+        last = bisect_right(writing, reading.end, key=lambda g: g.started)
+        if any(g.is_complete and g.started > reading.end for g in counted):
+            last = 0  # it replaced the others, and its clock disagrees with that of the reader
+        for position in range(last - 1, -1, -1):
+            generation = writing[position]
+            if generation is reader:
+                continue
+            span = self.times.of_writes(generation, name)
+            if generation not in counted and span.start <= reading.end:
+                counted.append(generation)
+            is_last = generation in reading.proven or span.end <= reading.start
+            if generation.is_complete and is_last and not reading.is_streaming:
+                break
+        return counted
 
     def _history(self, ref: JobRef) -> History:
         """Return the generations of a task."""
@@ -463,5 +500,6 @@ class Generations:
             edges=side_by_side(list(by_head.values())),
             kept=kept_datasets(self.state, runs),
             runs=tuple(runs),
+            ended=span_of(self.state, runs).end,
         )
         return generation

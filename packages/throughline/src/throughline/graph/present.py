@@ -20,6 +20,7 @@ from typing import NamedTuple
 from throughline import deadline
 from throughline.events import JobRef
 from throughline.graph.generation import Flow, Generation, History, effective
+from throughline.graph.times import Times
 from throughline.identity import DatasetName
 
 WHOLE = None
@@ -52,8 +53,8 @@ _OrderedSet = dict[Generation, None]
 class Present:
     """The present generations, with the flows between them."""
 
-    def __init__(self, flows_into: Callable[[Generation], list[Flow]]) -> None:
-        self._flows_into = flows_into
+    def __init__(self, flows_into: Callable[[Generation], list[Flow]], times: Times) -> None:
+        self._flows_into, self._times = flows_into, times
         self._histories: dict[JobRef, History] = {}
         self._roots: set[Generation] = set()
         self._outputs: dict[Generation, frozenset[DatasetName | None]] = {}
@@ -87,7 +88,7 @@ class Present:
 
     def update(self, histories: Mapping[JobRef, History]) -> None:
         """Replace the generations of some tasks."""
-        changes = _Changes()
+        changes = _Changes(self._times)
         for ref, history in histories.items():
             changes.add(self._histories.get(ref) or History([]), history)
             self._histories[ref] = history
@@ -97,7 +98,7 @@ class Present:
             reader: None
             for name, since in changes.since.items()
             for reader in self.using(name)
-            if reader.started >= since
+            if reader.ended >= since or changes.may_prove(reader, name)
         }
         former = [generation for generation in changes.former_roots if generation in self._flows]
         candidates = [part for generation in former for part in self._parts(generation)]
@@ -195,7 +196,11 @@ class Present:
 class _Changes:
     """The differences between the old and new generations of some tasks."""
 
-    def __init__(self) -> None:
+    def __init__(self, times: Times) -> None:
+        self._times = times
+        self._versions: dict[DatasetName, set[str]] = {}
+        """The versions that changed generations wrote, by dataset; computed on request."""
+        self._changed: dict[Generation, None] = {}
         self.removed: list[Generation] = []
         self.new_roots: _OrderedSet = {}
         self.former_roots: set[Generation] = set()
@@ -211,7 +216,13 @@ class _Changes:
         self.new_roots |= {root: None for root in is_root if root not in was_root}
         for changed in was ^ now:
             for name in changed.edges.writes:
-                # A reader that started before all writes has data of the first one.
-                first = (*before.writing(name)[:2], *after.writing(name)[:2])
-                since = -inf if changed in first else changed.started
-                self.since[name] = min(since, self.since.get(name, inf))
+                self.since[name] = min(changed.started, self.since.get(name, inf))
+            self._changed[changed] = None
+
+    def may_prove(self, reader: Generation, name: DatasetName) -> bool:
+        """Return True if a reader reported a version that a changed generation wrote."""
+        if name not in self._versions:
+            changed = (g for g in self._changed if name in g.edges.writes)
+            self._versions[name] = set(self._times.by_version(changed, name))
+        written = self._versions[name]
+        return bool(written) and not written.isdisjoint(self._times.versions_read(reader, name))

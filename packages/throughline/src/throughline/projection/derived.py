@@ -8,6 +8,7 @@ from functools import wraps
 from typing import NamedTuple, TypeVar
 
 from throughline.events import EventType
+from throughline.events.facets import JobType
 from throughline.identity import DatasetName
 from throughline.projection.state import DatasetRecord, Run, RunKey, State, Use
 
@@ -151,10 +152,33 @@ def began_at(state: State, run: Run) -> int | None:
     return min((moment for moment in starts if moment is not None), default=None)
 
 
+@_cached_per_revision
+def is_streaming(state: State, run: Run) -> bool:
+    """Return True for a streaming run: the job of the nearest ancestor with a type is STREAMING."""
+    kinds = (_processing_type(state, ancestor) for ancestor in ancestry_of(state, run))
+    return next((kind for kind in kinds if kind not in ("", "NONE")), "") == "STREAMING"
+
+
+def _processing_type(state: State, run: Run) -> str:
+    return (state.jobs[run.key.job].facets.parsed(JobType).processingType or "").upper()
+
+
+def _is_launcher(state: State, run: Run, ancestor: Run) -> bool:
+    """Return True if an ancestor only started a streaming run, so that its end means nothing."""
+    is_batch = ancestor is not run and _processing_type(state, ancestor) == "BATCH"
+    return is_batch and is_streaming(state, run)
+
+
 def outcome(state: State, run: Run) -> Outcome:
-    """Return the outcome of a run; without an end, that of its nearest ancestor with one."""
+    """Return the outcome of a run; without an end, that of its nearest ancestor with one.
+
+    A batch run that completed does not end the streaming runs that it started.
+    """
     for ancestor in ancestry_of(state, run):
         if ancestor.end is not None:
+            is_completed = ancestor.end[1] is EventType.COMPLETE
+            if is_completed and _is_launcher(state, run, ancestor):
+                break
             stamp, type_ = ancestor.end
             if ancestor is run:  # events after the end do not extend a run
                 return Outcome(_ENDS[type_], stamp.time)
@@ -165,14 +189,19 @@ def outcome(state: State, run: Run) -> Outcome:
 
 
 def is_lost(state: State, run: Run) -> bool:
-    """Return True for an open run if its last event and those below it are too old."""
-    if outcome(state, run).ended is not None:
+    """Return True for an open run if its last event and those below it are too old.
+
+    A streaming run can be silent for any time, and so can one that waits for it.
+    """
+    if outcome(state, run).ended is not None or last_event_time(state, run) >= state.stale_before:
         return False
-    return _last_event_time(state, run) < state.stale_before
+    members = (run, *descendants_of(state, run))
+    return not any(is_streaming(state, m) and outcome(state, m).ended is None for m in members)
 
 
 @_cached_per_revision
-def _last_event_time(state: State, run: Run) -> int:
+def last_event_time(state: State, run: Run) -> int:
+    """Return the time of the last event of a run and of those below it, in microseconds."""
     return max(item.last or 0 for item in (run, *descendants_of(state, run)))
 
 

@@ -12,7 +12,14 @@ from throughline.graph.nodes import Node, find_node, node_id
 from throughline.graph.walk import reach
 from throughline.lineage.neighbourhood import at_level
 from throughline.projection import Run, RunState, State, outcome
-from throughline.projection.derived import ancestry_of, began_at, descendants_of, is_lost, parent_of
+from throughline.projection.derived import (
+    ancestry_of,
+    began_at,
+    descendants_of,
+    is_lost,
+    is_streaming,
+    parent_of,
+)
 from throughline.query.parameters import Name
 from throughline.runs.failures import causes_of, is_failed
 from throughline.runs.summary import newest_run
@@ -108,7 +115,7 @@ def _problems(state: State, ref: JobRef, tasks: Set[JobRef]) -> Iterator[Finding
             yield {**failed_run(state, cause), "at": since}
     elif is_lost(state, run):
         yield lost_run(state, run)
-    elif run.end is None:
+    elif run.end is None and not is_streaming(state, run):
         at = began_at(state, run)
         yield warning("running", ref, "is still running", "wait for its end", run=run, at=at)
     # Only roots are checked: tasks are late with their pipeline.

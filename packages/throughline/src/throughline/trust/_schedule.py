@@ -12,7 +12,7 @@ from typing import NamedTuple
 from throughline.events import from_micros, parse_time, to_micros
 from throughline.events.facets import AirflowDagRun, NominalTime, Tags
 from throughline.projection import Run, State
-from throughline.projection.derived import began_at
+from throughline.projection.derived import began_at, is_streaming
 
 AD_HOC = "ad-hoc"
 """Tag of a job or a run that is started without a schedule."""
@@ -43,9 +43,9 @@ class Start(NamedTuple):
 
 
 def start_of_run(state: State, run: Run, above: Run) -> Start | None:
-    """Return the start of a run that is part of another one; None if it is unknown."""
+    """Return the start of a run that is part of another one; None if it is unknown or a stream."""
     begun = began_at(state, run)
-    if begun is None:
+    if begun is None or is_streaming(state, run):
         return None
     dag = _dag_run(run) or _dag_run(above)
     tags = (tag for part in (run, above) for tag in part.facets.parsed(Tags).tags)

@@ -10,7 +10,7 @@ A unit is a task run with all its descendants. The ten newest units of each job 
   whose column lineage covers each of these datasets; tables that were only created do not count
 - `code`: of the completed runs that read or wrote something, those whose code is known
   (sourceCodeLocation of the run or of an ancestor, or the sourceCode of the job)
-- `ends`: of the ended and stale runs, those with an end event
+- `ends`: of the ended and stale runs, those with an end event; streaming runs do not count
 """
 
 from __future__ import annotations
@@ -33,7 +33,13 @@ from throughline.graph.levels import Level
 from throughline.graph.nodes import Node, node_id
 from throughline.identity import DatasetName
 from throughline.projection import Job, Run, RunKey, RunState, State, Use, outcome
-from throughline.projection.derived import began_at, descendants_of, is_lost, parent_of
+from throughline.projection.derived import (
+    began_at,
+    descendants_of,
+    is_lost,
+    is_streaming,
+    parent_of,
+)
 from throughline.runs.summary import code_of
 from throughline.trust import models
 from throughline.trust.findings import warning
@@ -155,7 +161,7 @@ def _reported(known: Generations, unit: Unit) -> dict[models.Measure, bool]:
     found: dict[models.Measure, bool] = {}
     if ended is None:
         return found
-    if unit.run.has_events:
+    if unit.run.has_events and not is_streaming(state, unit.run):
         found["ends"] = unit.run.end is not None
     reads = any(run.inputs for run in unit.members)
     writes = any(run.outputs for run in unit.members)

@@ -15,7 +15,7 @@ The intervals are those between the starts of a job's newest runs; runs under on
 
 So a slow morning does not make a job late, nor does the weekend a job that runs on weekdays. After
 thirty intervals, the job has stopped instead. A job with the tag `ad-hoc` runs on request: neither
-it nor the datasets that it writes have an interval.
+it nor the datasets that it writes have an interval. Nor do streaming runs.
 """
 
 from __future__ import annotations

@@ -152,15 +152,21 @@ def _newest_runs(known: Generations, generations: Walked, root: Node) -> Iterato
     """Yield the newest run of each upstream job, with its siblings, even without data.
 
     A run that failed before it read or wrote anything has no generation. A run that began after the
-    last reader of its job's outputs is ignored, because it cannot have affected that reader.
+    last reader of its job's outputs ended is ignored, because it cannot have affected that reader.
     """
     state = known.state
     until: dict[JobRef, float] = {}
     for generation in generations:
-        for source in known.sources(generation):
+        for source, name, is_kept in known.flows_into(generation):
             if source not in generations or derived_dataset(source.job) is not None:
                 continue
-            until[source.job] = max(generation.started, until.get(source.job, 0))
+            times = known.times
+            end = (
+                times.of_writes(generation, name).start
+                if is_kept
+                else times.of_reads(generation, name).end
+            )
+            until[source.job] = max(end, until.get(source.job, 0))
     writing = known.writing(root.dataset_name)
     until |= {writer.job: inf for writer in writing if derived_dataset(writer.job) is None}
     for ref, last in until.items():
