@@ -384,12 +384,8 @@ class Generations:
             generation
             for ref in self.writers(name)
             for generation in self._counted(self._history(ref).writing(name), name, reading, reader)
-            if self._is_later(generation, name, since)
+            if not generation.runs or self.times.of_writes(generation, name).end >= since
         ]
-
-    def _is_later(self, generation: Generation, name: DatasetName, since: float) -> bool:
-        """Return True if a generation wrote a dataset after a time; a declaration always did."""
-        return not generation.runs or self.times.of_writes(generation, name).end >= since
 
     def reading(
         self, name: DatasetName, reader: Generation, *, only_earlier: bool = False
