@@ -95,6 +95,8 @@ class Truth(Strict):
 
     A source or target without a column (`dataset.*`) stands for all rows.
     """
+    unreported_columns: list[str] = []
+    """True column edges that the events do not determine; an answer may have or lack them."""
     absent: list[str] = []
     """Names that are no dataset."""
     verdicts: Verdicts = Verdicts()
