@@ -30,7 +30,7 @@ _LARGEST_PLAIN = 60_000
 """Bytes above which a recording is compressed."""
 
 _LIBRARIES = re.compile(r"/[\w./-]*/lib/python3")
-_FORBIDDEN = ("/tmp/", "/root/", "/home/", "/work/", str(REPOSITORY))
+_FORBIDDEN = ("/tmp/recording", "/root/", "/home/", "/work/", str(REPOSITORY))
 
 
 @contextmanager
