@@ -33,7 +33,7 @@ class TrainFlow(FlowSpec):
 
     @step
     def end(self):
-        print(self.best_model)
+        print(self.best_model)  # noqa: T201
 
 
 if __name__ == "__main__":

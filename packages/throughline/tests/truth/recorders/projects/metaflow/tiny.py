@@ -16,7 +16,7 @@ class TinyFlow(FlowSpec):
 
     @step
     def end(self):
-        print(sum(self.data))
+        print(sum(self.data))  # noqa: T201
 
 
 if __name__ == "__main__":
