@@ -57,6 +57,14 @@ def server(case: Case, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ser
     server.live.log.close()
 
 
+@pytest.fixture(autouse=True)
+def _known_wrong(case: Case, request: pytest.FixtureRequest) -> None:
+    """Expect the failures that a case lists with their reasons."""
+    for about, reason in case.truth.known_wrong.items():
+        if request.node.name.startswith(f"test_{about.removesuffix('s')}"):
+            request.node.add_marker(pytest.mark.xfail(reason=reason, strict=False))
+
+
 @pytest.mark.parametrize("level", ["pipeline", "task", "query"])
 def test_edges_are_exactly_the_true_ones(case: Case, server: Server, level: Level) -> None:
     rows = server.ask("edges", level=level, limit=10_000)["items"]
@@ -81,9 +89,15 @@ def test_provenance_names_only_runs_of_the_tree(case: Case, server: Server) -> N
         assert {run["job"]["name"] for run in runs} <= case.reachable(dataset, "upstream"), dataset
 
 
+@pytest.mark.parametrize(
+    "case",
+    [case for case in _CASES if case.truth.columns is not None],
+    ids=lambda case: case.name,
+    indirect=True,
+    scope="module",
+)
 def test_column_edges_are_exactly_the_true_ones(case: Case, server: Server) -> None:
-    if case.truth.columns is None:
-        pytest.skip("the case states no columns")
+    assert case.truth.columns is not None
     found = {edge for dataset in case.datasets for edge in _column_edges(server, dataset)}
     expected = _expanded(case.truth.columns, found)
     found -= _expanded(case.truth.unreported_columns, found) - expected
