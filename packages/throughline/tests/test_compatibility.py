@@ -175,7 +175,8 @@ class ScenarioLineage:
 
     def place(self, item: Json) -> tuple[str, str]:
         """Return the location of a dataset by any of its aliases."""
-        name = item["namespace"], item["name"]
+        namespace = item["namespace"].removesuffix(":8020")  # HDFS's default port
+        name = namespace, item["name"]
         return self._places.get(name, name)
 
     def runs(self) -> set[tuple[str, str, str]]:
@@ -324,7 +325,9 @@ _VALUES: dict[tuple[str, str], Json] = {
         "§": {"inputFields": [{"namespace": "s3://a", "name": "in", "field": "§"}]}
     },
     ("ColumnLineageDatasetFacet", "dataset"): [{"namespace": "s3://a", "name": "in", "field": "§"}],
-    ("SymlinksDatasetFacet", "identifiers"): [{"namespace": "db", "name": "§", "type": "TABLE"}],
+    ("SymlinksDatasetFacet", "identifiers"): [
+        {"namespace": "hive://metastore.example.org", "name": "§", "type": "TABLE"}
+    ],
     ("NominalTimeRunFacet", "nominalStartTime"): "2025-11-21T08:00:00Z",
     ("NominalTimeRunFacet", "nominalEndTime"): "2025-11-21T09:00:00Z",
     ("JobTypeJobFacet", "processingType"): "STREAMING",
@@ -336,6 +339,10 @@ _VALUES: dict[tuple[str, str], Json] = {
     },
 }
 """Values of fields of which the API shows more than the facet; `§` stands for the field's name."""
+
+
+_METASTORE = "hive%3A%2F%2Fmetastore.example.org%3A9083"
+"""The namespace of the symlink, with the default port."""
 
 
 def _values(facet: str, field: str) -> tuple[Json, str]:
@@ -389,7 +396,7 @@ def test_every_mapped_field_is_at_its_mapped_path(build: Any) -> None:
         answers = {
             "Job": job,
             "Run": server.get(f"/api/v1/jobs/runs/{_RUN}"),
-            "Dataset": server.get(f"/api/v1/namespaces/db/datasets/{name}"),
+            "Dataset": server.get(f"/api/v1/namespaces/{_METASTORE}/datasets/{name}"),
         }
     missing = [
         f"{facet}.{field}: {path}"

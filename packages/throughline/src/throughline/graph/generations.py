@@ -12,8 +12,7 @@
 The contents of a dataset can be older: a table that is loaded in partitions still contains rows of
 earlier generations, from files that the newest one did not read. `flows_into` therefore returns the
 flows into a generation from all whose data it used: for each dataset that it read, from those that
-were written before it ended (graph/times.py); for each whose rows its commits kept, from earlier
-ones.
+were written before it ended (graph/times.py); for each whose rows its commits kept, from earlier.
 Iceberg's commit report shows whether rows were kept; without one, a write is assumed to replace the
 dataset. The effective generations and all that their data comes from are the present generations.
 """

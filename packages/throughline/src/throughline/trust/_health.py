@@ -142,8 +142,8 @@ def _failed(state: State, runs: list[Run]) -> list[Run]:
 def _is_reported_above(state: State, run: Run, decided: Mapping[JobRef, Run | None]) -> bool:
     """Return True if a run above failed, or if its pipeline was decided again since."""
     _, *above = ancestry_of(state, run)
-    if any(is_failed(state, ancestor) for ancestor in above):
-        return True
+    if not above or any(is_failed(state, ancestor) for ancestor in above):
+        return bool(above)  # without one, runs name each other as parents
     newest = decided.get(above[-1].key.job)
     return newest is not None and place_of_run(state, newest) > place_of_run(state, above[-1])
 
