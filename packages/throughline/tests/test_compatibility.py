@@ -160,6 +160,11 @@ def test_order_of_events_does_not_change_the_state(
     assert [test["details"] for test in result["tests"] if test["details"]] == []
 
 
+def _is_dropped(item: Json) -> bool:
+    facet = item.get("facets", {}).get("lifecycleStateChange", {})
+    return facet.get("lifecycleStateChange") in ("DROP", "TRUNCATE")
+
+
 class ScenarioLineage:
     """The lineage of a scenario, read without throughline; tables are identified by location."""
 
@@ -202,6 +207,7 @@ class ScenarioLineage:
             for event in self.events
             for way, side in (("to", "inputs"), ("from", "outputs"))
             for item in event[side]
+            if not _is_dropped(item)
         }
 
     def columns(self) -> set[tuple[str, str, str, str, frozenset[str]]]:
@@ -341,8 +347,8 @@ _VALUES: dict[tuple[str, str], Json] = {
 """Values of fields of which the API shows more than the facet; `§` stands for the field's name."""
 
 
-_METASTORE = "hive%3A%2F%2Fmetastore.example.org%3A9083"
-"""The namespace of the symlink, with the default port."""
+_METASTORE = "hive%3A%2F%2Fmetastore.example.org"
+"""The namespace of the symlink."""
 
 
 def _values(facet: str, field: str) -> tuple[Json, str]:
