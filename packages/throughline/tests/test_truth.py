@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -142,6 +143,17 @@ def test_cases_share_no_dataset_and_no_job() -> None:
         }
     )
     assert [place for place, count in used.items() if count > 1] == []
+
+
+def test_docs_name_existing_tests_and_cases() -> None:
+    folder = Path(__file__).parent
+    page = (folder.parents[2] / "docs" / "reference" / "statements.md").read_text()
+    tests = re.findall(r"`(test_\w+\.py)(?:::(\w+))?`", page)
+    assert len(tests) > 10
+    for file, name in tests:
+        assert f"def {name}" in (folder / file).read_text(), (file, name)
+    for case in re.findall(r"`truth/cases/([\w-]+)`", page):
+        assert (folder / "truth" / "cases" / case / "truth.yaml").is_file(), case
 
 
 def _names_below(server: Server, node: dict[str, Any]) -> Iterator[str]:
