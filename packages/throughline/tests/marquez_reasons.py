@@ -113,6 +113,22 @@ REASONS = (
             ),
         ),
     ),
+    Reason(
+        CHOICE,
+        "a job that only drops or empties a dataset has no edge to it",
+        _all(
+            _in("09"),
+            lambda d: d.ours is ABSENT,
+            _field(r"graph\[\]|inEdges\[\]|outEdges\[\]|outputs\[\]"),
+            lambda d: (
+                any(
+                    text in f"{d.path} {d.theirs}"
+                    for text in ("life%3Adrop", "life%3Atruncate", "life:drop", "life:truncate")
+                )
+                or str(d.field).endswith("outputs[]")
+            ),
+        ),
+    ),
     Reason(CHOICE, "facets are returned as sent", _field(r"facets\.nominalTime")),
     Reason(
         CHOICE,
