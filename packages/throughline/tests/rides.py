@@ -162,7 +162,8 @@ class _Night:
             column = {"namespace": of["namespace"], "name": of["name"], "field": source or field}
             fields[field] = {"inputFields": [{**column, "transformations": [kind]}]}
         written = self._written(target, begin)
-        written["facets"] = {**written["facets"], "columnLineage": _facet(fields=fields)}
+        lineage = _facet(_producer=_LISTENER, fields=fields)
+        written["facets"] = {**written["facets"], "columnLineage": lineage}
         run = self._run("COMPLETE", f"{name}.write", begin, begin + seconds / 60)
         run["job"]["facets"]["jobType"] = _kind("SPARK", "SQL_JOB")
         run["job"]["facets"]["sql"] = _facet(
@@ -285,6 +286,10 @@ def _dataset(namespace: str, name: str) -> Body:
 
 def _job(name: str) -> dict[str, str]:
     return {"namespace": "nyc_taxi", "name": name}
+
+
+_LISTENER = "https://github.com/OpenLineage/OpenLineage/tree/1.53.0/integration/spark"
+"""The producer of column lineage with every use of columns."""
 
 
 def _facet(**content: Any) -> Body:

@@ -9,7 +9,7 @@ A unit is a task run with all its descendants. The ten newest units of each job 
 - `columns`: of the completed runs that read something and wrote datasets with a schema, those
   whose column lineage covers each of these datasets; tables that were only created do not count
 - `code`: of the completed runs that read or wrote something, those whose code is known
-  (sourceCodeLocation of the run or of an ancestor, or the sourceCode of the job)
+  (sourceCodeLocation of the run or of an ancestor, or the sourceCode or SQL of the job)
 - `ends`: of the ended and stale runs, those with an end event; streaming runs do not count
 """
 
@@ -146,7 +146,7 @@ def _results(known: Generations, unit: Unit) -> dict[models.Measure, bool]:
     if is_lost(known.state, unit.run):
         return {"ends": False}
     job, found = known.state.jobs[unit.run.key.job], unit.reported.copy()
-    if found.get("code") is False and job.facets.get("sourceCode"):
+    if found.get("code") is False and (job.facets.get("sourceCode") or job.facets.get("sql")):
         found["code"] = True
     shows = is_ad_hoc(known.state, job.ref) or is_test(known.state, job.ref)
     if found.get("outputs") is False and shows:
