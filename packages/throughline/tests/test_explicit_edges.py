@@ -56,6 +56,18 @@ def test_handoff_connects_inputs_and_outputs_of_two_jobs(
     assert [(edge["from"][-1], edge["to"][-1]) for edge in over["edges"]] == [("a", "c")]
 
 
+def test_handoff_comes_from_all_inputs_even_if_an_output_states_its_own(build: Any) -> None:
+    state = build.state(
+        run_event(
+            "up", into(dataset("x"), dataset("a")), reads="a b", writes="x", run="u",
+            time="2026-03-25T11:00:00Z",
+        ),
+        run_event("down", into(dataset("c"), job("up")), writes="c", run="d"),
+    )  # fmt: skip
+    assert above(state, "c") == {"down", "up", "a", "b"}
+    assert above(state, "x") == {"up", "a"}
+
+
 def test_handoff_between_tasks_connects_their_pipelines(build: Any) -> None:
     def task(run: str, name: str, *entries: Json) -> Json:
         dag = name.partition(".")[0]

@@ -190,6 +190,18 @@ def test_failed_newest_run_does_not_hide_the_lineage_of_a_completed_one(build: A
     assert _verdict(build.state(done, failed), "raw", "note")[0] == "safe"
 
 
+def test_dataset_named_like_a_pipeline_is_no_job(build: Any) -> None:
+    parent = {"parent": ("p", "shop"), "kind": "AIRFLOW/TASK"}
+    state = build.state(
+        build.run("START", "p", "shop", "08:00:00", kind="AIRFLOW/DAG"),
+        build.run("COMPLETE", "1", "shop.load", "08:01:00", writes=("db|t",), **parent),
+        build.run("COMPLETE", "2", "report", "09:00:00", reads=("demo|shop", "db|t"),
+                  writes=("db|r",)),
+    )  # fmt: skip
+    found = impact_answer(state, "dataset:demo:shop")["affected"]
+    assert [(node["distance"], node["name"]) for node in found] == [(1, "report"), (2, "r")]
+
+
 def test_dataset_has_the_owners_of_its_jobs(build: Any) -> None:
     owned = build.run("COMPLETE", "1", "load", "10:00:00", reads=("db|a",), writes=("db|b",))
     owned["job"]["facets"]["ownership"] = {"owners": [{"name": "team:bi"}]}

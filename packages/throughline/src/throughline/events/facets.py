@@ -330,8 +330,8 @@ class Tag(NamedTuple):
 
     @property
     def label(self) -> str:
-        """`KEY`, or `KEY:VALUE` unless the value is empty, `true` or the key (as in Airflow)."""
-        has_value = self.value.lower() not in ("", "true") and self.value != self.key
+        """`KEY`, or `KEY:VALUE` unless the value is empty, `true`, `none` or the key (Airflow)."""
+        has_value = self.value.lower() not in ("", "true", "none") and self.value != self.key
         return f"{self.key}:{self.value}" if has_value else self.key
 
     @property

@@ -129,7 +129,7 @@ def run_edges(state: State, run: Run) -> Edges:
     elif len(edges.writes) > 1:
         edges.stated_sources = _sources_by_columns(state, run, edges)
     if run.key.job in state.handoffs:
-        edges.writes.add(handoff(run.key.job))
+        _hand_off(edges, run.key.job)
     return edges
 
 
@@ -151,7 +151,7 @@ def declared_edges(state: State, job: Job) -> Edges:
             if entry.target == job.ref:
                 edges.reads |= _sources_of_entry(state, entry, job.ref)
     if job.ref in state.handoffs:
-        edges.writes.add(handoff(job.ref))
+        _hand_off(edges, job.ref)
     return edges
 
 
@@ -168,6 +168,13 @@ def derived_edges(state: State, name: DatasetName) -> Edges:
 def handoff(job: JobRef) -> DatasetName:
     """Return the placeholder for data that a job passes on without a dataset."""
     return DatasetName("", "\0".join(job))
+
+
+def _hand_off(edges: Edges, job: JobRef) -> None:
+    """Add the handoff of a job. No facet states its sources, so it comes from all inputs."""
+    edges.writes.add(handoff(job))
+    if not edges.is_cross_product:
+        edges.stated_sources = {**(edges.stated_sources or {}), handoff(job): set(edges.reads)}
 
 
 def handoff_job(name: DatasetName) -> JobRef | None:

@@ -37,7 +37,8 @@ def impact(generations: Generations, root: Node, level: Level, depth: int) -> Af
     """
     graph = LevelGraph.build(generations, level, reached(generations, root, "down", level))
     steps = reach(graph, root, "down", depth)
-    for part in parts_of(generations, graph, root, level):
+    parts = parts_of(generations, graph, root, level) if root.type == "job" else []
+    for part in parts:
         for node, distance in reach(graph, part, "down", depth).items():
             steps[node] = min(distance, steps.get(node, distance))
     found = sorted((distance, node) for node, distance in steps.items() if node != root)

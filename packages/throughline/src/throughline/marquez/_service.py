@@ -21,6 +21,7 @@ from throughline.events import (
     to_micros,
 )
 from throughline.events.column_lineage import objects
+from throughline.events.facets import Tags
 from throughline.graph import Latest, Node
 from throughline.graph.column_graph import Column, source_of
 from throughline.graph.current import latest_of
@@ -46,7 +47,6 @@ from throughline.runs.service import find_run
 _SHOWN = {"dataSource", "documentation", "lifecycleStateChange", "schema", "tags"}
 """Facets that a node of the graph needs."""
 _MOST_LATEST_RUNS = 10
-_NO_VALUE = {"", "true", "none"}
 
 
 class Converter:
@@ -276,16 +276,9 @@ def parent_job(state: State, run: Run) -> JobRef | None:
 
 
 def tagged(facet: Json) -> Iterator[tuple[str | None, str]]:
-    """Yield field and tag of a tags facet; the field is None for tags of the whole.
-
-    A tag is its key, followed by `:VALUE` unless the value is the key, empty, `true` or `none`.
-    """
-    for item in objects(facet.get("tags")):
-        if item.get("key"):
-            key, value = str(item["key"]), str(item.get("value", ""))
-            is_flag = value == key or value.lower() in _NO_VALUE
-            tag = key if is_flag else f"{key}:{value}"
-            yield (str(item["field"]) if item.get("field") else None), tag
+    """Yield field and label of a tags facet; the field is None for tags of the whole."""
+    for tag in Tags.parse(facet).tags:
+        yield tag.field or None, tag.label
 
 
 def _tags_by_field(facet: Json) -> defaultdict[str | None, list[str]]:
