@@ -194,12 +194,14 @@ def test_dataset_named_like_a_pipeline_is_no_job(build: Any) -> None:
     parent = {"parent": ("p", "shop"), "kind": "AIRFLOW/TASK"}
     state = build.state(
         build.run("START", "p", "shop", "08:00:00", kind="AIRFLOW/DAG"),
-        build.run("COMPLETE", "1", "shop.load", "08:01:00", writes=("db|t",), **parent),
-        build.run("COMPLETE", "2", "report", "09:00:00", reads=("demo|shop", "db|t"),
-                  writes=("db|r",)),
+        build.run("COMPLETE", "1", "report", "08:01:00", reads=("demo|shop",), writes=("db|r",)),
+        build.run("COMPLETE", "2", "shop.copy", "09:00:00", reads=("db|r",), writes=("db|c",),
+                  **parent),
     )  # fmt: skip
     found = impact_answer(state, "dataset:demo:shop")["affected"]
-    assert [(node["distance"], node["name"]) for node in found] == [(1, "report"), (2, "r")]
+    assert [(node["distance"], node["name"]) for node in found] == [
+        (1, "report"), (2, "r"), (3, "shop.copy"), (4, "c")
+    ]  # fmt: skip
 
 
 def test_dataset_has_the_owners_of_its_jobs(build: Any) -> None:

@@ -43,7 +43,7 @@ class SqlLineage(NamedTuple):
     whole: frozenset[DatasetName]
     """The targets of which all columns are known."""
     certain: frozenset[DatasetName]
-    """The targets for which the tables of all used columns are known."""
+    """The targets for which all used columns and their tables are known."""
 
     def combined(self, target: DatasetName, reported: ColumnLineage) -> ColumnLineage:
         """Return the column lineage of a target: the text's, and reported columns it lacks."""
@@ -124,7 +124,8 @@ class _Names:
         self.columns = tuple(
             (parts_of(name.name), tuple(fields))
             for name in sorted(set(names))
-            if (fields := self._fields_of(self._primary(name))) and self._has_whole_schema(name)
+            if (fields := self._fields_of(self._primary(name)))
+            and self._has_whole_schema(run, name)
         )
 
     def dataset(self, table: Table) -> DatasetName:
@@ -149,10 +150,11 @@ class _Names:
     def _primary(self, name: DatasetName) -> DatasetName:
         return self._state.identity.primary(name)
 
-    def _has_whole_schema(self, name: DatasetName) -> bool:
+    def _has_whole_schema(self, run: Run, name: DatasetName) -> bool:
         """Return False for schemas of dbt, which have only the columns of its YAML files."""
-        facets = (record.facets.get(Schema.KEY) for record in records_of(self._state, name))
-        return not any("/integration/dbt" in str(facet.get("_producer")) for facet in facets)
+        records = records_of(self._state, self._primary(name))
+        is_of_dbt = any(record.facets.get("dbt_model") for record in records)
+        return not (is_of_dbt or run.facets.get("dbt_version") or run.facets.get("dbt_run"))
 
     def _fields_of(self, name: DatasetName) -> dict[str, str]:
         """Return the columns of a dataset by lower-case name; none if two differ in case only."""

@@ -31,7 +31,8 @@ class Statement:
     unnamed: Origins = NONE
     """Origins of values that go into columns whose names are unknown."""
     has_unknown_columns: bool = False
-    """True if it uses a column of several tables without a known schema, without saying which."""
+    """True if it uses columns that are unknown: those of `*`, or one that may belong to several
+    tables."""
     has_all_columns: bool = True
     """False if the query has columns that are unknown, such as those of `*`."""
     indirect: Origins = NONE
@@ -117,6 +118,7 @@ def name_columns(
 ) -> None:
     """Set the columns of a statement to those of a query, under the names of the target's."""
     statement.has_all_columns &= relation.is_whole
+    statement.has_unknown_columns |= not relation.is_whole  # those of `*` of an unknown schema
     if names and not relation.is_whole:  # their order is unknown
         return
     known_columns = session.columns.get(statement.target, {}) if statement.target else {}

@@ -40,7 +40,7 @@ class Written(NamedTuple):
     has_all_columns: bool
     """True if `columns` has every column that is written."""
     has_unknown_columns: bool
-    """True if it is unknown to which tables some of the used columns belong."""
+    """True if some of the used columns are unknown, or the tables to which they belong."""
 
 
 class Script(NamedTuple):
