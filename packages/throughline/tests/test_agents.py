@@ -146,6 +146,21 @@ def test_answer_has_moment_ids_page_and_gaps(taxi: Live) -> None:
     assert gate["violations"][0]["kind"] == "quality_passed"
 
 
+def test_column_with_unknown_use_is_not_reported(live: Live, build: Any) -> None:
+    schema = {"fields": [{"name": "id"}, {"name": "note"}]}
+    source = {"namespace": "db", "name": "raw", "field": "id"}
+    event = build.run("COMPLETE", "r1", "copy", "08:00:00")
+    event["inputs"] = [build.dataset("db|raw", schema=schema)]
+    columns = {"fields": {"id": {"inputFields": [source]}}}
+    event["outputs"] = [build.dataset("db|out", columnLineage=columns)]
+    live.ingest(Batch([build.entry(event)]))
+    answer = _ask(live, "downstream", node="raw", column="note")
+    reason = "1 job reads the dataset, and only its use of values is known: copy."
+    assert (answer["drop"], answer["status"], answer["note"]) == ("unknown", "not_reported", reason)
+    assert not answer["completeness"]["isComplete"]
+    assert answer["completeness"]["gaps"][0] == reason
+
+
 def test_columns_lists_inputs_and_their_gaps(taxi: Live) -> None:
     answer = _ask(taxi, "columns", node="yellow_rides_hourly_actuals", column="rides")
     assert {item["steps"] for item in answer["columns"]} >= {1}

@@ -7,10 +7,11 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from throughline.agents._reply import CompleteHealth, Context, Status, lacks, reply
+from throughline.agents._reply import CompleteHealth, Context, Status, lacks, reply, shortened
 from throughline.agents._tool import ColumnName, Depth, Level, Node, Time, Tool, Way
 from throughline.console.source import Params
 from throughline.errors import NotFoundError
+from throughline.lineage.models import UNREPORTED
 from throughline.query.models import Json
 
 
@@ -55,7 +56,7 @@ class Downstream(_Followed):
 
     With a column, `affected` takes values from it, `indirect` has rows that it filters, joins,
     groups or sorts, and `possible` may be affected: no column lineage was reported there.
-    `drop` states whether the column is safe to drop.
+    `drop` states whether the column is safe to drop, with `reasons`.
     """
 
     name = "downstream"
@@ -79,20 +80,36 @@ class Downstream(_Followed):
                 status, note = "not_reported", "Downstream jobs reported no column lineage."
             elif tree["down"]["children"]:
                 status, note = "none", "No downstream column uses this column."
+        verdict, reasons, gaps = _drop(found)
+        if status == "none" and verdict in ("unsafe", "unknown"):
+            status = "found" if verdict == "unsafe" else "not_reported"
+            note = " ".join(reasons)
         about = [found["node"], *(item["id"] for item in (*affected, *indirect, *possible))]
         page = context.page("impact", node=found["node"], column=self.column)
         return reply(
             status,
             health,
             node=found["node"],
-            drop=found["drop"]["verdict"] if "drop" in found else None,
+            drop=verdict,
+            reasons=reasons,
             affected=affected,
             indirect=indirect,
             possible=possible,
             note=note,
             about=about,
+            unreported=gaps,
             page=page,
         )
+
+
+def _drop(found: Json) -> tuple[str | None, list[str], list[str]]:
+    """Return the verdict on dropping a column, its reasons, and those about missing reports."""
+    drop = found.get("drop")
+    if drop is None:
+        return None, [], []
+    reasons = [shortened(reason["message"]) for reason in drop["reasons"]]
+    gaps = [r["message"] for r in drop["reasons"] if r["kind"] in UNREPORTED]
+    return drop["verdict"], reasons, gaps
 
 
 class Columns(_Followed):

@@ -80,15 +80,19 @@ def reply(
     measures: Sequence[Measure] = ("inputs", "outputs", "ends"),
     page: str | None = None,
     note: str | None = None,
+    unreported: Sequence[str] = (),
     **content: object,
 ) -> Json:
-    """Return an answer, with the gaps of `measures` at the nodes with the ids `about`."""
+    """Return an answer, with the gaps of `measures` at the nodes with the ids `about`.
+
+    `unreported` lists further gaps.
+    """
     answer: Json = {"status": status, "at": health["at"]}
     answer |= {name: value for name, value in content.items() if value not in (None, [], {})}
     if note:
         answer["note"] = note
     if about:
-        completeness = _completeness(health, about, measures)
+        completeness = _completeness(health, about, measures, unreported)
         completeness["isComplete"] &= status != "not_reported"
         answer["completeness"] = completeness
     if page:
@@ -165,12 +169,16 @@ def _problem(finding: Finding) -> Json:
 
 
 def _completeness(
-    health: CompleteHealth, about: Collection[str], measures: Sequence[Measure]
+    health: CompleteHealth,
+    about: Collection[str],
+    measures: Sequence[Measure],
+    unreported: Sequence[str],
 ) -> Json:
-    """Return the gaps of the reported lineage at some nodes."""
+    """Return the gaps of the reported lineage at some nodes, and further ones."""
     results = [health["completeness"]["measures"][measure] for measure in measures]
     findings = [finding for result in results for finding in result["findings"]]
     gaps = [f"{item['subject']} {item['message']}" for item in findings if item["subject"] in about]
+    gaps = [*unreported, *gaps]
     answer: Json = {"isComplete": not gaps}
     if gaps:
         answer["gaps"] = [shortened(gap) for gap in gaps[:_MOST_GAPS]]

@@ -235,11 +235,30 @@ def reports_every_use(state: State, run: Run) -> bool:
     if run.lineage:
         return True
     sql = sql_lineage(state, run)
+    read = sql.certain if sql is not None and sql.is_complete else frozenset()
     return all(
-        use.dataset_facets.reports_indirect()
-        or (sql is not None and state.identity.primary(name) in sql.certain)
+        use.dataset_facets.reports_indirect() or state.identity.primary(name) in read
         for name, use in run.outputs.items()
     )
+
+
+def names_column(state: State, run: Run, column: Column) -> bool:
+    """Return True if the SQL text of a run names a column, even if no output depends on it."""
+    sql = sql_lineage(state, run)
+    return sql is not None and (column.dataset, column.field.lower()) in sql.used
+
+
+def is_text_complete(state: State, run: Run) -> bool:
+    """Return True if the SQL text of a run was read, with every use of a column."""
+    sql = sql_lineage(state, run)
+    return sql is not None and sql.is_complete
+
+
+def described_datasets(state: State, run: Run) -> set[DatasetName]:
+    """Return the outputs of a run whose columns are known, also if no column comes from others."""
+    found = {column.dataset for column in described_by(state, run)}
+    sql = sql_lineage(state, run)
+    return found | sql.certain if sql is not None and sql.is_complete else found
 
 
 def producer_of(run: Run) -> str | None:

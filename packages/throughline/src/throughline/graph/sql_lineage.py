@@ -44,6 +44,10 @@ class SqlLineage(NamedTuple):
     """The targets of which all columns are known."""
     certain: frozenset[DatasetName]
     """The targets for which all used columns and their tables are known."""
+    used: frozenset[tuple[DatasetName, str]]
+    """The columns that the text names, in lower case, even if no target depends on them."""
+    is_complete: bool
+    """True if every column that the text uses is known."""
 
     def combined(self, target: DatasetName, reported: ColumnLineage) -> ColumnLineage:
         """Return the column lineage of a target: the text's, and reported columns it lacks."""
@@ -72,7 +76,7 @@ def sql_lineage(state: State, run: Run) -> SqlLineage | None:
     None if it has no text, if the text cannot be read, or if its producer reports indirect columns.
     """
     text = text_of(run.code.get(Sql.KEY))
-    if text is None or run.lineage or not run.outputs:
+    if text is None or run.lineage or not (run.outputs or run.inputs):
         return None
     if any(use.dataset_facets.reports_indirect() for use in run.outputs.values()):
         return None
@@ -104,7 +108,10 @@ def sql_lineage(state: State, run: Run) -> SqlLineage | None:
             whole.add(target)
         if not written.has_unknown_columns:
             certain.add(target)
-    return SqlLineage(sources, columns, frozenset(whole), frozenset(certain))
+    used = frozenset((names.dataset(table), name.lower()) for table, name in script.used)
+    return SqlLineage(
+        sources, columns, frozenset(whole), frozenset(certain), used, script.is_complete
+    )
 
 
 class _Names:
@@ -114,7 +121,7 @@ class _Names:
         from throughline.sql.names import TableNames, parts_of
 
         self._state = state
-        first = min(run.outputs)
+        first = min(run.outputs or run.inputs)
         self.namespace = first.namespace
         names = [name for name in (*run.outputs, *run.inputs) if name.namespace == first.namespace]
         self._tables = TableNames(first.name, [name.name for name in names])

@@ -1,21 +1,34 @@
 """The verdict on dropping a column: safe, not safe or unknown, with reasons.
 
 A column is safe to drop only if every job that reads its dataset completed and reported column
-lineage with every use, also in filters, joins and groupings, and none of them uses the column.
+lineage with every use, also in filters, joins and groupings, and none of them uses the column. Nor
+may the SQL text of a job name it, be it only to select the rows of the dataset that it changes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 
 from throughline.console.text import counted
 from throughline.events import JobRef
-from throughline.graph.column_graph import described_by, producer_of, reports_every_use
+from throughline.events.facets import Sql
+from throughline.graph.column_graph import (
+    Column,
+    described_by,
+    is_text_complete,
+    names_column,
+    producer_of,
+    reports_every_use,
+)
 from throughline.graph.generations import Generations
 from throughline.graph.nodes import Node
 from throughline.lineage.models import AffectedNode, DropReason, DropReasonKind, DropVerdict
-from throughline.projection import RunState
+from throughline.projection import Run, RunState
 from throughline.runs.summary import condition_of, newest_run
+
+_CHANGE = re.compile(r"\b(?:update|delete|merge|on\s+(?:conflict|duplicate))\b", re.IGNORECASE)
+"""Statements that select the rows of the table that they change."""
 
 _NAMED = 3  # names in a reason
 _OPEN = {RunState.NEW, RunState.RUNNING, RunState.LOST}
@@ -24,6 +37,7 @@ _OPEN = {RunState.NEW, RunState.RUNNING, RunState.LOST}
 def drop_verdict(
     generations: Generations,
     root: Node,
+    field: str,
     values: Sequence[AffectedNode],
     rows: Sequence[AffectedNode],
     possible: Sequence[AffectedNode],
@@ -37,6 +51,9 @@ def drop_verdict(
         _reason("values", "column", "takes values from it", "take values from it", _names(values)),
         _reason("rows", "column", "depends on rows that it filters, joins, groups or sorts",
                 "depend on rows that it filters, joins, groups or sorts", _names(rows)),
+        _reason("sql_text", "job", "names it in its SQL text", "name it in their SQL texts",
+                _naming(generations, Column(root.dataset_name, field), {
+                    node["job"] for node in (*values, *rows)})),
     ]  # fmt: skip
     open_ = [
         _reason("no_column_lineage", "downstream job", "reported no column lineage",
@@ -44,6 +61,9 @@ def drop_verdict(
         _reason("values_only", "job", "reads the dataset, and only its use of values is known",
                 "read the dataset, and only their use of values is known",
                 _values_only(generations, root)),
+        _reason("unread_change", "job", "changes the dataset by SQL that could not be read",
+                "change the dataset by SQL that could not be read",
+                _unread_changes(generations, root)),
         _reason("incomplete", "job", "reads the dataset, and its newest run did not complete",
                 "read the dataset, and their newest runs did not complete",
                 _incomplete(generations, root)),
@@ -93,6 +113,40 @@ def _values_only(generations: Generations, root: Node) -> list[str]:
                 if is_reader and has_columns and not reports_every_use(state, run):
                     found[ref.name] = producer_of(run) or found.get(ref.name, "")
     return [f"{job} ({producer})" if producer else job for job, producer in sorted(found.items())]
+
+
+def _naming(generations: Generations, column: Column, known: set[str]) -> list[str]:
+    """Return the jobs whose SQL text names a column, except those with a known use."""
+    name, state = column.dataset, generations.state
+    refs = {*generations.readers(name), *generations.writers(name)}
+    return sorted(
+        ref.name
+        for ref in refs
+        if ref.name not in known
+        and any(names_column(state, run, column) for run in _runs(generations, ref))
+    )
+
+
+def _unread_changes(generations: Generations, root: Node) -> list[str]:
+    """Return the jobs that change the dataset, depending on its own columns, in unread SQL."""
+    name, state = root.dataset_name, generations.state
+
+    def is_unread(run: Run) -> bool:
+        text = run.code.get(Sql.KEY).get("query")
+        if not isinstance(text, str) or not _CHANGE.search(text):
+            return False
+        own = generations.own(run)
+        return name in own.writes - own.reads and not is_text_complete(state, run)
+
+    return sorted(
+        ref.name
+        for ref in generations.writers(name)
+        if any(is_unread(run) for run in _runs(generations, ref))
+    )
+
+
+def _runs(generations: Generations, ref: JobRef) -> Iterator[Run]:
+    return (run for generation in generations.effective(ref) for run in generation.runs)
 
 
 def _names(nodes: Sequence[AffectedNode]) -> list[str]:

@@ -10,7 +10,11 @@ from typing import NamedTuple
 
 from throughline import deadline
 from throughline.errors import NotFoundError
-from throughline.graph.column_graph import described_by, from_unnamed_columns
+from throughline.graph.column_graph import (
+    described_datasets,
+    from_unnamed_columns,
+    is_text_complete,
+)
 from throughline.graph.current import generations_of, level_of
 from throughline.graph.edges import LevelGraph
 from throughline.graph.generations import Generations, Walked
@@ -96,15 +100,16 @@ def _possibly_affected(
         deadline.check()
         if not edges.reads & datasets:
             continue
-        columns = (
-            column for run in generation.runs for column in described_by(generations.state, run)
-        )
-        described = {column.dataset for column in columns}
+        state = generations.state
+        described: set[DatasetName] = set()
         for run in generation.runs:
-            described -= from_unnamed_columns(generations.state, run, datasets)
+            described |= described_datasets(state, run)
+        for run in generation.runs:
+            described -= from_unnamed_columns(state, run, datasets)
         if bare := edges.writes - described - datasets:
             open_ += map(Node.of_dataset, bare)
-        if bare or not edges.writes:
+        is_known = any(generation.runs) and all(is_text_complete(state, r) for r in generation.runs)
+        if bare or not (edges.writes or is_known):
             found.add(Node.of_job(generation.job))
     while open_:
         node = open_.pop()

@@ -270,8 +270,22 @@ class AffectedNode(Name):
 
 
 DropReasonKind = Literal[
-    "values", "rows", "no_column_lineage", "values_only", "incomplete", "unused", "no_readers"
+    "values",
+    "rows",
+    "sql_text",
+    "no_column_lineage",
+    "values_only",
+    "unread_change",
+    "incomplete",
+    "unused",
+    "no_readers",
 ]
+
+
+UNREPORTED: frozenset[DropReasonKind] = frozenset(
+    {"no_column_lineage", "values_only", "unread_change", "incomplete"}
+)
+"""The reasons that some uses of the column are unknown."""
 
 
 class DropReason(Answer):

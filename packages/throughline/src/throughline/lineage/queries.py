@@ -71,7 +71,7 @@ def impact_answer(
         "possible": reached.possible,
     }
     if depth > 0:
-        answer["drop"] = drop_verdict(generations, found, *reached)
+        answer["drop"] = drop_verdict(generations, found, field, *reached)
     return answer
 
 

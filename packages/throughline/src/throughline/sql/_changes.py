@@ -87,11 +87,12 @@ def read_merge(parsed: exp.Merge, session: Session) -> Statement | None:
 def _inserted_values(then: exp.Insert, known: list[str]) -> list[tuple[str, exp.Expr]]:
     """Return the columns and values of WHEN NOT MATCHED THEN INSERT."""
     if then.expression:
-        names = [column.name for column in then.this.expressions]
-        return list(zip(names, then.expression.expressions, strict=False))
+        values = then.expression.expressions
+        names = [column.name for column in then.this.expressions] if then.this else known
+        return list(zip([*names, *[""] * (len(values) - len(names))], values, strict=False))
     # Without column names, sqlglot parses VALUES as a function in their place.
     values = then.this.expressions[0].expressions if isinstance(then.this, exp.Tuple) else []
-    return list(zip(known, values, strict=False))
+    return list(zip([*known, *[""] * (len(values) - len(known))], values, strict=False))
 
 
 def _new_change(
@@ -117,6 +118,9 @@ def _new_change(
         select.set("with_", with_.copy())
     relation = read_query(select, statement, session, changed=statement.target)
     name_columns(statement, relation, [name for name, _ in pairs], session)
+    if unnamed := statement.columns.pop("", None):
+        statement.unnamed = _without(unnamed, statement.target)
+        statement.has_all_columns = False
     for name, origins in statement.columns.items():
         statement.columns[name] = _without(origins, statement.target)
     statement.indirect = _without(statement.indirect, statement.target)

@@ -25,6 +25,8 @@ from throughline.sql.relations import (
     Origin,
     Origins,
     Relation,
+    Resolved,
+    Table,
     combined,
     under,
 )
@@ -37,6 +39,12 @@ class Reader:
         self._table = table
         self._dialect = dialect
         self.has_unknown_columns = False
+        self.has_unknown_uses = False
+        """True if the query may use columns that are not in `used`, nor origins of its result."""
+        self.used: set[tuple[Table, str]] = set()
+        """The columns of tables that expressions name, even if no result depends on them."""
+        self._read: set[int] = set()
+        """The ids of the nodes that name columns and were interpreted."""
 
     def query(
         self,
@@ -58,6 +66,10 @@ class Reader:
             return Relation(is_whole=False)
         rows = self._order(node, Frame(outer, ctes), found.columns)
         return replace(found, rows=found.rows | rows)
+
+    def has_unread_columns(self, node: exp.Expr) -> bool:
+        """Return True if some columns in a query were not interpreted, as in MATCH_RECOGNIZE."""
+        return any(id(column) not in self._read for column in node.find_all(exp.Column))
 
     def _ctes(
         self, node: exp.Expr, outside: Mapping[str, Relation], outer: Frame | None
@@ -85,6 +97,8 @@ class Reader:
         left = self.query(node.this, ctes, outer)
         right = self.query(node.expression, ctes, outer)
         rows = left.rows | right.rows
+        if node.args.get("distinct"):
+            self._use_whole(left, right)
         if isinstance(node, exp.Except):  # the right side only removes rows
             removing = NONE.union(*(origins for _, origins in right.columns))
             return replace(left, rows=rows | under(FILTER, removing))
@@ -123,6 +137,10 @@ class Reader:
         for projection in node.expressions:
             if projection.is_star:
                 stars.append(frame.star(*_star(projection)))
+                for named in projection.find_all(exp.Column):
+                    self._mark(named)
+                    if not named.is_star:  # in EXCEPT, REPLACE or RENAME
+                        self._column(named, frame)
                 columns += stars[-1].columns
                 continue
             name, origins = self._name(projection), self._origins(projection, frame)
@@ -132,6 +150,8 @@ class Reader:
         for kind, clause in _clauses(node):
             rows |= self._origins(clause, frame, kind)
         rows |= self._group(node, frame, columns) | self._order(node, frame, columns)
+        if node.args.get("distinct"):
+            self._use_whole(*stars)
         unknown = [star for star in stars if not star.is_whole]
         other = unknown[0].other if len(unknown) == 1 else None
         return Relation(tuple(columns), rows, not unknown, other)
@@ -163,9 +183,14 @@ class Reader:
         for name in _using(item, before.values(), after):
             left = frame.shared.get(name) or combined(name, before.values())
             right = combined(name, after)
+            self._mark(*item.args.get("using") or ())
             sides = {"RIGHT": right, "FULL": left | right}
             frame.shared[name] = sides.get(item.side, left)
-            rows |= under(JOIN, left | right)
+            rows |= self._use(under(JOIN, left | right))
+        if item.method == "NATURAL" and not all(
+            source.is_whole for source in frame.sources.values()
+        ):
+            self.has_unknown_uses = True
         on = item.args.get("on")
         return rows | self._origins(on, frame, JOIN) if on else rows
 
@@ -186,6 +211,7 @@ class Reader:
         else:  # a function, or an array of a column before it
             origins = self._origins(item, frame)
             names = names or [name]
+            self.has_unknown_uses |= _names_a_table(item)
             columns = tuple((column, origins) for column in names)
             return name or names[0], Relation(columns, other=lambda _: origins)
         for pivot in item.args.get("pivots") or ():
@@ -203,6 +229,7 @@ class Reader:
         inner = Frame(frame.outer, frame.ctes, {"": relation})
         fields = pivot.args["fields"]
         used = {column.name for column in pivot.find_all(exp.Column)}
+        self._mark(*pivot.find_all(exp.Column))
         if pivot.unpivot:
             values = [
                 self._origins(value, inner) for field in fields for value in field.expressions
@@ -216,6 +243,7 @@ class Reader:
             ]
             names = [column.name for column in pivot.args.get("columns") or ()]
             added = [(name, aggregates[n % len(aggregates)]) for n, name in enumerate(names)]
+        self.has_unknown_uses |= not (pivot.unpivot or relation.is_whole)
         unused = tuple(pair for pair in relation.columns if pair[0] not in used)
         groups = NONE if pivot.unpivot else NONE.union(*(origins for _, origins in unused))
         return Relation(
@@ -242,6 +270,8 @@ class Reader:
         for key in (item.this for item in order.expressions) if order else ():
             is_name = isinstance(key, exp.Column) and not key.table
             matching = [origins for name, origins in columns if is_name and name == key.name]
+            if matching:
+                self._mark(key)
             rows |= (
                 under(SORT, NONE.union(*matching))
                 if matching
@@ -263,25 +293,74 @@ class Reader:
         while stack:
             part, kind = stack.pop()
             if isinstance(part, exp.Column):
-                if not part.is_star:
-                    origins = frame.column(part)
-                    self.has_unknown_columns |= origins is None
-                    found |= under(kind, origins or NONE)
+                found |= under(kind, self._column(part, frame))
             elif isinstance(part, exp.Query | exp.Exists):
                 is_query = isinstance(part, exp.Query)
                 inner = self.query(part if is_query else part.this, frame.ctes, frame)
                 found |= under(kind, inner.rows)
+                self.has_unknown_uses |= is_query and not inner.is_whole
                 if is_query:
                     found |= under(kind, NONE.union(*(origins for _, origins in inner.columns)))
+            elif isinstance(part, exp.Star):
+                if not isinstance(part.parent, exp.Count):
+                    found |= under(kind, self._resolved(frame.whole("")))
             else:
+                self.has_unknown_uses |= self._is_opaque(part)
                 stack += [(child, kind.over(way)) for child, way in parts_of(part)]
                 if isinstance(part, exp.Window) and part.alias in frame.windows:
                     window = frame.windows[part.alias]
                     stack += [(child, kind.over(way)) for child, way in parts_of(window)]
         return frozenset(found)
 
+    def _is_opaque(self, node: exp.Expr) -> bool:
+        """Return True for an expression that may use columns without naming them.
 
+        COLUMNS('...'), the `$1` of Snowflake, and queries in quotes, as in `dblink('select ...')`.
+        """
+        if isinstance(node, exp.Literal) and node.is_string:
+            is_argument = isinstance(node.parent, exp.Func)
+            return is_argument and _QUERY_TEXT.search(node.name) is not None
+        if isinstance(node, exp.Parameter):
+            return self._dialect == "snowflake" and node.name.isdigit()
+        return isinstance(node, exp.Columns)
+
+    def _column(self, column: exp.Column, frame: Frame) -> Origins:
+        self._mark(column)
+        resolved = frame.whole(column.table) if column.is_star else frame.column(column)
+        if resolved is None:
+            self.has_unknown_columns = self.has_unknown_uses = True
+            return NONE
+        return self._resolved(resolved)
+
+    def _resolved(self, resolved: Resolved) -> Origins:
+        self.has_unknown_uses |= not resolved.is_certain
+        return self._use(resolved.origins)
+
+    def _mark(self, *nodes: exp.Expr) -> None:
+        self._read.update(map(id, nodes))
+
+    def _use_whole(self, *relations: Relation) -> None:
+        """Use all columns of some relations, because their equal rows are combined."""
+        for relation in relations:
+            self.has_unknown_uses |= not relation.is_whole
+            self._use(NONE.union(*(origins for _, origins in relation.columns)))
+
+    def _use(self, origins: Origins) -> Origins:
+        self.used |= {(origin.table, origin.column) for origin in origins}
+        return origins
+
+
+_NAMING = {"anonymous", "dynamicidentifier", "tablefromrows"}
+"""Expressions with a text that may name a table, such as IDENTIFIER('t')."""
+
+_QUERY_TEXT = re.compile(r"\bselect\b.*\bfrom\b", re.IGNORECASE | re.DOTALL)
 _FUNCTION = re.compile(r"(CASE)\b|(\w+)\(", re.IGNORECASE)
+
+
+def _names_a_table(item: exp.Expr) -> bool:
+    """Return True for a function in FROM with a text that may name a table."""
+    texts = (literal for literal in item.find_all(exp.Literal) if literal.is_string)
+    return any(text.parent is not None and text.parent.key in _NAMING for text in texts)
 
 
 def _clauses(node: exp.Select) -> Iterator[tuple[Kind, exp.Expr]]:

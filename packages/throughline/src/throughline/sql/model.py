@@ -33,6 +33,10 @@ class Statement:
     has_unknown_columns: bool = False
     """True if it uses columns that are unknown: those of `*`, or one that may belong to several
     tables."""
+    used: frozenset[tuple[Table, str]] = frozenset()
+    """The columns that it names, even if nothing depends on them, also those of the target."""
+    has_unknown_uses: bool = False
+    """True if it may use columns that are neither named nor origins."""
     has_all_columns: bool = True
     """False if the query has columns that are unknown, such as those of `*`."""
     indirect: Origins = NONE
@@ -107,6 +111,9 @@ def read_query(
     reader = Reader(relation, session.dialect)
     found = reader.query(query)
     statement.has_unknown_columns |= reader.has_unknown_columns
+    is_unknown = not found.is_whole or reader.has_unread_columns(query)
+    statement.has_unknown_uses |= reader.has_unknown_uses or is_unknown
+    statement.used |= reader.used
     statement.tables = list(dict.fromkeys(statement.tables))
     statement.files = list(dict.fromkeys(statement.files))
     statement.indirect = found.rows

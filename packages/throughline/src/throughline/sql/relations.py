@@ -69,6 +69,14 @@ class Relation:
         return replace(self, columns=(*named, *self.columns[len(names) :]))
 
 
+class Resolved(NamedTuple):
+    """The origins of a name."""
+
+    origins: Origins
+    is_certain: bool = True
+    """False if the name may be another column, of a source whose columns are unknown."""
+
+
 @dataclass
 class Frame:
     """Names that are visible within one SELECT."""
@@ -81,7 +89,7 @@ class Frame:
     aliases: dict[str, Origins] = field(default_factory=dict)
     windows: dict[str, exp.Expr] = field(default_factory=dict)
 
-    def column(self, column: exp.Column) -> Origins | None:
+    def column(self, column: exp.Column) -> Resolved | None:
         """Return the origins of a column, which may be one of an outer query.
 
         None if it is unknown to which source the column belongs.
@@ -90,13 +98,45 @@ class Frame:
         if column.table:
             for frame in self._outwards():
                 if relation := frame.sources.get(column.table):
-                    return relation.column(name)
+                    return Resolved(relation.column(name))
             name = column.table  # a field of a column
-        for find in (Frame._visible, Frame._possible, Frame._undocumented):
-            for frame in self._outwards():
-                if (found := find(frame, name)) is not None:
-                    return found
+        is_certain = True  # no inner source with unknown columns may have the column
+        for frame in self._outwards():
+            if (found := frame._visible(name)) is not None:
+                is_alias = name in frame.aliases and not frame._has_column(name)
+                return Resolved(found, is_certain and not (is_alias and frame._has_unknown()))
+            is_certain &= not frame._has_unknown()
+        for frame in self._outwards():
+            if (found := frame._possible(name)) is not None:
+                return Resolved(found, name not in frame.sources)
+        return self._row(name) or self._only_table(name)
+
+    def whole(self, table: str) -> Resolved:
+        """Return the origins of all columns of one source or, without a name, of all."""
+        for frame in self._outwards():
+            if not table or table in frame.sources:
+                star = frame.star(table, set())
+                return Resolved(
+                    NONE.union(*(origins for _, origins in star.columns)), star.is_whole
+                )
+        return Resolved(NONE, is_certain=False)
+
+    def _row(self, name: str) -> Resolved | None:
+        """Return the origins of a whole row, which is named like its source."""
+        is_source = any(name in frame.sources for frame in self._outwards())
+        return self.whole(name) if is_source else None
+
+    def _only_table(self, name: str) -> Resolved | None:
+        for frame in self._outwards():
+            if (found := frame._undocumented(name)) is not None:
+                return Resolved(found)
         return None
+
+    def _has_column(self, name: str) -> bool:
+        return name in self.shared or any(name in item.by_name for item in self.sources.values())
+
+    def _has_unknown(self) -> bool:
+        return any(not source.is_whole for source in self.sources.values())
 
     def _outwards(self) -> Iterator[Frame]:
         frame: Frame | None = self

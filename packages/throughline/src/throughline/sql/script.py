@@ -18,12 +18,23 @@ from sqlglot.errors import SqlglotError
 from throughline.sql.model import Statement, UnreadError, after
 from throughline.sql.relations import NONE, Origins, Table
 from throughline.sql.session import Session, SessionTable
-from throughline.sql.statements import read_statement
+from throughline.sql.statements import read_statement, read_uses
 
 LONGEST = 100_000
 """Characters of a text. Longer ones are not read, because parsing takes about 1 s per 100,000."""
 
 _QUERY = re.compile(r"(?:\s|--[^\n]*\n|/\*.*?\*/|\()*(?:select|with)\b", re.I | re.S)
+_COMMENT = r"(?:\s|--[^\n]*\n|/\*.*?\*/)*"
+_NO_USES = re.compile(
+    _COMMENT + r"(?:(?:abort|analy[sz]e|attach|begin|comment|commit|detach|discard|drop|end|grant"
+    r"|install|load|lock|optimize|pragma|release|reset|revoke|rollback|savepoint|show|start"
+    r"|truncate|use|vacuum)\b|(?:set|declare)\b(?!.*\b(?:select|from)\b)"
+    r"|alter\s+(?:table|session|warehouse)\b"
+    r"|create\b[^(;]*?\b(?:table|schema|database|sequence|extension|role)\b)",
+    re.I | re.S,
+)
+"""Statements that use no column, so that a column may be dropped without an error in them."""
+
 _WITH = re.compile(r"\bwith\b", re.I)
 
 KnownColumns = tuple[tuple[Table, tuple[str, ...]], ...]
@@ -47,6 +58,10 @@ class Script(NamedTuple):
     """What the statements of a text read and write."""
 
     written: tuple[tuple[Table, Written], ...]
+    used: frozenset[tuple[Table, str]]
+    """The columns that the statements name, even if no written table depends on them."""
+    is_complete: bool
+    """True if every column that the statements use is in `used`, or an origin in `written`."""
 
 
 @lru_cache(maxsize=4_096)
@@ -67,21 +82,31 @@ def read_script(
         return None
     columns = {table: dict.fromkeys(names, "") for table, names in known}
     temporary: dict[str, SessionTable] = {}
-    written: dict[Table, list[Statement]] = {}
+    read: list[Statement] = []
+    is_complete = True
     try:
-        for sql in _statements(text, dialect):
+        parts = list(_statements(text, dialect))
+        for sql in parts:
             session = Session(database, "", columns, temporary, dialect, schema)
-            statement = _read(sql, target, session)
+            statement = _read(sql, target if len(parts) == 1 else None, session)
             if statement is None:
+                is_complete &= _NO_USES.match(sql) is not None
                 continue
             temporary = after(temporary, statement)
             if statement.unknown:
                 return None
-            if statement.target is not None and not statement.temporary:
-                written.setdefault(statement.target, []).append(statement)
+            read.append(statement)
     except (SqlglotError, UnreadError, RecursionError):
         return None
-    return Script(tuple((table, _merged(found)) for table, found in written.items()))
+    written: dict[Table, list[Statement]] = {}
+    for statement in read:
+        if statement.target is not None and not statement.temporary:
+            written.setdefault(statement.target, []).append(statement)
+    return Script(
+        tuple((table, _merged(found)) for table, found in written.items()),
+        frozenset(column for statement in read for column in statement.used),
+        is_complete and not any(item.has_unknown_uses for item in read),
+    )
 
 
 @lru_cache(maxsize=4_096)
@@ -131,17 +156,32 @@ def _is_cte(table: exp.Table) -> bool:
 
 
 def _statements(text: str, dialect: str) -> Iterator[str]:
-    start = 0
+    """Yield the statements that are not empty.
+
+    Raises:
+        UnreadError: the text has placeholders of a template outside strings and comments.
+    """
+    start, before, is_empty = 0, None, True
     for token in Dialect.get_or_raise(dialect).tokenize(text):
-        if token.token_type is TokenType.SEMICOLON:
+        kind = token.token_type
+        if kind is TokenType.BLOCK_START or (kind is TokenType.L_BRACE and before in ("{", "$")):
+            raise UnreadError("it is a template")
+        before = token.text
+        if kind is not TokenType.SEMICOLON:
+            is_empty = False
+            continue
+        if not is_empty:
             yield text[start : token.start]
-            start = token.end + 1
-    yield text[start:]
+        start, is_empty = token.end + 1, True
+    if not is_empty:
+        yield text[start:]
 
 
 def _read(sql: str, target: Table | None, session: Session) -> Statement | None:
     found = read_statement(sql, session)
-    if found is None and target is not None and _QUERY.match(sql):
+    if found is None and _QUERY.match(sql):
+        if target is None:
+            return read_uses(sql, session)
         name = ".".join(f'"{part}"' for part in target if part)
         quoted = exp.to_table(name).sql(session.dialect)
         return read_statement(f"create view {quoted} as {sql}", session)

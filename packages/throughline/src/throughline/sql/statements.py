@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from sqlglot import exp, parse_one
@@ -75,6 +75,22 @@ def read_statement(sql: str, session: Session) -> Statement | None:
         raise UnreadError(f"{type(error).__name__}: {error}") from None
 
 
+def read_uses(sql: str, session: Session) -> Statement:
+    """Return a statement without a target: what a query that moves no data reads.
+
+    Raises:
+        UnreadError: the query is not supported.
+    """
+    try:
+        query = parse_one(sql, session.dialect)
+        session.spell(query)
+        statement = Statement("query", "")
+        read_query(query, statement, session)
+    except (SqlglotError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise UnreadError(f"{type(error).__name__}: {error}") from None
+    return statement
+
+
 def _statement(parsed: exp.Expr, session: Session) -> Statement | None:
     for class_, read in _READERS.items():
         if isinstance(parsed, class_):
@@ -92,6 +108,8 @@ def _create(parsed: exp.Create, session: Session) -> Statement | None:
         return None
     table, names = target_of(parsed.this)
     query = parsed.expression
+    if clone := parsed.args.get("clone"):
+        query = exp.select("*").from_(clone.this)
     is_temporary = session.is_temporary(table) or bool(list(parsed.find_all(exp.TemporaryProperty)))
     if not isinstance(query, exp.Query) and not is_temporary:
         return None
@@ -151,7 +169,17 @@ def _insert(parsed: exp.Insert, session: Session) -> Statement | None:
             name_columns(statement, relation, known, session)
             if not known:
                 _forget_expressions(statement, query)
+    if conflict := parsed.args.get("conflict"):
+        statement.has_unknown_uses |= conflict.args.get("constraint") is not None
+        _use_own(statement, conflict.find_all(exp.Column))
     return statement
+
+
+def _use_own(statement: Statement, columns: Iterable[exp.Column]) -> None:
+    """Record the columns of the target that a clause uses. `excluded` is the row to insert."""
+    if statement.target is not None:
+        names = {column.name for column in columns if column.table.lower() != "excluded"}
+        statement.used |= {(statement.target, name) for name in names}
 
 
 def _forget_expressions(statement: Statement, query: exp.Query | exp.Values) -> None:

@@ -1076,7 +1076,7 @@ export interface components {
         };
         DropReason: {
             /** @enum {string} */
-            kind: "values" | "rows" | "no_column_lineage" | "values_only" | "incomplete" | "unused" | "no_readers";
+            kind: "values" | "rows" | "sql_text" | "no_column_lineage" | "values_only" | "unread_change" | "incomplete" | "unused" | "no_readers";
             message: string;
         };
         DropVerdict: {
