@@ -92,9 +92,36 @@ _RUN = st.tuples(
     _NAMES,
     _NAMES,
     st.sampled_from(
-        ("replaces", "keeps rows", "explicit lineage", "hive://h|a", "flink://|a", "db|d")
+        (
+            "replaces",
+            "keeps rows",
+            "explicit lineage",
+            "hive://h|a",
+            "flink://|a",
+            "db|d",
+            "CREATE",
+            "DROP",
+            "TRUNCATE",
+            "RENAME",
+            "STREAMING",
+            "version",
+        )
     ),
 )
+
+
+def _add_kind(body: dict[str, Any], kind: str) -> None:
+    """Make an event that of a streaming run, or add versions or a lifecycle change to datasets."""
+    if kind == "STREAMING":
+        body["job"]["facets"]["jobType"] = {"processingType": kind}
+    elif kind == "VERSION":
+        for item in (*body["inputs"], *body["outputs"]):
+            item["facets"]["version"] = {"datasetVersion": str(len(body["inputs"]))}
+    else:
+        former = {"namespace": "db", "name": "d"}
+        for item in body["outputs"]:
+            change = {"lifecycleStateChange": kind, "previousIdentifier": former}
+            item["facets"]["lifecycleStateChange"] = change
 
 
 def _event(build: Any, number: int, run: Any) -> Logged:
@@ -111,6 +138,8 @@ def _event(build: Any, number: int, run: Any) -> Logged:
         for entry in entries[:1]:
             entry["inputs"] = inputs
         body["job"]["facets"]["lineage"] = {"entries": entries}
+    elif kind.isupper():
+        _add_kind(body, kind)
     elif "|" in kind:
         namespace, name = kind.split("|")
         table = {"namespace": namespace, "name": name, "type": "TABLE"}

@@ -9,6 +9,7 @@ import pytest
 
 from throughline.lineage.queries import impact_answer, provenance_answer, tree_answer
 from throughline.projection import State
+from throughline.projection._apply import apply
 
 
 def _names(node: dict[str, Any]) -> set[str]:
@@ -116,3 +117,67 @@ def test_rename_without_a_run_keeps_the_lineage(build: Any) -> None:
         _copy(build, "3", "report", "10:10:00", "daily", "final"),
     )
     assert _tree(state, "final") == {"report", "daily", "daily_new", "build", "orders"}
+
+
+def test_table_rewritten_after_a_drop_has_only_new_producers(build: Any) -> None:
+    state = build.state(
+        _copy(build, "1", "old_load", "09:00:00", "a", "t"),
+        _change(build, "2", "cleanup", "10:00:00", "t", "DROP"),
+        _copy(build, "3", "load", "10:05:00", "b", "t"),
+        _change(build, "4", "cleanup", "11:00:00", "t", "DROP"),
+    )
+    assert _tree(state, "t") == {"load", "b"}
+
+
+def test_swapped_tables_exchange_their_lineage(build: Any) -> None:
+    events = [
+        _copy(build, "1", "fill_a", "10:00:00", "x", "a"),
+        _copy(build, "2", "fill_b", "10:00:00", "y", "b"),
+        _renamed(build, "3", "swap", "11:00:00", "b", "a"),
+        _copy(build, "4", "read_a", "12:00:00", "a", "from_a"),
+        _copy(build, "5", "read_b", "12:00:00", "b", "from_b"),
+    ]
+    events[2]["outputs"] += _renamed(build, "3", "swap", "11:00:00", "a", "b")["outputs"]
+    state = build.state(*events)
+    assert _tree(state, "from_a") == {"read_a", "a", "swap", "b", "fill_b", "y"}
+    assert _tree(state, "from_b") == {"read_b", "b", "swap", "a", "fill_a", "x"}
+
+
+def _created(build: Any, time: str, **facets: Any) -> Any:
+    event = _change(build, "c", "create", time, "t", "CREATE")
+    event["outputs"][0]["facets"] |= facets
+    return event
+
+
+@pytest.mark.parametrize("time", ["08:00:00", "09:30:00"])
+def test_creation_of_a_written_table_is_no_write(time: str, build: Any) -> None:
+    rows = [
+        _copy(build, "1", "load", "09:00:00", "a", "t"),
+        _copy(build, "2", "report", "10:00:00", "t", "r"),
+    ]
+    assert _tree(build.state(*rows, _created(build, time)), "r") == {"report", "t", "load", "a"}
+    assert _tree(build.state(rows[1], _created(build, time)), "r") == {"report", "t", "create"}
+    made_of: dict[str, Any] = {"fields": {"x": {"inputFields": []}}}
+    with_rows = _created(build, time, columnLineage=made_of)
+    assert "create" in _tree(build.state(*rows, with_rows), "r")
+
+
+def test_removal_by_another_name_updates_earlier_answers(build: Any) -> None:
+    table = build.dataset("db|t", symlinks=[("hive://m", "t", "TABLE")])
+    load = _copy(build, "1", "load", "09:00:00", "a", "t") | {"outputs": [table]}
+    state = build.state(load, _copy(build, "2", "report", "10:00:00", "t", "r"))
+    assert "load" in _tree(state, "r")
+    drop = _change(build, "3", "empty", "09:30:00", "t", "TRUNCATE")
+    drop["outputs"][0]["namespace"] = "hive://m"
+    assert "r" in {node["name"] for node in impact_answer(state, "a")["affected"]}
+    apply(state, build.entry(drop).event)
+    assert "r" not in {node["name"] for node in impact_answer(state, "a")["affected"]}
+    assert _tree(state, "r") == {"report", "t"}
+
+
+def test_run_that_empties_a_table_before_it_fills_it_is_a_producer(build: Any) -> None:
+    reload = _change(build, "1", "reload", "09:00:00", "t", "TRUNCATE")
+    reload["inputs"] = [build.dataset("db|a")]
+    reload["outputs"][0]["outputFacets"] = {"outputStatistics": {"rowCount": 3}}
+    state = build.state(reload, _copy(build, "2", "report", "10:00:00", "t", "r"))
+    assert _tree(state, "r") == {"report", "t", "reload", "a"}

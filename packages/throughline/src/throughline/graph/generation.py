@@ -38,6 +38,8 @@ class Generation:
     """The runs that read or wrote data."""
     ended: float = inf
     """The end of the last run, or its last event, in microseconds; infinite for a streaming run."""
+    changed: frozenset[DatasetName] = frozenset()
+    """The datasets that its runs dropped, emptied or renamed."""
     spans: dict[tuple[str, DatasetName], Span] = field(default_factory=dict)
     """Cached times at which its runs read or wrote a dataset; see throughline.graph.times."""
 

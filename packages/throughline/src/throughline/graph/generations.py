@@ -19,7 +19,6 @@ dataset. The effective generations and all that their data comes from are the pr
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
@@ -37,7 +36,7 @@ from throughline.graph.generation import (
     latest,
 )
 from throughline.graph.levels import Level, Levels
-from throughline.graph.lifecycle import emptied_at
+from throughline.graph.lifecycle import changed_datasets
 from throughline.graph.present import Present
 from throughline.graph.run_edges import (
     Edges,
@@ -378,13 +377,14 @@ class Generations:
         `only_earlier`, those that wrote the dataset before this generation did.
         """
         reading = NOW if reader is None else self.reading(name, reader, only_earlier=only_earlier)
-        since = emptied_at(self.state, name, reading.start)
-        return [
+        found = [
             generation
             for ref in self.writers(name)
-            for generation in self._counted(self._history(ref).writing(name), name, reading, reader)
-            if not generation.runs or self.times.of_writes(generation, name).end >= since
+            for generation in self.times.counted(
+                self._history(ref).writing(name), name, reading, reader
+            )
         ]
+        return self.times.with_rows(found, name, reading)
 
     def reading(
         self, name: DatasetName, reader: Generation, *, only_earlier: bool = False
@@ -407,30 +407,6 @@ class Generations:
             return self.times.by_version(oldest_first, name)
 
         return self.derived(ref, "\0".join(("by version", *name)), derive)
-
-    def _counted(
-        self,
-        writing: list[Generation],
-        name: DatasetName,
-        reading: Reading,
-        reader: Generation | None,
-    ) -> list[Generation]:
-        """Return the generations of one task, newest first, that a reader can depend on."""
-        counted = [g for g in writing if g in reading.proven] if reading.proven else []
-        last = bisect_right(writing, reading.end, key=lambda g: g.started)
-        if any(g.is_complete and g.started > reading.end for g in counted):
-            last = 0  # it replaced the others, and its clock disagrees with that of the reader
-        for position in range(last - 1, -1, -1):
-            generation = writing[position]
-            if generation is reader:
-                continue
-            span = self.times.of_writes(generation, name)
-            if generation not in counted and span.start <= reading.end:
-                counted.append(generation)
-            is_last = generation in reading.proven or span.end <= reading.start
-            if generation.is_complete and is_last and not reading.is_streaming:
-                break
-        return counted
 
     def _history(self, ref: JobRef) -> History:
         """Return the generations of a task."""
@@ -496,5 +472,6 @@ class Generations:
             kept=kept_datasets(self.state, runs),
             runs=tuple(runs),
             ended=span_of(self.state, runs).end,
+            changed=changed_datasets(self.state, runs),
         )
         return generation

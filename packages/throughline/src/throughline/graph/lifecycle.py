@@ -1,30 +1,91 @@
-"""Changes of datasets as a whole: dropped, emptied and renamed ones."""
+"""Changes of datasets as a whole: created, dropped, emptied and renamed ones."""
 
 from __future__ import annotations
 
-from math import inf
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable
 
-from throughline.identity import DatasetName
-from throughline.projection import State
+from throughline.events.facets import LifecycleStateChange, OutputStatistics
+from throughline.identity import DatasetName, canonical_name
+from throughline.projection import Run, State, Use
 from throughline.projection.derived import records_of
 
 
-def lifecycle_of(state: State, name: DatasetName) -> list[tuple[int, str]]:
-    """Return the changes of a dataset under all of its names, oldest first, with their times."""
-    changes = {
-        (stamp.time, kind)
-        for record in records_of(state, name)
-        for stamp, kind in (record.lifecycle or {}).items()
-    }
-    return sorted(changes)
+def emptied_before(state: State, name: DatasetName, time: float) -> float:
+    """Return the last time, before another, at which no earlier row was left in a dataset.
 
-
-def emptied_at(state: State, name: DatasetName, until: float = inf) -> float:
-    """Return the last time at which no earlier row was left in a dataset.
-
-    Without a time, a dropped or moved dataset keeps its last rows, so that its lineage can still be
-    shown. A renamed dataset takes the rows of another one, which the renaming job reads.
+    A renamed dataset takes the rows of another one, which the renaming job reads.
     """
-    kinds = {"TRUNCATE", "RENAME"} if until == inf else {"DROP", "TRUNCATE", "RENAME", "MOVE"}
-    times = (time for time, kind in lifecycle_of(state, name) if kind in kinds and time < until)
-    return max(times, default=-inf)
+    times = _changes(state, name)
+    position = bisect_left(times, time)
+    return times[position - 1] if position else float("-inf")
+
+
+def emptied_by(state: State, name: DatasetName, last_write: float) -> float:
+    """Return the last time, up to the last write, at which no earlier row was left in a dataset.
+
+    A dropped or emptied dataset that was not written again keeps the lineage of its last rows.
+    """
+    times = _changes(state, name)
+    position = bisect_right(times, last_write)
+    return times[position - 1] if position else float("-inf")
+
+
+def _changes(state: State, name: DatasetName) -> list[int]:
+    """Return the times at which all rows of a dataset were removed or replaced, in order."""
+    key = "changes of a dataset", name
+    if key not in state.derived:
+        changes = (
+            change for record in records_of(state, name) for change in record.lifecycle or ()
+        )
+        state.derived[key] = sorted(stamp.time for stamp, _ in changes)
+    times: list[int] = state.derived[key]
+    return times
+
+
+def removes_data(use: Use) -> bool:
+    """Return True if a run dropped or emptied a dataset and wrote no rows to it."""
+    change = use.dataset_facets.parsed(LifecycleStateChange)
+    return change.removes_data and not _has_rows(use)
+
+
+def former_names(state: State, run: Run) -> dict[DatasetName, DatasetName]:
+    """Return the datasets that a run renamed, each with its former name."""
+    primary = state.identity.primary
+    return {
+        primary(spelled): primary(canonical_name(*former))
+        for spelled, use in run.outputs.items()
+        if (former := use.dataset_facets.parsed(LifecycleStateChange).former_name)
+    }
+
+
+def changed_datasets(state: State, runs: Iterable[Run]) -> frozenset[DatasetName]:
+    """Return the datasets that some runs dropped, emptied or renamed."""
+    found: set[DatasetName] = set()
+    for run in runs:
+        for spelled, use in run.outputs.items():
+            change = use.dataset_facets.parsed(LifecycleStateChange)
+            if change.removes_data or change.former_name:
+                found.add(state.identity.primary(spelled))
+        found |= set(former_names(state, run).values())
+    return frozenset(found)
+
+
+def only_create(state: State, runs: Iterable[Run], name: DatasetName) -> bool:
+    """Return True if some runs only created a dataset, maybe an existing one, without rows."""
+    primary = state.identity.primary
+    found = [
+        use.dataset_facets.parsed(LifecycleStateChange).lifecycleStateChange == "CREATE"
+        and not run.inputs
+        and not _has_rows(use)
+        for run in runs
+        for spelled, use in run.outputs.items()
+        if primary(spelled) == name
+    ]
+    return bool(found) and all(found)
+
+
+def _has_rows(use: Use) -> bool:
+    """Return True if a run reported rows of an output, or where its columns come from."""
+    is_counted = bool(use.facets.parsed(OutputStatistics).rowCount)
+    return is_counted or bool(use.dataset_facets.get("columnLineage").get("fields"))

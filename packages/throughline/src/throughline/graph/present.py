@@ -215,7 +215,7 @@ class _Changes:
         self.former_roots |= was_root.keys() - is_root.keys()
         self.new_roots |= {root: None for root in is_root if root not in was_root}
         for changed in was ^ now:
-            for name in changed.edges.writes:
+            for name in changed.edges.writes | changed.changed:
                 self.since[name] = min(changed.started, self.since.get(name, inf))
             self._changed[changed] = None
 

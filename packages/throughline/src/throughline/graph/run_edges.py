@@ -18,10 +18,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from throughline.events import Entry, JobRef, parse_derivation, parse_entries, source_datasets
-from throughline.events.facets import CommitReport, LifecycleStateChange
+from throughline.events.facets import CommitReport
+from throughline.graph.lifecycle import former_names, removes_data
 from throughline.graph.sql_lineage import sql_lineage
 from throughline.identity import DatasetName, canonical_name
-from throughline.projection import Job, Run, State, Use, start_of
+from throughline.projection import Job, Run, State, start_of
 from throughline.projection.derived import newest_of, records_of
 from throughline.projection.facets import parsed
 
@@ -126,6 +127,8 @@ def run_edges(state: State, run: Run) -> Edges:
         _take_entries(state, edges, run.key.job, entries)
     elif (sql := sql_lineage(state, run)) is not None:
         _take_sql(edges, sql.sources)
+    elif former := former_names(state, run):
+        _take_renames(edges, former)
     elif len(edges.writes) > 1:
         edges.stated_sources = _sources_by_columns(state, run, edges)
     if run.key.job in state.handoffs:
@@ -133,9 +136,11 @@ def run_edges(state: State, run: Run) -> Edges:
     return edges
 
 
-def removes_data(use: Use) -> bool:
-    """Return True if a run dropped or emptied a dataset, so that no data comes from it."""
-    return use.dataset_facets.parsed(LifecycleStateChange).removes_data
+def _take_renames(edges: Edges, former: dict[DatasetName, DatasetName]) -> None:
+    """Use the former name of each renamed output as its only source, and as that of no other."""
+    if former and (len(edges.writes) > 1 or len(edges.reads) > 1):
+        edges.default_sources = edges.reads.difference(former.values())
+        edges.stated_sources = {name: {source} for name, source in former.items()}
 
 
 def declared_edges(state: State, job: Job) -> Edges:

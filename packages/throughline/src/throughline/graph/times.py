@@ -8,12 +8,14 @@ times: it depends on the run that wrote the version, also if their clocks disagr
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from math import inf
 from typing import NamedTuple
 
 from throughline.graph.generation import Generation, Span
+from throughline.graph.lifecycle import emptied_before, emptied_by, only_create
 from throughline.graph.run_edges import Edges
 from throughline.identity import DatasetName
 from throughline.projection import Run, State, outcome, start_of
@@ -132,3 +134,49 @@ class Times:
             min(span.end, max(w.end for w in written)),
             tuple(in_time) or proven,
         )
+
+    def counted(
+        self,
+        writing: list[Generation],
+        name: DatasetName,
+        reading: Reading,
+        reader: Generation | None,
+    ) -> list[Generation]:
+        """Return the generations of one task, newest first, that a reader can depend on.
+
+        `writing` has those that wrote the dataset, oldest first.
+        """
+        counted = [g for g in writing if g in reading.proven] if reading.proven else []
+        last = bisect_right(writing, reading.end, key=lambda g: g.started)
+        if any(g.is_complete and g.started > reading.end for g in counted):
+            last = 0  # it replaced the others, and its clock disagrees with that of the reader
+        for position in range(last - 1, -1, -1):
+            generation = writing[position]
+            if generation is reader:
+                continue
+            span = self.of_writes(generation, name)
+            if generation not in counted and span.start <= reading.end:
+                counted.append(generation)
+            is_last = generation in reading.proven or span.end <= reading.start
+            is_replacing = generation.is_complete and is_last and not reading.is_streaming
+            if is_replacing and not self._only_creates(generation, name):
+                break
+        return counted
+
+    def with_rows(
+        self, writers: list[Generation], name: DatasetName, reading: Reading
+    ) -> list[Generation]:
+        """Return the generations whose rows were not removed before they could be read.
+
+        Of those that only created the dataset, none counts if another one wrote rows.
+        """
+        ends = {g: self.of_writes(g, name).end if g.runs else inf for g in writers}
+        if reading.start < inf:
+            since = emptied_before(self._state, name, reading.start)
+        else:
+            since = emptied_by(self._state, name, max(ends.values(), default=-inf))
+        found = [g for g in writers if ends[g] >= since]
+        return [g for g in found if not self._only_creates(g, name)] or found
+
+    def _only_creates(self, generation: Generation, name: DatasetName) -> bool:
+        return only_create(self._state, generation.runs, name)

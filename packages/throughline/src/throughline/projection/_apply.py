@@ -70,6 +70,8 @@ def apply(state: State, event: Logged) -> None:
         _add_derivation(state, event.dataset, stamp)
         if (former := _add_lifecycle(state, event.dataset, stamp)) is not None:
             _add_derivation(state, _derived(event.dataset, former), stamp)
+        # No run is touched that would update the graph.
+        state.structure_changes += LifecycleStateChange.KEY in event.dataset.facets
     elif isinstance(event, JobEvent):
         _apply_job_event(state, event, stamp)
     else:
@@ -150,9 +152,8 @@ def _add_lifecycle(state: State, item: Dataset, stamp: Stamp) -> Dataset | None:
         changes = [(item, "RENAME"), (former, "MOVE")]
     for dataset, kind in changes:
         record = state.datasets[_update_dataset(state, dataset, stamp)]
-        record.lifecycle = {stamp: str(kind)} | (record.lifecycle or {})
-        for key in record.readers | record.writers:
-            _touch(state, state.runs[key])
+        record.lifecycle = record.lifecycle or set()
+        record.lifecycle.add((stamp, str(kind)))
     return former
 
 

@@ -129,7 +129,7 @@ class DatasetRecord:
     declaring: set[JobRef] | None = None
     facets_without_run: dict[Stamp, Facets] | None = None  # schema, dataQuality
     derivation: tuple[Stamp, bytes] | None = None  # packed lineage facet of a DatasetEvent
-    lifecycle: dict[Stamp, str] | None = None
+    lifecycle: set[tuple[Stamp, str]] | None = None  # DROP, TRUNCATE, RENAME, MOVE
     """Changes that earlier rows do not survive: DROP, TRUNCATE, RENAME (of another dataset to this
     name) and MOVE (of this dataset to another name)."""
 
