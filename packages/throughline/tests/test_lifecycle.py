@@ -143,22 +143,34 @@ def test_swapped_tables_exchange_their_lineage(build: Any) -> None:
     assert _tree(state, "from_b") == {"read_b", "b", "swap", "a", "fill_a", "x"}
 
 
-def _created(build: Any, time: str, **facets: Any) -> Any:
-    event = _change(build, "c", "create", time, "t", "CREATE")
+def _created(build: Any, time: str, kind: str, **facets: Any) -> Any:
+    event = _change(build, "c", "create", time, "t", kind)
     event["outputs"][0]["facets"] |= facets
     return event
 
 
+@pytest.mark.parametrize("kind", ["CREATE", "ALTER"])
 @pytest.mark.parametrize("time", ["08:00:00", "09:30:00"])
-def test_creation_of_a_written_table_is_no_write(time: str, build: Any) -> None:
+def test_change_without_rows_of_a_written_table_is_no_write(
+    time: str, kind: str, build: Any
+) -> None:
     rows = [
         _copy(build, "1", "load", "09:00:00", "a", "t"),
         _copy(build, "2", "report", "10:00:00", "t", "r"),
     ]
-    assert _tree(build.state(*rows, _created(build, time)), "r") == {"report", "t", "load", "a"}
-    assert _tree(build.state(rows[1], _created(build, time)), "r") == {"report", "t", "create"}
+    assert _tree(build.state(*rows, _created(build, time, kind)), "r") == {
+        "report",
+        "t",
+        "load",
+        "a",
+    }
+    assert _tree(build.state(rows[1], _created(build, time, kind)), "r") == {
+        "report",
+        "t",
+        "create",
+    }
     made_of: dict[str, Any] = {"fields": {"x": {"inputFields": []}}}
-    with_rows = _created(build, time, columnLineage=made_of)
+    with_rows = _created(build, time, kind, columnLineage=made_of)
     assert "create" in _tree(build.state(*rows, with_rows), "r")
 
 

@@ -10,6 +10,9 @@ from throughline.identity import DatasetName, canonical_name
 from throughline.projection import Run, State, Use
 from throughline.projection.derived import records_of
 
+_WITHOUT_ROWS = ("CREATE", "ALTER")
+"""Changes that write no rows unless the run reports rows or inputs."""
+
 
 def emptied_before(state: State, name: DatasetName, time: float) -> float:
     """Return the last time, before another, at which no earlier row was left in a dataset.
@@ -72,10 +75,13 @@ def changed_datasets(state: State, runs: Iterable[Run]) -> frozenset[DatasetName
 
 
 def only_create(state: State, runs: Iterable[Run], name: DatasetName) -> bool:
-    """Return True if some runs only created a dataset, maybe an existing one, without rows."""
+    """Return True if some runs created a dataset, maybe an existing one, or changed its schema.
+
+    They wrote no rows.
+    """
     primary = state.identity.primary
     found = [
-        use.dataset_facets.parsed(LifecycleStateChange).lifecycleStateChange == "CREATE"
+        use.dataset_facets.parsed(LifecycleStateChange).lifecycleStateChange in _WITHOUT_ROWS
         and not run.inputs
         and not _has_rows(use)
         for run in runs

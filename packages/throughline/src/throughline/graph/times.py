@@ -168,7 +168,7 @@ class Times:
     ) -> list[Generation]:
         """Return the generations whose rows were not removed before they could be read.
 
-        Of those that only created the dataset, none counts if another one wrote rows.
+        Of those that only created or altered the dataset, none counts if another one wrote rows.
         """
         ends = {g: self.of_writes(g, name).end if g.runs else inf for g in writers}
         if reading.start < inf:
