@@ -53,12 +53,16 @@ def removes_data(use: Use) -> bool:
 
 
 def former_names(state: State, run: Run) -> dict[DatasetName, DatasetName]:
-    """Return the datasets that a run renamed, each with its former name."""
+    """Return the datasets that a run renamed, each with its former name.
+
+    The former name is an input only of a completed run; a failed one renamed nothing.
+    """
     primary = state.identity.primary
     return {
-        primary(spelled): primary(canonical_name(*former))
+        primary(spelled): primary(former)
         for spelled, use in run.outputs.items()
-        if (former := use.dataset_facets.parsed(LifecycleStateChange).former_name)
+        if (reported := use.dataset_facets.parsed(LifecycleStateChange).former_name)
+        and (former := canonical_name(*reported)) in run.inputs
     }
 
 
@@ -68,9 +72,10 @@ def changed_datasets(state: State, runs: Iterable[Run]) -> frozenset[DatasetName
     for run in runs:
         for spelled, use in run.outputs.items():
             change = use.dataset_facets.parsed(LifecycleStateChange)
-            if change.removes_data or change.former_name:
+            if change.removes_data:
                 found.add(state.identity.primary(spelled))
-        found |= set(former_names(state, run).values())
+        for pair in former_names(state, run).items():
+            found.update(pair)
     return frozenset(found)
 
 
