@@ -12,7 +12,7 @@ or columns that differ in case only is not read.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from throughline.events import (
@@ -97,12 +97,16 @@ def sql_lineage(state: State, run: Run) -> SqlLineage | None:
     for table, written in script.written:
         target = names.dataset(table)
         sources[target] = frozenset(map(names.dataset, written.sources))
+        fields = [
+            (names.own_field(table, name, origins, script.spellings), origins)
+            for name, origins in written.columns
+        ]
         links = tuple(
-            names.link(table, field, origin)
-            for field, origins in (*written.columns, (EVERY_ROW, written.rows))
+            names.link(field, origin)
+            for field, origins in (*fields, (EVERY_ROW, written.rows))
             for origin in sorted(origins)
         )
-        described = {names.field(table, name): Legacy() for name, _ in written.columns}
+        described = {field: Legacy() for field, _ in fields}
         columns[target] = ColumnLineage(described, links)
         if written.has_all_columns:
             whole.add(target)
@@ -141,9 +145,22 @@ class _Names:
 
     def field(self, table: Table, name: str) -> str:
         """Return a column as the schema of its table spells it."""
-        return self._fields_of(self.dataset(table)).get(name.lower(), name)
+        fields = self._fields_of(self.dataset(table))
+        folded = name.upper() if self._tables.is_upper and name.islower() else name
+        return fields.get(name.lower(), folded)
 
-    def link(self, target: Table, field: str, origin: Origin) -> ColumnLink:
+    def own_field(
+        self, table: Table, name: str, origins: Iterable[Origin], spellings: Mapping[str, str]
+    ) -> str:
+        """Return a column of a target as its schema, the text or the source of `*` spells it."""
+        if known := self._fields_of(self.dataset(table)).get(name.lower()):
+            return known
+        if name in spellings or name != name.lower():
+            return spellings.get(name, name)
+        same = (origin for origin in sorted(origins) if origin.column.lower() == name)
+        return next((self.field(origin.table, name) for origin in same), self.field(table, name))
+
+    def link(self, field: str, origin: Origin) -> ColumnLink:
         """Return the link from an origin to a field of a target."""
         type_, subtype, masking = origin.kind
         if field == EVERY_ROW and type_ == "DIRECT":  # into a column without a known name
@@ -151,8 +168,7 @@ class _Names:
         kind = Transformation(type_, subtype, None, masking)
         namespace, name = self.dataset(origin.table)
         source = self.field(origin.table, origin.column)
-        own = EVERY_ROW if field == EVERY_ROW else self.field(target, field)
-        return ColumnLink(own, namespace, name, source, (kind,), masking)
+        return ColumnLink(field, namespace, name, source, (kind,), masking)
 
     def _primary(self, name: DatasetName) -> DatasetName:
         return self._state.identity.primary(name)

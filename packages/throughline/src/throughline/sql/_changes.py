@@ -60,16 +60,19 @@ def read_merge(parsed: exp.Merge, session: Session) -> Statement | None:
     target, source = parsed.this, parsed.args["using"]
     values_by_column: dict[str, list[exp.Expr]] = {}
     conditions = []
+    names = columns_of(target, session)
     for when in parsed.args["whens"].expressions:
         then = when.args.get("then")
         if condition := when.args.get("condition"):
             conditions.append(condition.copy())
-        if isinstance(then, exp.Update):
+        if is_all := _takes_all(then):
+            pairs = _all_values(source, names, session, by_name=is_all == "name")
+        elif isinstance(then, exp.Update):
             pairs = [
                 (assignment.this.name, assignment.expression) for assignment in then.expressions
             ]
         elif isinstance(then, exp.Insert):
-            pairs = _inserted_values(then, columns_of(target, session))
+            pairs = _inserted_values(then, names)
         else:
             continue
         for name, value in pairs:
@@ -82,6 +85,32 @@ def read_merge(parsed: exp.Merge, session: Session) -> Statement | None:
     select = select.join(source.copy(), on=parsed.args["on"].copy())
     where = exp.Where(this=exp.and_(*conditions)) if conditions else None
     return _new_change("merge", parsed, values_by_column, select, where, session)
+
+
+def _takes_all(then: exp.Expr | None) -> str:
+    """Return "name" for UPDATE SET * and INSERT *, "place" for INSERT ROW, else nothing."""
+    if isinstance(then, exp.Update):
+        return "name" if any(isinstance(item, exp.Star) for item in then.expressions) else ""
+    if isinstance(then, exp.Insert) and isinstance(then.this, exp.Star):
+        return "name"
+    is_row = isinstance(then, exp.Insert) and isinstance(then.this, exp.Var)
+    return "place" if is_row else ""
+
+
+def _all_values(
+    source: exp.Expr, names: list[str], session: Session, *, by_name: bool
+) -> list[tuple[str, exp.Expr]]:
+    """Return the columns of a target with those of the source of a MERGE."""
+    if isinstance(source, exp.Table):
+        own = columns_of(source, session)
+    else:
+        query = source.unnest()
+        own = query.named_selects if isinstance(query, exp.Query) and not query.is_star else []
+    values = [exp.column(name, table=source.alias_or_name) for name in own]
+    if by_name or not names:
+        names = own or names
+        values = values or [exp.column(name, table=source.alias_or_name) for name in names]
+    return list(zip(names, values, strict=False))
 
 
 def _inserted_values(then: exp.Insert, known: list[str]) -> list[tuple[str, exp.Expr]]:

@@ -133,6 +133,22 @@ def _order(node: exp.Expr) -> Iterator[_Part]:
     yield from _with_kind(*node.expressions, kind=IDENTITY if is_of_sorted else SORT)
 
 
+def _extreme(node: exp.Expr) -> Iterator[_Part]:
+    """Yield the parts of MAX_BY(x, y) and ANY_VALUE(x HAVING MAX y): y selects the row of x."""
+    yield node.this, IDENTITY if isinstance(node, exp.HavingMax) else _AGGREGATION
+    yield node.expression, CONDITIONAL
+
+
+def _comprehension(node: exp.Expr) -> Iterator[_Part]:
+    """Yield the parts of `[f(x) FOR x IN list IF condition]`, without the variable `x`."""
+    variables = {found.this for found in node.expression.find_all(exp.Identifier)}
+    for column in list(node.find_all(exp.Column)):
+        if not column.table and column.name in variables and column is not node.args["iterator"]:
+            column.replace(exp.Null())
+    parts = (node.this, node.args["iterator"], node.args.get("condition"))
+    yield from _with_kind(*parts, kind=_TRANSFORMATION)
+
+
 _SPECIAL = {
     **dict.fromkeys(_CHOICES, _choice),
     exp.DecodeCase: _decode,
@@ -140,4 +156,8 @@ _SPECIAL = {
     exp.WithinGroup: _within_group,
     exp.Filter: _filter,
     exp.Order: _order,
+    exp.ArgMax: _extreme,
+    exp.ArgMin: _extreme,
+    exp.HavingMax: _extreme,
+    exp.Comprehension: _comprehension,
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from sqlglot import exp
@@ -35,9 +35,15 @@ from throughline.sql.relations import (
 class Reader:
     """Interpreter of queries; `table` resolves a name that is not a CTE."""
 
-    def __init__(self, table: Callable[[exp.Table], Relation], dialect: str) -> None:
+    def __init__(
+        self,
+        table: Callable[[exp.Table], Relation],
+        dialect: str,
+        variables: Collection[str] = (),
+    ) -> None:
         self._table = table
         self._dialect = dialect
+        self._variables = variables
         self.has_unknown_columns = False
         self.has_unknown_uses = False
         """True if the query may use columns that are not in `used`, nor origins of its result."""
@@ -62,6 +68,10 @@ class Reader:
             found = self._set_operation(node, ctes, outer)
         elif isinstance(node, exp.Subquery):
             found = self.query(node.this, ctes, outer).renamed(node.alias_column_names)
+        elif isinstance(node, exp.Pivot) and node.this:
+            frame = Frame(outer, ctes)
+            _, relation = self._source(node.this, frame)
+            return self._pivoted(_with_fields(node), relation or Relation(is_whole=False), frame)
         else:
             return Relation(is_whole=False)
         rows = self._order(node, Frame(outer, ctes), found.columns)
@@ -106,6 +116,10 @@ class Reader:
             return Relation(
                 rows=rows, is_whole=False, other=lambda name: left.column(name) | right.column(name)
             )
+        if node.args.get("by_name"):
+            names = dict.fromkeys((*left.by_name, *right.by_name))
+            both = tuple((name, left.column(name) | right.column(name)) for name in names)
+            return Relation(both, rows)
         pairs = zip(left.columns, right.columns, strict=False)
         return Relation(tuple((name, mine | its) for (name, mine), (_, its) in pairs), rows)
 
@@ -136,12 +150,11 @@ class Reader:
         stars = []
         for projection in node.expressions:
             if projection.is_star:
-                stars.append(frame.star(*_star(projection)))
-                for named in projection.find_all(exp.Column):
-                    self._mark(named)
-                    if not named.is_star:  # in EXCEPT, REPLACE or RENAME
-                        self._column(named, frame)
+                stars.append(self._star(projection, frame))
                 columns += stars[-1].columns
+                continue
+            if isinstance(projection, exp.Aliases):
+                columns += self._aliases(projection, frame)
                 continue
             name, origins = self._name(projection), self._origins(projection, frame)
             columns.append((name, origins))
@@ -156,6 +169,23 @@ class Reader:
         other = unknown[0].other if len(unknown) == 1 else None
         return Relation(tuple(columns), rows, not unknown, other)
 
+    def _star(self, projection: exp.Expr, frame: Frame) -> Relation:
+        """Return the columns of `*`, which may have EXCEPT, REPLACE and RENAME."""
+        star = projection.this if isinstance(projection, exp.Column) else projection
+        for named in projection.find_all(exp.Column):
+            self._mark(named)
+            if not named.is_star:
+                self._column(named, frame)
+        excluded = {column.name for column in star.args.get("except_") or ()}
+        renamed = {item.this.name: item.alias for item in star.args.get("rename") or ()}
+        table = projection.table if isinstance(projection, exp.Column) else ""
+        found = frame.star(table, excluded, renamed)
+        replaced = {
+            item.alias: self._origins(item, frame) for item in star.args.get("replace") or ()
+        }
+        columns = ((name, replaced.get(name, origins)) for name, origins in found.columns)
+        return replace(found, columns=tuple(columns))
+
     def _name(self, projection: exp.Expr) -> str:
         """Return the name that PostgreSQL and Redshift give a column; mostly the function's."""
         inner = projection
@@ -165,6 +195,19 @@ class Reader:
             return name
         function = _FUNCTION.match(inner.sql(self._dialect))
         return (function[1] or function[2]).lower() if function else "?column?"
+
+    def _aliases(self, item: exp.Aliases, frame: Frame) -> NamedColumns:
+        """Return the columns of a function with several, such as `stack(…) AS (a, b)`."""
+        names = [column.name for column in item.expressions]
+        if isinstance(item.this, exp.Stack):
+            values = item.this.expressions
+            parts = [values[place :: len(names)] for place in range(len(names))]
+        else:
+            parts = [[item.this]] * len(names)
+        return [
+            (name, NONE.union(*(self._origins(value, frame) for value in part)))
+            for name, part in zip(names, parts, strict=True)
+        ]
 
     def _add(self, item: exp.Expr, frame: Frame) -> Origins:
         """Add an item of FROM to a frame; return the origins that it adds to the rows."""
@@ -191,8 +234,8 @@ class Reader:
             source.is_whole for source in frame.sources.values()
         ):
             self.has_unknown_uses = True
-        on = item.args.get("on")
-        return rows | self._origins(on, frame, JOIN) if on else rows
+        conditions = (item.args.get("on"), item.args.get("match_condition"))
+        return rows.union(*(self._origins(on, frame, JOIN) for on in conditions if on))
 
     def _source(self, item: exp.Expr, frame: Frame) -> tuple[str, Relation | None]:
         """Return the alias and the relation of an item of FROM."""
@@ -211,11 +254,14 @@ class Reader:
         else:  # a function, or an array of a column before it
             origins = self._origins(item, frame)
             names = names or [name]
+            offset = item.args.get("offset") if isinstance(item, exp.Unnest) else None
+            names += [offset.name] if isinstance(offset, exp.Identifier) else []
             self.has_unknown_uses |= _names_a_table(item)
             columns = tuple((column, origins) for column in names)
             return name or names[0], Relation(columns, other=lambda _: origins)
         for pivot in item.args.get("pivots") or ():
-            name, relation = pivot.alias or name, self._pivoted(pivot, relation, frame)
+            relation = self._pivoted(pivot, relation, frame).renamed(pivot.alias_column_names)
+            name = pivot.alias or name
         return name, relation
 
     def _derived(self, item: exp.Subquery, frame: Frame) -> Relation:
@@ -228,14 +274,15 @@ class Reader:
     def _pivoted(self, pivot: exp.Pivot, relation: Relation, frame: Frame) -> Relation:
         inner = Frame(frame.outer, frame.ctes, {"": relation})
         fields = pivot.args["fields"]
-        used = {column.name for column in pivot.find_all(exp.Column)}
+        used = {column.name for item in (*fields, *pivot.expressions) for column in _columns(item)}
         self._mark(*pivot.find_all(exp.Column))
+        aggregates: list[Origins] = []
         if pivot.unpivot:
-            values = [
+            unpivoted = [
                 self._origins(value, inner) for field in fields for value in field.expressions
             ]
             added = [(field.this.name, NONE) for field in fields]
-            added += [(expression.name, NONE.union(*values)) for expression in pivot.expressions]
+            added += [(item.name, NONE.union(*unpivoted)) for item in pivot.expressions]
         else:
             keys = NONE.union(*(self._origins(field.this, inner, CONDITIONAL) for field in fields))
             aggregates = [
@@ -245,10 +292,14 @@ class Reader:
             added = [(name, aggregates[n % len(aggregates)]) for n, name in enumerate(names)]
         self.has_unknown_uses |= not (pivot.unpivot or relation.is_whole)
         unused = tuple(pair for pair in relation.columns if pair[0] not in used)
+        if group := pivot.args.get("group"):
+            unused = tuple((item.name, self._origins(item, inner)) for item in _flat(group))
         groups = NONE if pivot.unpivot else NONE.union(*(origins for _, origins in unused))
-        return Relation(
-            (*unused, *added), relation.rows | under(GROUP_BY, groups), relation.is_whole
-        )
+        rows = relation.rows | under(GROUP_BY, groups)
+        if added:
+            return Relation((*unused, *added), rows, relation.is_whole)
+        values = NONE.union(*aggregates)  # into columns that the data names
+        return Relation(unused, rows, is_whole=False, other=lambda _: values)
 
     def _group(self, node: exp.Select, frame: Frame, columns: NamedColumns) -> Origins:
         items: list[exp.Expr] = []
@@ -269,7 +320,10 @@ class Reader:
         order = node.args.get("order")
         for key in (item.this for item in order.expressions) if order else ():
             is_name = isinstance(key, exp.Column) and not key.table
-            matching = [origins for name, origins in columns if is_name and name == key.name]
+            is_all = isinstance(key, exp.Var) and key.name.upper() == "ALL"
+            matching = [
+                origins for name, origins in columns if is_all or (is_name and name == key.name)
+            ]
             if matching:
                 self._mark(key)
             rows |= (
@@ -326,6 +380,8 @@ class Reader:
 
     def _column(self, column: exp.Column, frame: Frame) -> Origins:
         self._mark(column)
+        if column.name in self._variables and not (column.table or frame.is_visible(column.name)):
+            return NONE
         resolved = frame.whole(column.table) if column.is_star else frame.column(column)
         if resolved is None:
             self.has_unknown_columns = self.has_unknown_uses = True
@@ -369,11 +425,25 @@ def _clauses(node: exp.Select) -> Iterator[tuple[Kind, exp.Expr]]:
             yield FILTER, clause
 
 
-def _star(projection: exp.Expr) -> tuple[str, set[str]]:
-    """Return the table of `table.*` and the names that it excludes."""
-    table = projection.table if isinstance(projection, exp.Column) else ""
-    star = projection.this if isinstance(projection, exp.Column) else projection
-    return table, {column.name for column in star.args.get("except_") or ()}
+def _columns(item: exp.Expr) -> Iterator[exp.Column]:
+    """Yield the columns that an item of PIVOT or UNPIVOT uses."""
+    yield from item.find_all(exp.Column)
+
+
+def _with_fields(pivot: exp.Pivot) -> exp.Pivot:
+    """Return DuckDB's statement PIVOT or UNPIVOT in the form that it has in FROM."""
+    into, items = pivot.args.get("into"), pivot.expressions
+    if into:
+        field = exp.In(this=into.this.copy(), expressions=items)
+        return exp.Pivot(expressions=into.expressions, fields=[field], unpivot=True)
+    values = [item if isinstance(item, exp.In) else exp.In(this=item) for item in items]
+    names = [value.name for item in values for value in item.expressions]
+    using = pivot.args.get("using") or [exp.Count(this=exp.Star())]
+    if len(using) > 1 or isinstance(using[0], exp.Alias):
+        names = [f"{name}_{item.alias or item.sql('duckdb')}" for name in names for item in using]
+    columns = [exp.to_identifier(name) for name in names]
+    group = pivot.args.get("group")
+    return exp.Pivot(expressions=using, fields=values, columns=columns, group=group)
 
 
 def _flat(node: exp.Expr | None) -> Iterator[exp.Expr]:

@@ -13,7 +13,7 @@ from sqlglot.errors import SqlglotError
 from throughline.sql.model import Statement, UnreadError, after
 from throughline.sql.relations import Table
 from throughline.sql.session import Session, SessionTable
-from throughline.sql.statements import read_statement
+from throughline.sql.statements import read_statements
 
 _QUERY = re.compile(r"(?:\s|--[^\n]*\n|/\*.*?\*/|\()*(?:select|with)\b", re.I | re.S)
 _REF = re.compile(
@@ -56,13 +56,11 @@ def read_file(text: str, name: str, dialect: str) -> SqlFile:
     try:
         for sql in _statements(_without_templates(text, name), dialect):
             session = Session("", "", {}, temporary, dialect, schema="")
-            statement = _read(sql, name, session)
-            if statement is None:
-                continue
-            temporary = after(temporary, statement)
-            if statement.target and not statement.temporary:
-                targets.add(_name(statement.target))
-                edges |= set(_edges(statement))
+            for statement in _read(sql, name, session):
+                temporary = after(temporary, statement)
+                if statement.target and not statement.temporary:
+                    targets.add(_name(statement.target))
+                    edges |= set(_edges(statement))
     except (SqlglotError, UnreadError) as error:
         unread.append(_message(error))
     return SqlFile(frozenset(edges), frozenset(targets), tuple(unread))
@@ -95,10 +93,10 @@ def _statements(text: str, dialect: str) -> Iterator[str]:
     yield text[start:]
 
 
-def _read(sql: str, name: str, session: Session) -> Statement | None:
-    found = read_statement(sql, session)
-    if found is None and _QUERY.match(sql):
-        return read_statement(f"create view {name} as {sql}", session)
+def _read(sql: str, name: str, session: Session) -> list[Statement]:
+    found = read_statements(sql, session)
+    if not found and _QUERY.match(sql):
+        return read_statements(f"create view {name} as {sql}", session)
     return found
 
 

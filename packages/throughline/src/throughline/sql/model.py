@@ -45,6 +45,8 @@ class Statement:
     """Temporary tables that it writes or drops; if there are any, it has no output dataset."""
     layout: SessionTable | None = None
     """The temporary table that it creates, without rows."""
+    spellings: dict[str, str] = field(default_factory=dict)
+    """The spelling of the columns that it defines, by lower-case name."""
     unknown: list[str] = field(default_factory=list)
     """Temporary tables that it reads and whose contents are unknown."""
 
@@ -108,7 +110,7 @@ def read_query(
                 statement.unknown.append(found.name)
         return session.relation(found)
 
-    reader = Reader(relation, session.dialect)
+    reader = Reader(relation, session.dialect, session.variables)
     found = reader.query(query)
     statement.has_unknown_columns |= reader.has_unknown_columns
     is_unknown = not found.is_whole or reader.has_unread_columns(query)

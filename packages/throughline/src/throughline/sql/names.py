@@ -28,6 +28,11 @@ class TableNames:
         """True if two names differ in case only."""
 
     @property
+    def is_upper(self) -> bool:
+        """Return True if the platform spells names without quotes in upper case."""
+        return self._first.isupper()
+
+    @property
     def defaults(self) -> tuple[str, str]:
         """Return the database and the schema of tables without one."""
         return parts_of(self._first)[:2]
@@ -42,8 +47,8 @@ class TableNames:
                 return name
         count = len(self._prefixes) + 1
         stated = [part for part in table if part][-count:]
-        if self._first.isupper():
-            stated = [part.upper() for part in stated]
+        if self.is_upper:
+            stated = [part.upper() if part.islower() else part for part in stated]
         return ".".join((*self._prefixes[: count - len(stated)], *stated))
 
 

@@ -99,7 +99,7 @@ class Frame:
             for frame in self._outwards():
                 if relation := frame.sources.get(column.table):
                     return Resolved(relation.column(name))
-            name = column.table  # a field of a column
+            name = self._record_of(column)
         is_certain = True  # no inner source with unknown columns may have the column
         for frame in self._outwards():
             if (found := frame._visible(name)) is not None:
@@ -110,6 +110,12 @@ class Frame:
             if (found := frame._possible(name)) is not None:
                 return Resolved(found, name not in frame.sources)
         return self._row(name) or self._only_table(name)
+
+    def _record_of(self, column: exp.Column) -> str:
+        """Return the column whose field, or field of a field, is named by `a.b.c`."""
+        first, second = (part.name for part in column.parts[:2])
+        is_source = any(first in frame.sources for frame in self._outwards())
+        return second if is_source and len(column.parts) > 2 else first
 
     def whole(self, table: str) -> Resolved:
         """Return the origins of all columns of one source or, without a name, of all."""
@@ -160,7 +166,13 @@ class Frame:
         found = [source for source in self.sources.values() if source.other]
         return found[0].column(name) if len(found) == 1 == len(self.sources) else None
 
-    def star(self, table: str, excluded: set[str]) -> Relation:
+    def is_visible(self, name: str) -> bool:
+        """Return True if a source of this query, or of one around it, has a column."""
+        return any(frame._visible(name) is not None for frame in self._outwards())
+
+    def star(
+        self, table: str, excluded: set[str], renamed: Mapping[str, str] | None = None
+    ) -> Relation:
         """Return the columns of `*` or, with a table, of `table.*`."""
         chosen = [source for name, source in self.sources.items() if table in ("", name)]
         shared = {} if table else self.shared
@@ -168,7 +180,11 @@ class Frame:
         columns += [pair for source in chosen for pair in source.columns if pair[0] not in shared]
         unknown = [source for source in chosen if not source.is_whole]
         return Relation(
-            tuple(pair for pair in columns if pair[0] not in excluded),
+            tuple(
+                ((renamed or {}).get(name, name), origins)
+                for name, origins in columns
+                if name not in excluded
+            ),
             is_whole=not unknown,
             other=unknown[0].other if len(unknown) == 1 else None,
         )

@@ -7,18 +7,19 @@ known columns; later calls return the same result.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-from sqlglot import TokenType, exp, parse
+from sqlglot import TokenType, exp, parse, parse_one
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import SqlglotError
+from sqlglot.helper import ensure_list
 
 from throughline.sql.model import Statement, UnreadError, after
 from throughline.sql.relations import NONE, Origins, Table
 from throughline.sql.session import Session, SessionTable
-from throughline.sql.statements import read_statement, read_uses
+from throughline.sql.statements import read_statements, read_uses
 
 LONGEST = 100_000
 """Characters of a text. Longer ones are not read, because parsing takes about 1 s per 100,000."""
@@ -35,6 +36,7 @@ _NO_USES = re.compile(
 )
 """Statements that use no column, so that a column may be dropped without an error in them."""
 
+_DECLARE = re.compile(_COMMENT + r"declare\b", re.I)
 _WITH = re.compile(r"\bwith\b", re.I)
 
 KnownColumns = tuple[tuple[Table, tuple[str, ...]], ...]
@@ -62,6 +64,8 @@ class Script(NamedTuple):
     """The columns that the statements name, even if no written table depends on them."""
     is_complete: bool
     """True if every column that the statements use is in `used`, or an origin in `written`."""
+    spellings: Mapping[str, str]
+    """The spelling of the columns that the statements define, by lower-case name."""
 
 
 @lru_cache(maxsize=4_096)
@@ -83,19 +87,20 @@ def read_script(
     columns = {table: dict.fromkeys(names, "") for table, names in known}
     temporary: dict[str, SessionTable] = {}
     read: list[Statement] = []
+    variables: frozenset[str] = frozenset()
     is_complete = True
     try:
         parts = list(_statements(text, dialect))
         for sql in parts:
-            session = Session(database, "", columns, temporary, dialect, schema)
-            statement = _read(sql, target if len(parts) == 1 else None, session)
-            if statement is None:
-                is_complete &= _NO_USES.match(sql) is not None
-                continue
-            temporary = after(temporary, statement)
-            if statement.unknown:
-                return None
-            read.append(statement)
+            session = Session(database, "", columns, temporary, dialect, schema, variables)
+            statements = _read(sql, target if len(parts) == 1 else None, session)
+            variables |= _declared(sql, dialect)
+            is_complete &= bool(statements) or _NO_USES.match(sql) is not None
+            for statement in statements:
+                temporary = after(temporary, statement)
+                if statement.unknown:
+                    return None
+            read += statements
     except (SqlglotError, UnreadError, RecursionError):
         return None
     written: dict[Table, list[Statement]] = {}
@@ -106,6 +111,7 @@ def read_script(
         tuple((table, _merged(found)) for table, found in written.items()),
         frozenset(column for statement in read for column in statement.used),
         is_complete and not any(item.has_unknown_uses for item in read),
+        {name: own for item in reversed(read) for name, own in item.spellings.items()},
     )
 
 
@@ -177,15 +183,29 @@ def _statements(text: str, dialect: str) -> Iterator[str]:
         yield text[start:]
 
 
-def _read(sql: str, target: Table | None, session: Session) -> Statement | None:
-    found = read_statement(sql, session)
-    if found is None and _QUERY.match(sql):
+def _read(sql: str, target: Table | None, session: Session) -> list[Statement]:
+    found = read_statements(sql, session)
+    if not found and _QUERY.match(sql):
         if target is None:
-            return read_uses(sql, session)
+            return [read_uses(sql, session)]
         name = ".".join(f'"{part}"' for part in target if part)
         quoted = exp.to_table(name).sql(session.dialect)
-        return read_statement(f"create view {quoted} as {sql}", session)
+        return read_statements(f"create view {quoted} as {sql}", session)
     return found
+
+
+def _declared(sql: str, dialect: str) -> frozenset[str]:
+    """Return the lower-case names of the variables that DECLARE defines."""
+    if not _DECLARE.match(sql):
+        return frozenset()
+    parsed = parse_one(sql, dialect)
+    names = (
+        name
+        for item in parsed.find_all(exp.DeclareItem)
+        for name in ensure_list(item.this)
+        if isinstance(name, exp.Expr)
+    )
+    return frozenset(name.name.lower() for name in names)
 
 
 def _merged(statements: list[Statement]) -> Written:

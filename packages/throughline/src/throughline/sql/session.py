@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from pydantic import TypeAdapter
 from sqlglot import exp
+from sqlglot.dialects.dialect import Dialect, NormalizationStrategy
 
 from throughline.sql._kinds import IDENTITY
 from throughline.sql.relations import NONE, Origin, Origins, Relation, Table
@@ -74,6 +75,8 @@ class Session:
     dialect: str = "redshift"
     schema: str = "public"
     """The schema of a table without one."""
+    variables: frozenset[str] = frozenset()
+    """The variables that the script declares; columns of the same name hide them."""
 
     def is_temporary(self, found: exp.Table) -> bool:
         """Return True for a name of a temporary table."""
@@ -106,13 +109,21 @@ class Session:
             other=lambda name: _itself(table, name),
         )
 
-    def spell(self, parsed: exp.Expr) -> None:
+    def spell(self, parsed: exp.Expr) -> dict[str, str]:
         """Spell all identifiers of a statement as in the catalog.
+
+        Return how the dialect spells the columns that the statement defines, by lower-case name.
 
         Unquoted names are lower case. Redshift keeps the case of quoted names only if
         enable_case_sensitive_identifier is on, so a quoted name that is neither in the catalog nor
         defined by the statement refers to the lower-case name, if that exists.
         """
+        spellings: dict[str, str] = {}
+        folded = _FOLDED.get(Dialect.get_or_raise(self.dialect).normalization_strategy, str)
+        for found in parsed.find_all(exp.Alias, exp.ColumnDef, exp.Column, exp.Aliases, exp.Schema):
+            for name in _defined(found):
+                spelled = name.name if name.quoted else folded(name.name)
+                spellings.setdefault(name.name.lower(), spelled)
         mixed = [
             identifier
             for identifier in parsed.find_all(exp.Identifier)
@@ -132,6 +143,26 @@ class Session:
             is_kept = identifier.quoted and (identifier.this in names or lower not in names)
             if not is_kept:
                 identifier.set("this", lower)
+        return spellings
+
+
+_FOLDED = {
+    NormalizationStrategy.LOWERCASE: str.lower,
+    NormalizationStrategy.UPPERCASE: str.upper,
+}
+"""How dialects spell names without quotes; others keep the case."""
+
+
+def _defined(found: exp.Expr) -> Iterable[exp.Identifier]:
+    """Return the names of the columns that an expression defines in a query or a table."""
+    if isinstance(found, exp.Column):
+        is_result = isinstance(found.parent, exp.Select)
+        names = [found.this] if is_result and found.arg_key == "expressions" else []
+    elif isinstance(found, exp.Alias):
+        names = [found.args.get("alias")]
+    else:
+        names = [found.this] if isinstance(found, exp.ColumnDef) else found.expressions
+    return (name for name in names if isinstance(name, exp.Identifier))
 
 
 _DEFINITIONS = (exp.Alias, exp.TableAlias, exp.ColumnDef)

@@ -16,6 +16,7 @@ from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
 
 from throughline.sql._changes import read_delete, read_merge, read_update
+from throughline.sql._forms import parsed_statement, split
 from throughline.sql.model import (
     Statement,
     UnreadError,
@@ -33,7 +34,7 @@ logging.getLogger("sqlglot").setLevel(logging.ERROR)  # statements that fail to 
 _RELEVANT = re.compile(
     r"(?:\s|--[^\n]*\n|/\*.*?\*/)*"
     r"(create\b[^(;]*?\b(?:table|view)|insert|merge|update|delete|copy|unload|with|truncate"
-    r"|drop\s+table|\(*\s*select\b.*?\binto|alter\s+table\s+\S+\s+append)\b",
+    r"|drop\s+table|cache|uncache|from|\(*\s*select\b.*?\binto|alter\s+table\s+\S+\s+append)\b",
     re.IGNORECASE | re.DOTALL,
 )
 _UNLOAD = re.compile(
@@ -47,28 +48,42 @@ _REMOVE = re.compile(r"\bremove\s+duplicates\s*;?\s*$", re.I)
 
 
 def read_statement(sql: str, session: Session) -> Statement | None:
-    """Return what a statement reads and writes; None if it moves no data.
+    """Return what a statement of one table reads and writes; None if it moves no data.
+
+    Raises:
+        UnreadError: the statement may move data and is not supported.
+    """
+    found = read_statements(sql, session)
+    return found[-1] if found else None
+
+
+def read_statements(sql: str, session: Session) -> list[Statement]:
+    """Return what a statement reads and writes, for each table that it writes.
 
     Raises:
         UnreadError: the statement may move data and is not supported.
     """
     if not _RELEVANT.match(sql):
-        return None
+        return []
     try:
         if found := _APPEND.search(sql):
-            return _append(found, session)
+            return [_append(found, session)]
         if found := _UNLOAD.search(sql):
             select = parse_one((found[1] or "").replace("''", "'") or found[2], session.dialect)
             statement = Statement("unload", _shape(select, session), to_file=found[3])
             session.spell(select)
             name_columns(statement, read_query(select, statement, session), [], session)
-            return statement
+            return [statement]
         # sqlglot parses neither LOCAL TEMP nor REMOVE DUPLICATES.
         plain = _REMOVE.sub("when matched then delete", _LOCAL.sub(r"\1", sql))
-        parsed = parse_one(plain, session.dialect)
+        parsed = parsed_statement(plain, session.dialect)
         if _REMOVE.search(sql):
             parsed.meta["removes_duplicates"] = True
-        return _statement(parsed, session)
+        spellings = session.spell(parsed)
+        read = [_statement(part, session) for part in split(parsed)]
+        for statement in filter(None, read):
+            statement.spellings = spellings
+        return [statement for statement in read if statement is not None]
     except SqlglotError as error:
         raise UnreadError(str(error).splitlines()[0]) from None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
@@ -95,7 +110,6 @@ def _statement(parsed: exp.Expr, session: Session) -> Statement | None:
     for class_, read in _READERS.items():
         if isinstance(parsed, class_):
             shape = _shape(parsed, session)
-            session.spell(parsed)
             statement = read(parsed, session)
             if statement is not None:
                 statement.shape = statement.shape or shape
@@ -123,15 +137,16 @@ def _create(parsed: exp.Create, session: Session) -> Statement | None:
         name_columns(statement, relation, names, session)
         statement.layout = SessionTable(is_whole=relation.is_whole)
     else:
-        statement.layout = _layout(parsed.this, session)
+        statement.layout = _layout(parsed, session)
     return statement
 
 
-def _layout(found: exp.Expr, session: Session) -> SessionTable:
+def _layout(parsed: exp.Create, session: Session) -> SessionTable:
     """Return the columns of a table definition, which may name another table by LIKE."""
     names: list[str] = []
     is_whole = True
-    for item in found.expressions:
+    properties = parsed.args.get("properties")
+    for item in (*parsed.this.expressions, *(properties.expressions if properties else ())):
         if isinstance(item, exp.LikeProperty):
             like = session.relation(item.this)
             names += (name for name, _ in like.columns)
@@ -165,14 +180,32 @@ def _insert(parsed: exp.Insert, session: Session) -> Statement | None:
             query.set("with_", with_.copy())
         relation = read_query(query, statement, session)
         if not isinstance(query, exp.Values) or statement.tables:
-            known = names or columns_of(table, session)
+            is_by_name = parsed.args.get("by_name")
+            known = [] if is_by_name else _places(table, names, session)
             name_columns(statement, relation, known, session)
-            if not known:
+            if not known and not is_by_name:
                 _forget_expressions(statement, query)
     if conflict := parsed.args.get("conflict"):
         statement.has_unknown_uses |= conflict.args.get("constraint") is not None
         _use_own(statement, conflict.find_all(exp.Column))
     return statement
+
+
+def _places(table: exp.Table, names: list[str], session: Session) -> list[str]:
+    """Return the columns that the values of an INSERT go into, in their order.
+
+    In Spark, those of dynamic partitions are last, and those of static ones have no value.
+    """
+    partition = table.args.get("partition")
+    items = partition.expressions if partition else ()
+    fixed = {item.this.name for item in items if isinstance(item, exp.EQ)}
+    last = [item.name for item in items if isinstance(item, exp.Column)]
+    first = [
+        name
+        for name in names or columns_of(table, session)
+        if name not in fixed and (names or name not in last)
+    ]
+    return first if names or not first else [*first, *last]
 
 
 def _use_own(statement: Statement, columns: Iterable[exp.Column]) -> None:

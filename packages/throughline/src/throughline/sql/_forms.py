@@ -1,0 +1,118 @@
+"""Rewrite forms of single dialects as common statements, each of which writes one table."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from sqlglot import exp, parse_one
+
+_Changes = exp.Insert | exp.Update | exp.Delete | exp.Merge
+
+_AS_TABLE = re.compile(r"\b(as)\s+table\s+([\w.\"`]+)", re.I)
+_ON_COMMIT = re.compile(r"\bon\s+commit\s+drop\b", re.I)
+_PIVOT = re.compile(r"\b(as|insert\s+into\s+\S+)\s+((?:un)?pivot\b.*)", re.I | re.S)
+
+
+def parsed_statement(sql: str, dialect: str) -> exp.Expr:
+    """Return a statement as parsed by sqlglot, which lacks ON COMMIT DROP and two forms of queries.
+
+    AS TABLE t means AS SELECT * FROM t, and DuckDB's PIVOT … the query SELECT * FROM (PIVOT …).
+
+    Raises:
+        SqlglotError: the statement cannot be parsed.
+    """
+    parsed = parse_one(sql, dialect)
+    if isinstance(parsed, exp.Command):
+        plain = _AS_TABLE.sub(r"\1 select * from \2", _ON_COMMIT.sub("", sql))
+        plain = _PIVOT.sub(r"\1 select * from (\2)", plain)
+        return parse_one(plain, dialect) if plain != sql else parsed
+    return parsed
+
+
+def split(parsed: exp.Expr) -> Iterator[exp.Expr]:
+    """Yield the statements, of one table each, that a statement consists of."""
+    if isinstance(parsed, exp.MultitableInserts):
+        yield from _inserts(parsed)
+    elif isinstance(parsed, exp.Cache):
+        temporary = exp.Properties(expressions=[exp.TemporaryProperty()])
+        query = parsed.expression or exp.select("*").from_(parsed.this.copy())
+        yield exp.Create(this=parsed.this, kind="TABLE", expression=query, properties=temporary)
+    elif isinstance(parsed, exp.Uncache):
+        yield exp.Drop(this=parsed.this, kind="TABLE")
+    else:
+        yield from _changes_in_ctes(parsed)
+        yield parsed
+
+
+def _inserts(parsed: exp.MultitableInserts) -> Iterator[exp.Insert]:
+    """Yield the parts of Snowflake's INSERT ALL and FIRST, and of Spark's FROM … INSERT …."""
+    source, before = parsed.args["source"], list[exp.Expr]()
+    for item in parsed.expressions:
+        if isinstance(item, exp.Insert):
+            if isinstance(item.expression, exp.Select):
+                item.expression.set("from_", exp.From(this=source.copy()))
+            yield item
+            continue
+        insert, values = item.this, item.this.expression
+        columns = values.expressions[0].expressions if values else [exp.Star()]
+        rows = source if isinstance(source, exp.Table) else source.subquery("_rows")
+        query = exp.select(*(column.copy() for column in columns)).from_(rows.copy())
+        conditions = [item.expression] if item.expression else []
+        if item.args.get("else_") or str(parsed.args.get("kind")).upper() == "FIRST":
+            conditions = before + conditions
+        before += [item.expression] if item.expression else []
+        insert.set("expression", query.where(*(condition.copy() for condition in conditions)))
+        yield insert
+
+
+def _changes_in_ctes(parsed: exp.Expr) -> Iterator[exp.Expr]:
+    """Yield the changes in common table expressions; each is replaced by the rows it returns."""
+    with_ = parsed.args.get("with_")
+    before: list[exp.Expr] = []
+    for cte in with_.expressions if with_ else ():
+        change = cte.this
+        if isinstance(change, _Changes):
+            own = change.copy()
+            if before:
+                own.set("with_", exp.With(expressions=[item.copy() for item in before]))
+            yield own
+            cte.set("this", _returned(change))
+        before.append(cte)
+
+
+def _returned(change: exp.Expr) -> exp.Select:
+    """Return the query of the rows that RETURNING of a change returns."""
+    returning = change.args.get("returning")
+    items = returning.expressions if returning else [exp.Literal.number(1)]
+    table = change.this.this if isinstance(change.this, exp.Schema) else change.this
+    query = exp.select(*(item.copy() for item in items))
+    if isinstance(change, exp.Insert):
+        names = [column.name for column in change.this.expressions]
+        rows = exp.Subquery(this=change.expression.copy())
+        columns = [exp.to_identifier(name) for name in names]
+        alias = exp.TableAlias(this=exp.to_identifier(table.alias_or_name), columns=columns)
+        rows.set("alias", alias)
+        return query.from_(rows)
+    if isinstance(change, exp.Update):
+        values = {item.this.name: item.expression for item in change.expressions}
+        query.set("expressions", [_assigned(item, values) for item in query.expressions])
+    query = query.from_(table.copy())
+    from_ = change.args.get("from_")
+    for item in (*([from_.this] if from_ else ()), *(change.args.get("using") or ())):
+        if isinstance(item, exp.Expr):
+            query = query.join(item.copy(), join_type="cross")
+    where = change.args.get("where")
+    return query.where(where.this.copy()) if where else query
+
+
+def _assigned(item: exp.Expr, values: dict[str, exp.Expr]) -> exp.Expr:
+    """Return an item of RETURNING with the new values of the columns that UPDATE sets."""
+
+    def value(node: exp.Expr) -> exp.Expr:
+        new = values.get(node.name) if isinstance(node, exp.Column) else None
+        return node if new is None else new.copy()
+
+    if item.is_star:
+        return item
+    return exp.alias_(item.unalias().transform(value), item.alias_or_name)
