@@ -114,10 +114,15 @@ def test_failed_nodes_have_outlines_and_are_blocks_when_zoomed_out(look: Look) -
     expect(page.get_by_role("region", name="Pipeline ingest_weather_data")).to_contain_text(
         "Failed"
     )
-    expect(page.locator("[data-trouble=failed]:has([data-node])")).to_have_count(1)
+    staged = page.locator(
+        "[data-trouble=failed]", has=page.locator('[data-node$="weather_staging"]')
+    )
+    expect(staged).to_contain_text("Failed")  # with the job that writes it
+    waiting = page.locator("[data-trouble=blocked]", has=page.locator('[data-node$="weather_raw"]'))
+    expect(waiting).to_contain_text("Blocked")
     expect(page.locator("[data-trouble=check]:has([data-node])")).to_contain_text("1 check")
     checked = page.get_by_role("region", name="Pipeline ingest_yellow_taxi_data")
-    expect(checked).to_contain_text("Check failed")  # its newest run completed
+    expect(checked).to_contain_text("Failed checks")  # its newest run completed
     for _ in range(6):
         page.get_by_role("button", name="Zoom out").click()
     expect(page.locator("[data-far]")).to_have_count(1)

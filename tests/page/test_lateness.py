@@ -14,13 +14,13 @@ pytestmark = [pytest.mark.browser, pytest.mark.server]
 _WEATHER = "dataset:hive://lake:9083:nyc_taxi.weather_raw"
 
 
-def test_late_job_shows_due_time_and_missing_start(look: Look) -> None:
+def test_late_job_shows_due_time_and_no_cause_upstream(look: Look) -> None:
     page = look("/")
     page.get_by_role("region", name="Late").get_by_role("link").click()
     why = page.get_by_role("region", name="Lateness")
     expect(why).to_contain_text("Causes of the delay")
     expect(why).to_contain_text(re.compile("Due .* ago; expected every 1 d"))
-    expect(why).to_contain_text("this job was not started")
+    expect(why).to_contain_text("No problem upstream is known.")
 
 
 def test_late_table_links_to_the_failed_upstream_run(look: Look) -> None:

@@ -76,6 +76,7 @@ def test_node_without_command_prints_last_run_and_neighbourhood(database: str, c
     text = re.sub(r"(\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d", "TIME", result.stdout)
     assert text.splitlines() == [
         "db.forecast  (hive://h)",
+        "State     Failed  the newest load failed  TIME",
         "Owner     not reported",
         "Last run  FAILED  Flow.write  2",
         "Started   TIME",
@@ -103,7 +104,7 @@ def test_overview_fits_a_screen_and_names_the_command_for_the_rest(
     call("ingest", str(tmp_path / "events.jsonl"), "--database", database)
     lines = call("raw", "--database", database).stdout.splitlines()
     assert len(lines) <= 24
-    assert lines[6] == "Upstream (41 nodes)"
+    assert lines[7] == "Upstream (41 nodes)"
     assert lines[-2] == "  … 28 more: throughline tree dataset:db:raw --up"
 
 

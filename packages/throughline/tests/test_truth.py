@@ -120,7 +120,7 @@ def test_verdicts_are_true(case: Case, server: Server) -> None:
         found = [f"{item['kind']} {item['subject'].rpartition(':')[2]}" for item in findings]
         assert sorted(found) == sorted(verdicts.findings)
     for node, state in verdicts.states.items():
-        assert server.ask("node", node=node)["state"] == state, node
+        assert server.ask("node", node=node)["health"]["state"] == state, node
 
 
 def test_names_that_are_no_datasets_are_absent(case: Case, server: Server) -> None:

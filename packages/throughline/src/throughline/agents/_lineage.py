@@ -281,5 +281,6 @@ def _column(steps: int, leaf: Json, above: Json) -> Json:
 
 def _affected(item: Json) -> Json:
     short = {"id": item["id"], "steps": item["distance"], "owners": item["owners"]}
+    short["state"] = item["health"]["state"]
     short |= {"column": item["field"], "how": item["transformation"]}
     return {name: value for name, value in short.items() if value not in (None, "", [])}

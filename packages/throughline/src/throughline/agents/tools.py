@@ -44,7 +44,8 @@ class Find(Tool):
         """Return the matching nodes, best first."""
         found = context.query("search", {"text": self.text, "limit": self.limit})
         items = [
-            {"id": hit["id"], "kind": hit["kind"], "matched": hit["matched"]}
+            {"id": hit["id"], "kind": hit["kind"], "state": hit["health"]["state"]}
+            | {"matched": hit["matched"]}
             | ({} if hit["matched"] == "name" else {"text": shortened(hit["text"])})
             | ({"owners": hit["owners"]} if hit["owners"] else {})
             | ({"isOnlySimilar": True} if hit["isFuzzy"] else {})
@@ -168,6 +169,8 @@ class Problems(Tool):
             "found" if problems or late["isLate"] else empty,
             health,
             node=tree["node"],
+            state=late["health"]["state"],
+            stateReason=late["health"]["message"],
             isLate=late["isLate"],
             dueAt=late["dueAt"],
             lastAt=late["lastAt"],

@@ -15,6 +15,8 @@ from throughline.console.text import counted
 from throughline.datasets.quality import Failure, checks_of
 from throughline.datasets.schemas import drift
 from throughline.graph.current import generations_of
+from throughline.graph.nodes import Node
+from throughline.health.freshness import is_ad_hoc, late
 from throughline.identity import DatasetName
 from throughline.projection import Run, State
 from throughline.projection.derived import ancestry_of, is_lost
@@ -30,7 +32,6 @@ from throughline.trust.findings import (
     names_of,
     warning,
 )
-from throughline.trust.freshness import is_ad_hoc, late
 from throughline.trust.models import Finding
 
 
@@ -82,7 +83,7 @@ def find_quality(state: State, rule: Rule, changed: Changed) -> Iterator[Cause]:
         for check in checks_of(state, name):
             if check.failed and (check.run is None or rule.matches_job(check.run.key.job)):
                 failures = [Failure(check, assertion) for assertion in check.failed]
-                found = failed_checks(name, failures)
+                found = failed_checks(Node.of_dataset(name), failures)
                 yield _cause(f"{found['subject']} {found['runId'] or check.time}", found)
 
 

@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from throughline import deadline
 from throughline.events import JobRef
@@ -63,6 +63,11 @@ Walked = dict[Generation, Edges]
 """The generations reached by following flows, each with the edges that were followed."""
 
 
+class _Where(NamedTuple):
+    found: set[JobRef]
+    unchecked: set[JobRef]  # those that changed since
+
+
 class Generations:
     """All generations of a state, and the data flows between them.
 
@@ -90,6 +95,7 @@ class Generations:
         self._by_key: dict[JobRef, dict[RunKey, Generation]] = defaultdict(dict)
         self._histories: dict[JobRef, History] = {}
         self._of_runs: dict[JobRef, dict[str, Any]] = {}
+        self._where: dict[str, _Where] = {}
         self._jobs: dict[JobRef, None] | None = None
         self._present: Present | None = None
         self._changed: set[JobRef] = set()  # tasks, since `_present` was updated
@@ -117,7 +123,7 @@ class Generations:
             self._changed.add(ref)
             for cache in (self._owners, self._runs_by_key, self._by_key, self._histories):
                 cache.pop(ref, None)
-            self._of_runs.pop(ref, None)
+            self._forget_runs(ref)
             job = self.state.jobs.get(ref)
             if job is None:  # a derivation
                 continue
@@ -137,7 +143,7 @@ class Generations:
             for above in self.levels.lineage(changed_run):
                 self._by_key[above.key.job].pop(self._key_of(above), None)
                 self._histories.pop(above.key.job, None)
-                self._of_runs.pop(above.key.job, None)
+                self._forget_runs(above.key.job)
                 self._changed.add(above.key.job)
         if not self._has_data(run):
             return
@@ -231,6 +237,21 @@ class Generations:
             cached[name] = derive(list(deadline.watched(runs)))
         answer: Answer = cached[name]
         return answer
+
+    def jobs_where(self, name: str, holds: Callable[[JobRef], bool]) -> set[JobRef]:
+        """Return all jobs with a condition, cached by name; it must depend on `of_runs` only."""
+        where = self._where.get(name)
+        if where is None:
+            where = self._where[name] = _Where(set(), set(self.state.jobs))
+        for ref in deadline.watched(tuple(where.unchecked)):
+            (where.found.add if holds(ref) else where.found.discard)(ref)
+            where.unchecked.discard(ref)
+        return where.found
+
+    def _forget_runs(self, ref: JobRef) -> None:
+        self._of_runs.pop(ref, None)
+        for where in self._where.values():
+            where.unchecked.add(ref)
 
     def effective(self, ref: JobRef) -> list[Generation]:
         """Return the effective generations of a task."""

@@ -21,6 +21,7 @@ from throughline.graph.generations import Generations, Walked
 from throughline.graph.levels import Level
 from throughline.graph.nodes import Node, find_node, kind_of, node_id, node_ref, owners_of
 from throughline.graph.walk import Place, neighbours, parts_of, places_next, reach, reached
+from throughline.health.states import health_of
 from throughline.identity import DatasetName
 from throughline.lineage.columns import Step, columns_below
 from throughline.lineage.models import AffectedNode, PathAnswer
@@ -206,4 +207,5 @@ class _Describe:
             "field": None,
             "transformation": "",
             "job": "",
+            "health": health_of(self._generations.state, node),
         }

@@ -46,6 +46,7 @@ def show(
         "type": found["type"],
         "namespace": found["namespace"],
         "name": found["name"],
+        "health": found["health"],
         "owners": found["owners"],
         "lastRun": about["run"],
         "jobOwners": about["owners"] if about["type"] == "job" else [],

@@ -6,6 +6,7 @@ from typing import Literal, NotRequired
 
 from typing_extensions import TypedDict
 
+from throughline.health.models import NodeHealth
 from throughline.query.models import (
     Answer,
     CodeLocation,
@@ -49,8 +50,9 @@ class TreeAnswer(Answer):
 
 
 class OverviewAnswer(NodeRef):
-    """A node with its owners, its last run, and the trees in both directions."""
+    """A node with its state, owners, last run, and the trees in both directions."""
 
+    health: NodeHealth
     owners: list[str]
     lastRun: RunSummary | None
     """Of a job, its newest run; of a dataset, that of the job that wrote it last."""
@@ -267,6 +269,8 @@ class AffectedNode(Name):
     """Of a column, how it is computed."""
     job: str
     """Of a column, the name of the job that computes it."""
+    health: NodeHealth
+    """Of a column, that of its dataset."""
 
 
 DropReasonKind = Literal[

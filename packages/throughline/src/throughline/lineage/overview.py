@@ -12,6 +12,7 @@ from rich.text import Text
 
 from throughline.console.render import dataset_text, moment_of, new_console, print_table
 from throughline.console.text import counted
+from throughline.health.printing import health_line
 from throughline.runs.printing import STYLES, state_text, times_of
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ def _header(answer: OverviewAnswer) -> Iterator[tuple[Text, Text]]:
     owners = [", ".join(answer["owners"])] if answer["owners"] else []
     if answer["type"] == "dataset" and answer["jobOwners"]:
         owners.append(f"{', '.join(answer['jobOwners'])} (of the job)")
+    yield Text("State", "dim"), health_line(answer["health"])
     yield Text("Owner", "dim"), Text("  ".join(owners) or "not reported", "yellow")
     if run is None:
         yield Text("Last run", "dim"), Text("not reported")

@@ -15,6 +15,7 @@ from throughline.console.render import (
     print_table,
     print_tree,
 )
+from throughline.health.printing import health_mark
 from throughline.runs.printing import run_text
 
 if TYPE_CHECKING:
@@ -138,7 +139,9 @@ def _affected_row(node: models.AffectedNode) -> Sequence[RenderableType]:
     else:
         text, details = Text(node["name"], "bold"), run_text(node["run"]) if node["run"] else Text()
     owners = f"  owned by {', '.join(node['owners'])}" if node["owners"] else ""
-    details = Text.assemble(details, _tags_text(node), (owners, "yellow"))
+    details = Text.assemble(
+        details, health_mark(node["health"]), _tags_text(node), (owners, "yellow")
+    )
     return Text(str(node["distance"]), "dim", justify="right"), text, details[2:]
 
 

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from throughline.console.client import Client, Cursor, Limit, with_client
 from throughline.console.render import print_line, print_table
+from throughline.health.printing import health_mark
 
 if TYPE_CHECKING:
     from throughline.search.models import SearchAnswer
@@ -40,7 +41,7 @@ def print_search(answer: SearchAnswer) -> None:
     rows = (
         (
             Text(hit["name"], "bold" if hit["type"] == "job" else "cyan"),
-            Text(f"({hit['namespace']})", "dim"),
+            Text(f"({hit['namespace']})", "dim").append_text(health_mark(hit["health"])),
             Text("" if hit["matched"] == "name" else f"{hit['matched']} {hit['text']}", "yellow"),
         )
         for hit in hits

@@ -12,6 +12,7 @@ from throughline.events import shown_time
 from throughline.graph.current import generations_of, once_an_event
 from throughline.graph.facets import job_owners, type_of, values_of
 from throughline.graph.nodes import Node, node_ref, owners_of, platform_of, tags_of
+from throughline.health.states import health_of
 from throughline.projection import State
 from throughline.query.facets import Values
 from throughline.query.pages import Place
@@ -97,6 +98,7 @@ def node_row(state: State, node: Node) -> NodeRow:
         "platform": platform_of(state, node),
         "owners": owners_of(state, node),
         "tags": sorted(tags_of(state, node)),
+        "health": health_of(state, node),
     }
 
 

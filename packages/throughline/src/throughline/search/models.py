@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from throughline.health.models import NodeHealth
 from throughline.query.models import Answer, CodeLocation, Facets, Field, Json, Link, Name, NodeRef
 from throughline.runs.models import RunSummary
 
@@ -29,6 +30,7 @@ class NodeRow(NodeRef):
     """The reported integration of a job, or the storage layer of a dataset."""
     owners: list[str]
     tags: list[str]
+    health: NodeHealth
 
 
 class NodeSummary(NodeRow):

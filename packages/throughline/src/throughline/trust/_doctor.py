@@ -13,6 +13,7 @@ from throughline.console.text import counted
 from throughline.errors import EventError
 from throughline.events import event_warnings, load, shown_time
 from throughline.graph.nodes import Node, node_id
+from throughline.health.freshness import late
 from throughline.identity import DatasetName
 from throughline.log import EventLog
 from throughline.projection import Run, State, start_of
@@ -20,7 +21,6 @@ from throughline.projection.derived import descendants_of, is_lost, parent_of
 from throughline.projection.live import Live
 from throughline.trust._names import locations_with_several_names, names_of_several_locations
 from throughline.trust.findings import finding, late_job, some, warning
-from throughline.trust.freshness import late
 from throughline.trust.models import DoctorAnswer, Finding, Producer
 
 # Airflow operators that only launch Spark.

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from functools import partial
+from collections.abc import Iterable, Iterator
 
-from throughline.datasets.quality import checks_of, current_failures, tests_without_dataset
-from throughline.events import JobRef, parse_time, shown_time, to_micros
+from throughline.console.text import counted
+from throughline.events import parse_time, shown_time, to_micros
 from throughline.graph.current import generations_of
 from throughline.graph.levels import Level
-from throughline.projection import Run, RunState, State, outcome
-from throughline.projection.derived import ancestry_of, is_lost, parent_of
+from throughline.graph.nodes import Node
+from throughline.health.blocked import blocked_nodes
+from throughline.health.failing import decided_root, failed_part, is_superseded, recent_roots
+from throughline.health.freshness import late
+from throughline.health.states import failures_of, health_of, lateness_of
+from throughline.projection import Run, RunKey, State
+from throughline.projection.derived import ancestry_of, is_lost
 from throughline.query.pages import Place
-from throughline.runs.failures import is_failed, is_retried
-from throughline.runs.summary import place_of_run
-from throughline.trust.findings import failed_checks, failed_run, late_job, lost_run
-from throughline.trust.freshness import late
+from throughline.runs.failures import causes_of, is_failed
+from throughline.trust.findings import failed_checks, failed_run, late_dataset, late_job, lost_run
 from throughline.trust.models import Finding, HealthAnswer, HealthFinding
 
 _KINDS = ("failed", "lost", "late", "quality", "stopped")
 _LATEST = 2**62  # microseconds
+Blocked = dict[RunKey, list[Node]]
+"""The nodes that wait for each failed run."""
 
 
 class HealthWithFindings(HealthAnswer):
@@ -76,49 +80,30 @@ def findings_of(state: State) -> Iterator[HealthFinding]:
 
 
 def _findings_of(state: State) -> Iterator[Finding]:
-    roots = {ref: recent for ref in state.jobs if (recent := _recent_roots(state, ref))}
-    decided = {ref: _decided(state, recent) for ref, recent in roots.items()}
-    for ref, run in decided.items():
-        if run is not None:
-            yield from _failed_or_lost(state, run, has_retry=run is not roots[ref][-1])
+    blocked = blocked_nodes(state)
     for ref in state.jobs:
-        for run in generations_of(state).of_runs(ref, "failed parts", partial(_failed, state)):
-            if not _is_reported_above(state, run, decided):
-                yield _failed_part(state, run)
-    yield from map(late_job, late(state, roots))
-    for name in sorted(set(state.identity)):
-        if failures := current_failures(state, checks_of(state, name)):
-            yield failed_checks(name, failures)
-    for ref in sorted(state.jobs):
-        if failures := current_failures(state, tests_without_dataset(state, ref)):
-            yield failed_checks(ref, failures)
+        run = decided_root(state, ref)
+        if run is not None:
+            is_decided = run is recent_roots(state, ref)[-1]
+            yield from _failed_or_lost(state, run, blocked, has_retry=not is_decided)
+    for ref in state.jobs:
+        part = failed_part(state, ref)
+        if part is not None and not _is_reported_above(state, part):
+            yield _failed_part(state, part, blocked)
+    slow = late(state, (ref for ref in state.jobs if recent_roots(state, ref)))
+    yield from map(late_job, slow)
+    yield from _late_datasets(state)
+    datasets, jobs = sorted(set(state.identity)), sorted(state.jobs)
+    for node in (*map(Node.of_dataset, datasets), *map(Node.of_job, jobs)):
+        if failures := failures_of(state, node):
+            yield failed_checks(node, failures)
 
 
-def _recent_roots(state: State, ref: JobRef) -> list[Run]:
-    """Return the newest finished root run of a job and the open ones after it, oldest first."""
-
-    def recent(runs: list[Run]) -> list[Run]:
-        roots = [run for run in runs if parent_of(state, run) is None]
-        roots.sort(key=partial(place_of_run, state))
-        ended = [place for place, run in enumerate(roots) if outcome(state, run).ended is not None]
-        return roots[ended[-1] if ended else 0 :]
-
-    return generations_of(state).of_runs(ref, "recent roots", recent)
-
-
-def _decided(state: State, recent: list[Run]) -> Run | None:
-    """Return the newest of some runs that ended or is stale: a newer one is not decided yet."""
-    runs = (
-        run
-        for run in reversed(recent)
-        if outcome(state, run).ended is not None or is_lost(state, run)
-    )
-    return next(runs, None)
-
-
-def _failed_or_lost(state: State, run: Run, *, has_retry: bool) -> Iterator[Finding]:
-    if outcome(state, run).state in (RunState.FAILED, RunState.ABORTED):
-        found = failed_run(state, run)
+def _failed_or_lost(
+    state: State, run: Run, blocked: Blocked, *, has_retry: bool
+) -> Iterator[Finding]:
+    if is_failed(state, run):
+        found = _with_blocked(state, failed_run(state, run), run, blocked)
     elif is_lost(state, run):
         found = lost_run(state, run)
     else:
@@ -128,30 +113,44 @@ def _failed_or_lost(state: State, run: Run, *, has_retry: bool) -> Iterator[Find
     yield found
 
 
-def _failed(state: State, runs: list[Run]) -> list[Run]:
-    """Return the newest failed run among the newest finished ones under one parent."""
-    below = [run for run in runs if run.end is not None and parent_of(state, run) is not None]
-    newest = max(below, key=partial(place_of_run, state), default=None)
-    if newest is None:
-        return []
-    together = [run for run in below if parent_of(state, run) is parent_of(state, newest)]
-    failed = [run for run in together if is_failed(state, run) and not is_retried(state, run)]
-    return sorted(failed, key=partial(place_of_run, state))[-1:]
+def _with_blocked(state: State, found: Finding, run: Run, blocked: Blocked) -> Finding:
+    """Add the number of jobs and datasets that wait for a failed run or for one of its causes."""
+    runs = {run.key, *(cause.key for cause in causes_of(state, run))}
+    nodes = dict.fromkeys(node for key in runs for node in blocked.get(key, ()))
+    counts = Counter(node.type for node in nodes)
+    if nodes:
+        parts = [counted(counts[kind], kind) for kind in ("job", "dataset") if counts[kind]]
+        found["message"] += f"; blocks {' and '.join(parts)}"
+    return found
 
 
-def _is_reported_above(state: State, run: Run, decided: Mapping[JobRef, Run | None]) -> bool:
+def _is_reported_above(state: State, run: Run) -> bool:
     """Return True if a run above failed, or if its pipeline was decided again since."""
     _, *above = ancestry_of(state, run)
     if not above or any(is_failed(state, ancestor) for ancestor in above):
         return bool(above)  # without one, runs name each other as parents
-    newest = decided.get(above[-1].key.job)
-    return newest is not None and place_of_run(state, newest) > place_of_run(state, above[-1])
+    return is_superseded(state, run)
 
 
-def _failed_part(state: State, run: Run) -> Finding:
+def _failed_part(state: State, run: Run, blocked: Blocked) -> Finding:
     """Return the finding about a failed run below one that did not fail."""
-    found = failed_run(state, run)
+    found = _with_blocked(state, failed_run(state, run), run, blocked)
     level = generations_of(state).levels.of(run.key.job)
     if level > Level.TASK:
         found["severity"] = "warning"  # its task may handle the error
     return found
+
+
+def _late_datasets(state: State) -> Iterator[Finding]:
+    """Yield the datasets that are late although the pipelines that write them are not."""
+    for name in sorted(set(state.identity)):
+        node = Node.of_dataset(name)
+        rhythm = lateness_of(state, node)
+        if rhythm is None or not rhythm.is_late(state.now):
+            continue
+        writers = map(Node.of_job, generations_of(state).writers(name))
+        if health_of(state, node)["state"] == "late" and not any(
+            (of_job := lateness_of(state, writer)) and of_job.is_late(state.now)
+            for writer in writers
+        ):
+            yield late_dataset(name, rhythm)

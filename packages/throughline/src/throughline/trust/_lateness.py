@@ -10,6 +10,8 @@ from throughline.graph.current import generations_of, graph_of
 from throughline.graph.levels import Level
 from throughline.graph.nodes import Node, find_node, node_id
 from throughline.graph.walk import reach
+from throughline.health.freshness import late
+from throughline.health.states import health_of, lateness_of
 from throughline.lineage.neighbourhood import at_level
 from throughline.projection import Run, RunState, State, outcome
 from throughline.projection.derived import (
@@ -24,7 +26,6 @@ from throughline.query.parameters import Name
 from throughline.runs.failures import causes_of, is_failed
 from throughline.runs.summary import newest_run
 from throughline.trust.findings import failed_run, late_job, lost_run, warning
-from throughline.trust.freshness import late, rhythm_of, rhythm_of_writes
 from throughline.trust.models import Finding, LatenessAnswer, Reason
 
 _KINDS = ("failed", "lost", "running", "late")  # failures first: they often delay the others
@@ -38,10 +39,7 @@ def lateness_answer(state: State, node: Name) -> LatenessAnswer:
     healthy and the job itself was not started.
     """
     found = find_node(state, node)
-    if found.type == "job":
-        rhythm = rhythm_of(state, found.job_ref)
-    else:
-        rhythm = rhythm_of_writes(state, found.dataset_name)
+    rhythm = lateness_of(state, found)
     due = rhythm and rhythm.last + rhythm.every
     return {
         "node": node_id(found),
@@ -51,6 +49,7 @@ def lateness_answer(state: State, node: Name) -> LatenessAnswer:
         "lateSeconds": max(0, state.now - due) // 1_000_000 if due else None,
         "isLate": bool(rhythm and rhythm.is_late(state.now)),
         "isStopped": bool(rhythm and rhythm.is_stopped(state.now)),
+        "health": health_of(state, found),
         "reasons": _reasons(state, found),
     }
 

@@ -31,6 +31,7 @@ from throughline.graph.current import generations_of, once_an_event
 from throughline.graph.generations import Generations
 from throughline.graph.levels import Level
 from throughline.graph.nodes import Node, node_id
+from throughline.health.freshness import is_ad_hoc
 from throughline.identity import DatasetName
 from throughline.projection import Job, Run, RunKey, RunState, State, Use, outcome
 from throughline.projection.derived import (
@@ -43,7 +44,6 @@ from throughline.projection.derived import (
 from throughline.runs.summary import code_of
 from throughline.trust import models
 from throughline.trust.findings import warning
-from throughline.trust.freshness import is_ad_hoc
 
 _NEWEST = 10  # runs of a job; older losses may be fixed since
 _MISSING: dict[models.Measure, str] = {

@@ -9,11 +9,13 @@ from throughline.console.text import duration_of
 from throughline.datasets.quality import Failure
 from throughline.events import JobRef, shown_time
 from throughline.graph.nodes import Node, node_id
+from throughline.health.freshness import Rhythm
+from throughline.health.models import LateJob
 from throughline.identity import DatasetName
 from throughline.projection import Run, RunState, State, outcome
 from throughline.projection.derived import began_at
 from throughline.runs.failures import causes_of
-from throughline.trust.models import Finding, LateJob, Severity
+from throughline.trust.models import Finding, Severity
 
 _MOST_MESSAGE = 200  # characters of an error
 _NAMED = 3
@@ -21,7 +23,7 @@ _NAMED = 3
 
 def finding(
     kind: str,
-    subject: str | JobRef | DatasetName,
+    subject: str | JobRef | DatasetName | Node,
     message: str,
     remedy: str,
     *,
@@ -32,13 +34,13 @@ def finding(
 ) -> Finding:
     """Return a finding; `at` is in microseconds."""
     if isinstance(subject, JobRef):
-        subject = node_id(Node.of_job(subject))
+        subject = Node.of_job(subject)
     elif isinstance(subject, DatasetName):
-        subject = node_id(Node.of_dataset(subject))
+        subject = Node.of_dataset(subject)
     return {
         "severity": severity,
         "kind": kind,
-        "subject": subject,
+        "subject": node_id(subject) if isinstance(subject, Node) else subject,
         "column": column,
         "message": message,
         "remedy": remedy,
@@ -115,7 +117,16 @@ def late_job(late: LateJob) -> Finding:
     return {**found, "at": late["dueAt"]}
 
 
-def failed_checks(subject: DatasetName | JobRef, failures: list[Failure]) -> Finding:
+def late_dataset(name: DatasetName, rhythm: Rhythm) -> Finding:
+    """Return the finding about a dataset that was not written at its usual time."""
+    due = rhythm.last + rhythm.every
+    every = duration_of(rhythm.every // 1_000)
+    message = f"is late: it is usually written every {every} and was due at {shown_time(due)}"
+    remedy = "check that the jobs that write it are part of the runs of their pipeline"
+    return finding("late", name, message, remedy, at=due)
+
+
+def failed_checks(node: Node, failures: list[Failure]) -> Finding:
     """Return the finding about failed assertions, newest first, of a dataset or a job."""
     check = failures[0].check
     failed = [failure.assertion for failure in failures]
@@ -123,7 +134,7 @@ def failed_checks(subject: DatasetName | JobRef, failures: list[Failure]) -> Fin
     version = f" on version {check.version}" if check.version else ""
     return finding(
         "quality",
-        subject,
+        node,
         f"failed its checks{version}: {', '.join(texts)}",
         "correct the data and write it again, or correct the check",
         column=failed[0].column if len(failed) == 1 else None,

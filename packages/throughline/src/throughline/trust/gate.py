@@ -22,6 +22,7 @@ from throughline.graph.generation import Generation
 from throughline.graph.generations import Generations, Walked
 from throughline.graph.nodes import Node, facets_of, find_dataset, node_id
 from throughline.graph.run_edges import derived_dataset, only_datasets
+from throughline.health.freshness import late
 from throughline.identity import DatasetName
 from throughline.lineage.provenance import origin, sources_of
 from throughline.lineage.tags import Tags
@@ -41,7 +42,6 @@ from throughline.trust.findings import (
     lost_run,
     names_of,
 )
-from throughline.trust.freshness import late
 from throughline.trust.models import Finding, GateAnswer, GatedDataset, Measure, Violation
 
 _HEALTH_KINDS = {
@@ -192,7 +192,7 @@ def _failed_checks(state: State, generations: Walked, root: Node) -> Iterator[Fi
                 by_version[check.version].append(check)
         for checks in by_version.values():
             for failure in current_failures(state, checks):
-                yield failed_checks(name, [failure])
+                yield failed_checks(Node.of_dataset(name), [failure])
 
 
 def _upstream_versions(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Literal, NotRequired
 
+from throughline.health.models import NodeHealth
 from throughline.query.models import Answer, Json, Name
 
 Severity = Literal["error", "warning"]
@@ -42,19 +43,6 @@ class HealthFinding(Finding):
     note: str | None
     mutedUntil: str | None
     """Null if it is not muted, or muted without an end."""
-
-
-class LateJob(Answer):
-    """A job that did not start at its usual time."""
-
-    job: Name
-    lastStartedAt: str | None
-    everySeconds: int
-    """Median interval between its starts."""
-    dueAt: str
-    lateSeconds: int
-    isStopped: bool
-    """True if it has not started for so long that it seems to be switched off."""
 
 
 class MeasureResult(Answer):
@@ -128,6 +116,7 @@ class LatenessAnswer(Answer):
     lateSeconds: int | None
     isLate: bool
     isStopped: bool
+    health: NodeHealth
     reasons: list[Reason]
 
 

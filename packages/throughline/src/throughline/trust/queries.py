@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
+from throughline.health.freshness import late
+from throughline.health.models import LateJob
 from throughline.projection import State
 from throughline.query.models import Page
 from throughline.query.pages import Place, cut, paged
@@ -16,9 +18,8 @@ from throughline.trust._odcs import contract_of
 from throughline.trust.completeness import completeness_answer, pipelines_of
 from throughline.trust.documents import decoded
 from throughline.trust.finding_states import open_health, with_states
-from throughline.trust.freshness import late
 from throughline.trust.gate import gate_answer
-from throughline.trust.models import CheckAnswer, HealthFinding, LateJob, PipelineCompleteness
+from throughline.trust.models import CheckAnswer, HealthFinding, PipelineCompleteness
 
 __all__ = [
     "check_answer", "findings_answer", "freshness_answer", "gate_answer", "pipelines_answer",

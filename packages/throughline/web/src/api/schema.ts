@@ -944,6 +944,7 @@ export interface components {
         AffectedNode: {
             distance: number;
             field: string | null;
+            health: components["schemas"]["NodeHealth"];
             id: string;
             job: string;
             jobOwners: string[];
@@ -1185,6 +1186,7 @@ export interface components {
             down: number;
             failedChecks: number | null;
             fields: components["schemas"]["Field"][];
+            health: components["schemas"]["NodeHealth"];
             id: string;
             integration: string | null;
             isControlOnly: boolean;
@@ -1261,6 +1263,7 @@ export interface components {
         LatenessAnswer: {
             dueAt: string | null;
             everySeconds: number | null;
+            health: components["schemas"]["NodeHealth"];
             isLate: boolean;
             isStopped: boolean;
             lastAt: string | null;
@@ -1273,6 +1276,7 @@ export interface components {
             url: string;
         };
         ListedDataset: {
+            health: components["schemas"]["NodeHealth"];
             id: string;
             jobOwners: string[];
             kind: string;
@@ -1286,6 +1290,7 @@ export interface components {
             writtenAt: string | null;
         };
         ListedJob: {
+            health: components["schemas"]["NodeHealth"];
             id: string;
             kind: string;
             name: string;
@@ -1329,6 +1334,7 @@ export interface components {
             };
             failedChecks: number | null;
             fields: components["schemas"]["DescribedField"][];
+            health: components["schemas"]["NodeHealth"];
             id: string;
             inferredOwners: components["schemas"]["InferredOwners"] | null;
             integration: string | null;
@@ -1353,6 +1359,13 @@ export interface components {
             datasets: number;
             jobs: number;
             value: string;
+        };
+        NodeHealth: {
+            at: string | null;
+            by: components["schemas"]["NodeRef"][];
+            message: string;
+            /** @enum {string} */
+            state: "failed" | "failed_checks" | "blocked" | "late" | "unknown" | "healthy" | "streaming" | "ad_hoc";
         };
         NodeRef: {
             id: string;
@@ -1586,6 +1599,7 @@ export interface components {
         };
         SearchHit: {
             activeAt: string | null;
+            health: components["schemas"]["NodeHealth"];
             id: string;
             isFuzzy: boolean;
             kind: string;

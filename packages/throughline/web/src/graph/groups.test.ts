@@ -43,18 +43,18 @@ describe("a group node", () => {
     const one = folded(shown, { ...FOLDING, collapsed: [id("jP")] }, new Set());
     expect(names(one.nodes)).toBe("a c d e j3 j4 jP");
     expect(pairs(one.edges)).toBe("a>jP c>j3 d>j4 j3>d j4>e jP>c");
-    expect(one.nodes.find(({ name }) => name === "jP")).toMatchObject({ group: { kind: "pipeline", jobs: 2, datasets: 1, failedChecks: 0 } });
+    expect(one.nodes.find(({ name }) => name === "jP")).toMatchObject({ group: { kind: "pipeline", jobs: 2, datasets: 1 } });
     expect(folded(shown, FOLDING, new Set())).toBe(shown);
   });
 
-  test("has the worst state and the failed checks of its nodes", () => {
+  test("has the worst state of its nodes", () => {
     const shown = graphOf(LONG, { jP: ["j1", "j2"] });
     const nodeOf = (name: string) => shown.nodes.find((node) => node.name === name);
     (nodeOf("j1") as JobNode).run = { state: "COMPLETED" } as JobNode["run"];
     (nodeOf("j2") as JobNode).run = { state: "FAILED" } as JobNode["run"];
-    (nodeOf("b") as DatasetNode).failedChecks = 2;
+    (nodeOf("b") as DatasetNode).health = { state: "failed_checks", message: "", at: null, by: [] };
     const { nodes } = folded(shown, { ...FOLDING, collapsed: [id("jP")] }, new Set());
-    expect(nodes.find(({ name }) => name === "jP")).toMatchObject({ run: { state: "FAILED" }, group: { failedChecks: 2 } });
+    expect(nodes.find(({ name }) => name === "jP")).toMatchObject({ run: { state: "FAILED" }, health: { state: "failed_checks" } });
   });
 
   test("replaces a chain within a pipeline", () => {

@@ -108,16 +108,22 @@ function joined(shown: Shown, members: readonly NodeId[], id: NodeId, name: stri
 
 const RANKS = ["FAILED", "ABORTED", "LOST", "RUNNING", "NEW", "COMPLETED"];
 
+/** States of nodes by precedence. */
+const HEALTH: readonly LineageNode["health"]["state"][] = ["failed", "failed_checks", "blocked", "late", "unknown", "healthy", "streaming", "ad_hoc"];
+
+function worstOf(members: readonly LineageNode[]): LineageNode["health"] {
+  return members.map(({ health }) => health).reduce((a, b) => (HEALTH.indexOf(a.state) <= HEALTH.indexOf(b.state) ? a : b));
+}
+
 /** Build the node of a group; its run is the one with the worst state. */
 function groupNode(members: readonly LineageNode[], id: NodeId, name: string, kind: "pipeline" | "chain"): JobNode {
   const jobs = members.filter((node) => node.type === "job");
   const runs = jobs.flatMap(({ run }) => (run ? [run] : []));
   const [run = null] = runs.toSorted((a, b) => RANKS.indexOf(a.state) - RANKS.indexOf(b.state));
   const { namespace = "", platform = null, pipeline = null } = jobs[0] ?? {};
-  const failedChecks = members.reduce((sum, node) => sum + ((node.type === "dataset" && node.failedChecks) || 0), 0);
   return {
-    id, name, namespace, platform, run, type: "job", kind: "pipeline", owners: [], tags: [], up: 0, down: 0,
+    id, name, namespace, platform, run, type: "job", kind: "pipeline", owners: [], tags: [], health: worstOf(members), up: 0, down: 0,
     pipeline: kind === "chain" ? pipeline : null,
-    group: { kind, jobs: jobs.length, datasets: members.length - jobs.length, failedChecks, members: members.map((node) => node.id) },
+    group: { kind, jobs: jobs.length, datasets: members.length - jobs.length, members: members.map((node) => node.id) },
   }; // prettier-ignore
 }

@@ -79,8 +79,8 @@ function toEnd({ id, field }: ApiColumnEnd): ColumnEdge["from"] {
 }
 
 function toNode(node: ApiNode): LineageNode {
-  const { namespace, name, platform, owners, tags, up, down } = node;
-  const base = { id: node.id as NodeId, namespace, name, platform, owners, tags, up, down };
+  const { namespace, name, platform, owners, tags, health, up, down } = node;
+  const base = { id: node.id as NodeId, namespace, name, platform, owners, tags, health, up, down };
   if (node.type === "job") {
     return { ...base, type: "job", kind: node.kind as Level, run: node.run, pipeline: node.pipeline as NodeId | null };
   }

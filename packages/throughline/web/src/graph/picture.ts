@@ -49,7 +49,7 @@ const FIRST_ROW = 122;
 const SANS = 'system-ui, -apple-system, "Segoe UI", Roboto, sans-serif'.replaceAll('"', "'");
 const MONO = "ui-monospace, Menlo, Consolas, monospace";
 const STATES: Record<RunLine["state"], Colour> = { COMPLETED: "good", FAILED: "bad", ABORTED: "bad", RUNNING: "run", NEW: "run", LOST: "warn" };
-const TROUBLES: Record<Trouble, Colour> = { failed: "bad", check: "bad", stale: "warn", late: "warn" };
+const TROUBLES: Record<Trouble, Colour> = { failed: "bad", check: "bad", blocked: "bad", stale: "warn", late: "warn" };
 const MARKS: Record<Mark, [string, Colour]> = { added: ["New", "good"], removed: ["Gone", "bad"], changed: ["Changed", "warn"] };
 
 /** Draw the whole graph as a self-contained SVG, with its title and subtitle. */

@@ -1,32 +1,33 @@
 import { expect, test } from "vitest";
 import { answer, id } from "../test/graphs";
 import { merge } from "./merge";
-import { troubleOf, troubleOfFrame, type Trouble } from "./state";
-import type { DatasetNode, JobNode } from "./types";
+import { needsMark, troubleOf, troubleOfFrame, type Trouble } from "./state";
+import type { DatasetNode, JobNode, LineageNode } from "./types";
 
 const { nodes } = merge([answer("a", "a>j1", "j1>b")]);
-const job = (others: Partial<JobNode>) => ({ ...(nodes.get(id("j1")) as JobNode), ...others });
-const ran = (state: string) => job({ run: { state } as JobNode["run"] });
-const NONE = new Set<string>();
+const of = <Node extends LineageNode>(node: Node, state: Node["health"]["state"], others: Partial<Node> = {}) => ({ ...node, health: { ...node.health, state }, ...others });
+const job = nodes.get(id("j1")) as JobNode;
+const table = nodes.get(id("a")) as DatasetNode;
+const ran = (state: string) => ({ run: { state } as JobNode["run"] });
 
-test("problems are failed, stale and late runs and failed checks", () => {
-  const late = new Set([id("j1")]);
-  expect(["FAILED", "ABORTED", "LOST", "COMPLETED"].map((state) => troubleOf(ran(state), NONE))).toEqual(["failed", "failed", "stale", null]);
-  expect([troubleOf(ran("COMPLETED"), late), troubleOf(ran("LOST"), late), troubleOf(job({}), NONE)]).toEqual(["late", "stale", null]);
-  const table = (failedChecks: number | null) => ({ ...(nodes.get(id("a")) as DatasetNode), failedChecks });
-  expect([null, 0, 2].map((count) => troubleOf(table(count), late))).toEqual([null, null, "check"]);
+test("the problem of a node is its state, or a run without an end event", () => {
+  const shown = (["failed", "failed_checks", "blocked", "late", "unknown", "healthy", "streaming", "ad_hoc"] as const).map((state) => troubleOf(of(table, state)));
+  expect(shown).toEqual(["failed", "check", "blocked", "late", null, null, null, null]);
+  expect([troubleOf(of(job, "unknown", ran("LOST"))), troubleOf(of(job, "blocked", ran("LOST"))), troubleOf(of(job, "unknown"))]).toEqual(["stale", "blocked", null]);
 });
 
-test("a group has the worst state of its nodes", () => {
-  const group = { kind: "pipeline" as const, jobs: 1, datasets: 1, failedChecks: 0, members: [id("j2")] };
-  expect(troubleOf(job({ group }), new Set([id("j2")]))).toBe("late");
-  expect(troubleOf(job({ group: { ...group, failedChecks: 1 } }), NONE)).toBe("check");
-  expect(troubleOf({ ...ran("FAILED"), group: { ...group, failedChecks: 1 } }, NONE)).toBe("failed");
+test("a problem that the run already shows has no mark of its own", () => {
+  expect([of(job, "failed", ran("FAILED")), of(job, "failed", ran("RUNNING")), of(job, "failed"), of(table, "failed")].map((node) => needsMark(node, "failed"))).toEqual([false, true, true, true]);
+  expect((["check", "stale", "blocked", "late"] as const).map((trouble) => needsMark(job, trouble))).toEqual([false, false, true, true]);
+});
+
+test("a frame has the worst problem of its nodes and of its pipeline", () => {
   const frame = { frame: { id: id("j9"), name: "p", platform: null, members: [id("j1"), id("a")] }, x: 0, y: 0, width: 1, height: 1 };
   const troubles = (trouble: Trouble | null) => new Map([[id("a"), trouble]]);
-  expect(troubleOfFrame(frame, troubles("stale"), new Set([id("j9")]))).toBe("stale");
-  expect(troubleOfFrame(frame, troubles("check"), new Set([id("j9")]))).toBe("check");
-  expect(troubleOfFrame(frame, new Map([...troubles("check"), [id("j1"), "failed"]]), NONE)).toBe("failed");
-  expect(troubleOfFrame(frame, troubles(null), new Set([id("j9")]))).toBe("late");
-  expect(troubleOfFrame(frame, new Map(), NONE)).toBeNull();
+  const late = new Set([id("j9")]);
+  expect(troubleOfFrame(frame, troubles("stale"), late)).toBe("late");
+  expect(troubleOfFrame(frame, troubles("check"), late)).toBe("check");
+  expect(troubleOfFrame(frame, new Map([...troubles("check"), [id("j1"), "failed"]]), new Set())).toBe("failed");
+  expect(troubleOfFrame(frame, troubles(null), late)).toBe("late");
+  expect(troubleOfFrame(frame, new Map(), new Set())).toBeNull();
 });

@@ -2,19 +2,22 @@ import type { FrameBox } from "./arrange";
 import type { LineageNode } from "./types";
 
 /** Problems of a node, worst first. */
-export const TROUBLES = ["failed", "check", "stale", "late"] as const;
+export const TROUBLES = ["failed", "check", "blocked", "late", "stale"] as const;
 export type Trouble = (typeof TROUBLES)[number];
 
-export const TROUBLE_TEXT: Record<Trouble, string> = { failed: "Failed", check: "Check failed", stale: "No end event", late: "Late" };
+export const TROUBLE_TEXT: Record<Trouble, string> = { failed: "Failed", check: "Failed checks", blocked: "Blocked", late: "Late", stale: "No end event" };
 
-/** Return the problem of a node: a failed run, a failed check, a run without an end event, or a late job. */
-export function troubleOf(node: LineageNode, late: ReadonlySet<string>): Trouble | null {
-  if (node.type === "dataset") return node.failedChecks ? "check" : null;
-  const { run, group } = node;
-  if (run?.state === "FAILED" || run?.state === "ABORTED") return "failed";
-  if (group?.failedChecks) return "check";
-  if (run?.state === "LOST") return "stale";
-  return [node.id, ...(group?.members ?? [])].some((id) => late.has(id)) ? "late" : null;
+const OF_HEALTH: Partial<Record<LineageNode["health"]["state"], Trouble>> = { failed: "failed", failed_checks: "check", blocked: "blocked", late: "late" };
+
+/** Return the problem of a node by its state, or a run without an end event. */
+export function troubleOf(node: LineageNode): Trouble | null {
+  return OF_HEALTH[node.health.state] ?? (node.type === "job" && node.run?.state === "LOST" ? "stale" : null);
+}
+
+/** Return true if a node shows its problem nowhere else: a failed run and failed checks are shown as such. */
+export function needsMark(node: LineageNode, trouble: Trouble): boolean {
+  if (trouble === "failed") return !(node.type === "job" && ["FAILED", "ABORTED"].includes(String(node.run?.state)));
+  return trouble === "blocked" || trouble === "late";
 }
 
 /** Return the worst problem inside a frame. */

@@ -36,6 +36,7 @@ interface Base {
   platform: string | null;
   owners: string[];
   tags: string[];
+  health: ApiNode["health"];
   up: number;
   down: number;
 }
@@ -55,7 +56,6 @@ export interface Group {
   kind: "pipeline" | "chain";
   jobs: number;
   datasets: number;
-  failedChecks: number;
   members: NodeId[];
 }
 

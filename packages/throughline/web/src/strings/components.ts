@@ -29,6 +29,7 @@ export const COMPONENTS = {
     key: " Reload the page to enter an API key as the password.",
   },
   states: { COMPLETED: "Completed", FAILED: "Failed", ABORTED: "Aborted", RUNNING: "Running", NEW: "Started", LOST: "No end event" } as Readonly<Record<string, string>>,
+  health: { failed: "Failed", failed_checks: "Failed checks", blocked: "Blocked", late: "Late", unknown: "Unknown", healthy: "Healthy", streaming: "Streaming", ad_hoc: "Ad hoc" },
   stale: "Stale run: no end event and no recent events",
   commandLine: "On the command line",
   level: "Level",

@@ -6,12 +6,12 @@ export const DETAILS = {
   notReported: "not reported",
   inferred: "Inferred from",
   inferredHow: { dataset: ", which writes this dataset", job: ", of which this job is a part" },
-  facts: { owners: "Owners", tags: "Tags", written: "Last written", freshness: "Freshness", rows: "Rows written", version: "Version", aliases: "Aliases" },
+  facts: { state: "State", owners: "Owners", tags: "Tags", written: "Last written", freshness: "Freshness", rows: "Rows written", version: "Version", aliases: "Aliases" },
   noWriter: "no writing run reported",
   fresh: {
     late: "late: due",
     stopped: "stopped: due",
-    onTime: (every: string) => `on time, usually every ${every}`,
+    usual: (every: string, isOnTime: boolean) => `${isOnTime ? "on time, " : ""}usually every ${every}`,
     unknown: "no regular schedule",
   },
   columns: "Columns",
@@ -99,6 +99,6 @@ export const LATENESS = {
   possible: "Possible causes of a delay",
   due: "Due ",
   every: (every: string, isStopped: boolean) => `; expected every ${every}${isStopped ? " and has stopped" : ""}.`,
-  healthy: "Upstream is healthy; this job was not started.",
+  healthy: "No problem upstream is known.",
   reasons: { failed: "first failed", lost: "sent no end event; last event", running: "is still running; started", late: "was not started; due" } as Readonly<Record<string, string>>,
 } as const;

@@ -1,6 +1,6 @@
 /** Texts of the details of jobs. */
 export const JOB = {
-  facts: { owners: "Owners", run: "Newest run", started: "Started", duration: "Duration", freshness: "Freshness", tags: "Tags", code: "Code" },
+  facts: { state: "State", owners: "Owners", run: "Newest run", started: "Started", duration: "Duration", freshness: "Freshness", tags: "Tags", code: "Code" },
   sql: "SQL",
   source: "Source",
   allRuns: "All runs, including those after the selected time.",

@@ -3,6 +3,7 @@ import styles from "./browse.module.css";
 import { Fragment, type ReactNode } from "react";
 import type { Answer } from "../../api/client";
 import { Ago } from "../../components/Ago";
+import { HealthMark } from "../../components/HealthState";
 import { Icon, type IconName } from "../../components/Icon";
 import { Link } from "../../components/Link";
 import { PlatformIcon } from "../../components/PlatformIcon";
@@ -74,6 +75,7 @@ export function datasetRows(datasets: readonly Dataset[]): ReactNode {
         )}
       </span>
       <span className={styles.tags}>
+        <HealthMark health={dataset.health} />
         <Tags tags={dataset.tags} />
       </span>
       <span className={styles.when} title={BROWSE.writtenAt}>
@@ -90,6 +92,7 @@ export function jobRows(jobs: readonly Job[]): ReactNode {
       <NodeName node={job} title={titles.get(job.id) ?? job.name} />
       <span className={styles.owner}>{job.owners.join(", ")}</span>
       <span className={styles.tags}>
+        {job.run?.state !== "FAILED" && <HealthMark health={job.health} />}
         <Tags tags={job.tags} />
       </span>
       <span className={styles.when} title={BROWSE.startedAt}>

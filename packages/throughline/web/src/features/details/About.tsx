@@ -40,9 +40,9 @@ export function Owners({ node, view }: { node: NodeAnswer; view: View }): ReactN
 }
 
 /** The freshness of a node by its own schedule. */
-export function Freshness({ id, view }: { id: string; view: View }): ReactNode {
-  const { data } = useAnswer("lateness", { node: id, asOf: view.at });
-  if (data?.node !== id) return null;
+export function Freshness({ node, view }: { node: NodeAnswer; view: View }): ReactNode {
+  const { data } = useAnswer("lateness", { node: node.id, asOf: view.at });
+  if (data?.node !== node.id) return null;
   const { everySeconds, dueAt, isLate, isStopped } = data;
   if (isLate || isStopped) {
     return (
@@ -51,7 +51,8 @@ export function Freshness({ id, view }: { id: string; view: View }): ReactNode {
       </span>
     );
   }
-  return everySeconds === null ? <span className="muted">{DETAILS.fresh.unknown}</span> : DETAILS.fresh.onTime(duration(everySeconds * 1_000));
+  if (everySeconds === null) return <span className="muted">{DETAILS.fresh.unknown}</span>;
+  return DETAILS.fresh.usual(duration(everySeconds * 1_000), data.health.state === "healthy");
 }
 
 /** Commands with the same content, in a collapsed section. */

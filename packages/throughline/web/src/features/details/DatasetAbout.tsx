@@ -2,6 +2,7 @@ import { clsx } from "clsx";
 import type { ReactNode } from "react";
 import { useAnswer } from "../../api/answers";
 import { Ago } from "../../components/Ago";
+import { HealthState } from "../../components/HealthState";
 import { Icon } from "../../components/Icon";
 import { Link } from "../../components/Link";
 import { Tags } from "../../components/Tags";
@@ -34,9 +35,10 @@ export function DatasetAbout({ node, view }: Props): ReactNode {
       <Description text={node.description} />
       <Facts
         facts={[
+          [facts.state, <HealthState key="state" health={node.health} />],
           [facts.owners, <Owners key="owners" node={node} view={view} />],
           [facts.written, node.writtenAt ? <Ago at={node.writtenAt} /> : <span className="muted">{DETAILS.noWriter}</span>],
-          [facts.freshness, node.writtenAt && <Freshness id={node.id} view={view} />],
+          [facts.freshness, node.writtenAt && <Freshness node={node} view={view} />],
           [facts.rows, node.rows?.toLocaleString("en")],
           [facts.version, node.version && <code className="wrap">{node.version}</code>],
           [facts.tags, node.tags.length > 0 && <Tags tags={node.tags} />],

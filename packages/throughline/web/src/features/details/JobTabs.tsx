@@ -5,6 +5,7 @@ import { useAnswer } from "../../api/answers";
 import { Ago } from "../../components/Ago";
 import { Code } from "../../components/Code";
 import { CodeLink } from "../../components/CodeLink";
+import { HealthState } from "../../components/HealthState";
 import { Icon } from "../../components/Icon";
 import { Link } from "../../components/Link";
 import { RunState } from "../../components/RunState";
@@ -44,11 +45,12 @@ function About({ node, view }: { node: NodeAnswer; view: View }): ReactNode {
       <Description text={node.description} />
       <Facts
         facts={[
+          [JOB.facts.state, <HealthState key="state" health={node.health} />],
           [JOB.facts.owners, <Owners key="owners" node={node} view={view} />],
           [JOB.facts.run, node.run && <RunState state={node.run.state} />],
           [JOB.facts.started, node.run && <Ago at={node.run.startedAt} />],
           [JOB.facts.duration, node.run?.durationMs != null && duration(node.run.durationMs)],
-          [JOB.facts.freshness, node.run && <Freshness id={node.id} view={view} />],
+          [JOB.facts.freshness, node.run && <Freshness node={node} view={view} />],
           [JOB.facts.tags, node.tags.length > 0 && <Tags tags={node.tags} />],
           [JOB.facts.code, codeText(code) && <CodeLink code={code} />],
         ]}

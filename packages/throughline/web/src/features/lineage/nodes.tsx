@@ -6,7 +6,7 @@ import { Icon } from "../../components/Icon";
 import { PlatformIcon } from "../../components/PlatformIcon";
 import { RunState } from "../../components/RunState";
 import { kindText } from "../../platforms";
-import { TROUBLE_TEXT } from "../../graph/state";
+import { needsMark, TROUBLE_TEXT } from "../../graph/state";
 import { isPiiText } from "../../graph/tags";
 import { duration, parts, short } from "../../graph/words";
 import { useActions } from "./actions";
@@ -51,7 +51,7 @@ function NodeFrame({ data, children, below }: { data: FlowNode["data"]; children
             {title}
           </span>
           {mark && <span className={clsx(marks.mark, marks[mark])}>{LINEAGE.marks[mark]}</span>}
-          {trouble === "late" && <span className={clsx(marks.mark, marks.late)}>{TROUBLE_TEXT[trouble]}</span>}
+          {trouble && needsMark(node, trouble) && <span className={clsx(marks.mark, marks[trouble])} title={node.health.message}>{TROUBLE_TEXT[trouble]}</span>}
         </span>
         <span className={clsx(styles.where, "muted")}>
           <span className="clip" title={[where, owners && NODE.ownedBy(owners)].filter(Boolean).join("\n")}>

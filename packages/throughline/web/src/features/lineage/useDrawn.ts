@@ -67,7 +67,7 @@ export function useDrawn(graph: Graph | null, shown: Shown | null, toArrange: Sh
     const ids = new Set(nodes.map((node) => node.id));
     const lit = view.lit && ids.has(view.lit) ? litPath({ edges, sources: graph.sources }, view.lit) : null;
     const path: ReadonlySet<string> | null = locked && datasetsOf(locked.keys);
-    const troubles = new Map(nodes.map((node) => [node.id as string, troubleOf(node, late)]));
+    const troubles = new Map(nodes.map((node) => [node.id as string, troubleOf(node)]));
     const isDim = (id: string) => (lit ? !lit.nodes.has(id as NodeId) : path ? !path.has(id) && id.startsWith("dataset:") : false);
     const keys = locked?.keys ?? new Set<string>();
     // Columns not yet in the layout would overlap other nodes.

@@ -5,6 +5,7 @@ import { troubleOf, useAnswer } from "../../api/answers";
 import type { Answer } from "../../api/client";
 import { go, useAddress } from "../../app/address";
 import { Ago } from "../../components/Ago";
+import { HealthMark } from "../../components/HealthState";
 import { Command } from "../../components/Copy";
 import { Link } from "../../components/Link";
 import { Sheet } from "../../components/Sheet";
@@ -131,6 +132,7 @@ function Result({ hit, title }: { hit: Hit; title: string }): ReactNode {
         )}
       </span>
       <span className={styles.tags}>
+        <HealthMark health={hit.health} />
         <Tags tags={tagsOfHit(hit)} />
       </span>
       <span className={clsx(styles.when, "muted")} title={hit.type === "job" ? BROWSE.startedAt : BROWSE.writtenAt}>

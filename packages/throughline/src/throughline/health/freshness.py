@@ -20,7 +20,7 @@ it nor the datasets that it writes have an interval. Nor do streaming runs.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from math import ceil
 from operator import attrgetter
@@ -30,7 +30,16 @@ from typing import NamedTuple
 from throughline import deadline
 from throughline.events import JobRef, shown_time
 from throughline.graph.current import generations_of
+from throughline.graph.generation import Generation
 from throughline.graph.nodes import Node, name_of, tags_of
+from throughline.health._schedule import (
+    AD_HOC,
+    Start,
+    has_schedule,
+    start_of_run,
+    waits_for_assets,
+)
+from throughline.health.models import LateJob
 from throughline.identity import DatasetName
 from throughline.projection import Run, RunKey, State
 from throughline.projection.derived import (
@@ -41,14 +50,6 @@ from throughline.projection.derived import (
     records_of,
 )
 from throughline.runs.summary import newest_run
-from throughline.trust._schedule import (
-    AD_HOC,
-    Start,
-    has_schedule,
-    start_of_run,
-    waits_for_assets,
-)
-from throughline.trust.models import LateJob
 
 _LEAST_RUNS = 3
 _NEWEST = 31  # starts; older intervals are ignored
@@ -75,29 +76,49 @@ class Rhythm(NamedTuple):
         return now - self.last > max(self.limit, _STOPPED * self.every)
 
 
-def rhythm_of(state: State, ref: JobRef) -> Rhythm | None:
-    """Return the rhythm of a job, or None if it is ad hoc or there is no evidence of a schedule."""
+def rhythm_of(state: State, ref: JobRef, *, needs_reason: bool = True) -> Rhythm | None:
+    """Return the rhythm of a job, or None if it is ad hoc or there is no evidence of a schedule.
+
+    With `needs_reason`, also None for a job that waits for assets that were not written.
+    """
     if is_ad_hoc(state, ref):
         return None
     known = generations_of(state)
     rhythm = known.of_runs(ref, "rhythm", lambda runs: _rhythm(_starts(state, runs)))
-    if rhythm and state.now - rhythm.last > rhythm.limit and not _has_reason(state, ref, rhythm):
-        return None
-    return rhythm
+    return _with_reason(state, rhythm, [ref]) if needs_reason else rhythm
 
 
 def rhythm_of_writes(state: State, name: DatasetName) -> Rhythm | None:
     """Return the rhythm of a dataset's writes; runs under one root run are one write."""
+    known = generations_of(state)
+
+    def derive(oldest_first: list[Generation]) -> list[_Write]:
+        runs = (run for generation in oldest_first for run in generation.runs)
+        return list(_writes(state, runs, name))
+
     first: dict[RunKey, Start] = {}
-    for alias in state.identity.names(name):
-        record = state.datasets.get(alias)
-        for run in (state.runs[key] for key in deadline.watched(record.writers if record else ())):
+    writers = known.writers(name)
+    for ref in writers:
+        for write in known.derived(ref, f"write starts {name}", derive):
+            if not any(is_ad_hoc(state, job) for job in write.jobs):
+                first[write.root] = min(write.start, first.get(write.root, write.start), key=_PLACE)
+    return _with_reason(state, _rhythm(first.values()), writers)
+
+
+class _Write(NamedTuple):
+    root: RunKey
+    jobs: tuple[JobRef, JobRef]
+    """The jobs of the run and of its root run."""
+    start: Start
+
+
+def _writes(state: State, runs: Iterable[Run], name: DatasetName) -> Iterator[_Write]:
+    primary = state.identity.primary
+    for run in deadline.watched(runs):
+        if any(primary(spelled) == name for spelled in run.outputs):
             *_, root = ancestry_of(state, run)
-            if is_ad_hoc(state, run.key.job) or is_ad_hoc(state, root.key.job):
-                continue
             if start := start_of_run(state, run, root):
-                first[root.key] = min(start, first.get(root.key, start), key=_PLACE)
-    return _rhythm(first.values())
+                yield _Write(root.key, (run.key.job, root.key.job), start)
 
 
 def _rhythm(begun: Iterable[Start]) -> Rhythm | None:
@@ -139,6 +160,13 @@ def late(state: State, jobs: Iterable[JobRef]) -> list[LateJob]:
 def is_ad_hoc(state: State, ref: JobRef) -> bool:
     """Return True if a job has the tag `ad-hoc`."""
     return AD_HOC in tags_of(state, Node.of_job(ref))
+
+
+def _with_reason(state: State, rhythm: Rhythm | None, jobs: Iterable[JobRef]) -> Rhythm | None:
+    """Return a rhythm; None if it is over, and no job had a reason to start."""
+    if rhythm is None or state.now - rhythm.last <= rhythm.limit:
+        return rhythm
+    return rhythm if any(_has_reason(state, ref, rhythm) for ref in jobs) else None
 
 
 def _has_reason(state: State, ref: JobRef, rhythm: Rhythm) -> bool:

@@ -1,0 +1,1 @@
+"""Health of jobs and datasets: one state each, and the evidence for it. Pure functions."""

@@ -1,0 +1,140 @@
+"""Nodes that failed jobs block: those downstream that were not written since.
+
+A walk from a failed job continues only through jobs that did not complete a run since it failed:
+one that ran anyway, without the new data, blocks nothing further.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from throughline.events import JobRef
+from throughline.graph.current import generations_of, graph_of, once_an_event
+from throughline.graph.effective import EffectiveGraph
+from throughline.graph.generation import Generation
+from throughline.graph.levels import Level
+from throughline.graph.nodes import Node
+from throughline.graph.walk import neighbours, parts_of, reach
+from throughline.health.failing import failing_jobs
+from throughline.health.freshness import rhythm_of
+from throughline.projection import Run, RunKey, State
+from throughline.projection.derived import ancestry_of, began_at
+from throughline.runs.failures import causes_of
+from throughline.runs.summary import newest_run
+
+
+class Blocker(NamedTuple):
+    """A failed job upstream."""
+
+    distance: int
+    """Steps along edges; 1 for a dataset that the job writes."""
+    job: JobRef
+    run: Run
+    """Its failed run."""
+
+
+def blockers_of(state: State, node: Node) -> list[Blocker]:
+    """Return the failed jobs upstream that a node waits for, nearest first.
+
+    A node waits only if it was due: its pipeline ran, or should have run since. The state of a
+    query is that of its task; a pipeline waits for other pipelines if one of its tasks does.
+    """
+    found = {
+        blocker.job: blocker
+        for stand_in in _stand_ins(state, node)
+        for blocker in sorted(_behind(state).get(stand_in, ()), reverse=True)
+        if (blocker.distance == 1 and node.type == "dataset")
+        or (_was_due(state, stand_in, blocker.run))
+        if stand_in == node or pipeline_of(state, blocker.run) != node.job_ref
+    }
+    return sorted(found.values())
+
+
+def blocked_nodes(state: State) -> dict[RunKey, list[Node]]:
+    """Return the nodes that each failed run blocks, nearest first."""
+    found: dict[RunKey, list[tuple[int, Node]]] = {}
+    for node in _behind(state):
+        for blocker in blockers_of(state, node):
+            if blocker.distance == 1 and node.type == "dataset":
+                continue  # its own load failed
+            found.setdefault(blocker.run.key, []).append((blocker.distance, node))
+    return {key: [node for _, node in sorted(near)] for key, near in found.items()}
+
+
+def _stand_ins(state: State, node: Node) -> list[Node]:
+    """Return the tasks that stand for a job in the graph of tasks; otherwise the node itself."""
+    known, graph = generations_of(state), graph_of(state, Level.TASK)
+    if node.type == "dataset" or graph.has_job(node.job_ref) or not _behind(state):
+        return [node]
+    run = newest_run(state, node.job_ref)
+    owner = known.levels.owner(run, Level.TASK).key.job if run else node.job_ref
+    if owner != node.job_ref:
+        return [Node.of_job(owner)]
+    return parts_of(known, graph, node, Level.TASK)
+
+
+@once_an_event
+def _behind(state: State) -> dict[Node, list[Blocker]]:
+    """Return the nodes that were not written since a job upstream failed."""
+    known, graph = generations_of(state), graph_of(state, Level.TASK)
+    found: dict[Node, list[Blocker]] = {}
+    for ref, run in failing_jobs(state).items():
+        root = Node.of_job(ref)
+        steps: dict[Node, int] = {}
+        if graph.has_job(ref):
+            steps = _waiting(state, graph, root, run)
+            del steps[root]
+        elif causes_of(state, run) == [run]:  # it failed before it reached a task
+            for part in parts_of(known, graph, root, Level.TASK):
+                below = _waiting(state, graph, part, run)
+                steps |= {node: distance + 1 for node, distance in below.items()}
+        for node, distance in steps.items():
+            found.setdefault(node, []).append(Blocker(distance, ref, run))
+    return found
+
+
+def _waiting(state: State, graph: EffectiveGraph, root: Node, run: Run) -> dict[Node, int]:
+    """Return a job and the nodes below that did not complete since a run, with distances."""
+    failed = began_at(state, run) or 0
+
+    def waiting_below(_: object, node: Node, way: str) -> list[Node]:
+        return [n for n in neighbours(graph, node, way) if _done_at(state, n) < failed]
+
+    return reach(graph, root, "down", -1, waiting_below)
+
+
+def _done_at(state: State, node: Node) -> int:
+    """Return the start of the newest completed run of a job, or of those that write a dataset."""
+    known = generations_of(state)
+    if node.type == "job":
+        return known.derived(node.job_ref, "done", _newest_start)
+    name = node.dataset_name
+
+    def written(oldest_first: list[Generation]) -> int:
+        return _newest_start(g for g in oldest_first if name in g.edges.writes)
+
+    times = (known.derived(ref, f"done {name}", written) for ref in known.writers(name))
+    return max(times, default=0)
+
+
+def _newest_start(generations: Iterable[Generation]) -> int:
+    return max((g.order[0] for g in generations if g.is_complete), default=0)
+
+
+def _was_due(state: State, node: Node, failed: Run) -> bool:
+    known = generations_of(state)
+    jobs = [node.job_ref] if node.type == "job" else known.writers(node.dataset_name)
+    pipelines = {pipeline_of(state, run) for ref in jobs if (run := newest_run(state, ref))}
+    return pipeline_of(state, failed) in pipelines or any(_is_due(state, p) for p in pipelines)
+
+
+def _is_due(state: State, ref: JobRef) -> bool:
+    rhythm = rhythm_of(state, ref, needs_reason=False)
+    return rhythm is not None and state.now >= rhythm.last + rhythm.every
+
+
+def pipeline_of(state: State, run: Run) -> JobRef:
+    """Return the job of the root run above a run."""
+    *_, root = ancestry_of(state, run)
+    return root.key.job

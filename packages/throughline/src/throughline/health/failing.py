@@ -1,0 +1,79 @@
+"""Failing jobs: the newest decided run failed, and the pipeline did not run again since."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from functools import partial
+
+from throughline.events import JobRef
+from throughline.graph.current import generations_of
+from throughline.projection import Run, State, outcome
+from throughline.projection.derived import ancestry_of, is_lost, parent_of
+from throughline.runs.failures import is_failed, is_retried
+from throughline.runs.summary import place_of_run
+
+
+def recent_roots(state: State, ref: JobRef) -> list[Run]:
+    """Return the newest finished root run of a job and the open ones after it, oldest first."""
+
+    def recent(runs: list[Run]) -> list[Run]:
+        roots = [run for run in runs if parent_of(state, run) is None]
+        roots.sort(key=partial(place_of_run, state))
+        ended = [place for place, run in enumerate(roots) if outcome(state, run).ended is not None]
+        return roots[ended[-1] if ended else 0 :]
+
+    return generations_of(state).of_runs(ref, "recent roots", recent)
+
+
+def decided_root(state: State, ref: JobRef) -> Run | None:
+    """Return the newest root run that ended or is stale: a newer one is not decided yet."""
+    runs = (
+        run
+        for run in reversed(recent_roots(state, ref))
+        if outcome(state, run).ended is not None or is_lost(state, run)
+    )
+    return next(runs, None)
+
+
+def failed_part(state: State, ref: JobRef) -> Run | None:
+    """Return the newest failed run of a job among its newest finished ones under one parent."""
+
+    def failed(runs: list[Run]) -> Run | None:
+        below = [run for run in runs if run.end is not None and parent_of(state, run) is not None]
+        newest = max(below, key=partial(place_of_run, state), default=None)
+        if newest is None:
+            return None
+        together = [run for run in below if parent_of(state, run) is parent_of(state, newest)]
+        wrong = (run for run in together if is_failed(state, run) and not is_retried(state, run))
+        return max(wrong, key=partial(place_of_run, state), default=None)
+
+    return generations_of(state).of_runs(ref, "failed part", failed)
+
+
+def is_superseded(state: State, run: Run) -> bool:
+    """Return True if the pipeline of a run was decided again since."""
+    _, *above = ancestry_of(state, run)
+    newest = decided_root(state, above[-1].key.job) if above else None
+    return newest is not None and place_of_run(state, newest) > place_of_run(state, above[-1])
+
+
+def failing_run(state: State, ref: JobRef) -> Run | None:
+    """Return the newest failed run of a job that fails now; None if it does not."""
+    root, part = decided_root(state, ref), failed_part(state, ref)
+    failed = [root] if root is not None and is_failed(state, root) else []
+    if part is not None and not is_superseded(state, part):
+        failed.append(part)
+    return max(failed, key=partial(place_of_run, state), default=None)
+
+
+def failing_jobs(state: State) -> dict[JobRef, Run]:
+    """Return all jobs that fail now, each with its failed run."""
+
+    def may_fail(ref: JobRef) -> bool:
+        """Return True if a newest finished run failed; the time can only excuse it."""
+        ended = recent_roots(state, ref)[:1]
+        return any(is_failed(state, run) for run in ended) or failed_part(state, ref) is not None
+
+    candidates: Set[JobRef] = generations_of(state).jobs_where("failing", may_fail)
+    found = {ref: failing_run(state, ref) for ref in sorted(candidates)}
+    return {ref: run for ref, run in found.items() if run is not None}

@@ -1,0 +1,41 @@
+"""Print the state of a node."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from throughline.console.render import moment_of
+
+if TYPE_CHECKING:
+    from throughline.health.models import HealthState, NodeHealth
+
+_STYLES: dict[HealthState, str] = {
+    "failed": "red",
+    "failed_checks": "red",
+    "blocked": "red",
+    "late": "yellow",
+    "healthy": "green",
+    "streaming": "green",
+}
+_UNREMARKABLE = ("healthy", "unknown", "streaming", "ad_hoc")
+
+
+def label_of(state: HealthState) -> str:
+    """Return the label of a state."""
+    return state.replace("_", " ").capitalize()
+
+
+def health_line(health: NodeHealth) -> Text:
+    """Return a state with its reason and time."""
+    text = Text(label_of(health["state"]), _STYLES.get(health["state"], "dim"))
+    text.append(f"  {health['message']}")
+    return text.append(f"  {moment_of(health['at'])}" if health["at"] else "", "dim")
+
+
+def health_mark(health: NodeHealth) -> Text:
+    """Return a state that needs attention, after two spaces; nothing for any other."""
+    if health["state"] in _UNREMARKABLE:
+        return Text()
+    return Text(f"  {label_of(health['state'])}", _STYLES[health["state"]])
