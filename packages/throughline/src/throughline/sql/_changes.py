@@ -82,17 +82,28 @@ def read_merge(parsed: exp.Merge, session: Session) -> Statement | None:
         for name, own in zip(columns_of(target, session) or names, names, strict=False):
             values_by_column[name] = [exp.column(own, table=source.alias_or_name)]
     select = exp.select().from_(target.copy())
-    select = select.join(source.copy(), on=parsed.args["on"].copy())
+    on, using = parsed.args.get("on"), parsed.args.get("using_cond")
+    if on:
+        select = select.join(source.copy(), on=on.copy())
+    else:
+        select = select.join(source.copy(), using=[item.copy() for item in using or ()])
     where = exp.Where(this=exp.and_(*conditions)) if conditions else None
     return _new_change("merge", parsed, values_by_column, select, where, session)
 
 
 def _takes_all(then: exp.Expr | None) -> str:
-    """Return "name" for UPDATE SET * and INSERT *, "place" for INSERT ROW, else nothing."""
+    """Return "name" for UPDATE SET * and INSERT *, "place" for INSERT ROW, else nothing.
+
+    In DuckDB, UPDATE and INSERT alone mean the same, and INSERT BY NAME looks like a column `by`.
+    """
     if isinstance(then, exp.Update):
-        return "name" if any(isinstance(item, exp.Star) for item in then.expressions) else ""
-    if isinstance(then, exp.Insert) and isinstance(then.this, exp.Star):
-        return "name"
+        items = then.expressions
+        return "name" if not items or isinstance(items[0], exp.Star) else ""
+    if isinstance(then, exp.Insert) and not then.expression:
+        columns = then.this.expressions if isinstance(then.this, exp.Tuple) else []
+        is_by_name = bool(columns) and columns[0].sql().lower() == "by as name"
+        if not then.this or isinstance(then.this, exp.Star) or is_by_name:
+            return "name"
     is_row = isinstance(then, exp.Insert) and isinstance(then.this, exp.Var)
     return "place" if is_row else ""
 
@@ -107,9 +118,9 @@ def _all_values(
         query = source.unnest()
         own = query.named_selects if isinstance(query, exp.Query) and not query.is_star else []
     values = [exp.column(name, table=source.alias_or_name) for name in own]
-    if by_name or not names:
-        names = own or names
-        values = values or [exp.column(name, table=source.alias_or_name) for name in names]
+    if by_name or not (names and own):
+        names = [name for name in names or own if name in (own or names)]
+        values = [exp.column(name, table=source.alias_or_name) for name in names]
     return list(zip(names, values, strict=False))
 
 

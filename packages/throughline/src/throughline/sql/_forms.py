@@ -10,12 +10,17 @@ from sqlglot import exp, parse_one
 _Changes = exp.Insert | exp.Update | exp.Delete | exp.Merge
 
 _AS_TABLE = re.compile(r"\b(as)\s+table\s+([\w.\"`]+)", re.I)
-_ON_COMMIT = re.compile(r"\bon\s+commit\s+drop\b", re.I)
+_UNSUPPORTED = re.compile(
+    r"\bon\s+commit\s+drop\b|\bwith\s+(?:(?:local|cascaded)\s+)?check\s+option\b"
+    r"|(?<=\bcreate\s)snapshot\s+(?=table\b)",
+    re.I,
+)
+"""Clauses that sqlglot cannot parse, and that do not change the edges."""
 _PIVOT = re.compile(r"\b(as|insert\s+into\s+\S+)\s+((?:un)?pivot\b.*)", re.I | re.S)
 
 
 def parsed_statement(sql: str, dialect: str) -> exp.Expr:
-    """Return a statement as parsed by sqlglot, which lacks ON COMMIT DROP and two forms of queries.
+    """Return a statement as parsed by sqlglot, which lacks some clauses and two forms of queries.
 
     AS TABLE t means AS SELECT * FROM t, and DuckDB's PIVOT … the query SELECT * FROM (PIVOT …).
 
@@ -24,7 +29,7 @@ def parsed_statement(sql: str, dialect: str) -> exp.Expr:
     """
     parsed = parse_one(sql, dialect)
     if isinstance(parsed, exp.Command):
-        plain = _AS_TABLE.sub(r"\1 select * from \2", _ON_COMMIT.sub("", sql))
+        plain = _AS_TABLE.sub(r"\1 select * from \2", _UNSUPPORTED.sub("", sql))
         plain = _PIVOT.sub(r"\1 select * from (\2)", plain)
         return parse_one(plain, dialect) if plain != sql else parsed
     return parsed
@@ -41,8 +46,20 @@ def split(parsed: exp.Expr) -> Iterator[exp.Expr]:
     elif isinstance(parsed, exp.Uncache):
         yield exp.Drop(this=parsed.this, kind="TABLE")
     else:
+        for table in parsed.find_all(exp.Table):
+            if isinstance(table.this, exp.DynamicIdentifier) and table.this.this.is_string:
+                _replace(table, table.this.this.name)
+        if isinstance(parsed, exp.Insert) and isinstance(parsed.args.get("source"), exp.Table):
+            parsed.set("expression", exp.select("*").from_(parsed.args["source"].copy()))
         yield from _changes_in_ctes(parsed)
         yield parsed
+
+
+def _replace(table: exp.Table, name: str) -> None:
+    """Give a table with a name in quotes, as in IDENTIFIER('t'), this name."""
+    for key, part in exp.to_table(name).args.items():
+        if key in ("this", "db", "catalog"):
+            table.set(key, part)
 
 
 def _inserts(parsed: exp.MultitableInserts) -> Iterator[exp.Insert]:

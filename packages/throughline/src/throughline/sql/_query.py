@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from sqlglot import exp
 
 from throughline.sql._kinds import (
-    CONDITIONAL,
     FILTER,
     GROUP_BY,
     IDENTITY,
@@ -18,6 +17,8 @@ from throughline.sql._kinds import (
     Kind,
     parts_of,
 )
+from throughline.sql._pivots import pivot_of, pivoted
+from throughline.sql._stars import chooses_columns, name_pattern
 from throughline.sql.relations import (
     NONE,
     Frame,
@@ -33,17 +34,20 @@ from throughline.sql.relations import (
 
 
 class Reader:
-    """Interpreter of queries; `table` resolves a name that is not a CTE."""
+    """Interpreter of queries.
+
+    `table` resolves a name that is not a CTE, and `variable` one that is not a column.
+    """
 
     def __init__(
         self,
         table: Callable[[exp.Table], Relation],
         dialect: str,
-        variables: Collection[str] = (),
+        variable: Callable[[str], Origins | None] = lambda _: None,
     ) -> None:
         self._table = table
         self._dialect = dialect
-        self._variables = variables
+        self._variable = variable
         self.has_unknown_columns = False
         self.has_unknown_uses = False
         """True if the query may use columns that are not in `used`, nor origins of its result."""
@@ -71,7 +75,7 @@ class Reader:
         elif isinstance(node, exp.Pivot) and node.this:
             frame = Frame(outer, ctes)
             _, relation = self._source(node.this, frame)
-            return self._pivoted(_with_fields(node), relation or Relation(is_whole=False), frame)
+            return self._pivoted(pivot_of(node), relation or Relation(is_whole=False), frame)
         else:
             return Relation(is_whole=False)
         rows = self._order(node, Frame(outer, ctes), found.columns)
@@ -146,10 +150,12 @@ class Reader:
         rows = self._add(from_.this, frame) if from_ else NONE
         for item in (*(node.args.get("joins") or ()), *(node.args.get("laterals") or ())):
             rows |= self._add(item, frame)
+        if match := node.args.get("match"):
+            rows |= self._match(match, frame)
         columns: list[tuple[str, Origins]] = []
         stars = []
         for projection in node.expressions:
-            if projection.is_star:
+            if projection.is_star or chooses_columns(projection):
                 stars.append(self._star(projection, frame))
                 columns += stars[-1].columns
                 continue
@@ -171,7 +177,7 @@ class Reader:
 
     def _star(self, projection: exp.Expr, frame: Frame) -> Relation:
         """Return the columns of `*`, which may have EXCEPT, REPLACE and RENAME."""
-        star = projection.this if isinstance(projection, exp.Column) else projection
+        star = projection if isinstance(projection, exp.Star) else projection.this
         for named in projection.find_all(exp.Column):
             self._mark(named)
             if not named.is_star:
@@ -184,7 +190,12 @@ class Reader:
             item.alias: self._origins(item, frame) for item in star.args.get("replace") or ()
         }
         columns = ((name, replaced.get(name, origins)) for name, origins in found.columns)
-        return replace(found, columns=tuple(columns))
+        pattern = name_pattern(projection)
+        chosen = tuple(pair for pair in columns if pattern is None or pattern.search(pair[0]))
+        if isinstance(projection, exp.Columns) and pattern is None:
+            self.has_unknown_uses = True
+            return Relation(is_whole=False)
+        return replace(found, columns=chosen)
 
     def _name(self, projection: exp.Expr) -> str:
         """Return the name that PostgreSQL and Redshift give a column; mostly the function's."""
@@ -195,6 +206,23 @@ class Reader:
             return name
         function = _FUNCTION.match(inner.sql(self._dialect))
         return (function[1] or function[2]).lower() if function else "?column?"
+
+    def _match(self, match: exp.MatchRecognize, frame: Frame) -> Origins:
+        """Replace the sources by those rows that MATCH_RECOGNIZE returns; return their origins."""
+        for column in match.find_all(exp.Column):
+            column.set("table", None)  # a variable of the pattern
+        keys, measures = match.args.get("partition_by") or (), match.args.get("measures") or ()
+        columns = [(key.name, self._origins(key, frame)) for key in keys]
+        if "ALL ROWS" in str(match.args.get("rows") or "").upper():
+            columns = list(frame.star("", set()).columns)
+        columns += [(item.this.alias, self._origins(item.this, frame)) for item in measures]
+        order = match.args.get("order")
+        rows = self._origins(order, frame, SORT) if order else NONE
+        for item in match.args.get("define") or ():
+            rows |= self._origins(item, frame, FILTER)
+        is_whole = all(source.is_whole for source in frame.sources.values())
+        frame.sources = {match.alias: Relation(tuple(columns), is_whole=is_whole)}
+        return rows
 
     def _aliases(self, item: exp.Aliases, frame: Frame) -> NamedColumns:
         """Return the columns of a function with several, such as `stack(…) AS (a, b)`."""
@@ -221,6 +249,13 @@ class Reader:
             joins = item.args.get("joins") if isinstance(item, exp.Table | exp.Subquery) else None
             return rows.union(*(self._add(join, frame) for join in joins or ()))
         before = dict(frame.sources)
+        rows = self._join(item, frame, before)
+        if item.kind in ("SEMI", "ANTI") or item.side in ("SEMI", "ANTI"):  # only selects rows
+            for name in frame.sources.keys() - before.keys():
+                del frame.sources[name]
+        return rows
+
+    def _join(self, item: exp.Join, frame: Frame, before: Mapping[str, Relation]) -> Origins:
         rows = self._add(item.this, frame)
         after = [relation for name, relation in frame.sources.items() if name not in before]
         for name in _using(item, before.values(), after):
@@ -251,18 +286,26 @@ class Reader:
             relation = self.query(item.this, frame.ctes, frame).renamed(names)
         elif isinstance(item, exp.Values):
             relation = self.query(item, frame.ctes, frame.outer)
-        else:  # a function, or an array of a column before it
-            origins = self._origins(item, frame)
-            names = names or [name]
-            offset = item.args.get("offset") if isinstance(item, exp.Unnest) else None
-            names += [offset.name] if isinstance(offset, exp.Identifier) else []
-            self.has_unknown_uses |= _names_a_table(item)
-            columns = tuple((column, origins) for column in names)
-            return name or names[0], Relation(columns, other=lambda _: origins)
+        else:
+            return self._function(item, frame)
         for pivot in item.args.get("pivots") or ():
             relation = self._pivoted(pivot, relation, frame).renamed(pivot.alias_column_names)
             name = pivot.alias or name
         return name, relation
+
+    def _function(self, item: exp.Expr, frame: Frame) -> tuple[str, Relation]:
+        """Return the alias and the relation of a function, or of an array of a column before it.
+
+        Without names, its columns are unknown; its alias is also a name of the value of a row.
+        """
+        name, names = item.alias_or_name, item.alias_column_names
+        origins = self._origins(item, frame)
+        if offset := item.args.get("offset"):
+            names += [offset.name] if isinstance(offset, exp.Identifier) else []
+        self.has_unknown_uses |= _names_a_table(item)
+        columns = tuple((column, origins) for column in names)
+        relation = Relation(columns, NONE, bool(names), lambda _: origins, row=origins)
+        return name or (names[0] if names else ""), relation
 
     def _derived(self, item: exp.Subquery, frame: Frame) -> Relation:
         if not isinstance(item.this, exp.Table):
@@ -273,33 +316,9 @@ class Reader:
 
     def _pivoted(self, pivot: exp.Pivot, relation: Relation, frame: Frame) -> Relation:
         inner = Frame(frame.outer, frame.ctes, {"": relation})
-        fields = pivot.args["fields"]
-        used = {column.name for item in (*fields, *pivot.expressions) for column in _columns(item)}
         self._mark(*pivot.find_all(exp.Column))
-        aggregates: list[Origins] = []
-        if pivot.unpivot:
-            unpivoted = [
-                self._origins(value, inner) for field in fields for value in field.expressions
-            ]
-            added = [(field.this.name, NONE) for field in fields]
-            added += [(item.name, NONE.union(*unpivoted)) for item in pivot.expressions]
-        else:
-            keys = NONE.union(*(self._origins(field.this, inner, CONDITIONAL) for field in fields))
-            aggregates = [
-                self._origins(expression, inner) | keys for expression in pivot.expressions
-            ]
-            names = [column.name for column in pivot.args.get("columns") or ()]
-            added = [(name, aggregates[n % len(aggregates)]) for n, name in enumerate(names)]
         self.has_unknown_uses |= not (pivot.unpivot or relation.is_whole)
-        unused = tuple(pair for pair in relation.columns if pair[0] not in used)
-        if group := pivot.args.get("group"):
-            unused = tuple((item.name, self._origins(item, inner)) for item in _flat(group))
-        groups = NONE if pivot.unpivot else NONE.union(*(origins for _, origins in unused))
-        rows = relation.rows | under(GROUP_BY, groups)
-        if added:
-            return Relation((*unused, *added), rows, relation.is_whole)
-        values = NONE.union(*aggregates)  # into columns that the data names
-        return Relation(unused, rows, is_whole=False, other=lambda _: values)
+        return pivoted(pivot, relation, lambda item, kind: self._origins(item, inner, kind))
 
     def _group(self, node: exp.Select, frame: Frame, columns: NamedColumns) -> Origins:
         items: list[exp.Expr] = []
@@ -348,7 +367,9 @@ class Reader:
             part, kind = stack.pop()
             if isinstance(part, exp.Column):
                 found |= under(kind, self._column(part, frame))
-            elif isinstance(part, exp.Query | exp.Exists):
+            elif isinstance(part, exp.Query) or (
+                isinstance(part, exp.Exists) and isinstance(part.this, exp.Query)
+            ):
                 is_query = isinstance(part, exp.Query)
                 inner = self.query(part if is_query else part.this, frame.ctes, frame)
                 found |= under(kind, inner.rows)
@@ -380,8 +401,11 @@ class Reader:
 
     def _column(self, column: exp.Column, frame: Frame) -> Origins:
         self._mark(column)
-        if column.name in self._variables and not (column.table or frame.is_visible(column.name)):
-            return NONE
+        if not (column.table or frame.is_visible(column.name)):
+            if column.name in _PSEUDO.get(self._dialect, ()):
+                return NONE
+            if (variable := self._variable(column.name)) is not None:
+                return variable
         resolved = frame.whole(column.table) if column.is_star else frame.column(column)
         if resolved is None:
             self.has_unknown_columns = self.has_unknown_uses = True
@@ -409,6 +433,16 @@ class Reader:
 _NAMING = {"anonymous", "dynamicidentifier", "tablefromrows"}
 """Expressions with a text that may name a table, such as IDENTIFIER('t')."""
 
+_PSEUDO = {
+    "bigquery": {"_table_suffix", "_partitiontime", "_partitiondate", "_file_name"},
+    "duckdb": {"rowid"},
+    "oracle": {"level", "rownum", "rowid"},
+    "postgres": {"ctid", "tableoid", "xmin", "xmax"},
+    "snowflake": {"level", "metadata$filename", "metadata$file_row_number"},
+    "spark": {"_metadata"},
+}
+"""Names that are no columns of a table, unless the table has one of this name."""
+
 _QUERY_TEXT = re.compile(r"\bselect\b.*\bfrom\b", re.IGNORECASE | re.DOTALL)
 _FUNCTION = re.compile(r"(CASE)\b|(\w+)\(", re.IGNORECASE)
 
@@ -423,27 +457,6 @@ def _clauses(node: exp.Select) -> Iterator[tuple[Kind, exp.Expr]]:
     for name in ("where", "having", "qualify", "connect"):
         if clause := node.args.get(name):
             yield FILTER, clause
-
-
-def _columns(item: exp.Expr) -> Iterator[exp.Column]:
-    """Yield the columns that an item of PIVOT or UNPIVOT uses."""
-    yield from item.find_all(exp.Column)
-
-
-def _with_fields(pivot: exp.Pivot) -> exp.Pivot:
-    """Return DuckDB's statement PIVOT or UNPIVOT in the form that it has in FROM."""
-    into, items = pivot.args.get("into"), pivot.expressions
-    if into:
-        field = exp.In(this=into.this.copy(), expressions=items)
-        return exp.Pivot(expressions=into.expressions, fields=[field], unpivot=True)
-    values = [item if isinstance(item, exp.In) else exp.In(this=item) for item in items]
-    names = [value.name for item in values for value in item.expressions]
-    using = pivot.args.get("using") or [exp.Count(this=exp.Star())]
-    if len(using) > 1 or isinstance(using[0], exp.Alias):
-        names = [f"{name}_{item.alias or item.sql('duckdb')}" for name in names for item in using]
-    columns = [exp.to_identifier(name) for name in names]
-    group = pivot.args.get("group")
-    return exp.Pivot(expressions=using, fields=values, columns=columns, group=group)
 
 
 def _flat(node: exp.Expr | None) -> Iterator[exp.Expr]:

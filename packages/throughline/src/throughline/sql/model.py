@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 from sqlglot import exp
@@ -88,6 +89,18 @@ def target_of(node: exp.Expr) -> tuple[exp.Table, list[str]]:
     raise UnreadError(f"it writes to {node.sql()[:80]}, which is not a table")
 
 
+def is_file(table: exp.Table) -> bool:
+    """Return True for the path of a file in the place of a table, as in FROM 'a.csv'."""
+    return _is_quoted(table) and _PATH.search(table.name) is not None
+
+
+def _is_quoted(table: exp.Table) -> bool:
+    return isinstance(table.this, exp.Identifier) and bool(table.this.quoted)
+
+
+_PATH = re.compile(r"/|\.(?:csv|tsv|txt|json|jsonl|ndjson|parquet|orc|avro|xlsx|gz|zst)$", re.I)
+
+
 def columns_of(table: exp.Table, session: Session) -> list[str]:
     """Return the names of a table's columns if all are known."""
     relation = session.relation(table)
@@ -100,6 +113,9 @@ def read_query(
     """Read a query, and record the tables and files that it reads, except the one it changes."""
 
     def relation(found: exp.Table) -> Relation:
+        if is_file(found):
+            statement.files.append(found.name)
+            return Relation(is_whole=False, other=lambda _: NONE)
         if session.table(found) != changed:
             if not session.is_temporary(found):
                 statement.tables.append(session.table(found))
@@ -110,7 +126,13 @@ def read_query(
                 statement.unknown.append(found.name)
         return session.relation(found)
 
-    reader = Reader(relation, session.dialect, session.variables)
+    def variable(name: str) -> Origins | None:
+        if (value := session.variables.get(name)) is None:
+            return None
+        statement.tables += value.tables
+        return value.rows.union(*(origins for _, origins in value.columns))
+
+    reader = Reader(relation, session.dialect, variable)
     found = reader.query(query)
     statement.has_unknown_columns |= reader.has_unknown_columns
     is_unknown = not found.is_whole or reader.has_unread_columns(query)

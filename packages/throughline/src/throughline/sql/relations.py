@@ -46,6 +46,8 @@ class Relation:
     """True if `columns` has all columns in their order."""
     other: Callable[[str], Origins] | None = None
     """Returns the origins of a column that is not in `columns`."""
+    row: Origins = NONE
+    """Origins of the value of a row, if the relation is a function."""
 
     @cached_property
     def by_name(self) -> dict[str, Origins]:
@@ -96,10 +98,12 @@ class Frame:
         """
         name = column.name
         if column.table:
-            for frame in self._outwards():
-                if relation := frame.sources.get(column.table):
-                    return Resolved(relation.column(name))
-            name = self._record_of(column)
+            if relation := self._source(column.table):
+                return Resolved(relation.column(name))
+            first, *rest = (part.name for part in column.parts)
+            if (relation := self._source(first)) and len(rest) > 1:
+                return Resolved(relation.column(rest[0]))
+            name = first  # a field of a column
         is_certain = True  # no inner source with unknown columns may have the column
         for frame in self._outwards():
             if (found := frame._visible(name)) is not None:
@@ -111,11 +115,9 @@ class Frame:
                 return Resolved(found, name not in frame.sources)
         return self._row(name) or self._only_table(name)
 
-    def _record_of(self, column: exp.Column) -> str:
-        """Return the column whose field, or field of a field, is named by `a.b.c`."""
-        first, second = (part.name for part in column.parts[:2])
-        is_source = any(first in frame.sources for frame in self._outwards())
-        return second if is_source and len(column.parts) > 2 else first
+    def _source(self, name: str) -> Relation | None:
+        found = (frame.sources[name] for frame in self._outwards() if name in frame.sources)
+        return next(found, None)
 
     def whole(self, table: str) -> Resolved:
         """Return the origins of all columns of one source or, without a name, of all."""
@@ -129,8 +131,10 @@ class Frame:
 
     def _row(self, name: str) -> Resolved | None:
         """Return the origins of a whole row, which is named like its source."""
-        is_source = any(name in frame.sources for frame in self._outwards())
-        return self.whole(name) if is_source else None
+        source = self._source(name)
+        if source is not None and source.row:
+            return Resolved(source.row)
+        return self.whole(name) if source is not None else None
 
     def _only_table(self, name: str) -> Resolved | None:
         for frame in self._outwards():
@@ -166,6 +170,12 @@ class Frame:
         found = [source for source in self.sources.values() if source.other]
         return found[0].column(name) if len(found) == 1 == len(self.sources) else None
 
+    def _fields_of(self, name: str) -> Relation:
+        """Return the unknown fields of a column."""
+        origins = self.column(exp.column(name))
+        found = origins.origins if origins else NONE
+        return Relation(is_whole=False, other=lambda _: found)
+
     def is_visible(self, name: str) -> bool:
         """Return True if a source of this query, or of one around it, has a column."""
         return any(frame._visible(name) is not None for frame in self._outwards())
@@ -179,6 +189,8 @@ class Frame:
         columns = list(shared.items())
         columns += [pair for source in chosen for pair in source.columns if pair[0] not in shared]
         unknown = [source for source in chosen if not source.is_whole]
+        if table and not chosen:  # the fields of a column
+            return self._fields_of(table)
         return Relation(
             tuple(
                 ((renamed or {}).get(name, name), origins)

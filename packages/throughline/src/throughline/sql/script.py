@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -36,7 +37,15 @@ _NO_USES = re.compile(
 )
 """Statements that use no column, so that a column may be dropped without an error in them."""
 
-_DECLARE = re.compile(_COMMENT + r"declare\b", re.I)
+_VARIABLES = re.compile(_COMMENT + r"(?:declare|set)\b", re.I)
+_BLOCK = re.compile(
+    _COMMENT + r"(?:begin\b(?!\s*(?:tran|work|isolation|read|deferred|immediate|exclusive|not|$))"
+    r"|else\b|(?:else\s*)?if\b.*?\bthen\b|loop\b|repeat\b|(?:while|for)\b.*?\bdo\b)",
+    re.I | re.S,
+)
+"""The beginnings of the blocks of a script, of which each may have a statement behind it."""
+
+_SELECT = re.compile(r"\bselect\b", re.I)
 _WITH = re.compile(r"\bwith\b", re.I)
 
 KnownColumns = tuple[tuple[Table, tuple[str, ...]], ...]
@@ -85,22 +94,10 @@ def read_script(
     if len(text) > LONGEST:
         return None
     columns = {table: dict.fromkeys(names, "") for table, names in known}
-    temporary: dict[str, SessionTable] = {}
-    read: list[Statement] = []
-    variables: frozenset[str] = frozenset()
-    is_complete = True
     try:
         parts = list(_statements(text, dialect))
-        for sql in parts:
-            session = Session(database, "", columns, temporary, dialect, schema, variables)
-            statements = _read(sql, target if len(parts) == 1 else None, session)
-            variables |= _declared(sql, dialect)
-            is_complete &= bool(statements) or _NO_USES.match(sql) is not None
-            for statement in statements:
-                temporary = after(temporary, statement)
-                if statement.unknown:
-                    return None
-            read += statements
+        session = Session(database, "", columns, {}, dialect, schema)
+        read, is_complete = _read_all(parts, target if len(parts) == 1 else None, session)
     except (SqlglotError, UnreadError, RecursionError):
         return None
     written: dict[Table, list[Statement]] = {}
@@ -183,6 +180,39 @@ def _statements(text: str, dialect: str) -> Iterator[str]:
         yield text[start:]
 
 
+def _read_all(
+    parts: list[str], target: Table | None, session: Session
+) -> tuple[list[Statement], bool]:
+    """Return what statements read and write, and whether all uses of columns are known.
+
+    Raises:
+        UnreadError: a statement cannot be read.
+    """
+    read: list[Statement] = []
+    is_complete = True
+    for part in parts:
+        sql, condition = _without_blocks(part)
+        statements = _read(sql, target, session)
+        is_complete &= bool(statements) or not sql.strip() or _NO_USES.match(sql) is not None
+        is_complete &= not _SELECT.search(condition)
+        for statement in statements:
+            if statement.unknown:
+                raise UnreadError(f"the temporary table {statement.unknown[0]} is unknown")
+            session = replace(session, temporary=after(session.temporary, statement))
+        if _VARIABLES.match(sql):
+            session = replace(session, variables={**session.variables, **_set(sql, session)})
+        read += statements
+    return read, is_complete
+
+
+def _without_blocks(sql: str) -> tuple[str, str]:
+    """Return a statement without the BEGIN, IF, ELSE or LOOP before it, and those."""
+    start = 0
+    while found := _BLOCK.match(sql, start):
+        start = found.end()
+    return sql[start:], sql[:start]
+
+
 def _read(sql: str, target: Table | None, session: Session) -> list[Statement]:
     found = read_statements(sql, session)
     if not found and _QUERY.match(sql):
@@ -194,18 +224,20 @@ def _read(sql: str, target: Table | None, session: Session) -> list[Statement]:
     return found
 
 
-def _declared(sql: str, dialect: str) -> frozenset[str]:
-    """Return the lower-case names of the variables that DECLARE defines."""
-    if not _DECLARE.match(sql):
-        return frozenset()
-    parsed = parse_one(sql, dialect)
-    names = (
-        name
-        for item in parsed.find_all(exp.DeclareItem)
-        for name in ensure_list(item.this)
-        if isinstance(name, exp.Expr)
-    )
-    return frozenset(name.name.lower() for name in names)
+def _set(sql: str, session: Session) -> dict[str, SessionTable]:
+    """Return the sources of the variables that DECLARE or SET defines, by lower-case name."""
+    found: dict[str, SessionTable] = {}
+    for item in parse_one(sql, session.dialect).find_all(exp.DeclareItem, exp.SetItem):
+        names, value = ensure_list(item.this), item.args.get("default")
+        if isinstance(item.this, exp.EQ):
+            names, value = [item.this.left], item.this.right
+        sources = SessionTable()
+        if isinstance(value, exp.Expr) and value.find(exp.Select):
+            query = exp.select(exp.alias_(value.copy(), "value")).sql(session.dialect)
+            (read,) = read_statements(f"create temporary table _value as {query}", session)
+            sources = after({}, read)["_value"]
+        found |= {name.name.lower(): sources for name in names if isinstance(name, exp.Expr)}
+    return found
 
 
 def _merged(statements: list[Statement]) -> Written:

@@ -75,13 +75,13 @@ class Session:
     dialect: str = "redshift"
     schema: str = "public"
     """The schema of a table without one."""
-    variables: frozenset[str] = frozenset()
-    """The variables that the script declares; columns of the same name hide them."""
+    variables: Mapping[str, SessionTable] = field(default_factory=dict)
+    """The sources of the variables that the script sets; columns of the same name hide them."""
 
     def is_temporary(self, found: exp.Table) -> bool:
         """Return True for a name of a temporary table."""
         if found.db:
-            return found.db == "pg_temp"
+            return found.db in ("pg_temp", "global_temp")  # the latter of Spark
         return found.name.startswith("#") or found.name in self.temporary
 
     def table(self, found: exp.Table) -> Table:

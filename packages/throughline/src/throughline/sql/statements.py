@@ -227,9 +227,17 @@ def _forget_expressions(statement: Statement, query: exp.Query | exp.Values) -> 
 
 
 def _copy(parsed: exp.Copy, session: Session) -> Statement | None:
+    files = [file.name for file in parsed.args["files"]]
+    if not parsed.args.get("kind"):  # COPY … TO
+        query = parsed.this
+        if isinstance(query, exp.Table):
+            query = exp.select("*").from_(query.copy())
+        statement = Statement("unload", "", to_file=next(iter(files), None))
+        name_columns(statement, read_query(query, statement, session), [], session)
+        return statement
     table, _ = target_of(parsed.this)
-    files = [file.name for file in parsed.args["files"] if "://" in file.name]
-    if not files:
+    files = [file for file in files if "://" in file]
+    if not files and session.dialect == "redshift":
         raise UnreadError("the source of COPY is not a URL")
     statement = new_statement("copy", table, session)
     statement.files = files
