@@ -30,9 +30,23 @@ _ABOUT = {
             "name": "fares",
             "description": "Fares of zones",
             "config": {"tags": ["daily"], "meta": {"owner": "taxi"}},
-            "columns": [{"name": "name", "data_tests": ["not_null", "unique"]}],
+            "columns": [
+                {
+                    "name": "name",
+                    "data_tests": ["not_null", "unique"],
+                    "config": {"tags": ["pii"]},
+                }
+            ],
         }
-    ]
+    ],
+    "exposures": [
+        {
+            "name": "board",
+            "type": "dashboard",
+            "owner": {"name": "Taxi"},
+            "depends_on": ["ref('fares')"],
+        }
+    ],
 }
 
 Dbt = Callable[..., int]
@@ -109,7 +123,7 @@ def test_imported_dbt_names_match_dbt_ol(run_dbt: Dbt, project: Path, tmp_path: 
     assert run_dbt("build") == 0
     sent = [json.loads(line) for line in (tmp_path / "sent.jsonl").read_text().splitlines()]
     database = tmp_path / "log.db"
-    assert "stored 12, duplicates 0" in _harvest(project, database)
+    assert "stored 13, duplicates 0" in _harvest(project, database)
     events = _events(database)
     assert _edges(sent) <= _edges(events)
     more = {(name, side, dataset.rpartition("/")[2]) for _, name, side, dataset in
@@ -118,19 +132,23 @@ def test_imported_dbt_names_match_dbt_ol(run_dbt: Dbt, project: Path, tmp_path: 
         ("lake.main.rides.zones.build.seed", "inputs", "zones.csv"),
         ("lake.main.rides.zones.build.seed", "outputs", "lake.duckdb|lake.main.zones"),
         ("lake.main.rides.fares.build.run", "inputs", "lake.duckdb|lake.main.zones"),
+        ("exposure.rides.board", "inputs", "lake.duckdb|lake.main.fares"),
     }
     assert {event["job"]["name"] for event in sent} <= {event["job"]["name"] for event in events}
 
-    (fares,) = (event for event in events if event["eventType"] == "COMPLETE"
+    (fares,) = (event for event in events if event.get("eventType") == "COMPLETE"
                 and event["job"]["name"] == "lake.main.rides.fares.build.run")  # fmt: skip
     facets = fares["outputs"][0]["facets"]
     assert facets["documentation"]["description"] == "Fares of zones"
     assert facets["ownership"]["owners"][0]["name"] == "taxi"
+    (tag,) = (tag for tag in facets["tags"]["tags"] if tag.get("field"))
+    assert (tag["field"], tag["key"]) == ("name", "pii")
     (origin,) = facets["columnLineage"]["fields"]["fares"]["inputFields"]
     assert (origin["name"], origin["field"]) == ("lake.main.trips", "fare")
     assert fares["run"]["facets"]["tags"]["tags"][0]["key"] == "daily"
-    (top,) = {event["run"]["runId"] for event in events if event["job"]["name"] == "dbt-run-rides"}
-    below = [event for event in events if event["job"]["name"] != "dbt-run-rides"]
+    runs = [event for event in events if "run" in event]
+    (top,) = {event["run"]["runId"] for event in runs if event["job"]["name"] == "dbt-run-rides"}
+    below = [event for event in runs if event["job"]["name"] != "dbt-run-rides"]
     assert {run["run"]["facets"]["parent"]["run"]["runId"] for run in below} == {top}
     tested = next(event for event in events if event["job"]["name"].endswith("fares.build.test"))
     assertions = tested["inputs"][0]["inputFacets"]["dataQualityAssertions"]["assertions"]
@@ -142,17 +160,22 @@ def test_imported_dbt_names_match_dbt_ol(run_dbt: Dbt, project: Path, tmp_path: 
 def test_each_dbt_invocation_is_imported_once(run_dbt: Dbt, project: Path, tmp_path: Path) -> None:
     database = tmp_path / "log.db"
     run_dbt("build")
-    assert "new 12," in _harvest(project, database)
+    assert "new 13," in _harvest(project, database)
     assert "events 0," in _harvest(project, database)
     for state in (tmp_path / "harvests").iterdir():
         state.unlink()
-    assert "stored 0, duplicates 12" in _harvest(project, database)
+    assert "stored 0, duplicates 13" in _harvest(project, database)
     (project / "models" / "trips.sql").write_text("select 1 as id, -5.0 as fare")
     assert run_dbt("build") == 1
-    assert "stored 12, duplicates 0" in _harvest(project, database)
-    failed = {event["job"]["name"] for event in _events(database) if event["eventType"] == "FAIL"}
+    assert "stored 13, duplicates 0" in _harvest(project, database)
+    failed = {
+        event["job"]["name"]: event["run"]["facets"]["errorMessage"]["message"]
+        for event in _events(database)
+        if event.get("eventType") == "FAIL"
+    }
     test = "lake.main.rides.fares.build.test"
-    assert failed == {"dbt-run-rides", "test.rides.positive", test}
+    assert set(failed) == {"dbt-run-rides", "test.rides.positive", test}
+    assert failed[test] == "positive: Got 1 result, configured to fail if != 0"
 
 
 def test_invalid_dbt_project_is_reported(
@@ -161,5 +184,5 @@ def test_invalid_dbt_project_is_reported(
     database = tmp_path / "log.db"
     assert "not a dbt project" in _harvest(tmp_path, database, code=2)
     assert "dbt writes this file when it runs" in _harvest(project, database, code=2)
-    run_dbt("compile")
-    assert "rejected 1\n" in _harvest(project, database)
+    run_dbt("docs", "generate")
+    assert "received the results of `dbt docs generate`" in _harvest(project, database, code=1)

@@ -19,6 +19,7 @@ from throughline.events._event import Dataset, Facets, Json
 from throughline.events.column_lineage import objects
 
 _Datasets = tuple[Dataset, ...]
+_EPHEMERAL = "__dbt__cte__"  # prefix of the names that dbt gives the queries of ephemeral models
 _READS_PLANS = re.compile(r"/integration/spark|/metaflow-openlineage/")
 
 
@@ -41,7 +42,7 @@ def with_sql_datasets(
     if dialect is None:
         return inputs, outputs
     if local := local_names(text, dialect):
-        inputs = tuple(item for item in inputs if _last(item.name) not in local)
+        inputs = tuple(item for item in inputs if not _is_local(item, local))
         outputs = tuple(_without_sources(item, local) for item in outputs)
     return (*inputs, *_only_in_text(text, dialect, inputs, outputs)), outputs
 
@@ -78,6 +79,14 @@ def _only_in_text(
 @cache
 def _can_read_sql() -> bool:
     return find_spec("sqlglot") is not None
+
+
+def _is_local(item: Dataset, local: frozenset[str]) -> bool:
+    """Return True for a local name, also for an ephemeral model of dbt, which is a local query."""
+    config = item.facets.get("dbt_model", {}).get("config")
+    is_ephemeral = isinstance(config, dict) and config.get("materialized") == "ephemeral"
+    is_inlined = is_ephemeral and any(name.startswith(_EPHEMERAL) for name in local)
+    return is_inlined or _last(item.name) in local
 
 
 def _last(name: str) -> str:

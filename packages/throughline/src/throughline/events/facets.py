@@ -96,6 +96,17 @@ class DatasetType(Facet, key="datasetType"):
     datasetType: str | None
 
 
+class DbtExposures(Facet, key="dbt_exposures"):
+    """The exposures of dbt that a dataset feeds, by unique id."""
+
+    exposures: dict[str, Json]
+
+    @classmethod
+    def _values(cls, facet: Json) -> Iterable[object]:
+        listed = objects(facet.get("exposures"))
+        yield {item["unique_id"]: item for item in listed if is_name(item.get("unique_id"))}
+
+
 class DbtRun(Facet, key="dbt_run"):
     """An invocation of dbt."""
 

@@ -197,7 +197,8 @@ class Generations:
         """Yield the jobs and derivations that have edges without a run."""
         state = self.state
         for job in state.jobs.values():
-            if job.declared is not None or job.stated_by or job.ref in state.handoffs:
+            is_named = job.stated_by or job.ref in state.handoffs or job.ref in state.exposed
+            if is_named or job.declared is not None:
                 yield job.ref
         for record in state.datasets.values():
             if record.derivation is not None:

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from throughline.events import Entry, JobRef, parse_derivation, parse_entries, source_datasets
-from throughline.events.facets import CommitReport
+from throughline.events.facets import CommitReport, DbtExposures
 from throughline.graph.lifecycle import former_names, removes_data
 from throughline.graph.sql_lineage import sql_lineage
 from throughline.identity import DatasetName, canonical_name
@@ -144,7 +144,7 @@ def _take_renames(edges: Edges, former: dict[DatasetName, DatasetName]) -> None:
 
 
 def declared_edges(state: State, job: Job) -> Edges:
-    """Return the edges that JobEvents and the explicit lineage of other jobs declare for a job."""
+    """Return the edges of a job that JobEvents, other jobs and datasets that it exposes state."""
     declared = job.declared
     edges = Edges()
     if declared is not None:
@@ -155,6 +155,9 @@ def declared_edges(state: State, job: Job) -> Edges:
         for entry in _explicit_lineage_of(state, ref):
             if entry.target == job.ref:
                 edges.reads |= _sources_of_entry(state, entry, job.ref)
+    for name in state.exposed.get(job.ref, ()):
+        if job.ref.name in state.datasets[name].facets.parsed(DbtExposures).exposures:
+            edges.reads.add(state.identity.primary(name))
     if job.ref in state.handoffs:
         _hand_off(edges, job.ref)
     return edges

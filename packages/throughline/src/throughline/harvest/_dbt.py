@@ -1,31 +1,45 @@
 """Import the last run of a dbt project from target/: run_results, manifest and catalog.
 
 The events are created by openlineage-integration-common, the library of dbt-ol, so that both use
-the same names. Two things differ: run ids are derived from the invocation instead of random, and
-seeds, which the library omits, are included as inputs of models and as runs that load their file.
+the same names. These things differ: run ids are derived from the invocation instead of random;
+seeds and snapshots, which the library omits, are inputs of models, and seeds are runs that load
+their file; an ephemeral model is replaced with the tables that its query reads; tables and columns
+have the tags of the project; exposures are jobs; and failed runs have dbt's message.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import attrs
 import orjson
-from openlineage.client.event_v2 import Dataset, InputDataset, OutputDataset, RunEvent, RunState
-from openlineage.common.provider.dbt import (
-    DbtLocalArtifactProcessor,
-    ParentRunMetadata,
-    UnsupportedDbtCommand,
+from openlineage.client.event_v2 import (
+    Dataset,
+    InputDataset,
+    JobEvent,
+    OutputDataset,
+    RunEvent,
+    RunState,
 )
+from openlineage.client.facet_v2 import error_message_run
+from openlineage.common.provider.dbt import DbtLocalArtifactProcessor, ParentRunMetadata
 from openlineage.common.provider.dbt.processor import ModelNode
 
 from throughline.collect.lines import Lines
-from throughline.errors import ConfigError
+from throughline.errors import ConfigError, ThroughlineError
 from throughline.events import parse_time
+from throughline.harvest._manifest import (
+    Artifact,
+    definitions,
+    exposure_event,
+    tables_above,
+    tags_of,
+)
 from throughline.harvest.events import FinishedRun, run_id
 from throughline.harvest.harvester import Cursor, Portion
 from throughline.wrap.openlineage import PRODUCER, to_json
@@ -33,9 +47,11 @@ from throughline.wrap.parent import RunRef
 
 _FAILED = {"error", "fail", "runtime error"}
 _AT_ONCE = 200
+_RUNS = ("build", "run", "seed", "snapshot", "test")
+"""The commands of dbt whose results can be imported."""
+_NAMES = {"generate": "docs generate"}
 
-Artifact = Mapping[str, Any]
-"""JSON of a file that dbt writes."""
+AnyDataset = TypeVar("AnyDataset", bound=Dataset)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +71,12 @@ class Dbt:
         return f"dbt:{self.project}:{self.target_path or ''}:{self.namespace}"
 
     def harvest(self, cursor: Cursor, since: datetime | None) -> Iterator[Portion]:
-        """Yield the events of the last invocation, unless it is imported. Raises ConfigError."""
+        """Yield the events of the last invocation, unless it is imported.
+
+        Raises:
+            ConfigError: the project or its artifacts cannot be read.
+            ThroughlineError: the last invocation ran nothing, such as `dbt docs generate`.
+        """
         processor = self._processor()
         try:
             results = orjson.loads(Path(processor.run_result_path).read_bytes())
@@ -69,19 +90,16 @@ class Dbt:
                 f"{processor.run_result_path}: {reason}: dbt writes this file when it runs. Check"
                 f" the project folder {self.project} and --target-path"
             ) from None
+        _check_command(processor.run_result_path, results)
         if new_cursor == cursor:
             return
-        nodes = catalog.get("nodes", {})
-        invocation = _Invocation(processor, results, nodes, self.project, self.namespace)
+        invocation = _Invocation(processor, results, catalog, self.project, self.namespace)
         lines = Lines()
-        try:
-            for event in invocation.events():
-                lines.add(to_json(event), str(processor.run_result_path))
-                if len(lines.entries) >= _AT_ONCE:
-                    yield Portion(lines, cursor)
-                    lines = Lines()
-        except UnsupportedDbtCommand as error:
-            lines.add_problem(str(processor.run_result_path), str(error))
+        for event in invocation.events():
+            lines.add(to_json(event), str(processor.run_result_path))
+            if len(lines.entries) >= _AT_ONCE:
+                yield Portion(lines, cursor)
+                lines = Lines()
         yield Portion(lines, new_cursor)
 
     def _processor(self) -> DbtLocalArtifactProcessor:
@@ -101,19 +119,23 @@ class Dbt:
 
 
 class _Invocation:
-    """One run of dbt; `results` and `nodes` are of the artifacts run_results and catalog."""
+    """One run of dbt; `results` and `catalog` are the artifacts of that name."""
 
     def __init__(
         self,
         processor: DbtLocalArtifactProcessor,
         results: Artifact,
-        nodes: Artifact,
+        catalog: Artifact,
         project: Path,
         namespace: str,
     ) -> None:
         self._processor = processor
         self._results = results
-        self._catalog_nodes = nodes
+        self._catalog = {**catalog.get("nodes", {}), **catalog.get("sources", {})}
+        self._messages: dict[str, str] = {
+            result["unique_id"]: (result.get("message") or "").strip()
+            for result in results["results"]
+        }
         self._project = project
         self._id: str = results["metadata"]["invocation_id"]
         self._ref = RunRef(namespace, str(processor.job_name), run_id("dbt", self._id))
@@ -123,8 +145,12 @@ class _Invocation:
             **names, **{f"root_parent_{key}": value for key, value in names.items()}
         )
 
-    def events(self) -> Iterator[RunEvent]:
-        """Yield the START and end events of the invocation and its nodes. Raises ConfigError."""
+    def events(self) -> Iterator[RunEvent | JobEvent]:
+        """Yield the START and end events of the invocation and its nodes, and the exposures.
+
+        Raises:
+            ConfigError: the artifacts or the profile cannot be read.
+        """
         try:
             events: list[RunEvent] = self._processor.parse().events()
         except (OSError, KeyError, ValueError) as error:
@@ -138,16 +164,64 @@ class _Invocation:
         for result in self._results["results"]:
             if result["unique_id"].startswith("seed.") and result["status"] != "skipped":
                 yield from self._seed_run(result).events()
+        at = parse_time(self._results["metadata"]["generated_at"])
+        for node, exposure in self._manifest.get("exposures", {}).items():
+            yield exposure_event(self._ref.namespace, exposure, self._tables_above(node), at)
+
+    @property
+    def _manifest(self) -> Artifact:
+        manifest: Artifact = self._processor.manifest
+        return manifest
+
+    @cached_property
+    def _tables(self) -> dict[str, Artifact]:
+        return definitions(self._manifest)
+
+    @cached_property
+    def _nodes(self) -> dict[tuple[str, str], str]:
+        """The unique id of each table, by its namespace and name."""
+        datasets = {node: self._dataset(node) for node in self._tables}
+        return {(item.namespace, item.name): node for node, item in datasets.items()}
 
     def _completed(self, event: RunEvent) -> RunEvent:
-        """Return an event of the library with a stable run id, and a test's time or the seeds."""
+        """Return an event of the library with what it omits: see the docstring of the module."""
         facets: Any = event.job.facets
         node = facets["dbt_node"].unique_id
         run = attrs.evolve(event.run, runId=self._run_id(event))
+        is_start, time = event.eventType == RunState.START, event.eventTime
+        inputs = event.inputs or []
         if facets["jobType"].jobType == "TEST":
-            is_start = event.eventType == RunState.START
-            return attrs.evolve(event, run=run, eventTime=self._test_time(node, is_start=is_start))
-        return attrs.evolve(event, run=run, inputs=[*(event.inputs or ()), *self._seeds_of(node)])
+            time = self._test_time(node, is_start=is_start)
+        else:
+            inputs = self._inputs(node, inputs)
+        if event.eventType == RunState.FAIL and (message := self._message(event, node)):
+            error = error_message_run.ErrorMessageRunFacet(message, "SQL", producer=PRODUCER)
+            run = attrs.evolve(run, facets={**(run.facets or {}), "errorMessage": error})
+        return attrs.evolve(
+            event,
+            run=run,
+            eventTime=time,
+            inputs=[self._tagged(item) for item in inputs],
+            outputs=[self._tagged(item) for item in event.outputs or ()],
+        )
+
+    def _message(self, event: RunEvent, node: str) -> str:
+        """Return dbt's message about a failed node, or those about the failed tests of a table."""
+        inputs = (item for item in event.inputs or () if isinstance(item, InputDataset))
+        checks: Any = [
+            item.inputFacets["dataQualityAssertions"] for item in inputs if item.inputFacets
+        ]
+        failed = {
+            check.name
+            for facet in checks
+            for check in facet.assertions
+            if not check.success and check.severity != "warn"
+        }
+        if not failed:
+            return self._messages.get(node, "")
+        names = {test: self._manifest["nodes"].get(test, {}).get("name") for test in self._messages}
+        found = [(name, test) for test, name in names.items() if name in failed]
+        return "\n".join(f"{name}: {self._messages[test]}" for name, test in found)
 
     def _invocation_run(self) -> FinishedRun:
         results = self._results["results"]
@@ -174,7 +248,7 @@ class _Invocation:
 
     def _test_time(self, node: str, *, is_start: bool) -> str:
         """Return when a node's tests, or a test, began or ended; the library uses now."""
-        parents = self._processor.manifest["parent_map"]
+        parents = self._manifest["parent_map"]
         times = [
             timing["started_at" if is_start else "completed_at"]
             for result in self._results["results"]
@@ -186,22 +260,40 @@ class _Invocation:
             (min if is_start else max)(times, default=self._results["metadata"]["generated_at"])
         )
 
-    def _seeds_of(self, node: str) -> Iterator[InputDataset]:
-        """Yield the seeds and snapshots that a model reads."""
-        for parent in self._processor.manifest["parent_map"].get(node, ()):
-            if parent.startswith(("seed.", "snapshot.")):
-                dataset = self._dataset(parent)
-                yield InputDataset(dataset.namespace, dataset.name, facets=dataset.facets)
+    def _inputs(self, node: str, reported: list[InputDataset]) -> list[InputDataset]:
+        """Return the tables that a model reads: as reported, or else as the manifest has them."""
+        by_name = {(item.namespace, item.name): item for item in reported}
+        return [
+            by_name.get((item.namespace, item.name))
+            or InputDataset(item.namespace, item.name, facets=item.facets)
+            for item in self._tables_above(node)
+        ]
+
+    def _tables_above(self, node: str) -> list[Dataset]:
+        return [self._dataset(item) for item in tables_above(self._manifest, self._tables, node)]
 
     def _dataset(self, node: str) -> Dataset:
-        definition = self._processor.manifest["nodes"][node]
-        model_node = ModelNode(node.partition(".")[0], definition, self._catalog_nodes.get(node))
+        definition, found = self._tables[node], self._catalog.get(node)
+        model_node = ModelNode(node.partition(".")[0], definition, found)
         dataset: Dataset = self._processor.node_to_dataset(model_node, has_facets=True)
-        return dataset
+        return self._tagged(dataset, node)
+
+    def _tagged(self, dataset: AnyDataset, node: str | None = None) -> AnyDataset:
+        """Return a dataset with the tags of its node; without tags, an empty facet removes them.
+
+        Exposures are not marked, because their own events declare all tables that they read.
+        """
+        node = node or self._nodes.get((dataset.namespace, dataset.name))
+        if node is None:
+            return dataset
+        columns = (self._catalog.get(node) or {}).get("columns", {})
+        tags = tags_of(self._tables[node], columns)
+        facets = {k: v for k, v in (dataset.facets or {}).items() if k != "dbt_exposures"}
+        return attrs.evolve(dataset, facets={**facets, "tags": tags})
 
     def _seed_run(self, result: Artifact) -> FinishedRun:
         """Return the run that loaded a seed's file."""
-        node = self._processor.manifest["nodes"][result["unique_id"]]
+        node = self._tables[result["unique_id"]]
         output = self._dataset(result["unique_id"])
         times = [item for item in result["timing"] if item["name"] == "execute"] or result["timing"]
         base = output.name.rpartition(".")[0]
@@ -225,3 +317,14 @@ class _Invocation:
 def _read_catalog(path: Path) -> Artifact:
     catalog: Artifact = orjson.loads(path.read_bytes()) if path.exists() else {}
     return catalog
+
+
+def _check_command(path: str, results: Artifact) -> None:
+    """Raise ThroughlineError if the results are not those of a run."""
+    command: str = (results.get("args") or {}).get("which") or "unknown"
+    if command not in _RUNS:
+        raise ThroughlineError(
+            f"{path}: received the results of `dbt {_NAMES.get(command, command)}`, expected those"
+            f" of one of: {', '.join(_RUNS)}. Run one of them again, then import its results"
+            " before another command replaces them; `dbt docs generate --no-compile` keeps them"
+        )

@@ -22,6 +22,7 @@ from throughline.events import (
 )
 from throughline.events.assertions import DATASET_FACETS
 from throughline.events.facets import (
+    DbtExposures,
     JobDependencies,
     JobType,
     LifecycleStateChange,
@@ -141,6 +142,20 @@ def _apply_run_event(state: State, event: RunEvent, stamp: Stamp) -> None:
         *_column_sources(event),
     ):  # inputs, even if the producer lists them nowhere else
         _update_use(state, run.inputs, source, {}, stamp).readers.add(run.key)
+    for item in (*event.outputs, *event.inputs):
+        _add_exposures(state, event.job.namespace, item, stamp)
+
+
+def _add_exposures(state: State, namespace: str, item: Dataset, stamp: Stamp) -> None:
+    """Record the exposures of dbt that a dataset feeds, as jobs that read it."""
+    facet = item.facets.get(DbtExposures.KEY)
+    for unique_id, exposure in DbtExposures.parse(facet).exposures.items() if facet else ():
+        kind = {"integration": "DBT", "jobType": "EXPOSURE"}
+        facets = {JobType.KEY: kind, "dbt_exposure": exposure}
+        ref = _update_job(state, JobRef(namespace, unique_id), facets, stamp).ref
+        record = state.datasets[canonical_name(item.namespace, item.name)]
+        record.declaring = {ref, *(record.declaring or ())}
+        state.exposed.setdefault(ref, set()).add(record.name)
 
 
 def _add_lifecycle(state: State, item: Dataset, stamp: Stamp) -> Dataset | None:
@@ -277,7 +292,9 @@ def _update_dataset(state: State, item: Dataset, stamp: Stamp) -> DatasetName:
     if record is None:
         record = state.datasets[name] = DatasetRecord(name, stamp.time, stamp.time)
     record.first, record.last = min(record.first, stamp.time), max(record.last, stamp.time)
+    exposures = record.facets.packed(DbtExposures.KEY)
     record.facets.put(item.facets, stamp)
+    state.structure_changes += record.facets.packed(DbtExposures.KEY) != exposures
     state.has_tags = state.has_tags or "tags" in item.facets
     for alias in (name, *symlinks_of(item)):
         _update_namespace(state, alias.namespace, stamp)

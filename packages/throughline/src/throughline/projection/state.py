@@ -146,6 +146,8 @@ class State:
     """Jobs that pass data on without a dataset, with those that report it; only candidates."""
     derived_from: dict[DatasetName, set[DatasetName]] = field(default_factory=dict)
     """Datasets from which others are derived without a job. Only candidates."""
+    exposed: dict[JobRef, set[DatasetName]] = field(default_factory=dict)
+    """Exposures of dbt, with the datasets that feed them. Only candidates."""
     named_by: dict[JobRef, set[JobRef]] = field(default_factory=dict)
     """Jobs that other jobs name in a jobDependencies facet, with these. Only candidates."""
     has_tags: bool = False

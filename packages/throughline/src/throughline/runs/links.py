@@ -6,13 +6,20 @@ import re
 from urllib.parse import urlsplit
 
 from throughline import deadline
-from throughline.events.facets import Airflow, AirflowDagRun, MetaflowTask
-from throughline.projection import Run, State
+from throughline.events.facets import Airflow, AirflowDagRun, Facet, MetaflowTask
+from throughline.projection import Job, Run, State
 from throughline.projection.derived import ancestry_of, children_of
 from throughline.query.models import Link
 
 # Airflow 3: BASE/dags/DAG/runs/RUN/tasks/TASK?try_number=1
 _OF_AIRFLOW = re.compile(r"(?P<dag>.+/dags/[^/]+)(?P<run>/runs/[^/]+)(?P<task>/tasks/[^?]+)")
+
+
+class _Exposure(Facet, key="dbt_exposure"):
+    """The exposure of dbt, such as a dashboard, that a job stands for."""
+
+    type: str | None
+    url: str | None
 
 
 def links_of_run(state: State, run: Run) -> list[Link]:
@@ -27,8 +34,13 @@ def links_of_run(state: State, run: Run) -> list[Link]:
     return []
 
 
-def links_of_job(state: State, run: Run) -> list[Link]:
-    """Return the pages of a job, from its newest run."""
+def links_of_job(state: State, job: Job, run: Run | None) -> list[Link]:
+    """Return the pages of a job, from its newest run, or that of an exposure of dbt."""
+    exposure = job.facets.parsed(_Exposure)
+    if url := _page(exposure.url):
+        return [_link((exposure.type or "exposure").capitalize(), url)]
+    if run is None:
+        return []
     if found := _OF_AIRFLOW.match(_log_of(run)):
         return [_link("Task in Airflow", found["dag"] + found["task"].split("/mapped/")[0])]
     if run.facets.get(AirflowDagRun.KEY) and (found := _parts_below(state, run)):

@@ -61,7 +61,7 @@ def node_in_full(generations: Generations, node: Node) -> NodeAnswer:
         "source": code.sourceCode,
         "language": code.language,
         "code": code_of(run) if run else {},
-        "links": links_of_job(state, run) if run else [],
+        "links": links_of_job(state, state.jobs[node.job_ref], run) if node.type == "job" else [],
         "fields": [
             {
                 "name": name,

@@ -290,6 +290,6 @@ def _is_idle(state: State, job: Job) -> bool:
         return False
     if job.declared and (job.declared.inputs or job.declared.outputs):
         return False
-    if job.stated_by or job.ref in state.handoffs:
+    if job.stated_by or job.ref in state.handoffs or job.ref in state.exposed:
         return False
     return not any(state.runs[key].has_data for key in job.runs)

@@ -76,7 +76,7 @@ class ReportedRun:
         return to_json(self.event(state, at, error))
 
 
-def to_json(event: event_v2.RunEvent | event_v2.DatasetEvent) -> bytes:
+def to_json(event: event_v2.RunEvent | event_v2.DatasetEvent | event_v2.JobEvent) -> bytes:
     """Serialize an event, with secrets masked."""
     return json.dumps(redact(Serde.to_dict(event)), separators=(",", ":")).encode()
 

@@ -1,0 +1,270 @@
+"""dbt: what `harvest dbt` reads in artifacts, and exposures in the events of dbt-ol."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from throughline.graph.current import generations_of
+from throughline.lineage.queries import edges_answer, impact_answer
+from throughline.log import EventLog
+from throughline.projection import State, project
+from throughline.projection._apply import apply
+from throughline.projection.live import Live
+from throughline.query.registry import ask, load_queries
+
+from .conftest import Call
+
+_NAMESPACE = "postgres://shop:5432"
+_SCHEMAS = "https://schemas.getdbt.com/dbt"
+_SQL_ERROR = 'Database Error in model daily\n  column "amount" does not exist'
+
+_SUCCESS = ("success", "pass")  # of a table, of a test
+
+Artifacts = dict[str, Any]
+Harvest = Callable[..., str]
+Query = Callable[..., Any]
+
+
+def _node(kind: str, name: str, parents: tuple[str, ...] = (), **more: Any) -> Artifacts:
+    return {
+        "unique_id": f"{kind}.shop.{name}",
+        "resource_type": kind,
+        "name": name,
+        "alias": name,
+        "database": "db",
+        "schema": "main",
+        "columns": {},
+        "original_file_path": f"models/{name}.sql",
+        "config": {"materialized": "table"},
+        "parents": parents,
+        **more,
+    }
+
+
+def _shop() -> Artifacts:
+    """Return a project: raw, fx -> orders -> cte_a -> cte_b -> daily -> metric -> dashboard."""
+    ephemeral = {"config": {"materialized": "ephemeral"}}
+    email = {"name": "email", "meta": {"pii": True}, "config": {"tags": ["secret"]}}
+    test = {"config": {"severity": "ERROR"}, "test_metadata": {"name": "unique", "kwargs": {}}}
+    nodes = [
+        _node("seed", "raw"),
+        _node("source", "fx", tags=["bank"]),
+        _node("model", "orders", ("seed.shop.raw",), columns={"email": email}),
+        _node("model", "cte_a", ("model.shop.orders", "source.shop.fx"), **ephemeral),
+        _node("model", "cte_b", ("model.shop.cte_a",), **ephemeral),
+        _node("model", "daily", ("model.shop.cte_b",), meta={"tier": 1, "pii": False}),
+        _node("test", "unique_daily", ("model.shop.daily",), **test),
+        _node("metric", "revenue", ("model.shop.daily",)),
+        _node(
+            "exposure", "dashboard", ("metric.shop.revenue",),
+            type="dashboard", url="https://bi.example.org/1", owner={"email": "cfo@example.org"},
+        ),
+    ]  # fmt: skip
+    return {node["unique_id"]: node for node in nodes}
+
+
+def _write(folder: Path, nodes: Artifacts, command: str, results: Artifacts, day: int) -> None:
+    """Write the artifacts of an invocation, as dbt does."""
+    at = f"2026-11-{day:02}T08:00:00Z"
+    timing = [{"name": "execute", "started_at": at, "completed_at": at}]
+    groups = {"source": "sources", "exposure": "exposures", "metric": "metrics"}
+    manifest: Artifacts = {
+        "metadata": {"dbt_schema_version": f"{_SCHEMAS}/manifest/v12.json"},
+        "parent_map": {node: list(found["parents"]) for node, found in nodes.items()},
+        **{name: {} for name in ("nodes", *groups.values())},
+    }
+    for node, found in nodes.items():
+        manifest[groups.get(found["resource_type"], "nodes")][node] = found
+    run_results = {
+        "metadata": {
+            "dbt_schema_version": f"{_SCHEMAS}/run-results/v6.json",
+            "generated_at": at,
+            "invocation_id": f"invocation {day}",
+        },
+        "args": {"which": command, "profiles_dir": str(folder)},
+        "results": [
+            {"unique_id": node, "status": status, "message": text, "timing": timing, "failures": 0}
+            for node, (status, text) in results.items()
+        ],
+    }
+    profile = {"type": "postgres", "host": "shop", "port": 5432}
+    catalog = {
+        "metadata": {"dbt_schema_version": f"{_SCHEMAS}/catalog/v1.json", "generated_at": at},
+        "nodes": {"model.shop.orders": {"columns": {"EMAIL": {"name": "EMAIL", "type": "TEXT"}}}},
+    }
+    files = {
+        "target/catalog.json": catalog,
+        "dbt_project.yml": {"name": "shop", "profile": "shop"},
+        "profiles.yml": {"shop": {"target": "prod", "outputs": {"prod": profile}}},
+        "target/manifest.json": manifest,
+        "target/run_results.json": run_results,
+    }
+    (folder / "target").mkdir(parents=True, exist_ok=True)
+    for name, content in files.items():
+        (folder / name).write_text(json.dumps(content))
+
+
+@pytest.fixture
+def harvest(tmp_path: Path, call: Call) -> Harvest:
+    """Return a function that imports an invocation into a log; it returns the output."""
+
+    def run(
+        nodes: Artifacts, command: str = "build", day: int = 1, code: int = 0, **statuses: str
+    ) -> str:
+        ran = [node for node in nodes if node.startswith(("seed.", "model.", "test."))]
+        results = {
+            node: (statuses.get(node.split(".")[2], _SUCCESS[node.startswith("test.")]), _SQL_ERROR)
+            for node in ran
+            if nodes[node]["config"].get("materialized") != "ephemeral"
+        }
+        _write(tmp_path / "shop", nodes, command, results, day)
+        folder = str(tmp_path / "shop")
+        options = ("--profiles-dir", folder, "--yes", "--database", str(tmp_path / "log.db"))
+        done = call("harvest", "dbt", folder, *options)
+        assert done.returncode == code, done.stderr
+        return done.stdout + done.stderr
+
+    return run
+
+
+@pytest.fixture
+def query(tmp_path: Path) -> Iterator[Query]:
+    """Return a function that queries the log."""
+    logs: list[EventLog] = []
+
+    def run(name: str, **parameters: Any) -> Any:
+        logs.append(EventLog(f"sqlite:///{tmp_path / 'log.db'}"))
+        return ask(Live(logs[-1]), load_queries()[name], parameters)
+
+    yield run
+    for log in logs:
+        log.close()
+
+
+def _inputs(query: Query, job: str) -> set[str]:
+    rows = query("edges", level="task", limit=100)["items"]
+    return {row["dataset"]["name"] for row in rows if row["job"]["name"] == job
+            and row["direction"] == "reads"}  # fmt: skip
+
+
+def test_ephemeral_models_are_replaced_with_their_sources(harvest: Harvest, query: Query) -> None:
+    harvest(_shop())
+    assert _inputs(query, "db.main.shop.daily.build.run") == {"db.main.orders", "db.main.fx"}
+    assert _inputs(query, "db.main.shop.orders.build.run") == {"db.main.raw"}
+    names = {item["name"] for item in query("datasets")["items"]}
+    assert not names & {"db.main.cte_a", "db.main.cte_b"}
+
+
+def test_exposures_read_the_tables_behind_their_metrics(
+    harvest: Harvest, query: Query, call: Call, tmp_path: Path
+) -> None:
+    harvest(_shop())
+    assert "unused" not in call("doctor", "--database", str(tmp_path / "log.db")).stdout
+    assert _inputs(query, "exposure.shop.dashboard") == {"db.main.daily"}
+    affected = query("impact", node="db.main.orders")["affected"]
+    (found,) = (node for node in affected if node["name"] == "exposure.shop.dashboard")
+    assert found["owners"] == ["cfo@example.org"]
+    assert query("search", text="dashboard")["items"][0]["name"] == "exposure.shop.dashboard"
+    links = query("node", node="dashboard")["links"]
+    assert links == [{"name": "Dashboard", "url": "https://bi.example.org/1"}]
+
+    nodes = _shop()
+    nodes["exposure.shop.dashboard"]["parents"] = ("model.shop.orders",)
+    harvest(nodes, day=2)
+    assert _inputs(query, "exposure.shop.dashboard") == {"db.main.orders"}
+
+
+def _tags(query: Query) -> set[tuple[str, str | None, str, str]]:
+    return {
+        (tag["name"].rpartition(".")[2], tag["field"], tag["key"], tag["value"])
+        for tag in query("tags", limit=100)["items"]
+        if tag["name"] == tag["from"]["name"] and tag["field"] == tag["from"]["field"]
+    }
+
+
+def test_tags_and_meta_of_tables_and_columns_reach_gates(harvest: Harvest, query: Query) -> None:
+    harvest(_shop())
+    assert _tags(query) == {
+        ("fx", None, "bank", "true"), ("orders", "EMAIL", "pii", "true"),
+        ("orders", "EMAIL", "secret", "true"), ("daily", None, "tier", "1"),
+        ("daily", None, "pii", "false"),
+    }  # fmt: skip
+    policy = json.dumps({"no_pii": True})
+    for name, kinds in (("orders", ["no_pii"]), ("fx", [])):
+        (answer,) = query("gate", dataset=[f"db.main.{name}"], policy=policy)["datasets"]
+        assert [violation["kind"] for violation in answer["violations"]] == kinds
+
+    nodes = _shop()
+    nodes["model.shop.orders"]["columns"] = {}
+    harvest(nodes, day=2)
+    assert {name for name, *_ in _tags(query)} == {"fx", "daily"}
+
+
+def test_failed_models_and_tests_have_the_message_of_dbt(harvest: Harvest, query: Query) -> None:
+    harvest(_shop(), daily="error", unique_daily="fail")
+    causes = {
+        cause["subject"].rpartition(":")[2]: cause["message"]
+        for finding in query("findings", kind="failed")["items"]
+        for cause in finding.get("causes", [])
+    }
+    message = " ".join(_SQL_ERROR.split())
+    assert causes == {
+        "db.main.shop.daily.build.run": f"failed: {message}",
+        "db.main.shop.daily.build.test": f"failed: unique_daily: {message}",
+    }
+
+
+@pytest.mark.parametrize(("command", "name"), [("generate", "docs generate"), ("list", "list")])
+def test_results_of_commands_that_run_nothing_are_refused(
+    harvest: Harvest, command: str, name: str
+) -> None:
+    output = harvest(_shop(), command=command, code=1)
+    assert f"received the results of `dbt {name}`, expected those of one of: build, run" in output
+    assert "`dbt docs generate --no-compile` keeps them" in output
+
+
+def _exposing(build: Any, time: str, dataset: str, *exposures: str) -> dict[str, Any]:
+    """Return an event of a model whose output feeds exposures, as dbt-ol sends it."""
+    event: dict[str, Any] = build.run("COMPLETE", time, f"model of {dataset}", time, writes=(
+        dataset,))  # fmt: skip
+    listed = [{"unique_id": name, "name": name, "type": "dashboard"} for name in exposures]
+    event["outputs"][0]["facets"]["dbt_exposures"] = {"exposures": listed}
+    return event
+
+
+def _exposed(state: State) -> set[tuple[str, str]]:
+    return {
+        (row["job"]["name"], row["dataset"]["name"])
+        for row in edges_answer(state, "task")["items"]
+        if row["direction"] == "reads"
+    }
+
+
+def test_exposures_of_dbt_ol_read_the_datasets_that_name_them(build: Any) -> None:
+    bodies = [
+        _exposing(build, "08:00:00", "db|a", "board", "report"),
+        _exposing(build, "09:00:00", "db|a", "board"),
+        _exposing(build, "08:30:00", "db|b", "board"),
+    ]
+    events = [build.entry(body).event for body in bodies]
+    for order in permutations(events):
+        state = State()
+        for event in order:
+            apply(state, event)
+            generations_of(state)  # builds the caches that the next event must update
+            assert _exposed(state) == _exposed(project(order[: order.index(event) + 1]))
+        assert _exposed(state) == {("board", "a"), ("board", "b")}
+
+
+def test_column_of_a_table_behind_an_exposure_is_never_safe(build: Any) -> None:
+    event = _exposing(build, "08:00:00", "db|a", "board")
+    event["outputs"][0]["facets"]["schema"] = {"fields": [{"name": "total", "type": "int"}]}
+    drop = impact_answer(build.state(event), "a", field="total")["drop"]
+    assert drop["verdict"] == "unknown"
+    assert drop["reasons"][0]["message"].endswith("reported no column lineage: board.")
