@@ -51,7 +51,11 @@ def _shop() -> Artifacts:
     """Return a project: raw, fx -> orders -> cte_a -> cte_b -> daily -> metric -> dashboard."""
     ephemeral = {"config": {"materialized": "ephemeral"}}
     email = {"name": "email", "meta": {"pii": True}, "config": {"tags": ["secret"]}}
-    test = {"config": {"severity": "ERROR"}, "test_metadata": {"name": "unique", "kwargs": {}}}
+    test = {
+        "config": {"severity": "ERROR"},
+        "test_metadata": {"name": "unique", "kwargs": {}},
+        "attached_node": "model.shop.daily",
+    }
     nodes = [
         _node("seed", "raw"),
         _node("source", "fx", tags=["bank"]),
@@ -59,7 +63,7 @@ def _shop() -> Artifacts:
         _node("model", "cte_a", ("model.shop.orders", "source.shop.fx"), **ephemeral),
         _node("model", "cte_b", ("model.shop.cte_a",), **ephemeral),
         _node("model", "daily", ("model.shop.cte_b",), meta={"tier": 1, "pii": False}),
-        _node("test", "unique_daily", ("model.shop.daily",), **test),
+        _node("test", "unique_daily", ("model.shop.daily", "source.shop.fx"), **test),
         _node("metric", "revenue", ("model.shop.daily",)),
         _node(
             "exposure", "dashboard", ("metric.shop.revenue",),
@@ -268,3 +272,24 @@ def test_column_of_a_table_behind_an_exposure_is_never_safe(build: Any) -> None:
     drop = impact_answer(build.state(event), "a", field="total")["drop"]
     assert drop["verdict"] == "unknown"
     assert drop["reasons"][0]["message"].endswith("reported no column lineage: board.")
+
+
+@pytest.mark.parametrize(
+    ("severity", "status", "state"),
+    [
+        ("warn", "warn", "healthy"),
+        ("ERROR", "warn", "healthy"),  # by warn_if and error_if
+        ("ERROR", "fail", "failed_checks"),
+        ("warn", "error", "failed_checks"),  # the query of the test failed
+        ("ERROR", "skipped", "healthy"),
+    ],
+)
+def test_results_of_dbt_tests_decide_their_severity(
+    harvest: Harvest, query: Query, severity: str, status: str, state: str
+) -> None:
+    nodes = _shop()
+    nodes["test.shop.unique_daily"]["config"]["severity"] = severity
+    harvest(nodes, unique_daily=status)
+    assert query("node", node="db.main.daily")["health"]["state"] == state
+    failed = [item["kind"] for item in query("findings")["items"]]
+    assert bool(failed) == (state != "healthy")

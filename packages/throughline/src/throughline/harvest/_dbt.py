@@ -105,7 +105,7 @@ class Dbt:
     def _processor(self) -> DbtLocalArtifactProcessor:
         more = ["--profiles-dir", str(self.profiles)] if self.profiles else []
         try:
-            return DbtLocalArtifactProcessor(
+            return _Processor(
                 producer=PRODUCER,
                 job_namespace=self.namespace,
                 project_dir=str(self.project),
@@ -116,6 +116,41 @@ class Dbt:
             )
         except (OSError, KeyError, ValueError) as error:
             raise ConfigError(f"{self.project}: not a dbt project: {error}") from None
+
+
+class _Processor(DbtLocalArtifactProcessor):  # type: ignore[misc]
+    """The library, with artifacts changed so that its events agree with the results of dbt."""
+
+    def get_dbt_metadata(self) -> tuple[Artifact, Artifact, Artifact, Artifact | None]:
+        """Return manifest, run_results, profile and catalog."""
+        manifest, results, profile, catalog = super().get_dbt_metadata()
+        results["results"] = [
+            item for item in results["results"] if not (_is_test(item) and _is_skipped(item))
+        ]
+        for item in results["results"]:
+            if _is_test(item):
+                _correct_test(manifest, item)
+            elif item["status"] == "partial success":  # of a model that runs in batches
+                item["status"] = "error"
+        return manifest, results, profile, catalog
+
+
+def _is_test(result: Artifact) -> bool:
+    return bool(result["unique_id"].startswith("test."))
+
+
+def _is_skipped(result: Artifact) -> bool:
+    return bool(result["status"] == "skipped")
+
+
+def _correct_test(manifest: Any, result: Artifact) -> None:
+    """Set the severity that the result has, by warn_if and error_if, and the table under test."""
+    test = manifest["nodes"].get(result["unique_id"], {})
+    severity = {"warn": "warn", "fail": "error", "error": "error"}.get(result["status"])
+    if severity and test:
+        test["config"] = {**(test.get("config") or {}), "severity": severity}
+    if table := test.get("attached_node"):  # a relationship test has two parents
+        manifest["parent_map"][result["unique_id"]] = [table]
 
 
 class _Invocation:

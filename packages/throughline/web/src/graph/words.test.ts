@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { piecesOf } from "./code";
-import { ago, commandLine, cardCommand, distinctNames, duration, errorLines, shortVersion, moment, nameOf, parts, plural, shellQuoted, short, uuid, withAges, withMoments, taskName } from "./words";
+import { ago, commandLine, cardCommand, distinctNames, duration, errorLines, shortVersion, moment, nameOf, parts, plural, restOf, shellQuoted, short, uuid, withAges, withMoments, taskName } from "./words";
 
 test.each([
   [0, "0 ms"],
@@ -44,11 +44,27 @@ test.each([
   ["dag.task", "job", "task", "dag"],
   ["lone", "job", "lone", ""],
   ["db.table", "dataset", "table", "db"],
+  ["db.main.shop.orders.build.run", "job", "orders", "db.main.shop"],
+  ["db.main.shop.orders.build.test", "job", "orders tests", "db.main.shop"],
+  ["db.main.shop.dim.v2.build.run", "job", "dim.v2", "db.main.shop"],
+  ["db.main.shop.orders.test", "job", "orders tests", "db.main.shop"],
+  ["db.main.shop.zones.seed", "job", "zones", "db.main.shop"],
+  ["dag.build.run", "job", "run", "dag.build"],
+  ["dag.group.load.test", "job", "test", "dag.group.load"],
+  ["exposure.shop.board", "job", "board", "exposure.shop"],
   ["Flow/model", "dataset", "model", "Flow"],
   ["/data/trips.2025.parquet", "dataset", "trips.2025.parquet", "/data"],
   ["lake/trips/", "dataset", "trips", "lake"],
 ] as const)("%s, a %s, is %s of %s", (name, type, title, above) => {
   expect(parts(name, type)).toEqual({ title, above });
+});
+
+test.each([
+  ["dag.task", "job", "dag"],
+  ["lake/trips/", "dataset", "lake"],
+  ["db.main.shop.orders.build.run", "job", "db.main.shop.orders.build.run"],
+] as const)("%s, a %s, has %s below its title", (name, type, rest) => {
+  expect(restOf(name, parts(name, type))).toBe(rest);
 });
 
 test("counts have singular and plural", () => {
@@ -100,6 +116,7 @@ test("equal endings are distinguished by the fewest parts", () => {
   })).values()];
   expect(named("dataset:n:db.trips", "job:n:dag.load")).toEqual(["trips", "load"]);
   expect(named("job:n:taxi.stage", "job:n:weather.stage", "job:n:taxi.check")).toEqual(["taxi.stage", "weather.stage", "check"]);
+  expect(named("job:n:db.a.p.orders.build.run", "job:n:db.b.p.orders.build.run")).toEqual(["a.p.orders", "b.p.orders"]);
   expect(named("dataset:f:/a/x/1.csv", "dataset:f:/b/x/1.csv")).toEqual(["a/x/1.csv", "b/x/1.csv"]);
   expect(named("dataset:n:db.trips", "dataset:m:db.trips", "dataset:m:trips")).toEqual(["n db.trips", "m db.trips", "m trips"]);
 });

@@ -64,14 +64,28 @@ export function nameOf(id: string): string {
   return id.slice(id.lastIndexOf(":") + 1);
 }
 
-/** Split `dag.task` or a path into its last part and the part before. */
+// Jobs of dbt: SCHEMA.PACKAGE.MODEL.build.run (of `dbt build`, also with a database), and DATABASE.SCHEMA.PACKAGE.MODEL.test (of `dbt test`).
+const OF_DBT = /^(?<above>[^.]+(?:\.[^.]+)+?)\.(?<model>[^.]+(?:\.v\d+)?)\.build\.(?<kind>run|test|snapshot|seed)$/;
+const OF_DBT_COMMAND = /^(?<above>(?:[^.]+\.){2,}[^.]+)\.(?<model>[^.]+)\.(?<kind>test|snapshot|seed)$/;
+
+/** Split `dag.task` or a path into its last part and the part before; the title of a dbt job is its model. */
 export function parts(name: string, type: "job" | "dataset"): { title: string; above: string } {
+  const ofDbt = type === "job" ? (OF_DBT.exec(name) ?? OF_DBT_COMMAND.exec(name))?.groups : undefined;
+  if (ofDbt) {
+    const { above = "", model = "", kind } = ofDbt;
+    return { title: kind === "test" ? `${model} tests` : model, above };
+  }
   const marks = type === "job" ? /[.]/g : /[./]/g;
   const bare = name.replace(/\/+$/, "");
   const isFile = /\.(parquet|csv|json|jsonl|gz|txt|avro|orc)$/i.test(bare);
   const places = [...bare.matchAll(isFile ? /\//g : marks)].map((match) => match.index);
   const at = places.at(-1) ?? -1;
   return { title: bare.slice(at + 1), above: bare.slice(0, Math.max(at, 0)) };
+}
+
+/** Return what a title leaves out of a name: the part before it, or the whole name if the title leaves out its end. */
+export function restOf(name: string, { title, above }: { title: string; above: string }): string {
+  return name.replace(/\/+$/, "").endsWith(title) ? above : name;
 }
 
 const MAX_ERROR = 240; // characters of an error that are shown at first
@@ -137,12 +151,15 @@ interface Named {
 
 /** Return unique display names by id: the last part of the name, with as many parts before it as needed. */
 export function distinctNames(nodes: readonly Named[]): Map<string, string> {
-  const titleOf = ({ name, type }: Named) => parts(name, type === "job" ? "job" : "dataset").title;
+  const partsOf = ({ name, type }: Named) => parts(name, type === "job" ? "job" : "dataset");
   const alike = new Map<string, Named[]>();
-  for (const node of nodes) alike.set(titleOf(node), [...(alike.get(titleOf(node)) ?? []), node]);
+  for (const node of nodes) alike.set(partsOf(node).title, [...(alike.get(partsOf(node).title) ?? []), node]);
   const found = new Map<string, string>();
   for (const [title, group] of alike) {
-    const pieces = group.map(({ id, name, namespace }) => [id, [`${namespace} `, ...name.slice(0, name.lastIndexOf(title)).split(/(?<=[./])/)]] as const);
+    const pieces = group.map((node) => {
+      const { above } = partsOf(node);
+      return [node.id, [`${node.namespace} `, ...node.name.slice(0, above ? above.length + 1 : 0).split(/(?<=[./])/)]] as const;
+    });
     const most = Math.max(...pieces.map(([, nameParts]) => nameParts.length));
     const named = (count: number) => pieces.map(([id, nameParts]) => [id, nameParts.slice(Math.max(0, nameParts.length - count)).join("") + title] as const);
     let count = 0;

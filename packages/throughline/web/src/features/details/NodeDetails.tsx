@@ -11,7 +11,7 @@ import { ErrorMessage } from "../../components/ErrorMessage";
 import { impactOf, provenanceOf } from "../../graph/places";
 import { addressOf } from "../../graph/view";
 import { kindText } from "../../platforms";
-import { parts } from "../../graph/words";
+import { parts, restOf } from "../../graph/words";
 import { datasetTabs } from "./DatasetTabs";
 import type { DetailsProps } from "./props";
 import { jobTabs } from "./JobTabs";
@@ -26,7 +26,8 @@ export function NodeDetails({ id, view, change }: DetailsProps & { id: string })
   if (error) return <div className={details.head}><ErrorMessage error={error} /></div>;
   if (!node) return <Skeleton />;
   const isJob = node.type === "job";
-  const { title, above } = parts(node.name, isJob ? "job" : "dataset");
+  const named = parts(node.name, isJob ? "job" : "dataset");
+  const rest = restOf(node.name, named);
   const tabs = isJob ? jobTabs(node, view) : datasetTabs(node, view);
   return (
     <>
@@ -36,10 +37,10 @@ export function NodeDetails({ id, view, change }: DetailsProps & { id: string })
           {kindText(node)}
         </p>
         <h2 className={details.title}>
-          {title}
+          {named.title}
           <Copy text={node.name} label={COMPONENTS.copy.name} />
         </h2>
-        {above && <p className="muted wrap">{above}</p>}
+        {rest && <p className="muted wrap">{rest}</p>}
         <p className="muted wrap">{node.namespace}</p>
         <div className={details.links}>
           <Link className={controls.button} href={impactOf(node.id, { at: view.at })}>

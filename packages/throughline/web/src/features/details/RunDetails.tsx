@@ -14,7 +14,7 @@ import { ErrorMessage } from "../../components/ErrorMessage";
 import { codeText } from "../../graph/repository";
 import { formatView, type View } from "../../graph/view";
 import { kindText } from "../../platforms";
-import { cardCommand, duration, errorLines, moment, parts, shellQuoted } from "../../graph/words";
+import { cardCommand, duration, errorLines, moment, parts, restOf, shellQuoted } from "../../graph/words";
 import { DETAILS, RUN } from "../../strings/details";
 import type { DetailsProps } from "./props";
 import styles from "./causes.module.css";
@@ -40,7 +40,8 @@ export function RunDetails({ id, view, change }: DetailsProps & { id: string }):
     { id: "events", title: DETAILS.tabs.events, content: () => <Events runId={run.runId} /> },
     { id: "facets", title: DETAILS.tabs.facets, content: () => <Facets facets={run.facets} /> },
   ];
-  const { title, above } = parts(run.job.name, "job");
+  const named = parts(run.job.name, "job");
+  const rest = restOf(run.job.name, named);
   return (
     <>
       <div className={details.head}>
@@ -48,8 +49,8 @@ export function RunDetails({ id, view, change }: DetailsProps & { id: string }):
           <PlatformIcon node={{ kind: "run", namespace: run.job.namespace, platform: run.platform }} isNamed />
           {kindText({ kind: "run", namespace: run.job.namespace, platform: run.platform })}
         </p>
-        <h2 className={details.title}>{title}</h2>
-        {above && <p className="muted wrap">{above}</p>}
+        <h2 className={details.title}>{named.title}</h2>
+        {rest && <p className="muted wrap">{rest}</p>}
         <p className={clsx("muted", details.entryLine)}>
           <code className="clip">{run.runId}</code>
           <Copy text={run.runId} label={RUN.copyId} />
