@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from throughline.sql.model import Statement, UnreadError, after
+from throughline.sql.model import Statement, after
 from throughline.sql.session import Session, SessionTable
 from throughline.sql.statements import read_statement
+from throughline.sql.steps import UnreadError
 
 _COLUMNS = {
     "rides": "id at zone fare tip",

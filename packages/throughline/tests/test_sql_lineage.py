@@ -11,7 +11,8 @@ from throughline.graph.current import generations_of
 from throughline.lineage.queries import columns_answer, impact_answer, tree_answer
 from throughline.projection import State
 from throughline.search.queries import datasets_answer
-from throughline.sql.script import local_names, read_script
+from throughline.sql._cache import TextCache
+from throughline.sql.script import Unread, local_names, read_script
 
 _AIRFLOW = "https://github.com/apache/airflow/tree/providers-openlineage/2.20.3"
 _SHOP = "postgres://shop:5432|shop.public."
@@ -198,6 +199,36 @@ def test_local_names_are_those_of_common_table_expressions(text: str, local: set
     assert local_names(text, "postgres") == local
 
 
-def test_long_text_is_not_read() -> None:
-    text = "insert into b select " + "x, " * 50_000 + "x from a"
-    assert read_script(text, "postgres", "d", "s", None, ()) is None
+_DOUBLED = "with t0 as (select * from a), " + ", ".join(
+    f"t{n} as (select x.*, y.* from t{n - 1} x, t{n - 1} y)" for n in range(1, 40)
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("insert into b select " + "x, " * 50_000 + "x from a", "more than 100,000 characters"),
+        ("insert into b select magic(from", "Expected"),
+        ("insert into b " + _DOUBLED + " select * from t39", "takes too long"),
+        ("/**/" * 20_000 + "magic; insert into b " + "(" * 400 + "select 1", "nested too deeply"),
+    ],
+    ids=["long", "invalid", "doubled columns", "comments and parentheses"],
+)
+def test_unread_text_has_a_reason_and_bounded_costs(text: str, reason: str) -> None:
+    columns = ((("d", "s", "a"), ("k", "v")),)
+    script = read_script(text, "postgres", "d", "s", None, columns)
+    assert isinstance(script, Unread)
+    assert reason in script.reason
+
+
+def test_cache_of_texts_has_a_maximum_size() -> None:
+    cache: TextCache[int, str] = TextCache(100, lambda result, _: len(result))
+    reads = []
+
+    def read(text: str) -> str:
+        return cache.get(text, 0, lambda: reads.append(text) or text)  # type: ignore[func-returns-value]
+
+    for text in ("a" * 40, "b" * 40, "a" * 40, "c" * 40, "a" * 40, "d" * 500, "a" * 40):
+        assert read(text) == text
+        assert cache.size <= 100
+    assert [text[0] for text in reads] == ["a", "b", "c", "d", "a"]

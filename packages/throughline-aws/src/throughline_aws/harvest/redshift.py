@@ -26,10 +26,11 @@ from throughline.collect.lines import Lines
 from throughline.errors import ConfigError, ServerError
 from throughline.harvest.events import FinishedRun, location, run_id, schema
 from throughline.harvest.harvester import Cursor, Portion
-from throughline.sql.model import Statement, UnreadError, after
+from throughline.sql.model import Statement, after
 from throughline.sql.relations import Origins, Table
 from throughline.sql.session import SESSIONS, Columns, Session, SessionTable
 from throughline.sql.statements import read_statement
+from throughline.sql.steps import UnreadError
 from throughline.wrap.openlineage import PRODUCER, to_json
 from throughline.wrap.parent import RunRef
 from throughline_aws.harvest._aws import Account, aws_errors, start_of
@@ -158,7 +159,7 @@ class Redshift:
             text = "".join(str(piece) for (piece,) in self._rows_of(_TEXT, id=query.id)).rstrip()
         text = text.replace("\\n", "\n").replace("\\t", "\t")  # in the format of the system tables
         temporary = sessions.get(query.session, {})
-        session = Session(self.warehouse.database, query.user, columns, temporary)
+        session = Session(self.warehouse.database, query.user, columns, temporary, has_shapes=True)
         try:
             statement = read_statement(text, session)
         except UnreadError as error:

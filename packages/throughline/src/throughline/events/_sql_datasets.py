@@ -60,7 +60,7 @@ def _only_in_text(
 ) -> Iterable[Dataset]:
     """Return the tables that the text reads and the event does not list."""
     from throughline.sql.names import TableNames, parts_of
-    from throughline.sql.script import read_script
+    from throughline.sql.script import Unread, read_script
 
     if not outputs:
         return []
@@ -68,10 +68,12 @@ def _only_in_text(
     same = [item.name for item in (*outputs, *inputs) if item.namespace == first.namespace]
     names = TableNames(first.name, same)
     target = parts_of(first.name) if len(outputs) == 1 else None
-    script = None
-    if not names.is_ambiguous:
-        script = read_script(text, dialect, *names.defaults, target, ())
-    tables = {table for _, written in script.written for table in written.sources} if script else ()
+    if names.is_ambiguous:
+        return []
+    script = read_script(text, dialect, *names.defaults, target, ())
+    if isinstance(script, Unread):
+        return []
+    tables = {table for _, written in script.written for table in written.sources}
     found = {names.name(table) for table in tables} - {item.name for item in inputs}
     return [Dataset(first.namespace, name) for name in sorted(found)]
 

@@ -30,6 +30,7 @@ from throughline.projection.derived import records_of
 
 if TYPE_CHECKING:
     from throughline.sql.relations import Origin, Table
+    from throughline.sql.script import Script
 
 _INVENTED = re.compile(r"_\d+")
 """Names that openlineage-sql gives to columns without one."""
@@ -70,25 +71,29 @@ class SqlLineage(NamedTuple):
         return ColumnLineage({**lacking, **own.columns}, (*links, *own.links))
 
 
+def is_read(run: Run) -> bool:
+    """Return True if the lineage of a run comes from its SQL text, where that can be read."""
+    if text_of(run.code.get(Sql.KEY)) is None or run.lineage or not (run.outputs or run.inputs):
+        return False
+    return not any(use.dataset_facets.reports_indirect() for use in run.outputs.values())
+
+
+def unread_reason(state: State, run: Run) -> str | None:
+    """Return why the SQL text of a run could not be read; None if it was, or need not be."""
+    read = _Names(state, run).read() if is_read(run) else None
+    return read if isinstance(read, str) else None
+
+
 def sql_lineage(state: State, run: Run) -> SqlLineage | None:
     """Return the lineage that the SQL text of a run states.
 
     None if it has no text, if the text cannot be read, or if its producer reports indirect columns.
     """
-    text = text_of(run.code.get(Sql.KEY))
-    if text is None or run.lineage or not (run.outputs or run.inputs):
-        return None
-    if any(use.dataset_facets.reports_indirect() for use in run.outputs.values()):
+    if not is_read(run):
         return None
     names = _Names(state, run)
-    from throughline.sql.dialects import dialect_of
-    from throughline.sql.script import read_script
-
-    dialect = dialect_of(run.code.parsed(Sql).dialect, names.namespace)
-    if dialect is None or names.is_ambiguous:
-        return None
-    script = read_script(text, dialect, *names.defaults, names.only_target, names.columns)
-    if script is None:
+    script = names.read()
+    if isinstance(script, str):
         return None
     sources: dict[DatasetName, frozenset[DatasetName]] = {}
     columns: dict[DatasetName, ColumnLineage] = {}
@@ -124,24 +129,38 @@ class _Names:
     def __init__(self, state: State, run: Run) -> None:
         from throughline.sql.names import TableNames, parts_of
 
-        self._state = state
+        self._state, self._code = state, run.code
         first = min(run.outputs or run.inputs)
-        self.namespace = first.namespace
+        self._namespace = first.namespace
         names = [name for name in (*run.outputs, *run.inputs) if name.namespace == first.namespace]
         self._tables = TableNames(first.name, [name.name for name in names])
-        self.is_ambiguous = self._tables.is_ambiguous
-        self.defaults = self._tables.defaults
-        self.only_target = parts_of(first.name) if len(run.outputs) == 1 else None
-        self.columns = tuple(
+        self._only_target = parts_of(first.name) if len(run.outputs) == 1 else None
+        self._columns = tuple(
             (parts_of(name.name), tuple(fields))
             for name in sorted(set(names))
             if (fields := self._fields_of(self._primary(name)))
             and self._has_whole_schema(run, name)
         )
 
+    def read(self) -> Script | str:
+        """Return what the SQL text reads and writes, or why it could not be read."""
+        from throughline.sql.dialects import dialect_of
+        from throughline.sql.script import Unread, read_script
+
+        sql = self._code.parsed(Sql)
+        dialect = dialect_of(sql.dialect, self._namespace)
+        if dialect is None:
+            return f"its dialect is unknown: {sql.dialect or self._namespace}"
+        if self._tables.is_ambiguous:
+            return "two of its datasets differ in case only"
+        found = read_script(
+            str(sql.query), dialect, *self._tables.defaults, self._only_target, self._columns
+        )
+        return found.reason if isinstance(found, Unread) else found
+
     def dataset(self, table: Table) -> DatasetName:
         """Return the dataset of a table."""
-        return self._primary(DatasetName(self.namespace, self._tables.name(table)))
+        return self._primary(DatasetName(self._namespace, self._tables.name(table)))
 
     def field(self, table: Table, name: str) -> str:
         """Return a column as the schema of its table spells it."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from sqlglot import exp, parse_one
+from sqlglot import exp
+
+from throughline.sql.steps import Steps, parse_statement
 
 _Changes = exp.Insert | exp.Update | exp.Delete | exp.Merge
 
@@ -19,19 +21,20 @@ _UNSUPPORTED = re.compile(
 _PIVOT = re.compile(r"\b(as|insert\s+into\s+\S+)\s+((?:un)?pivot\b.*)", re.I | re.S)
 
 
-def parsed_statement(sql: str, dialect: str) -> exp.Expr:
+def parsed_statement(sql: str, dialect: str, steps: Steps) -> exp.Expr:
     """Return a statement as parsed by sqlglot, which lacks some clauses and two forms of queries.
 
     AS TABLE t means AS SELECT * FROM t, and DuckDB's PIVOT … the query SELECT * FROM (PIVOT …).
 
     Raises:
         SqlglotError: the statement cannot be parsed.
+        UnreadError: it takes too long.
     """
-    parsed = parse_one(sql, dialect)
+    parsed = parse_statement(sql, dialect, steps)
     if isinstance(parsed, exp.Command):
         plain = _AS_TABLE.sub(r"\1 select * from \2", _UNSUPPORTED.sub("", sql))
         plain = _PIVOT.sub(r"\1 select * from (\2)", plain)
-        return parse_one(plain, dialect) if plain != sql else parsed
+        return parse_statement(plain, dialect, steps) if plain != sql else parsed
     return parsed
 
 

@@ -31,6 +31,7 @@ from throughline.sql.relations import (
     combined,
     under,
 )
+from throughline.sql.steps import Steps
 
 
 class Reader:
@@ -43,11 +44,13 @@ class Reader:
         self,
         table: Callable[[exp.Table], Relation],
         dialect: str,
-        variable: Callable[[str], Origins | None] = lambda _: None,
+        variable: Callable[[str], Origins | None],
+        steps: Steps,
     ) -> None:
         self._table = table
         self._dialect = dialect
         self._variable = variable
+        self._steps = steps
         self.has_unknown_columns = False
         self.has_unknown_uses = False
         """True if the query may use columns that are not in `used`, nor origins of its result."""
@@ -63,6 +66,7 @@ class Reader:
         outer: Frame | None = None,
     ) -> Relation:
         """Return the columns of a query; `outer` is the query around a subquery."""
+        self._steps.take(_STEPS_OF_A_QUERY)
         ctes = self._ctes(node, ctes or {}, outer)
         if isinstance(node, exp.Select):
             return self._select(node, ctes, outer)
@@ -186,6 +190,7 @@ class Reader:
         renamed = {item.this.name: item.alias for item in star.args.get("rename") or ()}
         table = projection.table if isinstance(projection, exp.Column) else ""
         found = frame.star(table, excluded, renamed)
+        self._steps.take(len(found.columns))
         replaced = {
             item.alias: self._origins(item, frame) for item in star.args.get("replace") or ()
         }
@@ -365,6 +370,7 @@ class Reader:
         stack = [(node, kind)]
         while stack:
             part, kind = stack.pop()
+            self._steps.take()
             if isinstance(part, exp.Column):
                 found |= under(kind, self._column(part, frame))
             elif isinstance(part, exp.Query) or (
@@ -394,7 +400,8 @@ class Reader:
         """
         if isinstance(node, exp.Literal) and node.is_string:
             is_argument = isinstance(node.parent, exp.Func)
-            return is_argument and _QUERY_TEXT.search(node.name) is not None
+            start = _SELECT.search(node.name) if is_argument else None
+            return start is not None and _FROM.search(node.name, start.end()) is not None
         if isinstance(node, exp.Parameter):
             return self._dialect == "snowflake" and node.name.isdigit()
         return isinstance(node, exp.Columns)
@@ -414,6 +421,7 @@ class Reader:
 
     def _resolved(self, resolved: Resolved) -> Origins:
         self.has_unknown_uses |= not resolved.is_certain
+        self._steps.take(len(resolved.origins))
         return self._use(resolved.origins)
 
     def _mark(self, *nodes: exp.Expr) -> None:
@@ -443,7 +451,8 @@ _PSEUDO = {
 }
 """Names that are no columns of a table, unless the table has one of this name."""
 
-_QUERY_TEXT = re.compile(r"\bselect\b.*\bfrom\b", re.IGNORECASE | re.DOTALL)
+_STEPS_OF_A_QUERY = 10
+_SELECT, _FROM = (re.compile(rf"\b{word}\b", re.IGNORECASE) for word in ("select", "from"))
 _FUNCTION = re.compile(r"(CASE)\b|(\w+)\(", re.IGNORECASE)
 
 

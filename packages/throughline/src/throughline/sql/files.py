@@ -10,19 +10,19 @@ from sqlglot import TokenType
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import SqlglotError
 
-from throughline.sql.model import Statement, UnreadError, after
+from throughline.sql.model import Statement, after
 from throughline.sql.relations import Table
 from throughline.sql.session import Session, SessionTable
 from throughline.sql.statements import read_statements
+from throughline.sql.steps import UnreadError, reason_of
 
-_QUERY = re.compile(r"(?:\s|--[^\n]*\n|/\*.*?\*/|\()*(?:select|with)\b", re.I | re.S)
+_QUERY = re.compile(r"(?:\s|--[^\n]*\n|/\*.*?\*/|\()*+(?:select|with)\b", re.I | re.S)
 _REF = re.compile(
     r"\{\{-?\s*(?:ref|source)\(\s*(?:['\"]([\w.-]+)['\"]\s*,\s*)?['\"]([\w.-]+)['\"]\s*\)\s*-?\}\}"
 )
 _CONFIG = re.compile(r"\{\{-?\s*config\(.*?\)\s*-?\}\}|\{#.*?#\}", re.S)
 _THIS = re.compile(r"\{\{-?\s*this\s*-?\}\}")
 _PLACEHOLDER = re.compile(r"(?<!\{)\{(\w+)\}(?!\})")  # of Python's str.format
-_TOKEN = re.compile(r"<Token token_type: \S+, text: (.*?), line: \d+.*?>")
 
 
 class Edge(NamedTuple):
@@ -62,14 +62,8 @@ def read_file(text: str, name: str, dialect: str) -> SqlFile:
                     targets.add(_name(statement.target))
                     edges |= set(_edges(statement))
     except (SqlglotError, UnreadError) as error:
-        unread.append(_message(error))
+        unread.append(reason_of(error))
     return SqlFile(frozenset(edges), frozenset(targets), tuple(unread))
-
-
-def _message(error: Exception) -> str:
-    """Return the first line of an error; sqlglot prints tokens as Python objects."""
-    line = str(error).splitlines()[0]
-    return _TOKEN.sub(lambda token: "the end" if token[1] == "SENTINEL" else repr(token[1]), line)
 
 
 def _without_templates(text: str, name: str) -> str:

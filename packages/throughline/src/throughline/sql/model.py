@@ -10,10 +10,7 @@ from sqlglot import exp
 from throughline.sql._query import Reader
 from throughline.sql.relations import NONE, Origins, Relation, Table
 from throughline.sql.session import Session, SessionTable, Temporary
-
-
-class UnreadError(Exception):
-    """A statement that may move data is not supported."""
+from throughline.sql.steps import UnreadError
 
 
 @dataclass(slots=True)
@@ -132,7 +129,7 @@ def read_query(
         statement.tables += value.tables
         return value.rows.union(*(origins for _, origins in value.columns))
 
-    reader = Reader(relation, session.dialect, variable)
+    reader = Reader(relation, session.dialect, variable, session.steps)
     found = reader.query(query)
     statement.has_unknown_columns |= reader.has_unknown_columns
     is_unknown = not found.is_whole or reader.has_unread_columns(query)

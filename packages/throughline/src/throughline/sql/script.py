@@ -9,24 +9,29 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from functools import lru_cache
 from typing import NamedTuple
 
-from sqlglot import TokenType, exp, parse, parse_one
+from sqlglot import TokenType, exp
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import SqlglotError
 from sqlglot.helper import ensure_list
 
-from throughline.sql.model import Statement, UnreadError, after
+from throughline.sql._cache import TextCache
+from throughline.sql.model import Statement, after
 from throughline.sql.relations import NONE, Origins, Table
 from throughline.sql.session import Session, SessionTable
 from throughline.sql.statements import read_statements, read_uses
+from throughline.sql.steps import (
+    LONGEST,
+    Steps,
+    UnreadError,
+    parse_statement,
+    parse_statements,
+    reason_of,
+)
 
-LONGEST = 100_000
-"""Characters of a text. Longer ones are not read, because parsing takes about 1 s per 100,000."""
-
-_QUERY = re.compile(r"(?:\s|--[^\n]*\n|/\*.*?\*/|\()*(?:select|with)\b", re.I | re.S)
-_COMMENT = r"(?:\s|--[^\n]*\n|/\*.*?\*/)*"
+_QUERY = re.compile(r"(?:\s|--[^\n]*\n|/\*.*?\*/|\()*+(?:select|with)\b", re.I | re.S)
+_COMMENT = r"(?:\s|--[^\n]*\n|/\*.*?\*/)*+"
 _NO_USES = re.compile(
     _COMMENT + r"(?:(?:abort|analy[sz]e|attach|begin|comment|commit|detach|discard|drop|end|grant"
     r"|install|load|lock|optimize|pragma|release|reset|revoke|rollback|savepoint|show|start"
@@ -52,6 +57,10 @@ KnownColumns = tuple[tuple[Table, tuple[str, ...]], ...]
 """The columns of the tables whose schema is known, in their order."""
 
 
+_Others = tuple[str, str, str, Table | None, KnownColumns]
+"""The arguments of `read_script` besides the text."""
+
+
 class Written(NamedTuple):
     """What the statements of a text write into one table."""
 
@@ -63,6 +72,12 @@ class Written(NamedTuple):
     """True if `columns` has every column that is written."""
     has_unknown_columns: bool
     """True if some of the used columns are unknown, or the tables to which they belong."""
+
+
+class Unread(NamedTuple):
+    """The reason why a text could not be read."""
+
+    reason: str
 
 
 class Script(NamedTuple):
@@ -77,11 +92,10 @@ class Script(NamedTuple):
     """The spelling of the columns that the statements define, by lower-case name."""
 
 
-@lru_cache(maxsize=4_096)
 def read_script(
     text: str, dialect: str, database: str, schema: str, target: Table | None, known: KnownColumns
-) -> Script | None:
-    """Return what a text reads and writes; None if a statement of it cannot be read.
+) -> Script | Unread:
+    """Return what a text reads and writes, or why a statement of it cannot be read.
 
     Args:
         text: one or more statements.
@@ -91,15 +105,22 @@ def read_script(
         target: the table that a query alone defines, as in a dbt model.
         known: the columns of tables, with lower-case names.
     """
+    others = dialect, database, schema, target, known
+    return _SCRIPTS.get(text, others, lambda: _read_script(text, *others))
+
+
+def _read_script(
+    text: str, dialect: str, database: str, schema: str, target: Table | None, known: KnownColumns
+) -> Script | Unread:
     if len(text) > LONGEST:
-        return None
+        return Unread(f"it has more than {LONGEST:,} characters")
     columns = {table: dict.fromkeys(names, "") for table, names in known}
     try:
         parts = list(_statements(text, dialect))
         session = Session(database, "", columns, {}, dialect, schema)
         read, is_complete = _read_all(parts, target if len(parts) == 1 else None, session)
-    except (SqlglotError, UnreadError, RecursionError):
-        return None
+    except (SqlglotError, UnreadError, RecursionError) as error:
+        return Unread(reason_of(error))
     written: dict[Table, list[Statement]] = {}
     for statement in read:
         if statement.target is not None and not statement.temporary:
@@ -112,7 +133,6 @@ def read_script(
     )
 
 
-@lru_cache(maxsize=4_096)
 def local_names(text: str, dialect: str) -> frozenset[str]:
     """Return the lower-case names of common table expressions that are no tables of the text.
 
@@ -121,9 +141,13 @@ def local_names(text: str, dialect: str) -> frozenset[str]:
     """
     if len(text) > LONGEST or not _WITH.search(text):
         return frozenset()
+    return _LOCAL_NAMES.get(text, dialect, lambda: _local_names(text, dialect))
+
+
+def _local_names(text: str, dialect: str) -> frozenset[str]:
     try:
-        parsed = [statement for statement in parse(text, dialect) if statement is not None]
-    except (SqlglotError, RecursionError):
+        parsed = parse_statements(text, dialect, Steps())
+    except (SqlglotError, UnreadError, RecursionError):
         return frozenset()
     local: set[str] = set()
     tables: set[str] = set()
@@ -227,7 +251,8 @@ def _read(sql: str, target: Table | None, session: Session) -> list[Statement]:
 def _set(sql: str, session: Session) -> dict[str, SessionTable]:
     """Return the sources of the variables that DECLARE or SET defines, by lower-case name."""
     found: dict[str, SessionTable] = {}
-    for item in parse_one(sql, session.dialect).find_all(exp.DeclareItem, exp.SetItem):
+    parsed = parse_statement(sql, session.dialect, session.steps)
+    for item in parsed.find_all(exp.DeclareItem, exp.SetItem):
         names, value = ensure_list(item.this), item.args.get("default")
         if isinstance(item.this, exp.EQ):
             names, value = [item.this.left], item.this.right
@@ -252,3 +277,25 @@ def _merged(statements: list[Statement]) -> Written:
         all(statement.has_all_columns for statement in statements),
         any(statement.has_unknown_columns for statement in statements),
     )
+
+
+_BYTES = 150
+"""Approximate memory of an origin or a name."""
+
+
+def _size_of(script: Script | Unread, others: _Others) -> int:
+    known = sum(len(names) for _, names in others[-1])
+    if isinstance(script, Unread):
+        return _BYTES * (10 + known)
+    origins = (
+        len(found)
+        for _, written in script.written
+        for found in (*(origins for _, origins in written.columns), written.rows, written.sources)
+    )
+    return _BYTES * (10 + known + sum(origins) + len(script.used) + len(script.spellings))
+
+
+_SCRIPTS: TextCache[_Others, Script | Unread] = TextCache(32_000_000, _size_of)
+_LOCAL_NAMES: TextCache[str, frozenset[str]] = TextCache(
+    8_000_000, lambda names, _: _BYTES * (2 + len(names))
+)

@@ -15,6 +15,7 @@ from sqlglot.dialects.dialect import Dialect, NormalizationStrategy
 
 from throughline.sql._kinds import IDENTITY
 from throughline.sql.relations import NONE, Origin, Origins, Relation, Table
+from throughline.sql.steps import Steps
 
 Columns = Mapping[Table, Mapping[str, str]]
 """The types of the columns of tables, by name and in their order."""
@@ -77,6 +78,10 @@ class Session:
     """The schema of a table without one."""
     variables: Mapping[str, SessionTable] = field(default_factory=dict)
     """The sources of the variables that the script sets; columns of the same name hide them."""
+    has_shapes: bool = False
+    """True if statements get a digest of their shape."""
+    steps: Steps = field(default_factory=Steps, compare=False)
+    """The steps that remain for reading the statement or script."""
 
     def is_temporary(self, found: exp.Table) -> bool:
         """Return True for a name of a temporary table."""

@@ -12,14 +12,13 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from sqlglot import exp, parse_one
+from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from throughline.sql._changes import read_delete, read_merge, read_update
 from throughline.sql._forms import parsed_statement, split
 from throughline.sql.model import (
     Statement,
-    UnreadError,
     columns_of,
     name_columns,
     new_statement,
@@ -28,11 +27,12 @@ from throughline.sql.model import (
 )
 from throughline.sql.relations import NONE
 from throughline.sql.session import Session, SessionTable
+from throughline.sql.steps import UnreadError, parse_statement, reason_of
 
 logging.getLogger("sqlglot").setLevel(logging.ERROR)  # statements that fail to parse are reported
 
 _RELEVANT = re.compile(
-    r"(?:\s|--[^\n]*\n|/\*.*?\*/)*"
+    r"(?:\s|--[^\n]*\n|/\*.*?\*/)*+"
     r"(create\b[^(;]*?\b(?:table|view)|insert|merge|update|delete|copy|unload|with|truncate"
     r"|drop\s+table|cache|uncache|from|\(*\s*select\b.*?\binto|alter\s+table\s+\S+\s+append)\b",
     re.IGNORECASE | re.DOTALL,
@@ -44,7 +44,7 @@ _APPEND = re.compile(
     r"\balter\s+table\s+(\S+)\s+append\s+from\s+([^\s;]+)\s*(ignoreextra|filltarget)?", re.I
 )
 _LOCAL = re.compile(r"\b(create\s+)(?:local|global)\s+(?=temp)", re.I)
-_REMOVE = re.compile(r"\bremove\s+duplicates\s*;?\s*$", re.I)
+_REMOVE = re.compile(r"\bremove\s+duplicates\s*+;?\s*+$", re.I)
 
 
 def read_statement(sql: str, session: Session) -> Statement | None:
@@ -66,17 +66,11 @@ def read_statements(sql: str, session: Session) -> list[Statement]:
     if not _RELEVANT.match(sql):
         return []
     try:
-        if found := _APPEND.search(sql):
-            return [_append(found, session)]
-        if found := _UNLOAD.search(sql):
-            select = parse_one((found[1] or "").replace("''", "'") or found[2], session.dialect)
-            statement = Statement("unload", _shape(select, session), to_file=found[3])
-            session.spell(select)
-            name_columns(statement, read_query(select, statement, session), [], session)
+        if session.dialect == "redshift" and (statement := _of_redshift(sql, session)):
             return [statement]
         # sqlglot parses neither LOCAL TEMP nor REMOVE DUPLICATES.
         plain = _REMOVE.sub("when matched then delete", _LOCAL.sub(r"\1", sql))
-        parsed = parsed_statement(plain, session.dialect)
+        parsed = parsed_statement(plain, session.dialect, session.steps)
         if _REMOVE.search(sql):
             parsed.meta["removes_duplicates"] = True
         spellings = session.spell(parsed)
@@ -86,8 +80,24 @@ def read_statements(sql: str, session: Session) -> list[Statement]:
         return [statement for statement in read if statement is not None]
     except SqlglotError as error:
         raise UnreadError(str(error).splitlines()[0]) from None
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise UnreadError(f"{type(error).__name__}: {error}") from None
+    except RecursionError as error:
+        raise UnreadError(reason_of(error)) from None
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise UnreadError(f"unsupported form: {type(error).__name__}: {error}") from None
+
+
+def _of_redshift(sql: str, session: Session) -> Statement | None:
+    """Return what UNLOAD or ALTER TABLE APPEND reads and writes."""
+    if found := _APPEND.search(sql):
+        return _append(found, session)
+    if found := _UNLOAD.search(sql):
+        text = (found[1] or "").replace("''", "'") or found[2]
+        select = parse_statement(text, session.dialect, session.steps)
+        statement = Statement("unload", _shape(select, session), to_file=found[3])
+        session.spell(select)
+        name_columns(statement, read_query(select, statement, session), [], session)
+        return statement
+    return None
 
 
 def read_uses(sql: str, session: Session) -> Statement:
@@ -97,12 +107,14 @@ def read_uses(sql: str, session: Session) -> Statement:
         UnreadError: the query is not supported.
     """
     try:
-        query = parse_one(sql, session.dialect)
+        query = parse_statement(sql, session.dialect, session.steps)
         session.spell(query)
         statement = Statement("query", "")
         read_query(query, statement, session)
-    except (SqlglotError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise UnreadError(f"{type(error).__name__}: {error}") from None
+    except (SqlglotError, RecursionError) as error:
+        raise UnreadError(reason_of(error)) from None
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise UnreadError(f"unsupported form: {type(error).__name__}: {error}") from None
     return statement
 
 
@@ -295,6 +307,8 @@ _READERS: dict[type[exp.Expr], Callable[[Any, Session], Statement | None]] = {
 
 def _shape(parsed: exp.Expr, session: Session) -> str:
     """Return a digest of a statement without literals, comments and lengths of lists."""
+    if not session.has_shapes:
+        return ""
     bare = parsed.copy()
     for many in list(bare.find_all(exp.In, exp.Values)):
         if many.expressions:
