@@ -17,6 +17,7 @@ from typing import Any
 
 from throughline.events._event import Dataset, Facets, Json
 from throughline.events.column_lineage import objects
+from throughline.sql.text import SqlText
 
 _Datasets = tuple[Dataset, ...]
 _EPHEMERAL = "__dbt__cte__"  # prefix of the names that dbt gives the queries of ephemeral models
@@ -38,13 +39,14 @@ def with_sql_datasets(
     from throughline.sql.script import local_names
 
     reported = facet.get("dialect")
-    dialect = dialect_of(reported if isinstance(reported, str) else None, listed[0].namespace)
+    reported = reported if isinstance(reported, str) else None
+    dialect = dialect_of(reported, listed[0].namespace)
     if dialect is None:
         return inputs, outputs
     if local := local_names(text, dialect):
         inputs = tuple(item for item in inputs if not _is_local(item, local))
         outputs = tuple(_without_sources(item, local) for item in outputs)
-    return (*inputs, *_only_in_text(text, dialect, inputs, outputs)), outputs
+    return (*inputs, *_only_in_text(text, reported, inputs, outputs)), outputs
 
 
 def text_of(facet: Json) -> str | None:
@@ -52,34 +54,29 @@ def text_of(facet: Json) -> str | None:
     text = facet.get("query")
     if not isinstance(text, str) or _READS_PLANS.search(str(facet.get("_producer"))):
         return None
-    return text if _can_read_sql() else None
+    return text if can_read_sql() else None
 
 
 def _only_in_text(
-    text: str, dialect: str, inputs: _Datasets, outputs: _Datasets
+    text: str, dialect: str | None, inputs: _Datasets, outputs: _Datasets
 ) -> Iterable[Dataset]:
     """Return the tables that the text reads and the event does not list."""
-    from throughline.sql.names import TableNames, parts_of
-    from throughline.sql.script import Unread, read_script
-
     if not outputs:
         return []
-    first = min(outputs, key=lambda item: (item.namespace, item.name))
-    same = [item.name for item in (*outputs, *inputs) if item.namespace == first.namespace]
-    names = TableNames(first.name, same)
-    target = parts_of(first.name) if len(outputs) == 1 else None
-    if names.is_ambiguous:
-        return []
-    script = read_script(text, dialect, *names.defaults, target, ())
-    if isinstance(script, Unread):
+    space, first = min((item.namespace, item.name) for item in outputs)
+    others = frozenset(item.name for item in (*outputs, *inputs) if item.namespace == space)
+    sql = SqlText(text, dialect, space, first, others, len(outputs) == 1)
+    script = sql.read()
+    if isinstance(script, str):
         return []
     tables = {table for _, written in script.written for table in written.sources}
-    found = {names.name(table) for table in tables} - {item.name for item in inputs}
-    return [Dataset(first.namespace, name) for name in sorted(found)]
+    found = set(map(sql.tables().name, tables)) - {item.name for item in inputs}
+    return [Dataset(space, name) for name in sorted(found)]
 
 
 @cache
-def _can_read_sql() -> bool:
+def can_read_sql() -> bool:
+    """Return True if the extra `sql` is installed."""
     return find_spec("sqlglot") is not None
 
 

@@ -27,10 +27,11 @@ from throughline.events.facets import Schema, Sql
 from throughline.identity import DatasetName
 from throughline.projection import Run, State
 from throughline.projection.derived import records_of
+from throughline.sql.names import parts_of
+from throughline.sql.text import SqlText
 
 if TYPE_CHECKING:
     from throughline.sql.relations import Origin, Table
-    from throughline.sql.script import Script
 
 _INVENTED = re.compile(r"_\d+")
 """Names that openlineage-sql gives to columns without one."""
@@ -71,17 +72,17 @@ class SqlLineage(NamedTuple):
         return ColumnLineage({**lacking, **own.columns}, (*links, *own.links))
 
 
-def is_read(run: Run) -> bool:
-    """Return True if the lineage of a run comes from its SQL text, where that can be read."""
-    if text_of(run.code.get(Sql.KEY)) is None or run.lineage or not (run.outputs or run.inputs):
-        return False
-    return not any(use.dataset_facets.reports_indirect() for use in run.outputs.values())
-
-
-def unread_reason(state: State, run: Run) -> str | None:
-    """Return why the SQL text of a run could not be read; None if it was, or need not be."""
-    read = _Names(state, run).read() if is_read(run) else None
-    return read if isinstance(read, str) else None
+def text_of_run(run: Run) -> SqlText | None:
+    """Return the SQL text from which the lineage of a run is read; None if there is none."""
+    text = text_of(run.code.get(Sql.KEY))
+    if text is None or run.lineage or not (run.outputs or run.inputs):
+        return None
+    if any(use.dataset_facets.reports_indirect() for use in run.outputs.values()):
+        return None
+    first = min(run.outputs or run.inputs)
+    names = {name for name in (*run.outputs, *run.inputs) if name.namespace == first.namespace}
+    others, is_only = frozenset(name.name for name in names), len(run.outputs) == 1
+    return SqlText(text, run.code.parsed(Sql).dialect, *first, others, is_only)
 
 
 def sql_lineage(state: State, run: Run) -> SqlLineage | None:
@@ -89,10 +90,11 @@ def sql_lineage(state: State, run: Run) -> SqlLineage | None:
 
     None if it has no text, if the text cannot be read, or if its producer reports indirect columns.
     """
-    if not is_read(run):
+    text = text_of_run(run)
+    if text is None:
         return None
-    names = _Names(state, run)
-    script = names.read()
+    names = _Names(state, run, text)
+    script = text.read(names.columns)
     if isinstance(script, str):
         return None
     sources: dict[DatasetName, frozenset[DatasetName]] = {}
@@ -126,37 +128,16 @@ def sql_lineage(state: State, run: Run) -> SqlLineage | None:
 class _Names:
     """Names of the tables and columns that a run uses, as SQL and as datasets."""
 
-    def __init__(self, state: State, run: Run) -> None:
-        from throughline.sql.names import TableNames, parts_of
-
-        self._state, self._code = state, run.code
-        first = min(run.outputs or run.inputs)
-        self._namespace = first.namespace
-        names = [name for name in (*run.outputs, *run.inputs) if name.namespace == first.namespace]
-        self._tables = TableNames(first.name, [name.name for name in names])
-        self._only_target = parts_of(first.name) if len(run.outputs) == 1 else None
-        self._columns = tuple(
+    def __init__(self, state: State, run: Run, text: SqlText) -> None:
+        self._state = state
+        self._namespace = text.namespace
+        self._tables = text.tables()
+        self.columns = tuple(
             (parts_of(name.name), tuple(fields))
-            for name in sorted(set(names))
+            for name in (DatasetName(self._namespace, other) for other in sorted(text.others))
             if (fields := self._fields_of(self._primary(name)))
             and self._has_whole_schema(run, name)
         )
-
-    def read(self) -> Script | str:
-        """Return what the SQL text reads and writes, or why it could not be read."""
-        from throughline.sql.dialects import dialect_of
-        from throughline.sql.script import Unread, read_script
-
-        sql = self._code.parsed(Sql)
-        dialect = dialect_of(sql.dialect, self._namespace)
-        if dialect is None:
-            return f"its dialect is unknown: {sql.dialect or self._namespace}"
-        if self._tables.is_ambiguous:
-            return "two of its datasets differ in case only"
-        found = read_script(
-            str(sql.query), dialect, *self._tables.defaults, self._only_target, self._columns
-        )
-        return found.reason if isinstance(found, Unread) else found
 
     def dataset(self, table: Table) -> DatasetName:
         """Return the dataset of a table."""

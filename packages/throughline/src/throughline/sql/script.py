@@ -51,6 +51,7 @@ _BLOCK = re.compile(
 """The beginnings of the blocks of a script, of which each may have a statement behind it."""
 
 _SELECT = re.compile(r"\bselect\b", re.I)
+_WORD = re.compile(_COMMENT + r"(\w+)")
 _WITH = re.compile(r"\bwith\b", re.I)
 
 KnownColumns = tuple[tuple[Table, tuple[str, ...]], ...]
@@ -90,6 +91,8 @@ class Script(NamedTuple):
     """True if every column that the statements use is in `used`, or an origin in `written`."""
     spellings: Mapping[str, str]
     """The spelling of the columns that the statements define, by lower-case name."""
+    skipped: tuple[str, ...]
+    """The first words of statements, such as CALL, whose effects are unknown."""
 
 
 def read_script(
@@ -118,9 +121,10 @@ def _read_script(
     try:
         parts = list(_statements(text, dialect))
         session = Session(database, "", columns, {}, dialect, schema)
-        read, is_complete = _read_all(parts, target if len(parts) == 1 else None, session)
+        target = target if len(parts) == 1 else None
+        read, is_complete, skipped = _read_all(parts, target, session)
     except (SqlglotError, UnreadError, RecursionError) as error:
-        return Unread(reason_of(error))
+        return Unread(reason_of(error).partition(" but got ")[0])  # without a part of the text
     written: dict[Table, list[Statement]] = {}
     for statement in read:
         if statement.target is not None and not statement.temporary:
@@ -130,6 +134,7 @@ def _read_script(
         frozenset(column for statement in read for column in statement.used),
         is_complete and not any(item.has_unknown_uses for item in read),
         {name: own for item in reversed(read) for name, own in item.spellings.items()},
+        tuple(skipped),
     )
 
 
@@ -206,18 +211,21 @@ def _statements(text: str, dialect: str) -> Iterator[str]:
 
 def _read_all(
     parts: list[str], target: Table | None, session: Session
-) -> tuple[list[Statement], bool]:
-    """Return what statements read and write, and whether all uses of columns are known.
+) -> tuple[list[Statement], bool, list[str]]:
+    """Return what statements read and write, whether all uses of columns are known, and what
+    statements were skipped.
 
     Raises:
         UnreadError: a statement cannot be read.
     """
     read: list[Statement] = []
+    skipped: list[str] = []
     is_complete = True
     for part in parts:
         sql, condition = _without_blocks(part)
         statements = _read(sql, target, session)
-        is_complete &= bool(statements) or not sql.strip() or _NO_USES.match(sql) is not None
+        if not (statements or _NO_USES.match(sql)) and (word := _WORD.match(sql)):
+            skipped.append(word[1].upper())
         is_complete &= not _SELECT.search(condition)
         for statement in statements:
             if statement.unknown:
@@ -226,7 +234,7 @@ def _read_all(
         if _VARIABLES.match(sql):
             session = replace(session, variables={**session.variables, **_set(sql, session)})
         read += statements
-    return read, is_complete
+    return read, is_complete and not skipped, skipped
 
 
 def _without_blocks(sql: str) -> tuple[str, str]:

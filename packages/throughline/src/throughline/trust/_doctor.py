@@ -21,6 +21,7 @@ from throughline.projection import Run, State, start_of
 from throughline.projection.derived import descendants_of, is_lost, parent_of
 from throughline.projection.live import Live
 from throughline.trust._names import locations_with_several_names, names_of_several_locations
+from throughline.trust._unread_sql import missing_reader, newest_texts, unread_sql
 from throughline.trust.findings import finding, late_job, some, warning
 from throughline.trust.models import DoctorAnswer, Finding, Producer
 
@@ -49,10 +50,12 @@ def doctor_answer(live: Live, spool: Spool) -> DoctorAnswer:
     """Return the producers, and the problems of the received lineage and of its intake."""
     with live.reading() as state:
         producers, findings = producers_of(state), doctor(state)
+        texts = newest_texts(state, _producer)
     return {
         "producers": producers,
         "findings": [*_intake(live.log, spool), *findings],
         "eventsWithWarnings": _events_with_warnings(live.log),
+        "unreadSql": unread_sql(texts),
     }
 
 
@@ -263,4 +266,5 @@ _CHECKS: tuple[Callable[[State], Iterator[Finding]], ...] = (
     _late_jobs,
     _damaged_rows,
     _silent_producers,
+    missing_reader,
 )

@@ -206,7 +206,7 @@ def doctor(
     spool: Annotated[Path | None, typer.Option(help="With --database: its spool folder.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """List producers, problems and advice.
+    """List producers, SQL texts that could not be read, problems and advice.
 
     Exit code 1: problems were found; 3: the server is unavailable or rejects the key.
 
@@ -257,4 +257,4 @@ def _unreachable(settings: Settings, error: ServerError) -> DoctorAnswer:
 
     remedy = "start a server, or pass another --url or --api-key"
     found = finding("endpoint", settings.url, str(error), remedy)
-    return {"producers": [], "findings": [found], "eventsWithWarnings": 0}
+    return {"producers": [], "findings": [found], "eventsWithWarnings": 0, "unreadSql": []}

@@ -165,6 +165,20 @@ class Producer(Answer):
     runs: int
 
 
+class UnreadSql(Answer):
+    """The SQL texts of a job that could not be read; its lineage is what the producer reported."""
+
+    job: str
+    """Id of the node."""
+    producer: str
+    texts: int
+    """Number of different texts."""
+    reason: str
+    """Why the newest of them could not be read."""
+    sql: str
+    """The beginning of the newest of them; null if the API key may not read SQL."""
+
+
 class DoctorAnswer(Answer):
     """The producers and the problems of the received lineage."""
 
@@ -172,3 +186,5 @@ class DoctorAnswer(Answer):
     findings: list[Finding]
     eventsWithWarnings: int
     """Number among the newest events (`GET /api/v2/events/warnings`)."""
+    unreadSql: list[UnreadSql]
+    """Unread SQL texts of the 1,000 newest runs with SQL, by job and producer, most first."""

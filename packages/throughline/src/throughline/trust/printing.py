@@ -111,6 +111,12 @@ def print_doctor(answer: models.DoctorAnswer) -> None:
         console.print(line.append(f"  {counted(producer['runs'], 'run')}", "not bold"))
     if warnings := answer["eventsWithWarnings"]:
         console.print(f"{warnings} of the newest events have warnings: GET /api/v2/events/warnings")
+    for item in answer["unreadSql"]:
+        line = Text("SQL not read: ", "yellow").append(item["job"], "bold")
+        line.append(f"  {counted(item['texts'], 'text')} of {item['producer']}: {item['reason']}")
+        console.print(line, soft_wrap=True)
+        if item["sql"]:
+            console.print(Text(f"  {item['sql']}", "dim"), soft_wrap=True)
     print_findings(answer["findings"], console)
     if not answer["findings"]:
         console.print("No problems found.", style="green")
