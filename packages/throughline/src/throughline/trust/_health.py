@@ -11,6 +11,7 @@ from throughline.graph.current import generations_of
 from throughline.graph.levels import Level
 from throughline.graph.nodes import Node
 from throughline.health.blocked import blocked_nodes
+from throughline.health.branches import mixed_jobs
 from throughline.health.failing import decided_root, failed_part, is_superseded, recent_roots
 from throughline.health.freshness import late
 from throughline.health.states import failures_of, health_of, lateness_of
@@ -18,10 +19,17 @@ from throughline.projection import Run, RunKey, State
 from throughline.projection.derived import ancestry_of, is_lost
 from throughline.query.pages import Place
 from throughline.runs.failures import causes_of, is_failed
-from throughline.trust.findings import failed_checks, failed_run, late_dataset, late_job, lost_run
+from throughline.trust.findings import (
+    failed_checks,
+    failed_run,
+    late_dataset,
+    late_job,
+    lost_run,
+    several_branches,
+)
 from throughline.trust.models import Finding, HealthAnswer, HealthFinding
 
-_KINDS = ("failed", "lost", "late", "quality", "stopped")
+_KINDS = ("failed", "lost", "late", "quality", "stopped", "branches")
 _LATEST = 2**62  # microseconds
 Blocked = dict[RunKey, list[Node]]
 """The nodes that wait for each failed run."""
@@ -70,7 +78,7 @@ def place_of_finding(found: Finding) -> Place:
 
 
 def findings_of(state: State) -> Iterator[HealthFinding]:
-    """Yield failed and stale runs, late and stopped jobs, and failed checks, all of them open.
+    """Yield failed and stale runs, late, stopped and mixed jobs, and failed checks, all open.
 
     A root run is the newest of its job that ended or is stale, even while a newer one is running.
     A failed run below counts unless a run above failed, or its pipeline ran again.
@@ -97,6 +105,8 @@ def _findings_of(state: State) -> Iterator[Finding]:
     for node in (*map(Node.of_dataset, datasets), *map(Node.of_job, jobs)):
         if failures := failures_of(state, node):
             yield failed_checks(node, failures)
+    for ref, mixes in mixed_jobs(state):
+        yield several_branches(state, ref, mixes)
 
 
 def _failed_or_lost(

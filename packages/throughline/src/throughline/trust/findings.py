@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import partial
 
 from throughline.console.text import duration_of
 from throughline.datasets.quality import Failure
 from throughline.events import JobRef, shown_time
 from throughline.graph.nodes import Node, node_id
+from throughline.health.branches import Mix
 from throughline.health.freshness import Rhythm
 from throughline.health.models import LateJob
 from throughline.identity import DatasetName
@@ -115,6 +116,21 @@ def late_job(late: LateJob) -> Finding:
         severity="warning" if late["isStopped"] else "error",
     )
     return {**found, "at": late["dueAt"]}
+
+
+def several_branches(state: State, ref: JobRef, mixes: Sequence[Mix]) -> Finding:
+    """Return the finding about a job whose runs are of several branches or environments."""
+    parts = [f"{len(mix.names)} {mix.kind} ({some(mix.names)})" for mix in mixes]
+    run = mixes[0].run
+    return warning(
+        "branches",
+        ref,
+        f"got runs of {' and '.join(parts)} under one name",
+        "give each of them its own OPENLINEAGE_NAMESPACE, and in Metaflow also its own"
+        " METAFLOW_OPENLINEAGE_DEPLOYMENT, so that their jobs and artifacts stay apart",
+        run=run,
+        at=began_at(state, run),
+    )
 
 
 def late_dataset(name: DatasetName, rhythm: Rhythm) -> Finding:

@@ -39,12 +39,13 @@ def freshness_answer(state: State, limit: Limit = 1_000, cursor: Cursor = None) 
 def findings_answer(
     state: State,
     kind: Annotated[
-        Literal["failed", "lost", "late", "quality", "stopped"] | None, "Only this kind."
+        Literal["failed", "lost", "late", "quality", "stopped", "branches"] | None,
+        "Only this kind.",
     ] = None,
     limit: Limit = 1_000,
     cursor: Cursor = None,
 ) -> Page[HealthFinding]:
-    """Return failed and stale runs, late and stopped jobs, and failed checks, by kind.
+    """Return failed and stale runs, late, stopped and mixed jobs, and failed checks, by kind.
 
     Runs are the newest finished ones of each job. Late jobs are sorted by due time, the other
     findings by time, newest first.

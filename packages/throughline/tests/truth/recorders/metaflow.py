@@ -1,4 +1,4 @@
-"""Record Metaflow with metaflow-openlineage: artifacts, declared files, foreach and resume."""
+"""Record Metaflow with metaflow-openlineage: artifacts, files, foreach, resume and branches."""
 
 from __future__ import annotations
 
@@ -18,6 +18,16 @@ def main() -> None:
         (folder / "ready").touch()
         _flow(foreach, folder, ["foreach.py", "resume"])
         _keep(foreach, folder)
+        branches()
+
+
+def branches() -> None:
+    """Record runs of two branches of one project."""
+    with copied("metaflow") as folder:
+        case = "metaflow-branches"
+        _flow(case, folder, ["project.py", "--production", "run"])
+        _flow(case, folder, ["project.py", "run"])
+        _keep(case, folder)
 
 
 def _record(case: str, folder: Path, command: list[str]) -> None:

@@ -297,7 +297,7 @@ export interface paths {
                 query?: {
                     asOf?: string | null;
                     cursor?: string | null;
-                    kind?: ("failed" | "lost" | "late" | "quality" | "stopped") | null;
+                    kind?: ("failed" | "lost" | "late" | "quality" | "stopped" | "branches") | null;
                     knownAt?: string | null;
                     limit?: number;
                 };

@@ -16,7 +16,7 @@ export const START = {
   tourAbout: "five steps over the example data",
   allGood: "No failures, late jobs or failed checks.",
   noneOpen: "No open problems.",
-  groups: { failed: "Failed", late: "Late", quality: "Failed checks", lost: "No end event", stopped: "Stopped", decided: "Muted or acknowledged" },
+  groups: { failed: "Failed", late: "Late", quality: "Failed checks", lost: "No end event", stopped: "Stopped", branches: "Several branches", decided: "Muted or acknowledged" },
   actions: (name: string) => `Mute or acknowledge ${name}`,
   acknowledge: ["Acknowledge", "until it changes"],
   mute: [

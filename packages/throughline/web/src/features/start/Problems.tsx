@@ -20,18 +20,19 @@ import controls from "../../components/controls.module.css";
 type Finding = Answer<"findings">["items"][number];
 type Decide = (finding: Finding, state: Finding["state"], until?: string | null, note?: string) => void;
 
-const GROUPS: readonly (readonly ["failed" | "late" | "quality" | "lost", string, IconName])[] = [
+const GROUPS: readonly (readonly ["failed" | "late" | "quality" | "lost" | "branches", string, IconName])[] = [
   ["failed", "bad", "fail"],
   ["late", "warn", "clock"],
   ["quality", "bad", "alert"],
   ["lost", "warn", "lost"],
+  ["branches", "warn", "alert"],
 ];
 const FIRST = 5;
 /** Start of a message that repeats the group's title. */
 const IN_TITLE = /^(is late|has stopped): /;
 const DAY = 86_400_000;
 
-/** Failed, late and stale runs, and failed checks; each can be muted or acknowledged. */
+/** Failed, late and stale runs, failed checks, and jobs of several branches; each can be muted or acknowledged. */
 export function Problems({ isHealthy }: { isHealthy: boolean }): ReactNode {
   const { data } = useAnswer("findings", {});
   const { mutate, error } = useFindingState();
