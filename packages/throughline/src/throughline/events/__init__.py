@@ -25,7 +25,7 @@ from throughline.events._parse import (
     run_id_of,
     with_parent,
 )
-from throughline.events._sql_datasets import can_read_sql, text_of
+from throughline.events._sql_datasets import can_read_sql, misread_text_of, text_of
 from throughline.events._times import from_micros, parse_time, shown_time, to_micros
 from throughline.events.column_lineage import (
     EVERY_ROW,
@@ -81,6 +81,7 @@ __all__ = [
     "shown_time",
     "source_datasets",
     "can_read_sql",
+    "misread_text_of",
     "text_of",
     "to_micros",
     "with_parent",

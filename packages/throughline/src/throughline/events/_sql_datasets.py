@@ -3,7 +3,7 @@
 openlineage-sql, which dbt and Airflow use, takes the name of a common table expression, such as
 dbt's usual `source`, for a table where it resolves columns, and loses the sources of a CREATE TABLE
 AS with one. The text of the query has them. The texts of Spark, whose listener reads the plan of
-the query and names tables by location, are not read.
+the query and names tables by location, add no datasets.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from throughline.sql.text import SqlText
 _Datasets = tuple[Dataset, ...]
 _EPHEMERAL = "__dbt__cte__"  # prefix of the names that dbt gives the queries of ephemeral models
 _READS_PLANS = re.compile(r"/integration/spark|/metaflow-openlineage/")
+_MISREAD = re.compile(r"\b(?:merge\s+into|pivot|unpivot|stack|group\s+by)\b", re.IGNORECASE)
+"""Of these, Spark's listener reports wrong columns, or not all of them."""
 
 
 def with_sql_datasets(
@@ -55,6 +57,14 @@ def text_of(facet: Json) -> str | None:
     if not isinstance(text, str) or _READS_PLANS.search(str(facet.get("_producer"))):
         return None
     return text if can_read_sql() else None
+
+
+def misread_text_of(facet: Json) -> str | None:
+    """Return the SQL text of a plan that Spark's listener reads wrongly; None for other texts."""
+    text, producer = facet.get("query"), str(facet.get("_producer"))
+    if not isinstance(text, str) or "/integration/spark" not in producer:
+        return None
+    return text if _MISREAD.search(text) and can_read_sql() else None
 
 
 def _only_in_text(

@@ -3,7 +3,8 @@
 openlineage-sql, which dbt and Airflow use, reports no filters, joins or groupings, takes names of
 common table expressions for tables, loses the sources of a CREATE TABLE AS with one, and invents
 column names. The text has all of it. Producers that read the plan of the query, such as Spark's
-listener, report more than the text, so that theirs is not read.
+listener, report more than the text, so that theirs is read only for statements that the listener is
+known to report wrongly, and only if the run reported all tables of the text.
 
 Names of a text are matched without case, as unquoted SQL names are. A text with two known tables
 or columns that differ in case only is not read.
@@ -12,7 +13,7 @@ or columns that differ in case only is not read.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from typing import TYPE_CHECKING, NamedTuple
 
 from throughline.events import (
@@ -21,6 +22,7 @@ from throughline.events import (
     ColumnLink,
     Legacy,
     Transformation,
+    misread_text_of,
     text_of,
 )
 from throughline.events.facets import Schema, Sql
@@ -72,17 +74,41 @@ class SqlLineage(NamedTuple):
         return ColumnLineage({**lacking, **own.columns}, (*links, *own.links))
 
 
-def text_of_run(run: Run) -> SqlText | None:
+def text_of_run(state: State, run: Run) -> SqlText | None:
     """Return the SQL text from which the lineage of a run is read; None if there is none."""
-    text = text_of(run.code.get(Sql.KEY))
-    if text is None or run.lineage or not (run.outputs or run.inputs):
+    facet, reported = run.code.get(Sql.KEY), {*run.outputs, *run.inputs}
+    if not facet or run.lineage or not reported:
         return None
-    if any(use.dataset_facets.reports_indirect() for use in run.outputs.values()):
+    if (text := misread_text_of(facet)) is not None:
+        return _text_of_plan(state, run, text)
+    text = text_of(facet)
+    if text is None or any(use.dataset_facets.reports_indirect() for use in run.outputs.values()):
         return None
     first = min(run.outputs or run.inputs)
-    names = {name for name in (*run.outputs, *run.inputs) if name.namespace == first.namespace}
-    others, is_only = frozenset(name.name for name in names), len(run.outputs) == 1
-    return SqlText(text, run.code.parsed(Sql).dialect, *first, others, is_only)
+    return _text(run, text, first, reported, is_only_target=len(run.outputs) == 1)
+
+
+def _text_of_plan(state: State, run: Run, text: str) -> SqlText | None:
+    """Return a text of Spark, whose datasets have the names that the catalog gives them.
+
+    A query alone is not read, because the job may have changed its result before it was written.
+    """
+    targets = _in_catalog(state, run.outputs)
+    others = _in_catalog(state, run.inputs)
+    return _text(run, text, min(targets), targets | others, False) if targets else None
+
+
+def _in_catalog(state: State, names: Iterable[DatasetName]) -> set[DatasetName]:
+    aliases = {alias for name in names for alias in state.identity.names(name)}
+    return {alias for alias in aliases if "/" not in alias.name}
+
+
+def _text(
+    run: Run, text: str, first: DatasetName, names: set[DatasetName], is_only_target: bool
+) -> SqlText:
+    others = frozenset(name.name for name in names if name.namespace == first.namespace)
+    dialect = run.code.parsed(Sql).dialect
+    return SqlText(text, dialect, *first, others, is_only_target)
 
 
 def sql_lineage(state: State, run: Run) -> SqlLineage | None:
@@ -90,7 +116,7 @@ def sql_lineage(state: State, run: Run) -> SqlLineage | None:
 
     None if it has no text, if the text cannot be read, or if its producer reports indirect columns.
     """
-    text = text_of_run(run)
+    text = text_of_run(state, run)
     if text is None:
         return None
     names = _Names(state, run, text)
@@ -120,6 +146,10 @@ def sql_lineage(state: State, run: Run) -> SqlLineage | None:
         if not written.has_unknown_columns:
             certain.add(target)
     used = frozenset((names.dataset(table), name.lower()) for table, name in script.used)
+    if misread_text_of(run.code.get(Sql.KEY)) and not (
+        sources.keys() <= whole & certain and names.are_reported(sources, run)
+    ):
+        return None  # what the listener reports is more reliable
     return SqlLineage(
         sources, columns, frozenset(whole), frozenset(certain), used, script.is_complete
     )
@@ -138,6 +168,12 @@ class _Names:
             if (fields := self._fields_of(self._primary(name)))
             and self._has_whole_schema(run, name)
         )
+
+    def are_reported(self, sources: Mapping[DatasetName, Set[DatasetName]], run: Run) -> bool:
+        """Return True if a run reported all datasets of its text."""
+        outputs, inputs = (set(map(self._primary, names)) for names in (run.outputs, run.inputs))
+        read = set[DatasetName]().union(*sources.values())
+        return bool(sources) and sources.keys() <= outputs and read <= inputs | outputs
 
     def dataset(self, table: Table) -> DatasetName:
         """Return the dataset of a table."""

@@ -307,7 +307,8 @@ class Reader:
         origins = self._origins(item, frame)
         if offset := item.args.get("offset"):
             names += [offset.name] if isinstance(offset, exp.Identifier) else []
-        self.has_unknown_uses |= _names_a_table(item)
+        if _names_a_table(item):  # or a file
+            self.has_unknown_columns = self.has_unknown_uses = True
         columns = tuple((column, origins) for column in names)
         relation = Relation(columns, NONE, bool(names), lambda _: origins, row=origins)
         return name or (names[0] if names else ""), relation

@@ -112,6 +112,7 @@ def read_query(
     def relation(found: exp.Table) -> Relation:
         if is_file(found):
             statement.files.append(found.name)
+            statement.has_unknown_columns = statement.has_unknown_uses = True
             return Relation(is_whole=False, other=lambda _: NONE)
         if session.table(found) != changed:
             if not session.is_temporary(found):

@@ -99,7 +99,9 @@ class Session:
                 table[1] for table in self.columns if (table[0], table[2]) == (self.database, name)
             }
             schema = having.pop() if len(having) == 1 else self.schema
-        return found.catalog or self.database, schema, name
+        table = found.catalog or self.database, schema, name
+        shorter = (table, ("", schema, name), ("", "", name))  # datasets without these parts
+        return next((known for known in shorter if known in self.columns), table)
 
     def relation(self, found: exp.Table) -> Relation:
         """Return the columns of a name."""

@@ -35,7 +35,7 @@ def newest_texts(state: State, producer_of: Callable[[State, Run], str]) -> list
     newest = nlargest(_NEWEST, runs, key=lambda run: (run.last or 0, run.key))
     found: dict[tuple[JobRef, SqlText], Text] = {}
     for run in newest:
-        if (text := text_of_run(run)) is not None:
+        if (text := text_of_run(state, run)) is not None:
             own = Text(run.key.job, producer_of(state, run), text)
             found.setdefault((own.job, text), own)
     return list(found.values())
