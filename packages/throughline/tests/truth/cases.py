@@ -90,6 +90,9 @@ class Truth(Strict):
     upstream: dict[str, list[str]] = {}
     """Nodes upstream of a dataset, if they are not all that its edges lead to."""
     downstream: dict[str, list[str]] = {}
+    passed_through: dict[str, list[str]] = {}
+    """Datasets that the tree downstream of a dataset shows only because later ones were made of
+    them before they were replaced: they do not depend on the dataset now."""
     columns: list[str] | None = None
     """All column edges: `dataset.column <- dataset.column` for values, `<~` for rows.
 

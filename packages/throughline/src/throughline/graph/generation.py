@@ -38,6 +38,8 @@ class Generation:
     """The runs that read or wrote data."""
     ended: float = inf
     """The end of the last run, or its last event, in microseconds; infinite for a streaming run."""
+    only_created: frozenset[DatasetName] = frozenset()
+    """The outputs that its runs created or altered without rows; one may have existed before."""
     changed: frozenset[DatasetName] = frozenset()
     """The datasets that its runs dropped, emptied or renamed."""
     spans: dict[tuple[str, DatasetName], Span] = field(default_factory=dict)
@@ -104,7 +106,7 @@ def unreplaced(oldest_first: list[Generation]) -> list[Generation]:
         if generation.edges.writes - settled:
             found.append(generation)
         if generation.is_complete:
-            settled |= generation.edges.writes
+            settled |= generation.edges.writes - generation.only_created
     return found
 
 

@@ -36,7 +36,7 @@ from throughline.graph.generation import (
     latest,
 )
 from throughline.graph.levels import Level, Levels
-from throughline.graph.lifecycle import changed_datasets
+from throughline.graph.lifecycle import changed_datasets, created_datasets
 from throughline.graph.present import Present
 from throughline.graph.run_edges import (
     Edges,
@@ -315,29 +315,28 @@ class Generations:
     def upstream_of(self, roots: Iterable[Generation], target: DatasetName | None = None) -> Walked:
         """Return the roots and all generations upstream of them, or of one of their outputs.
 
-        Where events state which input feeds which output, only the edges on the way count.
+        Where events state which input feeds which output, only the edges on the way count. Rows
+        that a generation kept are upstream of that output, but not of the generation itself.
         """
         found: Walked = {}
+        followed: set[tuple[Generation, DatasetName]] = set()  # kept rows
         open_ = [(root, target) for root in roots]
         while open_:
-            generation, name = open_.pop()
-            part = found.get(generation)
-            if part is generation.edges:
-                continue
             deadline.check()
-            edges, kept = generation.edges, generation.kept
+            generation, name = open_.pop()
+            edges, part = generation.edges, found.get(generation)
+            reads: set[DatasetName] = set()
             if name is None or edges.is_cross_product:
                 found[generation] = edges
                 reads = edges.reads - part.reads if part else edges.reads
-            else:
+            elif part is not edges:
                 part = found.setdefault(generation, replace(edges, reads=set(), writes=set()))
-                if name in part.writes:
-                    continue
-                reads, kept = edges.sources_of(name) - part.reads, kept & {name}
+                reads = edges.sources_of(name) - part.reads
                 part.reads |= reads
                 part.writes.add(name)
             open_ += ((source, read) for read in reads for source in self.writing(read, generation))
-            for name in kept:
+            if name in generation.kept and (generation, name) not in followed:
+                followed.add((generation, name))
                 kept_by = self.writing(name, generation, only_earlier=True)
                 open_ += ((source, name) for source in kept_by)
         return found
@@ -351,11 +350,10 @@ class Generations:
         open_ = [(root, source, False) for root in roots]
         while open_:
             generation, via, is_kept = open_.pop()
-            part = found.get(generation)
-            if part is generation.edges:
+            edges, part = generation.edges, found.get(generation)
+            if part is edges:
                 continue
-            edges = generation.edges
-            if via is None or edges.is_cross_product:
+            if via is None or (edges.is_cross_product and not is_kept):
                 found[generation] = edges
                 writes = edges.writes - part.writes if part else edges.writes
             else:
@@ -494,6 +492,7 @@ class Generations:
             kept=kept_datasets(self.state, runs),
             runs=tuple(runs),
             ended=span_of(self.state, runs).end,
+            only_created=created_datasets(self.state, runs),
             changed=changed_datasets(self.state, runs),
         )
         return generation

@@ -79,21 +79,19 @@ def changed_datasets(state: State, runs: Iterable[Run]) -> frozenset[DatasetName
     return frozenset(found)
 
 
-def only_create(state: State, runs: Iterable[Run], name: DatasetName) -> bool:
-    """Return True if some runs created a dataset, maybe an existing one, or changed its schema.
+def created_datasets(state: State, runs: Iterable[Run]) -> frozenset[DatasetName]:
+    """Return the datasets that some runs created, maybe existing ones, or changed the schema of.
 
-    They wrote no rows.
+    No run wrote rows to them.
     """
     primary = state.identity.primary
-    found = [
-        use.dataset_facets.parsed(LifecycleStateChange).lifecycleStateChange in _WITHOUT_ROWS
-        and not run.inputs
-        and not _has_rows(use)
-        for run in runs
-        for spelled, use in run.outputs.items()
-        if primary(spelled) == name
-    ]
-    return bool(found) and all(found)
+    found: dict[DatasetName, bool] = {}
+    for run in runs:
+        for spelled, use in run.outputs.items():
+            change = use.dataset_facets.parsed(LifecycleStateChange).lifecycleStateChange
+            is_empty = change in _WITHOUT_ROWS and not run.inputs and not _has_rows(use)
+            found[primary(spelled)] = is_empty and found.get(primary(spelled), True)
+    return frozenset(name for name, is_empty in found.items() if is_empty)
 
 
 def _has_rows(use: Use) -> bool:

@@ -15,7 +15,7 @@ from math import inf
 from typing import NamedTuple
 
 from throughline.graph.generation import Generation, Span
-from throughline.graph.lifecycle import emptied_before, emptied_by, only_create
+from throughline.graph.lifecycle import emptied_before, emptied_by
 from throughline.graph.run_edges import Edges
 from throughline.identity import DatasetName
 from throughline.projection import Run, State, outcome, start_of
@@ -159,7 +159,7 @@ class Times:
                 counted.append(generation)
             is_last = generation in reading.proven or span.end <= reading.start
             is_replacing = generation.is_complete and is_last and not reading.is_streaming
-            if is_replacing and not self._only_creates(generation, name):
+            if is_replacing and name not in generation.only_created:
                 break
         return counted
 
@@ -176,7 +176,4 @@ class Times:
         else:
             since = emptied_by(self._state, name, max(ends.values(), default=-inf))
         found = [g for g in writers if ends[g] >= since]
-        return [g for g in found if not self._only_creates(g, name)] or found
-
-    def _only_creates(self, generation: Generation, name: DatasetName) -> bool:
-        return only_create(self._state, generation.runs, name)
+        return [g for g in found if name not in g.only_created] or found

@@ -17,6 +17,7 @@ from throughline.graph.column_graph import (
 )
 from throughline.graph.current import generations_of, level_of
 from throughline.graph.edges import LevelGraph
+from throughline.graph.generation import Generation
 from throughline.graph.generations import Generations, Walked
 from throughline.graph.levels import Level
 from throughline.graph.nodes import Node, find_node, kind_of, node_id, node_ref, owners_of
@@ -38,17 +39,33 @@ Affected = list[AffectedNode]
 def impact(generations: Generations, root: Node, level: Level, depth: int) -> Affected:
     """Return every node downstream of a node, nearest first.
 
-    Readers of a dataset are at the distance 1, the datasets that they write at 2.
+    Readers of a dataset are at the distance 1, the datasets that they write at 2. A dataset whose
+    contents were replaced since is only passed through: nothing in it depends on the node now.
     """
-    graph = LevelGraph.build(generations, level, reached(generations, root, "down", level))
+    walked = reached(generations, root, "down", level)
+    graph = LevelGraph.build(generations, level, walked)
     steps = reach(graph, root, "down", depth)
     parts = parts_of(generations, graph, root, level) if root.type == "job" else []
     for part in parts:
         for node, distance in reach(graph, part, "down", depth).items():
             steps[node] = min(distance, steps.get(node, distance))
-    found = sorted((distance, node) for node, distance in steps.items() if node != root)
+    replaced = _replaced(generations, walked)
+    found = sorted((n, node) for node, n in steps.items() if node not in {root, *replaced})
     describe = _Describe(generations, graph, tags_of_tree(generations, root, "down", level))
     return [describe.node(node, distance) for distance, node in found]
+
+
+def _replaced(generations: Generations, walked: Walked) -> set[Node]:
+    """Return the datasets whose contents were not written by any of the walked generations."""
+    writers: dict[DatasetName, list[Generation]] = {}
+    for generation, edges in walked.items():
+        for name in edges.writes:
+            writers.setdefault(name, []).append(generation)
+    return {
+        Node.of_dataset(name)
+        for name, found in writers.items()
+        if set(found).isdisjoint(generations.writing(name))
+    }
 
 
 class ColumnImpact(NamedTuple):

@@ -173,7 +173,10 @@ def tags_of_tree(generations: Generations, root: Node, way: str, level: Level) -
     """Return the tags of the nodes in a node's tree, including those inherited from upstream."""
 
     def selected() -> Iterator[Generation]:  # walked only if there is any tag
-        yield from generations.upstream_of(reached(generations, root, way, level))
+        walked = reached(generations, root, way, level)
+        yield from generations.upstream_of(walked)
+        for name in {name for generation in walked for name in generation.kept}:
+            yield from generations.upstream_of((g for g in walked if name in g.kept), name)
 
     return Tags(generations, selected())
 
