@@ -206,7 +206,7 @@ def doctor(
     spool: Annotated[Path | None, typer.Option(help="With --database: its spool folder.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """List producers, SQL texts that could not be read, problems and advice.
+    """List producers, unread SQL, problems and advice.
 
     Exit code 1: problems were found; 3: the server is unavailable or rejects the key.
 
