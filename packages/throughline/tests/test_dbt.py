@@ -56,6 +56,7 @@ def _shop() -> Artifacts:
         "test_metadata": {"name": "unique", "kwargs": {}},
         "attached_node": "model.shop.daily",
     }
+    seed, snapshot = "seed.shop.raw", "snapshot.shop.history"
     nodes = [
         _node("seed", "raw"),
         _node("source", "fx", tags=["bank"]),
@@ -64,6 +65,9 @@ def _shop() -> Artifacts:
         _node("model", "cte_b", ("model.shop.cte_a",), **ephemeral),
         _node("model", "daily", ("model.shop.cte_b",), meta={"tier": 1, "pii": False}),
         _node("test", "unique_daily", ("model.shop.daily", "source.shop.fx"), **test),
+        _node("snapshot", "history", ("model.shop.daily",)),
+        _node("test", "not_null_raw", (seed,), **{**test, "attached_node": seed}),
+        _node("test", "unique_history", (snapshot,), **{**test, "attached_node": snapshot}),
         _node("metric", "revenue", ("model.shop.daily",)),
         _node(
             "exposure", "dashboard", ("metric.shop.revenue",),
@@ -93,14 +97,23 @@ def _write(folder: Path, nodes: Artifacts, command: str, results: Artifacts, day
         },
         "args": {"which": command, "profiles_dir": str(folder)},
         "results": [
-            {"unique_id": node, "status": status, "message": text, "timing": timing, "failures": 0}
+            {
+                "unique_id": node,
+                "status": status,
+                "message": text,
+                "timing": [] if status == "error" else timing,
+                "failures": 0,
+            }
             for node, (status, text) in results.items()
         ],
     }
     profile = {"type": "postgres", "host": "shop", "port": 5432}
     catalog = {
         "metadata": {"dbt_schema_version": f"{_SCHEMAS}/catalog/v1.json", "generated_at": at},
-        "nodes": {"model.shop.orders": {"columns": {"EMAIL": {"name": "EMAIL", "type": "TEXT"}}}},
+        "nodes": {
+            node: {"columns": {name: {"name": name, "type": "TEXT"}}}
+            for node, name in (("model.shop.orders", "EMAIL"), ("seed.shop.raw", "id"))
+        },
     }
     files = {
         "target/catalog.json": catalog,
@@ -119,9 +132,14 @@ def harvest(tmp_path: Path, call: Call) -> Harvest:
     """Return a function that imports an invocation into a log; it returns the output."""
 
     def run(
-        nodes: Artifacts, command: str = "build", day: int = 1, code: int = 0, **statuses: str
+        nodes: Artifacts,
+        *more: str,
+        command: str = "build",
+        day: int = 1,
+        code: int = 0,
+        **statuses: str,
     ) -> str:
-        ran = [node for node in nodes if node.startswith(("seed.", "model.", "test."))]
+        ran = [node for node in nodes if node.startswith(("seed.", "model.", "snapshot.", "test."))]
         results = {
             node: (statuses.get(node.split(".")[2], _SUCCESS[node.startswith("test.")]), _SQL_ERROR)
             for node in ran
@@ -130,7 +148,7 @@ def harvest(tmp_path: Path, call: Call) -> Harvest:
         _write(tmp_path / "shop", nodes, command, results, day)
         folder = str(tmp_path / "shop")
         options = ("--profiles-dir", folder, "--yes", "--database", str(tmp_path / "log.db"))
-        done = call("harvest", "dbt", folder, *options)
+        done = call("harvest", "dbt", folder, *options, *more)
         assert done.returncode == code, done.stderr
         return done.stdout + done.stderr
 
@@ -182,6 +200,37 @@ def test_exposures_read_the_tables_behind_their_metrics(
     nodes["exposure.shop.dashboard"]["parents"] = ("model.shop.orders",)
     harvest(nodes, day=2)
     assert _inputs(query, "exposure.shop.dashboard") == {"db.main.orders"}
+
+
+def test_column_of_a_seed_comes_from_the_column_of_its_file(harvest: Harvest, query: Query) -> None:
+    harvest(_shop())
+    (target,) = query("columns", node="db.main.raw", field="id")["up"]["children"]
+    (column,) = target["children"]
+    assert (column["name"].rpartition("/")[2], column["field"]) == ("raw.sql", "id")
+
+
+@pytest.mark.parametrize(
+    ("test", "table"), [("not_null_raw", "raw"), ("unique_history", "history")]
+)
+def test_tests_of_seeds_and_snapshots_count(
+    harvest: Harvest, query: Query, test: str, table: str
+) -> None:
+    harvest(_shop(), **{test: "fail"})
+    health = query("node", node=f"db.main.{table}")["health"]
+    assert (health["state"], health["message"]) == ("failed_checks", f"failed {test}")
+
+
+def test_seeds_and_tests_of_dbt_are_not_incomplete(harvest: Harvest, query: Query) -> None:
+    harvest(_shop())
+    incomplete = query("completeness")["measures"].values()
+    jobs = {item["subject"] for measure in incomplete for item in measure["findings"]}
+    assert not [job for job in jobs if job.endswith((".seed", ".test"))]
+
+
+def test_model_that_never_ran_has_a_stable_time(harvest: Harvest) -> None:
+    """A model that failed before it ran has no timing."""
+    assert "duplicates 0" in harvest(_shop(), daily="error")
+    assert "stored 0, duplicates" in harvest(_shop(), "--from-start", daily="error")
 
 
 def _tags(query: Query) -> set[tuple[str, str | None, str, str]]:

@@ -84,6 +84,19 @@ def test_changed_contract_lists_changes_and_downstream_owners(
     assert "### Missing" not in lines
 
 
+def test_changed_model_affects_the_exposures_of_dbt(
+    repository: Path, database: str, call: Call, build: Any, tmp_path: Path
+) -> None:
+    event = build.run("COMPLETE", "3", "day", "10:00:00", reads=("db|raw",), writes=("db|daily",))
+    exposures = [{"unique_id": "exposure.shop.board", "name": "board", "type": "dashboard"}]
+    event["outputs"][0]["facets"] = {"dbt_exposures": {"exposures": exposures}}
+    (tmp_path / "dbt.json").write_bytes(orjson.dumps(event))
+    call("ingest", str(tmp_path / "dbt.json"), "--database", database)
+    (repository / "daily.sql").write_text(_SQL.replace("sum(fare)", "max(fare)"))
+    lines = _report(call, "--database", database).splitlines()
+    assert any(line.startswith("| `exposure.shop.board` | `exposure` | 1 |") for line in lines)
+
+
 def test_changed_sql_lists_added_and_removed_column_edges(
     repository: Path, database: str, call: Call
 ) -> None:

@@ -14,6 +14,9 @@ from throughline.events._event import JobRef, Json
 from throughline.events._parse import run_id_of
 from throughline.events.column_lineage import is_name, objects
 
+EXPOSURE = "EXPOSURE"
+"""The jobType of an exposure of dbt, which is no job but something that shows data."""
+
 
 @dataclass_transform(frozen_default=True)
 class Facet:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from throughline.events.facets import Tags
+from throughline.events.facets import EXPOSURE, JobType, Tags
 from throughline.graph.current import generations_of, graph_of, once_an_event
 from throughline.graph.levels import Level
 from throughline.graph.nodes import Node, facets_of, kind_of, owners_of, platform_of
@@ -31,10 +31,12 @@ def _cached_values(state: State) -> dict[Node, Values]:
 
 
 def type_of(state: State, node: Node) -> str:
-    """Return the level of a job, or the kind of a dataset."""
-    if node.type == "job":
-        return generations_of(state).levels.of(node.job_ref).name.lower()
-    return kind_of(state, node)
+    """Return the level of a job, or `exposure`, or the kind of a dataset."""
+    if node.type == "dataset":
+        return kind_of(state, node)
+    if any(book.parsed(JobType).jobType == EXPOSURE for book in facets_of(state, node)):
+        return EXPOSURE.lower()
+    return generations_of(state).levels.of(node.job_ref).name.lower()
 
 
 def platform_value(state: State, node: Node) -> str:

@@ -9,7 +9,8 @@ have the tags of the project; exposures are jobs; and failed runs have dbt's mes
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -35,8 +36,10 @@ from throughline.errors import ConfigError, ThroughlineError
 from throughline.events import parse_time
 from throughline.harvest._manifest import (
     Artifact,
+    assertions_of,
     definitions,
     exposure_event,
+    same_columns,
     tables_above,
     tags_of,
 )
@@ -122,10 +125,15 @@ class _Processor(DbtLocalArtifactProcessor):  # type: ignore[misc]
     """The library, with artifacts changed so that its events agree with the results of dbt."""
 
     def get_dbt_metadata(self) -> tuple[Artifact, Artifact, Artifact, Artifact | None]:
-        """Return manifest, run_results, profile and catalog."""
+        """Return manifest, run_results, profile and catalog.
+
+        Tests without a result, and those that the library omits, are left out.
+        """
         manifest, results, profile, catalog = super().get_dbt_metadata()
         results["results"] = [
-            item for item in results["results"] if not (_is_test(item) and _is_skipped(item))
+            item
+            for item in results["results"]
+            if not (_is_test(item) and (_is_skipped(item) or _omitted_table(manifest, item)))
         ]
         for item in results["results"]:
             if _is_test(item):
@@ -141,6 +149,12 @@ def _is_test(result: Artifact) -> bool:
 
 def _is_skipped(result: Artifact) -> bool:
     return bool(result["status"] == "skipped")
+
+
+def _omitted_table(manifest: Artifact, test: Artifact) -> str | None:
+    """Return the seed or snapshot under test; the library omits their tests."""
+    table: str = manifest["nodes"].get(test["unique_id"], {}).get("attached_node") or ""
+    return table if table.startswith(("seed.", "snapshot.")) else None
 
 
 def _correct_test(manifest: Any, result: Artifact) -> None:
@@ -196,9 +210,8 @@ class _Invocation:
         yield from self._invocation_run().events()
         for event in events:
             yield self._completed(event)
-        for result in self._results["results"]:
-            if result["unique_id"].startswith("seed.") and result["status"] != "skipped":
-                yield from self._seed_run(result).events()
+        for run in (*self._seed_runs(), *self._check_runs()):
+            yield from run.events()
         at = parse_time(self._results["metadata"]["generated_at"])
         for node, exposure in self._manifest.get("exposures", {}).items():
             yield exposure_event(self._ref.namespace, exposure, self._tables_above(node), at)
@@ -223,19 +236,16 @@ class _Invocation:
         facets: Any = event.job.facets
         node = facets["dbt_node"].unique_id
         run = attrs.evolve(event.run, runId=self._run_id(event))
-        is_start, time = event.eventType == RunState.START, event.eventTime
-        inputs = event.inputs or []
-        if facets["jobType"].jobType == "TEST":
-            time = self._test_time(node, is_start=is_start)
-        else:
-            inputs = self._inputs(node, inputs)
+        is_test = facets["jobType"].jobType == "TEST"
+        is_start = event.eventType == RunState.START
+        inputs = (event.inputs or []) if is_test else self._inputs(node, event.inputs or [])
         if event.eventType == RunState.FAIL and (message := self._message(event, node)):
             error = error_message_run.ErrorMessageRunFacet(message, "SQL", producer=PRODUCER)
             run = attrs.evolve(run, facets={**(run.facets or {}), "errorMessage": error})
         return attrs.evolve(
             event,
             run=run,
-            eventTime=time,
+            eventTime=self._time(node, is_test=is_test, is_start=is_start),
             inputs=[self._tagged(item) for item in inputs],
             outputs=[self._tagged(item) for item in event.outputs or ()],
         )
@@ -281,16 +291,16 @@ class _Invocation:
             event.run.runId, run_id("dbt", self._id, event.job.name, str(len(self._ids)))
         )
 
-    def _test_time(self, node: str, *, is_start: bool) -> str:
-        """Return when a node's tests, or a test, began or ended; the library uses now."""
+    def _time(self, node: str, *, is_test: bool, is_start: bool) -> str:
+        """Return when a node, or its tests, began or ended; the library may use now instead."""
         parents = self._manifest["parent_map"]
-        times = [
-            timing["started_at" if is_start else "completed_at"]
+        found = [
+            result
             for result in self._results["results"]
-            if result["unique_id"].startswith("test.")
-            and (result["unique_id"] == node or node in parents.get(result["unique_id"], ()))
-            for timing in result["timing"]
+            if result["unique_id"] == node
+            or (is_test and _is_test(result) and node in parents.get(result["unique_id"], ()))
         ]
+        times = _times(found, is_start=is_start)
         return str(
             (min if is_start else max)(times, default=self._results["metadata"]["generated_at"])
         )
@@ -326,27 +336,89 @@ class _Invocation:
         facets = {k: v for k, v in (dataset.facets or {}).items() if k != "dbt_exposures"}
         return attrs.evolve(dataset, facets={**facets, "tags": tags})
 
-    def _seed_run(self, result: Artifact) -> FinishedRun:
-        """Return the run that loaded a seed's file."""
-        node = self._tables[result["unique_id"]]
-        output = self._dataset(result["unique_id"])
-        times = [item for item in result["timing"] if item["name"] == "execute"] or result["timing"]
-        base = output.name.rpartition(".")[0]
-        suffix = ".build.seed" if self._processor.command == "build" else ".seed"
-        name = f"{base}.{result['unique_id'].partition('.')[2]}{suffix}"
-        is_failed = result["status"] in _FAILED
+    def _seed_runs(self) -> Iterator[FinishedRun]:
+        """Yield the runs that loaded the files of seeds."""
+        for result in self._results["results"]:
+            node = result["unique_id"]
+            if not node.startswith("seed.") or _is_skipped(result):
+                continue
+            file = str(self._project / self._tables[node]["original_file_path"])
+            output, facets = self._dataset(node), {}
+            if columns := getattr((output.facets or {}).get("schema"), "fields", None):
+                names = [column.name for column in columns]
+                facets = {"columnLineage": same_columns("file", file, names)}
+            yield self._run_of_table(
+                node,
+                "seed",
+                [result],
+                inputs=[InputDataset("file", file)],
+                outputs=[
+                    OutputDataset(
+                        output.namespace, output.name, facets={**(output.facets or {}), **facets}
+                    )
+                ],
+            )
+
+    def _check_runs(self) -> Iterator[FinishedRun]:
+        """Yield the tests of seeds and snapshots, of each as one run like those of a model."""
+        by_table: dict[str, list[Artifact]] = defaultdict(list)
+        for result in self._results["results"]:
+            table = _omitted_table(self._manifest, result) if _is_test(result) else None
+            if table and not _is_skipped(result):
+                _correct_test(self._manifest, result)
+                by_table[table].append(result)
+        for table, results in by_table.items():
+            tests = [self._manifest["nodes"][result["unique_id"]] for result in results]
+            facet = assertions_of(zip(tests, results, strict=True))
+            item = self._dataset(table)
+            checked = InputDataset(
+                item.namespace,
+                item.name,
+                facets=item.facets,
+                inputFacets={"dataQualityAssertions": facet},
+            )
+            yield self._run_of_table(table, "test", results, inputs=[checked])
+
+    def _run_of_table(
+        self,
+        node: str,
+        kind: str,
+        results: Sequence[Artifact],
+        *,
+        inputs: Sequence[InputDataset],
+        outputs: Sequence[OutputDataset] = (),
+    ) -> FinishedRun:
+        """Return a run that the library omits, with the job name that it would have."""
+        base = self._dataset(node).name.rpartition(".")[0]
+        suffix = f".build.{kind}" if self._processor.command == "build" else f".{kind}"
+        name = f"{base}.{node.partition('.')[2]}{suffix}"
+        failed = [result for result in results if result["status"] in _FAILED]
+        messages = [self._messages[result["unique_id"]] for result in failed]
+        is_test = kind == "test"
+        started, ended = (
+            parse_time(self._time(node, is_test=is_test, is_start=is_start))
+            for is_start in (True, False)
+        )
         return FinishedRun(
             ref=RunRef(self._ref.namespace, name, run_id("dbt", self._id, name)),
             integration="DBT",
-            job_type="SEED",
-            started=parse_time(times[0]["started_at"]),
-            ended=parse_time(times[-1]["completed_at"]),
-            state="FAIL" if is_failed else "COMPLETE",
-            error=result.get("message") if is_failed else None,
-            inputs=[InputDataset("file", str(self._project / node["original_file_path"]))],
-            outputs=[OutputDataset(output.namespace, output.name, facets=output.facets)],
+            job_type=kind.upper(),
+            started=started,
+            ended=ended,
+            state="FAIL" if failed else "COMPLETE",
+            error="\n".join(messages),
+            inputs=inputs,
+            outputs=outputs,
             parents=(self._ref, self._ref),
         )
+
+
+def _times(results: Iterable[Artifact], *, is_start: bool) -> list[str]:
+    """Return when results began or ended to execute, or if they never did, to compile."""
+    timings = [timing for result in results for timing in result["timing"]]
+    executed = [timing for timing in timings if timing["name"] == "execute"]
+    times = (timing["started_at" if is_start else "completed_at"] for timing in executed or timings)
+    return [time for time in times if time]
 
 
 def _read_catalog(path: Path) -> Artifact:

@@ -16,7 +16,10 @@ from openlineage.client.facet_v2 import (
     tags_dataset,
     tags_job,
 )
+from openlineage.client.facet_v2 import column_lineage_dataset as lineage
+from openlineage.client.facet_v2 import data_quality_assertions_dataset as dq
 
+from throughline.events.facets import EXPOSURE
 from throughline.wrap.openlineage import PRODUCER
 
 Artifact = Mapping[str, Any]
@@ -69,6 +72,35 @@ def tags_of(definition: Artifact, columns: Iterable[str]) -> tags_dataset.TagsDa
     return tags_dataset.TagsDatasetFacet(fields, producer=PRODUCER)
 
 
+def assertions_of(
+    tests: Iterable[tuple[Artifact, Artifact]],
+) -> dq.DataQualityAssertionsDatasetFacet:
+    """Return the results of tests as assertions, like OpenLineage's library; test and result."""
+    found = [
+        dq.Assertion(
+            assertion=(test.get("test_metadata") or test)["name"],
+            name=test["name"],
+            success=result["status"] == "pass",
+            column=test.get("column_name"),
+            severity=str((test.get("config") or {}).get("severity") or "error").lower(),
+        )
+        for test, result in tests
+    ]
+    return dq.DataQualityAssertionsDatasetFacet(found, producer=PRODUCER)
+
+
+def same_columns(
+    namespace: str, name: str, columns: Iterable[str]
+) -> lineage.ColumnLineageDatasetFacet:
+    """Return the column lineage of a copy: each column comes from the one of the same name."""
+    kinds = [lineage.Transformation("DIRECT", "IDENTITY")]
+    fields = {
+        column: lineage.Fields([lineage.InputField(namespace, name, column, kinds)])
+        for column in columns
+    }
+    return lineage.ColumnLineageDatasetFacet(fields, producer=PRODUCER)
+
+
 def _tags(definition: Artifact) -> Iterator[tuple[str, str, str]]:
     """Yield key, value and source of each tag; dbt 1.10 moved tags and meta into `config`."""
     config = definition.get("config") or {}
@@ -100,7 +132,7 @@ def exposure_event(
     tags = [tags_job.TagsJobFacetFields(*tag) for tag in _tags(exposure)]
     own = _ExposureFacet(exposure.get("type"), exposure.get("url"), producer=PRODUCER)
     facets: dict[str, JobFacet] = {
-        "jobType": job_type_job.JobTypeJobFacet("NONE", "DBT", "EXPOSURE", producer=PRODUCER),
+        "jobType": job_type_job.JobTypeJobFacet("NONE", "DBT", EXPOSURE, producer=PRODUCER),
         "dbt_exposure": own,
         "tags": tags_job.TagsJobFacet(tags, producer=PRODUCER),
     }

@@ -17,6 +17,7 @@ from throughline.graph.column_graph import (
 )
 from throughline.graph.current import generations_of, level_of
 from throughline.graph.edges import LevelGraph
+from throughline.graph.facets import type_of
 from throughline.graph.generation import Generation
 from throughline.graph.generations import Generations, Walked
 from throughline.graph.levels import Level
@@ -183,9 +184,7 @@ class _Describe:
             affected = self._dataset(node, distance)
             affected["tags"] = self._tags.as_info(node.dataset_name)
             return affected
-        affected = self._affected(
-            node, distance, self._generations.levels.of(node.job_ref).name.lower()
-        )
+        affected = self._affected(node, distance, type_of(self._generations.state, node))
         run = newest_run(self._generations.state, node.job_ref)
         affected["run"] = run_line(self._generations.state, run) if run else None
         return affected

@@ -22,6 +22,7 @@ from throughline.events import (
 )
 from throughline.events.assertions import DATASET_FACETS
 from throughline.events.facets import (
+    EXPOSURE,
     DbtExposures,
     JobDependencies,
     JobType,
@@ -150,7 +151,7 @@ def _add_exposures(state: State, namespace: str, item: Dataset, stamp: Stamp) ->
     """Record the exposures of dbt that a dataset feeds, as jobs that read it."""
     facet = item.facets.get(DbtExposures.KEY)
     for unique_id, exposure in DbtExposures.parse(facet).exposures.items() if facet else ():
-        kind = {"integration": "DBT", "jobType": "EXPOSURE"}
+        kind = {"integration": "DBT", "jobType": EXPOSURE}
         facets = {JobType.KEY: kind, "dbt_exposure": exposure}
         ref = _update_job(state, JobRef(namespace, unique_id), facets, stamp).ref
         record = state.datasets[canonical_name(item.namespace, item.name)]

@@ -25,7 +25,7 @@ class NodeRow(NodeRef):
     """A node in a list."""
 
     kind: str
-    """Of a job its level (pipeline, task, query); of a dataset table, file, model and so on."""
+    """Of a job its level (pipeline, task, query) or exposure; of a dataset table, file, model …"""
     platform: str | None
     """The reported integration of a job, or the storage layer of a dataset."""
     owners: list[str]

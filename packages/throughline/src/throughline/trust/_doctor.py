@@ -12,7 +12,7 @@ from throughline import deadline
 from throughline.console.text import counted
 from throughline.errors import EventError
 from throughline.events import event_warnings, load, shown_time
-from throughline.events.facets import JobType
+from throughline.events.facets import EXPOSURE, JobType
 from throughline.graph.nodes import Node, node_id
 from throughline.health.freshness import late
 from throughline.identity import DatasetName
@@ -174,7 +174,7 @@ def _spelling(name: DatasetName) -> tuple[str, str]:
 
 def _unused_declarations(state: State) -> Iterator[Finding]:
     for ref, job in sorted(state.jobs.items()):
-        if job.declared is None or job.facets.parsed(JobType).jobType == "EXPOSURE":
+        if job.declared is None or job.facets.parsed(JobType).jobType == EXPOSURE:
             continue
         runs = [state.runs[key] for key in job.runs]
         used = {

@@ -9,7 +9,8 @@ A unit is a task run with all its descendants. The ten newest units of each job 
 - `columns`: of the completed runs that read something and wrote datasets with a schema, those
   whose column lineage covers each of these datasets; tables that were only created do not count
 - `code`: of the completed runs that read or wrote something, those whose code is known
-  (sourceCodeLocation of the run or of an ancestor, or the sourceCode or SQL of the job)
+  (sourceCodeLocation of the run or of an ancestor, or the sourceCode or SQL of the job); tests and
+  seeds of dbt do not count
 - `ends`: of the ended and stale runs, those with an end event; streaming runs do not count
 """
 
@@ -148,10 +149,18 @@ def _results(known: Generations, unit: Unit) -> dict[models.Measure, bool]:
     job, found = known.state.jobs[unit.run.key.job], unit.reported.copy()
     if found.get("code") is False and (job.facets.get("sourceCode") or job.facets.get("sql")):
         found["code"] = True
+    if found.get("code") is False and _has_no_code(known.state, job):
+        del found["code"]
     shows = is_ad_hoc(known.state, job.ref) or is_test(known.state, job.ref)
     if found.get("outputs") is False and shows:
         del found["outputs"]  # its result is shown or decides, and is not written
     return found
+
+
+def _has_no_code(state: State, job: Job) -> bool:
+    """Return True for tests and seeds of dbt, which are declared in YAML or are files."""
+    kind = job.facets.parsed(JobType)
+    return kind.integration == "DBT" and (is_test(state, job.ref) or kind.jobType == "SEED")
 
 
 def _reported(known: Generations, unit: Unit) -> dict[models.Measure, bool]:

@@ -1,4 +1,4 @@
-import { ALL_ROWS, type ColumnEdge, type DatasetKind, type Graph, type GraphAnswer, type Level, type LineageEdge, type LineageNode, type NodeId, type Side, type Sources, type ApiNode } from "./types";
+import { ALL_ROWS, type ColumnEdge, type DatasetKind, type Graph, type GraphAnswer, type JobKind, type LineageEdge, type LineageNode, type NodeId, type Side, type Sources, type ApiNode } from "./types";
 import { neighboursOf } from "./visible";
 
 const SIDES: readonly Side[] = ["up", "down"];
@@ -82,7 +82,7 @@ function toNode(node: ApiNode): LineageNode {
   const { namespace, name, platform, owners, tags, health, up, down } = node;
   const base = { id: node.id as NodeId, namespace, name, platform, owners, tags, health, up, down };
   if (node.type === "job") {
-    return { ...base, type: "job", kind: node.kind as Level, run: node.run, pipeline: node.pipeline as NodeId | null };
+    return { ...base, type: "job", kind: node.kind as JobKind, run: node.run, pipeline: node.pipeline as NodeId | null };
   }
   const kind = (KINDS.includes(node.kind) ? node.kind : "table") as DatasetKind;
   const { version, writtenAt, rows, failedChecks, fields } = node;

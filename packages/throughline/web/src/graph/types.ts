@@ -3,6 +3,8 @@ import type { Answer } from "../api/client";
 
 export type NodeId = string & { readonly brand: "node" };
 export type Level = "pipeline" | "task" | "query";
+/** The level of a job; an exposure of dbt is at the level of tasks. */
+export type JobKind = Level | "exposure";
 export type Side = "up" | "down";
 export type Direction = "right" | "down";
 export type DatasetKind = "table" | "file" | "artifact" | "model" | "stream";
@@ -43,7 +45,7 @@ interface Base {
 
 export interface JobNode extends Base {
   type: "job";
-  kind: Level;
+  kind: JobKind;
   run: RunLine | null;
   /** Pipeline that contains the job. */
   pipeline: NodeId | null;

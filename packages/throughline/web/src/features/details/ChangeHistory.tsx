@@ -4,7 +4,7 @@ import { Command } from "../../components/Copy";
 import { Link } from "../../components/Link";
 import { Skeleton } from "../../components/Skeleton";
 import { sentence } from "../../graph/timeline";
-import type { Level } from "../../graph/types";
+import type { JobKind, Level } from "../../graph/types";
 import { formatView, type View } from "../../graph/view";
 import { moment, shellQuoted } from "../../graph/words";
 import type { NodeAnswer } from "./props";
@@ -13,11 +13,16 @@ import { DETAILS } from "../../strings/details";
 import details from "./details.module.css";
 import controls from "../../components/controls.module.css";
 
+/** Return the level at which a job has edges. */
+function levelOf(kind: JobKind): Level {
+  return kind === "exposure" ? "task" : kind;
+}
+
 /** The history of a node: changes of edges, schema and code, and failures. */
 export function ChangeHistory({ node, view }: { node: NodeAnswer; view: View }): ReactNode {
   const isJob = node.type === "job";
   const steps = isJob ? 0 : 1;
-  const level = isJob ? (node.kind as Level) : view.level;
+  const level = isJob ? levelOf(node.kind as JobKind) : view.level;
   const { data } = useAnswer("timeline", { node: node.id, up: steps, down: steps, level, to: view.at, parts: 1 });
   if (!data) return <Skeleton />;
   const changes = data.changes.filter((change) => change.node === node.id || change.other === node.id);
