@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from sqlglot import exp
+from sqlglot.errors import ParseError
 
 from throughline.sql.steps import Steps, parse_statement
 
@@ -14,7 +15,7 @@ _Changes = exp.Insert | exp.Update | exp.Delete | exp.Merge
 _AS_TABLE = re.compile(r"\b(as)\s+table\s+([\w.\"`]+)", re.I)
 _UNSUPPORTED = re.compile(
     r"\bon\s+commit\s+drop\b|\bwith\s+(?:(?:local|cascaded)\s+)?check\s+option\b"
-    r"|(?<=\bcreate\s)snapshot\s+(?=table\b)",
+    r"|\bwith\s*\(\s*(?:security_|check_option)[^)]*\)|(?<=\bcreate\s)snapshot\s+(?=table\b)",
     re.I,
 )
 """Clauses that sqlglot cannot parse, and that do not change the edges."""
@@ -30,12 +31,21 @@ def parsed_statement(sql: str, dialect: str, steps: Steps) -> exp.Expr:
         SqlglotError: the statement cannot be parsed.
         UnreadError: it takes too long.
     """
-    parsed = parse_statement(sql, dialect, steps)
-    if isinstance(parsed, exp.Command):
-        plain = _AS_TABLE.sub(r"\1 select * from \2", _UNSUPPORTED.sub("", sql))
-        plain = _PIVOT.sub(r"\1 select * from (\2)", plain)
-        return parse_statement(plain, dialect, steps) if plain != sql else parsed
+    try:
+        parsed = parse_statement(sql, dialect, steps)
+    except ParseError:
+        if (plain := _plain(sql)) == sql:
+            raise
+        return parse_statement(plain, dialect, steps)
+    if isinstance(parsed, exp.Command) and (plain := _plain(sql)) != sql:
+        return parse_statement(plain, dialect, steps)
     return parsed
+
+
+def _plain(sql: str) -> str:
+    """Return a statement without clauses and forms that sqlglot lacks."""
+    plain = _AS_TABLE.sub(r"\1 select * from \2", _UNSUPPORTED.sub("", sql))
+    return _PIVOT.sub(r"\1 select * from (\2)", plain)
 
 
 def split(parsed: exp.Expr) -> Iterator[exp.Expr]:

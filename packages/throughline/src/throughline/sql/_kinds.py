@@ -149,6 +149,24 @@ def _comprehension(node: exp.Expr) -> Iterator[_Part]:
     yield from _with_kind(*parts, kind=_TRANSFORMATION)
 
 
+def _grouping(_: exp.Expr) -> Iterator[_Part]:
+    """Yield nothing for GROUPING(x): it tells which columns are grouped, not their values."""
+    return iter(())
+
+
+def _field(node: exp.Expr) -> Iterator[_Part]:
+    """Yield the part of a structure that `{'a': x, 'b': y}.a` selects."""
+    fields = node.this.expressions if isinstance(node.this, exp.Struct) else []
+    named = [item for item in fields if isinstance(item, exp.PropertyEQ | exp.Alias)]
+    chosen = [
+        item.expression if isinstance(item, exp.PropertyEQ) else item.this
+        for item in named
+        if (item.this.name if isinstance(item, exp.PropertyEQ) else item.alias) == node.name
+    ]
+    children = chosen or node.iter_expressions()
+    yield from ((child, _TRANSFORMATION) for child in children)
+
+
 _SPECIAL = {
     **dict.fromkeys(_CHOICES, _choice),
     exp.DecodeCase: _decode,
@@ -160,4 +178,7 @@ _SPECIAL = {
     exp.ArgMin: _extreme,
     exp.HavingMax: _extreme,
     exp.Comprehension: _comprehension,
+    exp.Dot: _field,
+    exp.Grouping: _grouping,
+    exp.GroupingId: _grouping,
 }

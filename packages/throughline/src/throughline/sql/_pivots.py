@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from sqlglot import exp
 
 from throughline.sql._kinds import CONDITIONAL, GROUP_BY, IDENTITY, Kind
+from throughline.sql._stars import chooses_columns, name_pattern
 from throughline.sql.relations import NONE, NamedColumns, Origins, Relation, under
 
 OriginsOf = Callable[[exp.Expr, Kind], Origins]
@@ -15,7 +16,7 @@ OriginsOf = Callable[[exp.Expr, Kind], Origins]
 
 def pivoted(pivot: exp.Pivot, relation: Relation, origins_of: OriginsOf) -> Relation:
     """Return a relation whose values become columns, or whose columns become values."""
-    fields = pivot.args["fields"]
+    fields = pivot.args["fields"] = [_expanded(field, relation) for field in pivot.args["fields"]]
     used = {
         column.name
         for item in (*fields, *pivot.expressions)
@@ -36,6 +37,24 @@ def pivoted(pivot: exp.Pivot, relation: Relation, origins_of: OriginsOf) -> Rela
         return Relation(unused, rows, is_whole=False, other=lambda _: values)
     added = [(name, aggregates[place % len(aggregates)]) for place, name in enumerate(names)]
     return Relation((*unused, *added), rows, relation.is_whole)
+
+
+def _expanded(field: exp.Expr, relation: Relation) -> exp.Expr:
+    """Return the field of an UNPIVOT with the columns that `*` or COLUMNS(…) stands for."""
+    found: list[exp.Expr] = []
+    for item in field.expressions:
+        if not (item.is_star or chooses_columns(item)):
+            found.append(item)
+            continue
+        star, pattern = item.find(exp.Star), name_pattern(item)
+        excluded = {column.name for column in (star.args.get("except_") if star else None) or ()}
+        found += (
+            exp.column(name)
+            for name, _ in relation.columns
+            if name not in excluded and (pattern is None or pattern.search(name))
+        )
+    field.set("expressions", found)
+    return field
 
 
 def _unpivoted(pivot: exp.Pivot, origins_of: OriginsOf) -> NamedColumns:

@@ -231,15 +231,20 @@ class Reader:
 
     def _aliases(self, item: exp.Aliases, frame: Frame) -> NamedColumns:
         """Return the columns of a function with several, such as `stack(…) AS (a, b)`."""
-        names = [column.name for column in item.expressions]
-        if isinstance(item.this, exp.Stack):
-            values = item.this.expressions
-            parts = [values[place :: len(names)] for place in range(len(names))]
-        else:
-            parts = [[item.this]] * len(names)
+        return self._named(item.this, [column.name for column in item.expressions], frame)
+
+    def _named(self, function: exp.Expr, names: list[str], frame: Frame) -> NamedColumns:
+        """Return the columns of a function, of which each has all of its arguments.
+
+        Those of `stack(n, …)` have the arguments of their place in each row.
+        """
+        if not isinstance(function, exp.Stack):
+            origins = self._origins(function, frame)
+            return [(name, origins) for name in names]
+        values = function.expressions
         return [
-            (name, NONE.union(*(self._origins(value, frame) for value in part)))
-            for name, part in zip(names, parts, strict=True)
+            (name, NONE.union(*(self._origins(one, frame) for one in values[place :: len(names)])))
+            for place, name in enumerate(names)
         ]
 
     def _add(self, item: exp.Expr, frame: Frame) -> Origins:
@@ -309,7 +314,8 @@ class Reader:
             names += [offset.name] if isinstance(offset, exp.Identifier) else []
         if _names_a_table(item):  # or a file
             self.has_unknown_columns = self.has_unknown_uses = True
-        columns = tuple((column, origins) for column in names)
+        function = item.this if isinstance(item, exp.Lateral) else item
+        columns = tuple(self._named(function, names, frame))
         relation = Relation(columns, NONE, bool(names), lambda _: origins, row=origins)
         return name or (names[0] if names else ""), relation
 
@@ -409,10 +415,11 @@ class Reader:
 
     def _column(self, column: exp.Column, frame: Frame) -> Origins:
         self._mark(column)
-        if not (column.table or frame.is_visible(column.name)):
-            if column.name in _PSEUDO.get(self._dialect, ()):
+        if not frame.is_visible(column.name):
+            is_level = column.table and column.name == "level"  # also a usual name of a column
+            if column.name in _PSEUDO.get(self._dialect, ()) and not is_level:
                 return NONE
-            if (variable := self._variable(column.name)) is not None:
+            if not column.table and (variable := self._variable(column.name)) is not None:
                 return variable
         resolved = frame.whole(column.table) if column.is_star else frame.column(column)
         if resolved is None:

@@ -19,8 +19,8 @@ from sqlglot.helper import ensure_list
 from throughline.sql._cache import TextCache
 from throughline.sql.model import Statement, after
 from throughline.sql.relations import NONE, Origins, Table
-from throughline.sql.session import Session, SessionTable
-from throughline.sql.statements import read_statements, read_uses
+from throughline.sql.session import Columns, Session, SessionTable
+from throughline.sql.statements import defined_columns, read_statements, read_uses
 from throughline.sql.steps import (
     LONGEST,
     Steps,
@@ -42,6 +42,7 @@ _NO_USES = re.compile(
 )
 """Statements that use no column, so that a column may be dropped without an error in them."""
 
+_CREATE = re.compile(_COMMENT + r"create\b[^(;]*?\btable\b", re.I | re.S)
 _VARIABLES = re.compile(_COMMENT + r"(?:declare|set)\b", re.I)
 _BLOCK = re.compile(
     _COMMENT + r"(?:begin\b(?!\s*(?:tran|work|isolation|read|deferred|immediate|exclusive|not|$))"
@@ -231,10 +232,27 @@ def _read_all(
             if statement.unknown:
                 raise UnreadError(f"the temporary table {statement.unknown[0]} is unknown")
             session = replace(session, temporary=after(session.temporary, statement))
+        if _CREATE.match(sql):
+            defined = _defined(sql, statements, session)
+            session = replace(session, columns={**defined, **session.columns})
         if _VARIABLES.match(sql):
             session = replace(session, variables={**session.variables, **_set(sql, session)})
         read += statements
     return read, is_complete and not skipped, skipped
+
+
+def _defined(sql: str, read: list[Statement], session: Session) -> Columns:
+    """Return the columns of the tables that CREATE TABLE defines by a list or by a query."""
+    found = {
+        statement.target: dict.fromkeys(statement.columns, "")
+        for statement in read
+        if statement.target and not statement.temporary and statement.has_all_columns
+    }
+    if not read and (defined := defined_columns(sql, session)):
+        table, layout = defined
+        if layout.columns and layout.is_whole:
+            found[table] = dict.fromkeys((name for name, _ in layout.columns), "")
+    return found
 
 
 def _without_blocks(sql: str) -> tuple[str, str]:

@@ -25,7 +25,7 @@ from throughline.sql.model import (
     read_query,
     target_of,
 )
-from throughline.sql.relations import NONE
+from throughline.sql.relations import NONE, Table
 from throughline.sql.session import Session, SessionTable
 from throughline.sql.steps import UnreadError, parse_statement, reason_of
 
@@ -86,6 +86,19 @@ def read_statements(sql: str, session: Session) -> list[Statement]:
         raise UnreadError(f"unsupported form: {type(error).__name__}: {error}") from None
 
 
+def defined_columns(sql: str, session: Session) -> tuple[Table, SessionTable] | None:
+    """Return a table that CREATE TABLE defines, without a query, with its columns.
+
+    Raises:
+        SqlglotError, UnreadError: the statement cannot be parsed.
+    """
+    parsed = parsed_statement(sql, session.dialect, session.steps)
+    if not isinstance(parsed, exp.Create) or parsed.kind != "TABLE" or parsed.expression:
+        return None
+    session.spell(parsed)
+    return session.table(target_of(parsed.this)[0]), _layout(parsed, session)
+
+
 def _of_redshift(sql: str, session: Session) -> Statement | None:
     """Return what UNLOAD or ALTER TABLE APPEND reads and writes."""
     if found := _APPEND.search(sql):
@@ -137,14 +150,15 @@ def _create(parsed: exp.Create, session: Session) -> Statement | None:
     if clone := parsed.args.get("clone"):
         query = exp.select("*").from_(clone.this)
     is_temporary = session.is_temporary(table) or bool(list(parsed.find_all(exp.TemporaryProperty)))
-    if not isinstance(query, exp.Query) and not is_temporary:
+    has_query = isinstance(query, exp.Query | exp.Values)
+    if not has_query and not is_temporary:
         return None
     kind = "view" if parsed.kind == "VIEW" else "ctas" if query else "create"
     statement = new_statement(kind, table, session)
     if is_temporary:
         statement.temporary = (table.name,)
         statement.target = (session.database, f"pg_temp_{session.user}", table.name)
-    if isinstance(query, exp.Query):
+    if has_query:
         relation = read_query(query, statement, session)
         name_columns(statement, relation, names, session)
         statement.layout = SessionTable(is_whole=relation.is_whole)
