@@ -273,6 +273,17 @@ def test_failed_models_and_tests_have_the_message_of_dbt(harvest: Harvest, query
     }
 
 
+def test_exposure_of_a_failed_model_is_blocked(harvest: Harvest, query: Query) -> None:
+    harvest(_shop())
+    assert query("node", node="dashboard")["health"]["state"] == "unknown"
+    harvest(_shop(), day=2, orders="error", daily="skipped", unique_daily="skipped")
+    health = query("node", node="dashboard")["health"]
+    text = "shows data from before db.main.shop.orders.build.run failed"
+    assert (health["state"], health["message"]) == ("blocked", text)
+    harvest(_shop(), day=3)
+    assert query("node", node="dashboard")["health"]["state"] == "unknown"
+
+
 @pytest.mark.parametrize(("command", "name"), [("generate", "docs generate"), ("list", "list")])
 def test_results_of_commands_that_run_nothing_are_refused(
     harvest: Harvest, command: str, name: str

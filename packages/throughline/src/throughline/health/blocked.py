@@ -12,6 +12,7 @@ from typing import NamedTuple
 from throughline.events import JobRef
 from throughline.graph.current import generations_of, graph_of, once_an_event
 from throughline.graph.effective import EffectiveGraph
+from throughline.graph.facets import type_of
 from throughline.graph.generation import Generation
 from throughline.graph.levels import Level
 from throughline.graph.nodes import Node
@@ -125,6 +126,9 @@ def _newest_start(generations: Iterable[Generation]) -> int:
 def _was_due(state: State, node: Node, failed: Run) -> bool:
     known = generations_of(state)
     jobs = [node.job_ref] if node.type == "job" else known.writers(node.dataset_name)
+    if type_of(state, node) == "exposure":  # it shows a table whenever that is written
+        tables = neighbours(graph_of(state, Level.TASK), node, "up")
+        jobs = [ref for table in tables for ref in known.writers(table.dataset_name)]
     pipelines = {pipeline_of(state, run) for ref in jobs if (run := newest_run(state, ref))}
     return pipeline_of(state, failed) in pipelines or any(_is_due(state, p) for p in pipelines)
 

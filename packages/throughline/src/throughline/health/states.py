@@ -8,6 +8,7 @@ from typing import NamedTuple
 from throughline.datasets.quality import Failure, checks_of, current_failures, tests_without_dataset
 from throughline.events import JobRef, shown_time
 from throughline.graph.current import generations_of
+from throughline.graph.facets import type_of
 from throughline.graph.nodes import Node, node_ref
 from throughline.health.blocked import blockers_of, pipeline_of
 from throughline.health.failing import failing_run
@@ -79,7 +80,9 @@ def _blocked(state: State, node: Node) -> _Found | None:
     more = f" and {len(names) - 1} more" if len(names) > 1 else ""
     since = _newest_end(state, (blocker.run for blocker in blockers))
     jobs = tuple(blocker.job for blocker in blockers)
-    return _Found("blocked", f"not written since {names[0]}{more} failed", since, jobs)
+    is_shown = type_of(state, node) == "exposure"
+    text = "shows data from before" if is_shown else "not written since"
+    return _Found("blocked", f"{text} {names[0]}{more} failed", since, jobs)
 
 
 def _newest_end(state: State, runs: Iterable[Run]) -> int | None:
