@@ -1,4 +1,4 @@
-"""All answers about one store agree: impact, tree, path, columns, provenance, gates and the past."""
+"""All answers about one store agree: impact, tree, path, columns, provenance, gates, the past."""
 
 from __future__ import annotations
 

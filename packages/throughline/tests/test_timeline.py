@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from throughline.changes._steps import EffectiveGenerations, steps_of
+from throughline.changes._steps import steps_of
 from throughline.changes.queries import diff_answer, timeline_answer
 from throughline.errors import ConfigError
 from throughline.events import JobRef
@@ -218,10 +217,22 @@ _NIGHT = st.tuples(
     st.sets(st.sampled_from("abc")),
     st.sets(st.sampled_from("xyz")),
 )
-_DERIVED: tuple[Callable[[list[Generation]], list[Generation]], ...] = (
-    of_task.latest,
-    of_task.unreplaced,
-)
+
+
+def _expected(oldest_first: list[Generation]) -> set[Generation]:
+    """Return the effective generations as the rule says it."""
+    complete = [g for g in oldest_first if g.is_complete]
+    wrote = [g for g in complete if g.edges.writes]
+    newest = (wrote or complete)[-1:]
+    since = oldest_first.index(newest[0]) if newest else -1
+    unfinished = [g for g in oldest_first[since + 1 :] if not g.is_complete]
+    unreplaced = [
+        g
+        for place, g in enumerate(oldest_first)
+        if g.edges.writes.difference(*(later.edges.writes for later in oldest_first[place + 1 :]
+                                       if later.is_complete))
+    ]  # fmt: skip
+    return {*newest, *unfinished, *unreplaced}
 
 
 @settings(max_examples=80)
@@ -236,14 +247,14 @@ def test_steps_match_the_effective_generations_at_every_time(nights: list[Any], 
     generations = generations_of(build.state(*events))
     ref = JobRef("demo", "j")
     derived = generations.derived(ref, "all", list)
-    kept, effective, edges = EffectiveGenerations(), set[Generation](), set[Any]()
+    kept, effective, edges = of_task.EffectiveGenerations(), set[Generation](), set[Any]()
     for count, (generation, step) in enumerate(
         zip(derived, steps_of(generations, ref, Level.TASK), strict=True)
     ):
         kept.take(generation)
         effective = (effective | set(kept.entered)) - set(kept.left)
-        expected = {item for derive in _DERIVED for item in derive(derived[: count + 1])}
-        assert effective == expected
+        expected = _expected(derived[: count + 1])
+        assert effective == expected == set(of_task.effective(derived[: count + 1]))
         edges = (edges | step.added) - step.removed
         reads = {name for item in expected for name in item.edges.reads}
         writes = {name for item in expected for name in item.edges.writes}

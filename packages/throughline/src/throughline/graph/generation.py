@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from math import inf
 from typing import Any, NamedTuple
@@ -84,32 +86,90 @@ def declared_generation(ref: JobRef, edges: Edges) -> Generation:
     return Generation(ref, (0, None), True, edges, frozenset(), ())
 
 
+class EffectiveGenerations:
+    """The effective generations of a task, updated one generation at a time, oldest first.
+
+    They are the newest finished one (that wrote, if any did), the unfinished ones after it, and
+    those with an output that no later finished one wrote. One job can write many datasets in
+    separate runs (a flow that is started per service): its last run alone would leave the other
+    datasets without an origin.
+    """
+
+    def __init__(self) -> None:
+        self._count: Counter[Generation] = Counter()
+        self._base: Generation | None = None
+        self._newer: list[Generation] = []
+        self._remaining: dict[Generation, set[DatasetName]] = {}
+        self._writers: dict[DatasetName, list[Generation]] = defaultdict(list)
+        self.entered: list[Generation] = []
+        self.left: list[Generation] = []
+
+    def take(self, generation: Generation) -> None:
+        """Add the next generation; `entered` and `left` are those that became effective or not."""
+        self.entered, self.left = [], []
+        writes = generation.edges.writes
+        self._retain(generation)
+        if not generation.is_complete:
+            self._newer.append(generation)
+        elif writes or self._base is None or not self._base.edges.writes:
+            for superseded in (self._base, *self._newer):
+                self._release(superseded)
+            self._base, self._newer = generation, []
+        else:  # it found nothing to do
+            self._release(generation)
+        if generation.is_complete:
+            self._settle(writes - generation.only_created)
+        if writes:
+            self._retain(generation)
+            self._remaining[generation] = set(writes)
+            for name in writes:
+                self._writers[name].append(generation)
+
+    @property
+    def latest(self) -> list[Generation]:
+        """Return the newest finished generation and the unfinished ones after it."""
+        return [*([self._base] if self._base else []), *self._newer]
+
+    @property
+    def unreplaced(self) -> list[Generation]:
+        """Return the generations with an output that no later finished one wrote, newest first."""
+        return list(reversed(self._remaining))
+
+    def _settle(self, names: Iterable[DatasetName]) -> None:
+        for name in names:
+            for generation in self._writers.pop(name, ()):
+                self._remaining[generation].discard(name)
+                if not self._remaining[generation]:
+                    del self._remaining[generation]
+                    self._release(generation)
+
+    def _retain(self, generation: Generation) -> None:
+        self._count[generation] += 1
+        if self._count[generation] == 1:
+            self.entered.append(generation)
+
+    def _release(self, generation: Generation | None) -> None:
+        if generation is None:
+            return
+        self._count[generation] -= 1
+        if not self._count[generation]:
+            del self._count[generation]
+            self.left.append(generation)
+
+
+def _after_all(oldest_first: list[Generation]) -> EffectiveGenerations:
+    found = EffectiveGenerations()
+    for generation in oldest_first:
+        found.take(generation)
+    return found
+
+
 def latest(oldest_first: list[Generation]) -> list[Generation]:
     """Return the newest finished generation (that wrote, if any did) and later unfinished ones."""
-    complete = [g for g in reversed(oldest_first) if g.is_complete]
-    base = next((g for g in complete if g.edges.writes), complete[0] if complete else None)
-    if base is None:
-        return oldest_first
-    newer = oldest_first[oldest_first.index(base) + 1 :]
-    return [base, *(g for g in newer if not g.is_complete)]
-
-
-def unreplaced(oldest_first: list[Generation]) -> list[Generation]:
-    """Return the generations with an output that no later finished one wrote, newest first.
-
-    One job can write many datasets in separate runs (a flow that is started per service): its last
-    run alone would leave the other datasets without an origin.
-    """
-    settled: set[DatasetName] = set()
-    found = []
-    for generation in reversed(oldest_first):
-        if generation.edges.writes - settled:
-            found.append(generation)
-        if generation.is_complete:
-            settled |= generation.edges.writes - generation.only_created
-    return found
+    return _after_all(oldest_first).latest
 
 
 def effective(oldest_first: list[Generation]) -> list[Generation]:
     """Return the effective generations: the latest and the unreplaced ones."""
-    return list(dict.fromkeys((*latest(oldest_first), *unreplaced(oldest_first))))
+    found = _after_all(oldest_first)
+    return list(dict.fromkeys((*found.latest, *found.unreplaced)))
