@@ -91,6 +91,9 @@ def _dataset(draw: st.DrawFn) -> dict[str, Any]:
         made_of = {"namespace": other, "name": table, "field": draw(st.sampled_from("xy"))}
         fields = {draw(st.sampled_from("xy")): {"inputFields": [made_of]}}
         facets["columnLineage"] = {"fields": fields}
+    if draw(st.integers(0, 4)) == 0:
+        exposures = draw(st.lists(st.sampled_from("uv"), max_size=2, unique=True))
+        facets["dbt_exposures"] = {"exposures": [{"unique_id": item} for item in exposures]}
     return {"namespace": namespace, "name": name, "facets": facets}
 
 

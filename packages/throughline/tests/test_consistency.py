@@ -37,7 +37,7 @@ _NAMES = ("db|a", "db|b", "db|c", "db|d", "s3://b|a")
 _SETS = st.lists(st.sampled_from(_NAMES), max_size=2, unique=True)
 _KINDS = (
     "plain", "columns", "explicit", "keeps rows", "version", "STREAMING", "DROP", "TRUNCATE",
-    "RENAME", "CREATE", "alias",
+    "RENAME", "CREATE", "alias", "exposure",
 )  # fmt: skip
 _RUN = st.fixed_dictionaries(
     {
@@ -124,6 +124,12 @@ def _add_change(body: dict[str, Any], kind: str) -> None:
         item["facets"]["lifecycleStateChange"] = change
 
 
+def _add_exposure(body: dict[str, Any], _kind: str) -> None:
+    for item in body["outputs"]:
+        exposures = [{"unique_id": f"exposure of {body['run']['runId']}"}]
+        item["facets"]["dbt_exposures"] = {"exposures": exposures}
+
+
 def _add_alias(body: dict[str, Any], _kind: str) -> None:
     table = {"namespace": "db", "name": "a", "type": "TABLE"}
     for item in (*body["inputs"], *body["outputs"]):
@@ -139,6 +145,7 @@ _ADD = {
     "STREAMING": _add_stream,
     **dict.fromkeys(("DROP", "TRUNCATE", "RENAME", "CREATE"), _add_change),
     "alias": _add_alias,
+    "exposure": _add_exposure,
 }
 
 
