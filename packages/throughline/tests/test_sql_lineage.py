@@ -8,7 +8,12 @@ from typing import Any
 import pytest
 
 from throughline.graph.current import generations_of
-from throughline.lineage.queries import columns_answer, impact_answer, tree_answer
+from throughline.lineage.queries import (
+    column_answer,
+    columns_answer,
+    impact_answer,
+    tree_answer,
+)
 from throughline.projection import State
 from throughline.search.queries import datasets_answer
 from throughline.sql._cache import TextCache
@@ -98,6 +103,24 @@ def test_columns_come_from_the_text(state: State) -> None:
     assert _inputs(state, "orders_clean") == direct | {
         f"{field} <~ {source}" for field in fields for source in rows
     }
+
+
+def test_edges_have_their_evidence(state: State, build: Any) -> None:
+    def evidence(column: str) -> dict[str, str]:
+        (producer,) = column_answer(state, "orders_clean", column)["producers"]
+        return {
+            f"{item['name'].rpartition('.')[2]}.{item['field']}": item["evidence"]
+            for item in producer["inputs"]
+        }
+
+    rows = {"raw_orders.customer_id": "sql", "raw_orders.status": "sql", "customers.id": "sql"}
+    assert evidence("id") == {"raw_orders.id": "verified", **rows}
+    assert evidence("amount") == {"raw_orders.amount": "sql", **rows}
+    unread = build.state(
+        _task(build, "1", "job", "insert into b select magic(from", ("a",), {"x": ("a", "x")}, b=())
+    )
+    (top,) = columns_answer(unread, "b", depth=1)["up"]["children"]
+    assert (top["evidence"], top["children"][0]["evidence"]) == (None, "reported")
 
 
 def test_columns_without_a_name_affect_the_table(state: State) -> None:

@@ -73,15 +73,15 @@ def _only_in_text(
     """Return the tables that the text reads and the event does not list."""
     if not outputs:
         return []
-    space, first = min((item.namespace, item.name) for item in outputs)
-    others = frozenset(item.name for item in (*outputs, *inputs) if item.namespace == space)
-    sql = SqlText(text, dialect, space, first, others, len(outputs) == 1)
+    first = min((item.namespace, item.name) for item in outputs)
+    names = ((item.namespace, item.name) for item in (*outputs, *inputs))
+    sql = SqlText.of(text, dialect, first, names, is_only_target=len(outputs) == 1)
     script = sql.read()
     if isinstance(script, str):
         return []
     tables = {table for _, written in script.written for table in written.sources}
     found = set(map(sql.tables().name, tables)) - {item.name for item in inputs}
-    return [Dataset(space, name) for name in sorted(found)]
+    return [Dataset(sql.namespace, name) for name in sorted(found)]
 
 
 @cache

@@ -9,7 +9,7 @@ DIRECT into `dataset`. No single column takes its value from them, so they count
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple, TypeGuard
+from typing import Any, Literal, NamedTuple, TypeGuard
 
 from throughline.events._event import Json
 
@@ -17,6 +17,7 @@ __all__ = [
     "EVERY_ROW",
     "ColumnLineage",
     "ColumnLink",
+    "Evidence",
     "Legacy",
     "Transformation",
     "UNKNOWN_COLUMN",
@@ -31,6 +32,10 @@ UNKNOWN_COLUMN = ""
 """The source field of a link that names only its source dataset."""
 
 DIRECT, INDIRECT = "DIRECT", "INDIRECT"
+
+
+Evidence = Literal["reported", "sql", "verified"]
+"""By the producer alone, read from the SQL text alone, or by both."""
 
 
 class Transformation(NamedTuple):
@@ -68,6 +73,7 @@ class ColumnLink(NamedTuple):
     field: str
     transformations: tuple[Transformation, ...]
     is_masked: bool
+    evidence: Evidence = "reported"
 
     @property
     def is_direct(self) -> bool:

@@ -22,6 +22,7 @@ from throughline.events import (
     ColumnLink,
     DatasetId,
     Entry,
+    Evidence,
     JobRef,
     Legacy,
     Transformation,
@@ -65,6 +66,7 @@ class ColumnEdge(NamedTuple):
     is_masked: bool
     legacy: Legacy
     job: JobRef
+    evidence: Evidence = "reported"
 
     @property
     def label(self) -> str:
@@ -294,6 +296,7 @@ def _edges(
                 link.is_masked,
                 lineage.columns.get(link.target, Legacy()),
                 job,
+                link.evidence,
             )
 
 
@@ -308,7 +311,7 @@ def _of_run(state: State, run: Run) -> Iterator[tuple[DatasetName, ColumnLineage
         sql = sql_lineage(state, run)
         for target, about in outputs:
             reported = about.column_lineage()
-            yield target, sql.combined(target, reported) if sql else reported
+            yield target, sql.combined(state, target, reported) if sql else reported
         return
     entries = [entry for facet in run.lineage for entry in parsed(facet, parse_entries)]
     explicit = list(_of_entries(state, entries))

@@ -26,7 +26,7 @@ from throughline.events import (
     text_of,
 )
 from throughline.events.facets import Schema, Sql
-from throughline.identity import DatasetName
+from throughline.identity import DatasetName, canonical_name
 from throughline.projection import Run, State
 from throughline.projection.derived import records_of
 from throughline.sql.names import parts_of
@@ -53,11 +53,11 @@ class SqlLineage(NamedTuple):
     is_complete: bool
     """True if every column that the text uses is known."""
 
-    def combined(self, target: DatasetName, reported: ColumnLineage) -> ColumnLineage:
+    def combined(self, state: State, target: DatasetName, reported: ColumnLineage) -> ColumnLineage:
         """Return the column lineage of a target: the text's, and reported columns it lacks."""
         if target not in self.columns:
             return reported
-        own = self.columns[target]
+        own = _verified(state, self.columns[target], reported)
         if target in self.whole & self.certain:
             return own
         lacking = {
@@ -74,6 +74,20 @@ class SqlLineage(NamedTuple):
         return ColumnLineage({**lacking, **own.columns}, (*links, *own.links))
 
 
+def _verified(state: State, own: ColumnLineage, reported: ColumnLineage) -> ColumnLineage:
+    """Return the column lineage of a text, whose links are verified if they were reported too."""
+
+    def key(link: ColumnLink) -> tuple[str, DatasetName, str, bool]:
+        source = state.identity.primary(canonical_name(link.namespace, link.name))
+        return link.target.lower(), source, link.field.lower(), link.is_direct
+
+    known = {key(link) for link in reported.links}
+    links = (
+        link._replace(evidence="verified") if key(link) in known else link for link in own.links
+    )
+    return own._replace(links=tuple(links)) if known else own
+
+
 def text_of_run(state: State, run: Run) -> SqlText | None:
     """Return the SQL text from which the lineage of a run is read; None if there is none."""
     facet, reported = run.code.get(Sql.KEY), {*run.outputs, *run.inputs}
@@ -84,8 +98,8 @@ def text_of_run(state: State, run: Run) -> SqlText | None:
     text = text_of(facet)
     if text is None or any(use.dataset_facets.reports_indirect() for use in run.outputs.values()):
         return None
-    first = min(run.outputs or run.inputs)
-    return _text(run, text, first, reported, is_only_target=len(run.outputs) == 1)
+    first, dialect = min(run.outputs or run.inputs), run.code.parsed(Sql).dialect
+    return SqlText.of(text, dialect, first, reported, is_only_target=len(run.outputs) == 1)
 
 
 def _text_of_plan(state: State, run: Run, text: str) -> SqlText | None:
@@ -93,22 +107,14 @@ def _text_of_plan(state: State, run: Run, text: str) -> SqlText | None:
 
     A query alone is not read, because the job may have changed its result before it was written.
     """
-    targets = _in_catalog(state, run.outputs)
-    others = _in_catalog(state, run.inputs)
-    return _text(run, text, min(targets), targets | others, False) if targets else None
+    targets, others = _in_catalog(state, run.outputs), _in_catalog(state, run.inputs)
+    dialect = run.code.parsed(Sql).dialect
+    return SqlText.of(text, dialect, min(targets), targets | others) if targets else None
 
 
 def _in_catalog(state: State, names: Iterable[DatasetName]) -> set[DatasetName]:
     aliases = {alias for name in names for alias in state.identity.names(name)}
     return {alias for alias in aliases if "/" not in alias.name}
-
-
-def _text(
-    run: Run, text: str, first: DatasetName, names: set[DatasetName], is_only_target: bool
-) -> SqlText:
-    others = frozenset(name.name for name in names if name.namespace == first.namespace)
-    dialect = run.code.parsed(Sql).dialect
-    return SqlText(text, dialect, *first, others, is_only_target)
 
 
 def sql_lineage(state: State, run: Run) -> SqlLineage | None:
@@ -204,7 +210,7 @@ class _Names:
         kind = Transformation(type_, subtype, None, masking)
         namespace, name = self.dataset(origin.table)
         source = self.field(origin.table, origin.column)
-        return ColumnLink(field, namespace, name, source, (kind,), masking)
+        return ColumnLink(field, namespace, name, source, (kind,), masking, "sql")
 
     def _primary(self, name: DatasetName) -> DatasetName:
         return self._state.identity.primary(name)

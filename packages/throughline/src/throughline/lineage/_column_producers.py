@@ -9,7 +9,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Annotated
 
-from throughline.events import EVERY_ROW, JobRef, Transformation
+from throughline.events import EVERY_ROW, Evidence, JobRef, Transformation
 from throughline.events.facets import SourceCode, Sql
 from throughline.graph.column_graph import Column, ColumnEdge, edges_of_run
 from throughline.graph.current import generations_of
@@ -17,7 +17,7 @@ from throughline.graph.generation import Generation
 from throughline.graph.generations import Generations
 from throughline.graph.levels import Level
 from throughline.graph.nodes import dataset_ref, fields_of, find_dataset, name_of, node_id
-from throughline.lineage.columns import check_column
+from throughline.lineage.columns import check_column, combined
 from throughline.lineage.models import CodeInfo, ColumnAnswer, ColumnProducer, TransformationInfo
 from throughline.lineage.tags import tags_of_tree
 from throughline.projection import Run, State, start_of
@@ -32,6 +32,7 @@ class _Producer:
 
     runs: list[Run] = field(default_factory=list)
     inputs: dict[Column, list[Transformation]] = field(default_factory=lambda: defaultdict(list))
+    evidence: dict[Column, set[Evidence]] = field(default_factory=lambda: defaultdict(set))
 
 
 @query("column", Times.THEN)
@@ -55,6 +56,7 @@ def column_answer(
             for edge in edges:
                 kinds = producer.inputs[edge.source]
                 kinds += [kind for kind in edge.transformations if kind not in kinds]
+                producer.evidence[edge.source].add(edge.evidence)
     answers = [_producer_answer(generations, ref, producer) for ref, producer in producers.items()]
     return {
         "node": node_id(root),
@@ -95,6 +97,7 @@ def _producer_answer(generations: Generations, ref: JobRef, producer: _Producer)
             {
                 **dataset_ref(source.dataset),
                 "field": source.field,
+                "evidence": combined(producer.evidence[source]),
                 "transformations": [_transformation(kind) for kind in kinds],
             }
             for source, kinds in sorted(producer.inputs.items())

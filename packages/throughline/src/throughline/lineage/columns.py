@@ -6,12 +6,14 @@ They use the same runs as the tree of the dataset, so that both agree.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Set
 from functools import cache
 from typing import Annotated, Literal, NamedTuple
 
 from throughline import deadline
 from throughline.errors import NotFoundError
+from throughline.events import Evidence
 from throughline.graph.column_graph import Column, ColumnGraph
 from throughline.graph.current import generations_of
 from throughline.graph.generations import Generations
@@ -35,6 +37,7 @@ class Step(NamedTuple):
     how: str
     job: str
     is_direct: bool
+    evidence: Evidence | None = None
 
 
 class Dependents(NamedTuple):
@@ -95,6 +98,11 @@ def columns_below(generations: Generations, root: Node, field: str, depth: int) 
     return Dependents(direct, others)
 
 
+def combined(found: Set[Evidence]) -> Evidence:
+    """Return the evidence of an edge of several runs: verified if they differ."""
+    return next(iter(found)) if len(found) == 1 else "verified"
+
+
 def check_column(generations: Generations, root: Node, field: str) -> None:
     """Raise NotFoundError unless a column is in the dataset's schema or column lineage."""
     name = root.dataset_name
@@ -127,16 +135,12 @@ def _steps(graph: ColumnGraph, way: str, *, indirect: bool) -> _Steps:
 
     @cache  # a tree may visit a column repeatedly
     def steps(column: Column) -> list[Step]:
-        found = {
-            Step(
-                edge.source if is_up else edge.target,
-                edge.label,
-                edge.job.name if edge.job.namespace else "",  # a view has no job
-                edge.is_direct,
-            )
-            for edge in edges_of(column, indirect=indirect)
-        }
-        return sorted(found)
+        found: defaultdict[Step, set[Evidence]] = defaultdict(set)
+        for edge in edges_of(column, indirect=indirect):
+            other = edge.source if is_up else edge.target
+            job = edge.job.name if edge.job.namespace else ""  # a view has no job
+            found[Step(other, edge.label, job, edge.is_direct)].add(edge.evidence)
+        return [step._replace(evidence=combined(found[step])) for step in sorted(found)]
 
     return steps
 
@@ -183,6 +187,7 @@ def _column_node(step: Step, type_: Literal["dataset", "column"] = "column") -> 
         "field": step.column.field or None,
         "transformation": step.how,
         "isDirect": step.is_direct,
+        "evidence": step.evidence,
         "job": step.job,
         "tags": [],
         "isRepeated": False,

@@ -6,6 +6,7 @@ from typing import Literal, NotRequired
 
 from typing_extensions import TypedDict
 
+from throughline.events import Evidence
 from throughline.health.models import NodeHealth
 from throughline.query.models import (
     Answer,
@@ -78,6 +79,8 @@ class ColumnNode(Name):
     """Empty for the columns that the query is about."""
     isDirect: bool
     """False if it only filters, joins, groups or sorts."""
+    evidence: Evidence | None
+    """Null for the columns that the query is about."""
     job: str
     """Name of the job; empty for a view."""
 
@@ -105,6 +108,7 @@ class ColumnInput(DatasetRef):
     """A column that a job computes another one from."""
 
     field: str
+    evidence: Evidence
     transformations: list[TransformationInfo]
 
 

@@ -152,7 +152,11 @@ def _column_text(node: models.ColumnNode | models.AffectedNode) -> Text:
 def _column_source(node: models.ColumnNode | models.AffectedNode) -> Text:
     """Return the transformation that computes a column, and its job."""
     text = Text(f"  {node['transformation']}" if node["transformation"] else "")
-    return text.append(f"  by {node['job']}" if node["job"] else "", "dim")
+    text.append(f"  by {node['job']}" if node["job"] else "", "dim")
+    return text.append(_EVIDENCE.get(node.get("evidence"), ""), "dim")
+
+
+_EVIDENCE: dict[object, str] = {"sql": ", read from SQL", "verified": ", verified by SQL"}
 
 
 def _tags_text(node: models.ColumnNode | models.AffectedNode) -> Text:

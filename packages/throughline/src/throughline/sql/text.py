@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from throughline.sql.names import TableNames, parts_of
@@ -22,6 +23,20 @@ class SqlText(NamedTuple):
     others: frozenset[str]
     is_only_target: bool
     """True if `first` is the only dataset that the text writes."""
+
+    @classmethod
+    def of(
+        cls,
+        text: str,
+        dialect: str | None,
+        first: tuple[str, str],
+        names: Iterable[tuple[str, str]],
+        *,
+        is_only_target: bool = False,
+    ) -> SqlText:
+        """Return a text with the names of a namespace, that of `first`."""
+        others = frozenset(name for namespace, name in names if namespace == first[0])
+        return cls(text, dialect, *first, others, is_only_target)
 
     def read(self, known: KnownColumns = ()) -> Script | str:
         """Return what the text reads and writes, or why it cannot be read."""

@@ -996,6 +996,8 @@ export interface components {
             id: string;
         };
         ColumnInput: {
+            /** @enum {string} */
+            evidence: "reported" | "sql" | "verified";
             field: string;
             id: string;
             name: string;
@@ -1004,6 +1006,7 @@ export interface components {
         };
         ColumnNode: {
             children: components["schemas"]["ColumnNode"][];
+            evidence: ("reported" | "sql" | "verified") | null;
             field: string | null;
             hasMore: boolean;
             id: string;

@@ -58,6 +58,7 @@ export const COLUMN = {
   noLineage: "This run wrote the dataset but reported no lineage for this column.",
   sources: "Source columns",
   rows: "Rows determined by",
+  evidence: { sql: "read from SQL", verified: "verified by SQL" },
   codeAt: "Code ",
   noCode: "No query or code reported.",
   code: { sql: "SQL", python: "Code of the job" },

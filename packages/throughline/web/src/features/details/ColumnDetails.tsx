@@ -143,6 +143,7 @@ function Inputs({ title, inputs, view }: { title: string; inputs: Producer["inpu
               </Link>
               <span className="muted clip">{parts(input.name, "dataset").title}</span>
               <span className={tagStyles.ways}>{transformationTexts(input.transformations).join("; ")}</span>
+              {input.evidence !== "reported" && <span className="muted">{COLUMN.evidence[input.evidence]}</span>}
             </span>
             {input.transformations.map(({ description }) => description && <span key={description} className="muted">{description}</span>)}
           </li>
