@@ -19,6 +19,9 @@ _UNSUPPORTED = re.compile(
     re.I,
 )
 """Clauses that sqlglot cannot parse, and that do not change the edges."""
+_PARAMETER = re.compile(r"(?<=[\s=(,])%s\b")
+"""The placeholder of a value in Python's database drivers."""
+
 _PIVOT = re.compile(r"\b(as|insert\s+into\s+\S+)\s+((?:un)?pivot\b.*)", re.I | re.S)
 
 
@@ -44,7 +47,8 @@ def parsed_statement(sql: str, dialect: str, steps: Steps) -> exp.Expr:
 
 def _plain(sql: str) -> str:
     """Return a statement without clauses and forms that sqlglot lacks."""
-    plain = _AS_TABLE.sub(r"\1 select * from \2", _UNSUPPORTED.sub("", sql))
+    plain = _PARAMETER.sub("null", _UNSUPPORTED.sub("", sql))
+    plain = _AS_TABLE.sub(r"\1 select * from \2", plain)
     return _PIVOT.sub(r"\1 select * from (\2)", plain)
 
 

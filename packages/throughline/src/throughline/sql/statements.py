@@ -33,7 +33,7 @@ logging.getLogger("sqlglot").setLevel(logging.ERROR)  # statements that fail to 
 
 _RELEVANT = re.compile(
     r"(?:\s|--[^\n]*\n|/\*.*?\*/)*+"
-    r"(create\b[^(;]*?\b(?:table|view)|insert|merge|update|delete|copy|unload|with|truncate"
+    r"(create\b(?:(?!\b(?:on|as|for)\b)[^(;])*?\b(?:table|view)|insert|merge|update|delete|copy|unload|with|truncate"
     r"|drop\s+table|cache|uncache|from|\(*\s*select\b.*?\binto|alter\s+table\s+\S+\s+append)\b",
     re.IGNORECASE | re.DOTALL,
 )
