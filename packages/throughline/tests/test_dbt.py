@@ -20,7 +20,6 @@ from throughline.query.registry import ask, load_queries
 
 from .conftest import Call
 
-_NAMESPACE = "postgres://shop:5432"
 _SCHEMAS = "https://schemas.getdbt.com/dbt"
 _SQL_ERROR = 'Database Error in model daily\n  column "amount" does not exist'
 
@@ -77,7 +76,15 @@ def _shop() -> Artifacts:
     return {node["unique_id"]: node for node in nodes}
 
 
-def _write(folder: Path, nodes: Artifacts, command: str, results: Artifacts, day: int) -> None:
+def _write(
+    folder: Path,
+    nodes: Artifacts,
+    command: str,
+    results: Artifacts,
+    *,
+    day: int,
+    target: str | None,
+) -> None:
     """Write the artifacts of an invocation, as dbt does."""
     at = f"2026-11-{day:02}T08:00:00Z"
     timing = [{"name": "execute", "started_at": at, "completed_at": at}]
@@ -95,7 +102,7 @@ def _write(folder: Path, nodes: Artifacts, command: str, results: Artifacts, day
             "generated_at": at,
             "invocation_id": f"invocation {day}",
         },
-        "args": {"which": command, "profiles_dir": str(folder)},
+        "args": {"which": command, "profiles_dir": str(folder), "target": target},
         "results": [
             {
                 "unique_id": node,
@@ -108,6 +115,7 @@ def _write(folder: Path, nodes: Artifacts, command: str, results: Artifacts, day
         ],
     }
     profile = {"type": "postgres", "host": "shop", "port": 5432}
+    dev = {**profile, "host": "laptop"}
     catalog = {
         "metadata": {"dbt_schema_version": f"{_SCHEMAS}/catalog/v1.json", "generated_at": at},
         "nodes": {
@@ -118,7 +126,7 @@ def _write(folder: Path, nodes: Artifacts, command: str, results: Artifacts, day
     files = {
         "target/catalog.json": catalog,
         "dbt_project.yml": {"name": "shop", "profile": "shop"},
-        "profiles.yml": {"shop": {"target": "prod", "outputs": {"prod": profile}}},
+        "profiles.yml": {"shop": {"target": "prod", "outputs": {"prod": profile, "dev": dev}}},
         "target/manifest.json": manifest,
         "target/run_results.json": run_results,
     }
@@ -136,6 +144,7 @@ def harvest(tmp_path: Path, call: Call) -> Harvest:
         *more: str,
         command: str = "build",
         day: int = 1,
+        target: str | None = None,
         code: int = 0,
         **statuses: str,
     ) -> str:
@@ -145,7 +154,7 @@ def harvest(tmp_path: Path, call: Call) -> Harvest:
             for node in ran
             if nodes[node]["config"].get("materialized") != "ephemeral"
         }
-        _write(tmp_path / "shop", nodes, command, results, day)
+        _write(tmp_path / "shop", nodes, command, results, day=day, target=target)
         folder = str(tmp_path / "shop")
         options = ("--profiles-dir", folder, "--yes", "--database", str(tmp_path / "log.db"))
         done = call("harvest", "dbt", folder, *options, *more)
@@ -282,6 +291,18 @@ def test_exposure_of_a_failed_model_is_blocked(harvest: Harvest, query: Query) -
     assert (health["state"], health["message"]) == ("blocked", text)
     harvest(_shop(), day=3)
     assert query("node", node="dashboard")["health"]["state"] == "unknown"
+
+
+def test_runs_of_several_targets_under_one_name_are_a_finding(
+    harvest: Harvest, query: Query
+) -> None:
+    harvest(_shop())
+    harvest(_shop(), target="dev", day=2)
+    (finding,) = query("findings", kind="branches")["items"]
+    assert finding["subject"] == "job:dbt:dbt-run-shop"
+    assert finding["message"] == "got runs of 2 environments (dev, prod) under one name"
+    namespaces = {item["namespace"] for item in query("datasets")["items"]}
+    assert {"postgres://shop:5432", "postgres://laptop:5432"} <= namespaces
 
 
 @pytest.mark.parametrize(("command", "name"), [("generate", "docs generate"), ("list", "list")])

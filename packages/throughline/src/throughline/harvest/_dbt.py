@@ -27,7 +27,7 @@ from openlineage.client.event_v2 import (
     RunEvent,
     RunState,
 )
-from openlineage.client.facet_v2 import error_message_run
+from openlineage.client.facet_v2 import error_message_run, tags_run
 from openlineage.common.provider.dbt import DbtLocalArtifactProcessor, ParentRunMetadata
 from openlineage.common.provider.dbt.processor import ModelNode
 
@@ -96,6 +96,8 @@ class Dbt:
         _check_command(processor.run_result_path, results)
         if new_cursor == cursor:
             return
+        # The library only knows the target of the profile.
+        processor.target = processor.target or (results.get("args") or {}).get("target")
         invocation = _Invocation(processor, results, catalog, self.project, self.namespace)
         lines = Lines()
         for event in invocation.events():
@@ -189,6 +191,7 @@ class _Invocation:
         self._id: str = results["metadata"]["invocation_id"]
         self._ref = RunRef(namespace, str(processor.job_name), run_id("dbt", self._id))
         self._ids: dict[str, str] = {}
+        self._datasets: dict[str, Dataset] = {}
         names = {"job_namespace": namespace, "job_name": self._ref.job, "run_id": self._ref.run_id}
         processor.dbt_run_metadata = ParentRunMetadata(
             **names, **{f"root_parent_{key}": value for key, value in names.items()}
@@ -275,6 +278,8 @@ class _Invocation:
         starts = [parse_time(item["started_at"]) for item in timings if item.get("started_at")]
         failed = [result for result in results if result["status"] in _FAILED]
         messages = [f"{result['unique_id']}: {result.get('message')}" for result in failed]
+        # All targets share this job, unless each has its own namespace.
+        environment = tags_run.TagsRunFacetFields("environment", self._processor.target, "DBT")
         return FinishedRun(
             ref=self._ref,
             integration="DBT",
@@ -283,6 +288,7 @@ class _Invocation:
             ended=ended,
             state="FAIL" if failed else "COMPLETE",
             error="\n".join(messages),
+            run_facets={"tags": tags_run.TagsRunFacet([environment], producer=PRODUCER)},
         )
 
     def _run_id(self, event: RunEvent) -> str:
@@ -293,17 +299,23 @@ class _Invocation:
 
     def _time(self, node: str, *, is_test: bool, is_start: bool) -> str:
         """Return when a node, or its tests, began or ended; the library may use now instead."""
-        parents = self._manifest["parent_map"]
-        found = [
-            result
-            for result in self._results["results"]
-            if result["unique_id"] == node
-            or (is_test and _is_test(result) and node in parents.get(result["unique_id"], ()))
-        ]
-        times = _times(found, is_start=is_start)
+        times = _times(self._results_by_node[is_test].get(node, ()), is_start=is_start)
         return str(
             (min if is_start else max)(times, default=self._results["metadata"]["generated_at"])
         )
+
+    @cached_property
+    def _results_by_node(self) -> tuple[dict[str, list[Artifact]], dict[str, list[Artifact]]]:
+        """The result of each node, and the results of the tests of each node, or of a test."""
+        parents = self._manifest["parent_map"]
+        own: dict[str, list[Artifact]] = defaultdict(list)
+        of_tests: dict[str, list[Artifact]] = defaultdict(list)
+        for result in self._results["results"]:
+            node = result["unique_id"]
+            own[node].append(result)
+            for tested in (node, *parents.get(node, ())) if _is_test(result) else ():
+                of_tests[tested].append(result)
+        return own, of_tests
 
     def _inputs(self, node: str, reported: list[InputDataset]) -> list[InputDataset]:
         """Return the tables that a model reads: as reported, or else as the manifest has them."""
@@ -318,10 +330,12 @@ class _Invocation:
         return [self._dataset(item) for item in tables_above(self._manifest, self._tables, node)]
 
     def _dataset(self, node: str) -> Dataset:
-        definition, found = self._tables[node], self._catalog.get(node)
-        model_node = ModelNode(node.partition(".")[0], definition, found)
-        dataset: Dataset = self._processor.node_to_dataset(model_node, has_facets=True)
-        return self._tagged(dataset, node)
+        if node not in self._datasets:
+            definition, found = self._tables[node], self._catalog.get(node)
+            model_node = ModelNode(node.partition(".")[0], definition, found)
+            dataset = self._processor.node_to_dataset(model_node, has_facets=True)
+            self._datasets[node] = self._tagged(dataset, node)
+        return self._datasets[node]
 
     def _tagged(self, dataset: AnyDataset, node: str | None = None) -> AnyDataset:
         """Return a dataset with the tags of its node; without tags, an empty facet removes them.

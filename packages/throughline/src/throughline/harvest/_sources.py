@@ -41,7 +41,7 @@ def dbt(
     dbt_profile: Annotated[
         str | None, typer.Option("--profile", help="dbt's profile. [the project's]")
     ] = None,
-    target: Annotated[str | None, typer.Option(help="Its target. [the profile's]")] = None,
+    target: Annotated[str | None, typer.Option(help="Its target. [that of the run]")] = None,
     namespace: Annotated[
         str, typer.Option(envvar="OPENLINEAGE_NAMESPACE", help="Namespace of the jobs.")
     ] = "dbt",
