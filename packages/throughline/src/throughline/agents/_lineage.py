@@ -10,6 +10,7 @@ from pydantic import Field
 from throughline.agents._reply import CompleteHealth, Context, Status, lacks, reply, shortened
 from throughline.agents._tool import ColumnName, Depth, Level, Node, Time, Tool, Way
 from throughline.console.source import Params
+from throughline.datasets.printing import removal_text
 from throughline.errors import NotFoundError
 from throughline.lineage.models import UNREPORTED
 from throughline.query.models import Json
@@ -234,6 +235,8 @@ def flat(top: Json) -> list[Json]:
         latest = leaf["latestRun"]
         if latest and latest["state"] != "COMPLETED":
             item |= {"latestRun": latest["state"], "runId": latest["runId"]}
+        if leaf["removal"]:
+            item["removal"] = removal_text(leaf["removal"])
         items.setdefault(leaf["id"], item)
     return list(items.values())
 
@@ -282,5 +285,6 @@ def _column(steps: int, leaf: Json, above: Json) -> Json:
 def _affected(item: Json) -> Json:
     short = {"id": item["id"], "steps": item["distance"], "owners": item["owners"]}
     short["state"] = item["health"]["state"]
+    short["removal"] = removal_text(item["removal"]) if item["removal"] else None
     short |= {"column": item["field"], "how": item["transformation"]}
     return {name: value for name, value in short.items() if value not in (None, "", [])}

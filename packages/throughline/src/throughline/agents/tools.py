@@ -25,6 +25,7 @@ from throughline.agents._reply import (
 from throughline.agents._report import Report
 from throughline.agents._tool import Level, Node, Text, Time, Tool
 from throughline.config import expected
+from throughline.datasets.printing import removal_text
 from throughline.errors import ConfigError, NotFoundError
 from throughline.query.models import Json
 from throughline.trust.models import Finding
@@ -48,6 +49,7 @@ class Find(Tool):
             | {"matched": hit["matched"]}
             | ({} if hit["matched"] == "name" else {"text": shortened(hit["text"])})
             | ({"owners": hit["owners"]} if hit["owners"] else {})
+            | ({"removal": removal_text(hit["removal"])} if hit["removal"] else {})
             | ({"isOnlySimilar": True} if hit["isFuzzy"] else {})
             for hit in found["items"]
         ]

@@ -1,7 +1,8 @@
 """History of a node: versions, schemas and checks of a dataset, or runs of a job.
 
-A dataset has entries for the versions written (with outputStatistics), the checks, and the schema
-changes (see `drift`); a job has one entry for each run.
+A dataset has entries for the versions written (with outputStatistics), the checks, the schema
+changes (see `drift`), and the changes that dropped, emptied or renamed it; a job has one entry for
+each run.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import orjson
 from throughline.changes import models
 from throughline.datasets.models import SchemaChange
 from throughline.datasets.quality import checks_of
+from throughline.datasets.removal import removals_of
 from throughline.datasets.schemas import drift
 from throughline.datasets.writes import writes_of
 from throughline.events import shown_time
@@ -50,6 +52,7 @@ def history_answer(
         name = found.dataset_name
         entries = [*_wrote(generations_of(state), name), *_checked(state, name)]
         entries += [{"done": "schema", **change} for change in drift(state, name)]
+        entries += [{"done": "removed", **removal} for removal in removals_of(state, name)]
         # A run that uses two names of a dataset reports the same entry twice.
         entries = list({place_of_entry(entry): entry for entry in entries}.values())
         entries, more = cut(about, entries, place_of_entry, limit, cursor, newest_first=True)

@@ -6,7 +6,7 @@ from typing import Literal
 
 from typing_extensions import TypedDict
 
-from throughline.datasets.models import FieldChange, SchemaChange, WriteStatistics
+from throughline.datasets.models import FieldChange, Removal, SchemaChange, WriteStatistics
 from throughline.query.models import Answer, CodeLocation, Json, Name, TypedName
 from throughline.runs.models import RunInfo, RunSummary
 
@@ -57,7 +57,13 @@ class RanEntry(RunWork):
     """The fields that differ from the last completed run before it."""
 
 
-HistoryEntry = WrittenEntry | CheckedEntry | SchemaEntry | RanEntry
+class RemovedEntry(Removal):
+    """A change that dropped, emptied or renamed a dataset."""
+
+    done: Literal["removed"]
+
+
+HistoryEntry = WrittenEntry | CheckedEntry | SchemaEntry | RemovedEntry | RanEntry
 
 
 class HistoryAnswer(Answer):

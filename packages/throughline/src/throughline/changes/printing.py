@@ -9,6 +9,7 @@ from rich.text import Text
 
 from throughline.console.render import MARKS, moment_of, new_console, print_table
 from throughline.console.text import counted
+from throughline.datasets.printing import removal_text
 from throughline.runs.printing import print_run_list, state_text, times_of
 
 if TYPE_CHECKING:
@@ -126,6 +127,9 @@ def _entry(entry: models.HistoryEntry) -> Text:
         return _checked(entry)
     if entry["done"] == "schema":
         return Text("schema  ").append_text(_fields(entry))
+    if entry["done"] == "removed":
+        text = Text(removal_text(entry), "yellow")
+        return text.append(f"  {entry['runId']}" if entry["runId"] else "", "dim")
     return _ran(entry)
 
 

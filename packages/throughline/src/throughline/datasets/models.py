@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from typing_extensions import TypedDict
 
 from throughline.query.models import Answer, DatasetRef, Field, Name
@@ -19,6 +21,18 @@ class SchemaChange(DatasetRef):
     added: list[Field]
     removed: list[Field]
     changed: list[FieldChange]
+
+
+class Removal(Answer):
+    """The change after which a dataset, or its rows, are not found under its name."""
+
+    kind: Literal["dropped", "emptied", "renamed"]
+    at: str
+    job: Name | None
+    """Null if the dataset itself was reported, without a run."""
+    runId: str | None
+    renamedTo: DatasetRef | None
+    """The new name of a renamed dataset."""
 
 
 class WriteStatistics(Answer):

@@ -14,6 +14,7 @@ from throughline.events.facets import CommitReport, OutputStatistics
 from throughline.graph.generation import Generation
 from throughline.graph.generations import Generations
 from throughline.graph.levels import Level
+from throughline.graph.lifecycle import removes_data
 from throughline.identity import DatasetName
 from throughline.projection import Run, State, unpack
 from throughline.projection.derived import ended_at
@@ -78,7 +79,7 @@ def written_by(generations: Generations, generation: Generation, name: DatasetNa
     found: dict[str | RunKey, list[_Report]] = defaultdict(list)
     for run in generation.runs:
         for spelled, use in run.outputs.items():
-            if primary(spelled) == name:
+            if primary(spelled) == name and not removes_data(use):
                 for version in use.versions:
                     found[version.name].append(_Report(run, use, version))
                 if not use.versions:

@@ -9,6 +9,7 @@ from throughline.events.facets import LifecycleStateChange, OutputStatistics
 from throughline.identity import DatasetName, canonical_name
 from throughline.projection import Run, State, Use
 from throughline.projection.derived import records_of
+from throughline.projection.state import LifecycleChange
 
 _WITHOUT_ROWS = ("CREATE", "ALTER")
 """Changes that write no rows unless the run reports rows or inputs."""
@@ -38,12 +39,22 @@ def _changes(state: State, name: DatasetName) -> list[int]:
     """Return the times at which all rows of a dataset were removed or replaced, in order."""
     key = "changes of a dataset", name
     if key not in state.derived:
-        changes = (
-            change for record in records_of(state, name) for change in record.lifecycle or ()
+        state.derived[key] = sorted(
+            change.stamp.time for change in changes_of(state, name) if change.removes_rows
         )
-        state.derived[key] = sorted(stamp.time for stamp, _ in changes)
     times: list[int] = state.derived[key]
     return times
+
+
+def changes_of(state: State, name: DatasetName) -> list[LifecycleChange]:
+    """Return the changes of a dataset under any of its names, except renames among these."""
+    primary = state.identity.primary
+    return [
+        change
+        for record in records_of(state, name)
+        for change in record.lifecycle or ()
+        if change.other is None or primary(change.other) != name
+    ]
 
 
 def removes_data(use: Use) -> bool:

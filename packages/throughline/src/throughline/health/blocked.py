@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from throughline.datasets.removal import is_gone
 from throughline.events import JobRef
 from throughline.graph.current import generations_of, graph_of, once_an_event
 from throughline.graph.effective import EffectiveGraph
@@ -41,6 +42,8 @@ def blockers_of(state: State, node: Node) -> list[Blocker]:
     A node waits only if it was due: its pipeline ran, or should have run since. The state of a
     query is that of its task; a pipeline waits for other pipelines if one of its tasks does.
     """
+    if node.type == "dataset" and is_gone(state, node.dataset_name):
+        return []
     found = {
         blocker.job: blocker
         for stand_in in _stand_ins(state, node)

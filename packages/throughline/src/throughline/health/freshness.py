@@ -31,6 +31,7 @@ from throughline import deadline
 from throughline.events import JobRef, shown_time
 from throughline.graph.current import generations_of
 from throughline.graph.generation import Generation
+from throughline.graph.lifecycle import removes_data
 from throughline.graph.nodes import Node, name_of, tags_of
 from throughline.health._schedule import (
     AD_HOC,
@@ -115,7 +116,8 @@ class _Write(NamedTuple):
 def _writes(state: State, runs: Iterable[Run], name: DatasetName) -> Iterator[_Write]:
     primary = state.identity.primary
     for run in deadline.watched(runs):
-        if any(primary(spelled) == name for spelled in run.outputs):
+        uses = (use for spelled, use in run.outputs.items() if primary(spelled) == name)
+        if not all(map(removes_data, uses)):
             *_, root = ancestry_of(state, run)
             if start := start_of_run(state, run, root):
                 yield _Write(root.key, (run.key.job, root.key.job), start)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
+from throughline.datasets.printing import removal_text
 from throughline.datasets.quality import Failure, checks_of, current_failures, tests_without_dataset
-from throughline.events import JobRef, shown_time
+from throughline.datasets.removal import is_gone, removal_of
+from throughline.events import JobRef, parse_time, shown_time, to_micros
 from throughline.graph.current import generations_of
 from throughline.graph.facets import type_of
 from throughline.graph.nodes import Node, node_ref
@@ -41,6 +43,14 @@ def health_of(state: State, node: Node) -> NodeHealth:
     }
 
 
+def _gone(state: State, node: Node) -> _Found | None:
+    removal = removal_of(state, node.dataset_name) if node.type == "dataset" else None
+    if removal is None or removal["kind"] == "emptied":
+        return None
+    at = to_micros(parse_time(removal["at"]))
+    return _Found("unknown", f"was {removal_text(removal)}", at)
+
+
 def _failed(state: State, node: Node) -> _Found | None:
     if node.type == "dataset":
         own = [b for b in blockers_of(state, node) if b.distance == 1]
@@ -66,9 +76,13 @@ def _failed_checks(state: State, node: Node) -> _Found | None:
 
 
 def failures_of(state: State, node: Node) -> list[Failure]:
-    """Return the failed assertions of a dataset, or of the tests of a job without datasets."""
+    """Return the failed assertions of a dataset, or of the tests of a job without datasets.
+
+    A dropped or renamed dataset has none.
+    """
     if node.type == "dataset":
-        return current_failures(state, checks_of(state, node.dataset_name))
+        name = node.dataset_name
+        return [] if is_gone(state, name) else current_failures(state, checks_of(state, name))
     return current_failures(state, tests_without_dataset(state, node.job_ref))
 
 
@@ -102,9 +116,13 @@ def _late(state: State, node: Node) -> _Found | None:
 
 
 def lateness_of(state: State, node: Node) -> Rhythm | None:
-    """Return the rhythm by which a node is late: of a task, that of its pipeline."""
+    """Return the rhythm by which a node is late: of a task, that of its pipeline.
+
+    A dropped or renamed dataset has none.
+    """
     if node.type == "dataset":
-        return rhythm_of_writes(state, node.dataset_name)
+        name = node.dataset_name
+        return None if is_gone(state, name) else rhythm_of_writes(state, name)
     run = newest_run(state, node.job_ref)
     pipeline = pipeline_of(state, run) if run else node.job_ref
     return None if is_ad_hoc(state, node.job_ref) else rhythm_of(state, pipeline)
@@ -157,5 +175,5 @@ def _fine(state: State, node: Node) -> _Found:
     return _Found("healthy", "completed", last)
 
 
-_RULES: tuple[_Rule, ...] = (_failed, _failed_checks, _blocked, _late, _unknown, _fine)
+_RULES: tuple[_Rule, ...] = (_gone, _failed, _failed_checks, _blocked, _late, _unknown, _fine)
 """By precedence."""

@@ -11,6 +11,9 @@ import re
 from collections.abc import Iterator, Sequence
 
 from throughline.console.text import counted
+from throughline.datasets.models import Removal
+from throughline.datasets.printing import removal_text
+from throughline.datasets.removal import removal_of
 from throughline.events import JobRef
 from throughline.events.facets import Sql
 from throughline.graph.column_graph import (
@@ -47,6 +50,7 @@ def drop_verdict(
     Jobs without column lineage only appear as nodes in `possible`.
     """
     unreported = [node["name"] for node in possible if node["type"] == "job"]
+    removal = removal_of(generations.state, root.dataset_name)
     used = [
         _reason("values", "column", "takes values from it", "take values from it", _names(values)),
         _reason("rows", "column", "depends on rows that it filters, joins, groups or sorts",
@@ -69,6 +73,8 @@ def drop_verdict(
                 _incomplete(generations, root)),
     ]  # fmt: skip
     unsafe, unknown = ([reason for reason in part if reason] for part in (used, open_))
+    if removal and removal["kind"] == "renamed":
+        unknown.append(_removed(removal))  # its columns are used under the new name
     if unsafe or unknown:
         return {"verdict": "unsafe" if unsafe else "unknown", "reasons": [*unsafe, *unknown]}
     readers = generations.readers(root.dataset_name)
@@ -78,7 +84,12 @@ def drop_verdict(
         if readers
         else "No job was reported to read the dataset. Readers that send no events are unknown.",
     }
-    return {"verdict": "safe", "reasons": [unused]}
+    dropped = [_removed(removal)] if removal and removal["kind"] == "dropped" else []
+    return {"verdict": "safe", "reasons": [*dropped, unused]}
+
+
+def _removed(removal: Removal) -> DropReason:
+    return {"kind": "removed", "message": f"The dataset was {removal_text(removal)}."}
 
 
 def _incomplete(generations: Generations, root: Node) -> list[str]:

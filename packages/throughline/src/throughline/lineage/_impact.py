@@ -9,6 +9,7 @@ from collections import deque
 from typing import NamedTuple
 
 from throughline import deadline
+from throughline.datasets.removal import removal_of
 from throughline.errors import NotFoundError
 from throughline.graph.column_graph import (
     described_datasets,
@@ -203,6 +204,7 @@ class _Describe:
     def _dataset(self, node: Node, distance: int) -> AffectedNode:
         state = self._generations.state
         affected = self._affected(node, distance, kind_of(state, node))
+        affected["removal"] = removal_of(state, node.dataset_name)
         writers = self._graph.writers_of(node.dataset_name)
         owners = {name for ref in writers for name in owners_of(state, Node.of_job(ref))}
         newest = newest_of(self._graph.runs[ref] for ref in writers if ref in self._graph.runs)
@@ -224,4 +226,5 @@ class _Describe:
             "transformation": "",
             "job": "",
             "health": health_of(self._generations.state, node),
+            "removal": None,
         }

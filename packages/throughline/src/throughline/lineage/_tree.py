@@ -12,6 +12,7 @@ from __future__ import annotations
 from functools import cache, partial
 from typing import Annotated, Literal
 
+from throughline.datasets.removal import removal_of
 from throughline.graph.current import generations_of, graph_of, level_of
 from throughline.graph.edges import LevelGraph
 from throughline.graph.generations import Generations
@@ -100,6 +101,7 @@ def _leaf(state: State, graph: LevelGraph, node: Node) -> TreeNode:
         "run": None,
         "latestRun": None,
         "aliases": [],
+        "removal": None,
     }
     if node.type == "job":
         ref = node.job_ref
@@ -109,4 +111,5 @@ def _leaf(state: State, graph: LevelGraph, node: Node) -> TreeNode:
         leaf["latestRun"] = run_line(state, latest) if latest else None
     else:
         leaf["aliases"] = aliases_of(state, node.dataset_name)
+        leaf["removal"] = removal_of(state, node.dataset_name)
     return leaf

@@ -47,6 +47,7 @@ def show(
         "namespace": found["namespace"],
         "name": found["name"],
         "health": found["health"],
+        "removal": found["removal"],
         "owners": found["owners"],
         "lastRun": about["run"],
         "jobOwners": about["owners"] if about["type"] == "job" else [],

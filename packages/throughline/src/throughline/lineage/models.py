@@ -6,6 +6,7 @@ from typing import Literal, NotRequired
 
 from typing_extensions import TypedDict
 
+from throughline.datasets.models import Removal
 from throughline.events import Evidence
 from throughline.health.models import NodeHealth
 from throughline.query.models import (
@@ -37,6 +38,8 @@ class TreeNode(NodeRef):
     """Of a job, its newest run."""
     aliases: list[Name]
     """Of a dataset, its other names."""
+    removal: Removal | None
+    """Of a dataset that was dropped, emptied or renamed and not written since."""
 
 
 class TreeAnswer(Answer):
@@ -54,6 +57,7 @@ class OverviewAnswer(NodeRef):
     """A node with its state, owners, last run, and the trees in both directions."""
 
     health: NodeHealth
+    removal: Removal | None
     owners: list[str]
     lastRun: RunSummary | None
     """Of a job, its newest run; of a dataset, that of the job that wrote it last."""
@@ -275,6 +279,8 @@ class AffectedNode(Name):
     """Of a column, the name of the job that computes it."""
     health: NodeHealth
     """Of a column, that of its dataset."""
+    removal: Removal | None
+    """Of a dataset, or the dataset of a column, that was dropped, emptied or renamed."""
 
 
 DropReasonKind = Literal[
@@ -285,6 +291,7 @@ DropReasonKind = Literal[
     "values_only",
     "unread_change",
     "incomplete",
+    "removed",
     "unused",
     "no_readers",
 ]

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from throughline.console.render import dataset_text, moment_of, new_console, print_table
 from throughline.console.text import counted
+from throughline.datasets.printing import removal_mark, removal_text
 from throughline.health.printing import health_line
 from throughline.runs.printing import STYLES, state_text, times_of
 
@@ -50,6 +51,10 @@ def _header(answer: OverviewAnswer) -> Iterator[tuple[Text, Text]]:
     if answer["type"] == "dataset" and answer["jobOwners"]:
         owners.append(f"{', '.join(answer['jobOwners'])} (of the job)")
     yield Text("State", "dim"), health_line(answer["health"])
+    removal = answer["removal"]
+    if removal and removal["kind"] == "emptied":  # otherwise, it is the state
+        line = Text(removal_text(removal), "yellow")
+        yield Text("Contents", "dim"), line.append(f"  {moment_of(removal['at'])}", "dim")
     yield Text("Owner", "dim"), Text("  ".join(owners) or "not reported", "yellow")
     if run is None:
         yield Text("Last run", "dim"), Text("not reported")
@@ -113,4 +118,6 @@ def _row_text(row: _Row, way: str) -> Text:
         text.append(f"  {_ARROWS[way]} " if not index else ", ", "dim").append(job["name"])
         if (run := job["latestRun"]) and run["state"] != "COMPLETED":
             text.append(f" {run['state']}", STYLES.get(run["state"], ""))
+    if row.depth:  # the header shows that of the node itself
+        text.append(removal_mark(row.node["removal"]), "yellow")
     return text.append("  (see above)" if row.node["isRepeated"] else "", "dim")

@@ -15,6 +15,7 @@ from throughline.console.render import (
     print_table,
     print_tree,
 )
+from throughline.datasets.printing import removal_mark
 from throughline.health.printing import health_mark
 from throughline.runs.printing import run_text
 
@@ -111,7 +112,8 @@ def print_path(answer: models.PathAnswer) -> None:
 
 def _tree_node(node: models.TreeNode) -> Text:
     if node["type"] != "job":
-        return dataset_text(node).append_text(_tree_marks(node))
+        text = dataset_text(node).append(removal_mark(node["removal"]), "yellow")
+        return text.append_text(_tree_marks(node))
     text = Text(node["name"], "bold")
     run, latest = node["run"], node["latestRun"]
     if run:
@@ -140,7 +142,11 @@ def _affected_row(node: models.AffectedNode) -> Sequence[RenderableType]:
         text, details = Text(node["name"], "bold"), run_text(node["run"]) if node["run"] else Text()
     owners = f"  owned by {', '.join(node['owners'])}" if node["owners"] else ""
     details = Text.assemble(
-        details, health_mark(node["health"]), _tags_text(node), (owners, "yellow")
+        details,
+        health_mark(node["health"]),
+        (removal_mark(node["removal"]), "yellow"),
+        _tags_text(node),
+        (owners, "yellow"),
     )
     return Text(str(node["distance"]), "dim", justify="right"), text, details[2:]
 

@@ -36,6 +36,7 @@ from throughline.projection.state import (
     DatasetRecord,
     Declared,
     Job,
+    LifecycleChange,
     Run,
     RunKey,
     State,
@@ -70,7 +71,7 @@ def apply(state: State, event: Logged) -> None:
     elif isinstance(event, DatasetEvent):
         _update_dataset_of_event(state, event.dataset, stamp)
         _add_derivation(state, event.dataset, stamp)
-        if (former := _add_lifecycle(state, event.dataset, stamp)) is not None:
+        if (former := _add_lifecycle(state, event.dataset, stamp, None)) is not None:
             _add_derivation(state, _derived(event.dataset, former), stamp)
         # No run is touched that would update the graph.
         state.structure_changes += LifecycleStateChange.KEY in event.dataset.facets
@@ -139,7 +140,7 @@ def _apply_run_event(state: State, event: RunEvent, stamp: Stamp) -> None:
         dataset_facets = _select(item.facets, _INPUT_FACETS)
         _update_use(state, run.inputs, item, dataset_facets, stamp).readers.add(run.key)
     for source in (
-        *_renamed_sources(state, event, stamp),
+        *_renamed_sources(state, event, run.key, stamp),
         *_column_sources(event),
     ):  # inputs, even if the producer lists them nowhere else
         _update_use(state, run.inputs, source, {}, stamp).readers.add(run.key)
@@ -159,18 +160,24 @@ def _add_exposures(state: State, namespace: str, item: Dataset, stamp: Stamp) ->
         state.exposed.setdefault(ref, set()).add(record.name)
 
 
-def _add_lifecycle(state: State, item: Dataset, stamp: Stamp) -> Dataset | None:
+def _add_lifecycle(state: State, item: Dataset, stamp: Stamp, run: RunKey | None) -> Dataset | None:
     """Record that rows of a dataset were removed or renamed; return its former name, if any."""
     change = LifecycleStateChange.parse(item.facets.get(LifecycleStateChange.KEY, {}))
-    former = Dataset(*change.former_name) if change.former_name else None
-    changes = [(item, change.lifecycleStateChange)] if change.removes_data else []
+    kind, former = change.lifecycleStateChange or "", change.former_name
     if former is not None:
-        changes = [(item, "RENAME"), (former, "MOVE")]
-    for dataset, kind in changes:
-        record = state.datasets[_update_dataset(state, dataset, stamp)]
-        record.lifecycle = record.lifecycle or set()
-        record.lifecycle.add((stamp, str(kind)))
-    return former
+        source = Dataset(*former)
+        old, new = canonical_name(*former), canonical_name(item.namespace, item.name)
+        _add_change(state, item, LifecycleChange(stamp, "RENAME", run, old))
+        _add_change(state, source, LifecycleChange(stamp, "MOVE", run, new))
+        return source
+    if change.removes_data or (run is None and kind in ("CREATE", "OVERWRITE")):
+        _add_change(state, item, LifecycleChange(stamp, kind, run, None))
+    return None
+
+
+def _add_change(state: State, item: Dataset, change: LifecycleChange) -> None:
+    record = state.datasets[_update_dataset(state, item, change.stamp)]
+    record.lifecycle = {change, *(record.lifecycle or ())}
 
 
 def _derived(item: Dataset, source: Dataset) -> Dataset:
@@ -179,11 +186,11 @@ def _derived(item: Dataset, source: Dataset) -> Dataset:
     return Dataset(item.namespace, item.name, {"lineage": {"inputs": [entry]}})
 
 
-def _renamed_sources(state: State, event: RunEvent, stamp: Stamp) -> list[Dataset]:
+def _renamed_sources(state: State, event: RunEvent, run: RunKey, stamp: Stamp) -> list[Dataset]:
     """Record the lifecycle changes of a completed run; return the former names of its outputs."""
     if event.type is not EventType.COMPLETE:
         return []
-    former = (_add_lifecycle(state, item, stamp) for item in event.outputs)
+    former = (_add_lifecycle(state, item, stamp, run) for item in event.outputs)
     return [dataset for dataset in former if dataset is not None]
 
 

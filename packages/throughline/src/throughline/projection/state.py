@@ -38,6 +38,25 @@ class Version(NamedTuple):
     """The packed input or output facets of the newest event that named it."""
 
 
+class LifecycleChange(NamedTuple):
+    """A change of a dataset as a whole: DROP, TRUNCATE, RENAME, MOVE, CREATE or OVERWRITE.
+
+    Earlier rows do not survive the first four: RENAME gives another dataset this name, and MOVE
+    gives this dataset another name. The last two are only recorded if no run reported them.
+    """
+
+    stamp: Stamp
+    kind: str
+    run: RunKey | None
+    other: DatasetName | None
+    """The former name of a RENAME, or the new name of a MOVE."""
+
+    @property
+    def removes_rows(self) -> bool:
+        """True if earlier rows do not survive."""
+        return self.kind in ("DROP", "TRUNCATE", "RENAME", "MOVE")
+
+
 @dataclass(slots=True)
 class Use:
     """A dataset as an input or output of one run."""
@@ -129,9 +148,7 @@ class DatasetRecord:
     declaring: set[JobRef] | None = None
     facets_without_run: dict[Stamp, Facets] | None = None  # schema, dataQuality
     derivation: tuple[Stamp, bytes] | None = None  # packed lineage facet of a DatasetEvent
-    lifecycle: set[tuple[Stamp, str]] | None = None  # DROP, TRUNCATE, RENAME, MOVE
-    """Changes that earlier rows do not survive: DROP, TRUNCATE, RENAME (of another dataset to this
-    name) and MOVE (of this dataset to another name)."""
+    lifecycle: set[LifecycleChange] | None = None
 
 
 @dataclass(slots=True)

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from throughline.console.client import Client, Cursor, Limit, with_client
 from throughline.console.render import print_line, print_table
+from throughline.datasets.printing import removal_mark
 from throughline.health.printing import health_mark
 
 if TYPE_CHECKING:
@@ -41,7 +42,9 @@ def print_search(answer: SearchAnswer) -> None:
     rows = (
         (
             Text(hit["name"], "bold" if hit["type"] == "job" else "cyan"),
-            Text(f"({hit['namespace']})", "dim").append_text(health_mark(hit["health"])),
+            Text(f"({hit['namespace']})", "dim")
+            .append_text(health_mark(hit["health"]))
+            .append(removal_mark(hit["removal"]), "yellow"),
             Text("" if hit["matched"] == "name" else f"{hit['matched']} {hit['text']}", "yellow"),
         )
         for hit in hits

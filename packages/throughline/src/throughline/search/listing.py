@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Literal
 
 from throughline import deadline
+from throughline.datasets.removal import removal_of
 from throughline.datasets.writes import newest_write
 from throughline.events import shown_time
 from throughline.graph.current import generations_of, once_an_event
@@ -99,6 +100,7 @@ def node_row(state: State, node: Node) -> NodeRow:
         "owners": owners_of(state, node),
         "tags": sorted(tags_of(state, node)),
         "health": health_of(state, node),
+        "removal": removal_of(state, node.dataset_name) if node.type == "dataset" else None,
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from throughline.datasets.models import Removal
 from throughline.health.models import NodeHealth
 from throughline.query.models import Answer, CodeLocation, Facets, Field, Json, Link, Name, NodeRef
 from throughline.runs.models import RunSummary
@@ -31,6 +32,8 @@ class NodeRow(NodeRef):
     owners: list[str]
     tags: list[str]
     health: NodeHealth
+    removal: Removal | None
+    """Of a dataset that was dropped, emptied or renamed and not written since."""
 
 
 class NodeSummary(NodeRow):

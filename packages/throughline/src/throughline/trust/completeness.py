@@ -2,12 +2,13 @@
 
 A unit is a task run with all its descendants. The ten newest units of each job count:
 
-- `inputs`: of the completed runs that wrote something, those that read something
+- `inputs`: of the completed runs that wrote rows, those that read something
 - `outputs`: of the completed runs that read something, those that wrote something; runs that only
   checked their inputs (assertions, tests, check operators), or whose job has the tag `ad-hoc`, do
   not count
 - `columns`: of the completed runs that read something and wrote datasets with a schema, those
-  whose column lineage covers each of these datasets; tables that were only created do not count
+  whose column lineage covers each of these datasets; tables that were only created, renamed,
+  emptied or dropped do not count
 - `code`: of the completed runs that read or wrote something, those whose code is known
   (sourceCodeLocation of the run or of an ancestor, or the sourceCode or SQL of the job); tests and
   seeds of dbt do not count
@@ -31,6 +32,7 @@ from throughline.graph.column_graph import described_by
 from throughline.graph.current import generations_of, once_an_event
 from throughline.graph.generations import Generations
 from throughline.graph.levels import Level
+from throughline.graph.lifecycle import created_datasets, former_names, removes_data
 from throughline.graph.nodes import Node, node_id
 from throughline.health.freshness import is_ad_hoc
 from throughline.identity import DatasetName
@@ -180,7 +182,7 @@ def _reported(known: Generations, unit: Unit) -> dict[models.Measure, bool]:
     if condition is not RunState.COMPLETED or not (reads or writes):
         return found
     found["code"] = any(code_of(above) for above in known.levels.lineage(unit.run))
-    if writes:
+    if any(_adds_rows(state, run) for run in unit.members):
         found["inputs"] = reads or any(run.lineage for run in unit.members)
     if reads:
         if not checks:
@@ -202,6 +204,15 @@ def _checks_all_inputs(state: State, unit: Unit) -> bool:
     return read == checked
 
 
+def _adds_rows(state: State, run: Run) -> bool:
+    """Return True unless a run only created, altered, emptied or dropped its outputs."""
+    created = created_datasets(state, [run])
+    return any(
+        not removes_data(use) and state.identity.primary(spelled) not in created
+        for spelled, use in run.outputs.items()
+    )
+
+
 def _is_created(use: Use) -> bool:
     """Return True if a table was created; a run without inputs creates it empty."""
     return use.dataset_facets.get("lifecycleStateChange").get("lifecycleStateChange") == "CREATE"
@@ -213,7 +224,9 @@ def _columns(state: State, unit: Unit) -> tuple[set[DatasetName], set[DatasetNam
     for run in unit.members:
         for spelled, use in run.outputs.items():
             name = state.identity.primary(spelled)
-            if use.dataset_facets.get("schema") and not (_is_created(use) and not run.inputs):
+            is_moved = removes_data(use) or name in former_names(state, run)
+            is_empty = _is_created(use) and not run.inputs
+            if use.dataset_facets.get("schema") and not is_moved and not is_empty:
                 described.add(name)
             if use.dataset_facets.get("columnLineage"):
                 covered.add(name)

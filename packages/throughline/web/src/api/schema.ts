@@ -952,6 +952,7 @@ export interface components {
             name: string;
             namespace: string;
             owners: string[];
+            removal: components["schemas"]["Removal"] | null;
             run: components["schemas"]["RunSummary"] | null;
             tags: components["schemas"]["TagInfo"][];
             transformation: string;
@@ -1039,6 +1040,11 @@ export interface components {
             node: string;
             up?: components["schemas"]["ColumnNode"];
         };
+        DatasetRef: {
+            id: string;
+            name: string;
+            namespace: string;
+        };
         DatasetTag: {
             field: string | null;
             from: components["schemas"]["FieldRef"];
@@ -1080,7 +1086,7 @@ export interface components {
         };
         DropReason: {
             /** @enum {string} */
-            kind: "values" | "rows" | "sql_text" | "no_column_lineage" | "values_only" | "unread_change" | "incomplete" | "unused" | "no_readers";
+            kind: "values" | "rows" | "sql_text" | "no_column_lineage" | "values_only" | "unread_change" | "incomplete" | "removed" | "unused" | "no_readers";
             message: string;
         };
         DropVerdict: {
@@ -1199,6 +1205,7 @@ export interface components {
             owners: string[];
             pipeline: string | null;
             platform: string | null;
+            removal: components["schemas"]["Removal"] | null;
             rows: number | null;
             run: components["schemas"]["RunSummary"] | null;
             tags: string[];
@@ -1240,7 +1247,7 @@ export interface components {
             jobs: number;
         };
         HistoryAnswer: {
-            items: (components["schemas"]["WrittenEntry"] | components["schemas"]["CheckedEntry"] | components["schemas"]["SchemaEntry"] | components["schemas"]["RanEntry"])[];
+            items: (components["schemas"]["WrittenEntry"] | components["schemas"]["CheckedEntry"] | components["schemas"]["SchemaEntry"] | components["schemas"]["RemovedEntry"] | components["schemas"]["RanEntry"])[];
             next: string | null;
             node: string;
         };
@@ -1287,6 +1294,7 @@ export interface components {
             namespace: string;
             owners: string[];
             platform: string | null;
+            removal: components["schemas"]["Removal"] | null;
             tags: string[];
             /** @enum {string} */
             type: "job" | "dataset";
@@ -1300,6 +1308,7 @@ export interface components {
             namespace: string;
             owners: string[];
             platform: string | null;
+            removal: components["schemas"]["Removal"] | null;
             run: components["schemas"]["RunSummary"] | null;
             tags: string[];
             /** @enum {string} */
@@ -1348,6 +1357,7 @@ export interface components {
             namespace: string;
             owners: string[];
             platform: string | null;
+            removal: components["schemas"]["Removal"] | null;
             rows: number | null;
             run: components["schemas"]["RunSummary"] | null;
             source: string | null;
@@ -1463,6 +1473,24 @@ export interface components {
             /** @enum {string} */
             severity: "error" | "warning";
             subject: string;
+        };
+        Removal: {
+            at: string;
+            job: components["schemas"]["Name"] | null;
+            /** @enum {string} */
+            kind: "dropped" | "emptied" | "renamed";
+            renamedTo: components["schemas"]["DatasetRef"] | null;
+            runId: string | null;
+        };
+        RemovedEntry: {
+            at: string;
+            /** @constant */
+            done: "removed";
+            job: components["schemas"]["Name"] | null;
+            /** @enum {string} */
+            kind: "dropped" | "emptied" | "renamed";
+            renamedTo: components["schemas"]["DatasetRef"] | null;
+            runId: string | null;
         };
         RunAnswer: {
             above: components["schemas"]["RunSummary"][];
@@ -1611,6 +1639,7 @@ export interface components {
             namespace: string;
             owners: string[];
             platform: string | null;
+            removal: components["schemas"]["Removal"] | null;
             tags: string[];
             text: string;
             /** @enum {string} */

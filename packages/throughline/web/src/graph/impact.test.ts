@@ -6,7 +6,7 @@ import type { NodeId } from "./types";
 type Entry = Answer<"impact">["affected"][number];
 
 const table = (name: string, distance: number, others: Partial<Entry> = {}): Entry => ({
-  id: `dataset:n:${name}`, type: "dataset", kind: "table", namespace: "n", name, distance, owners: [], jobOwners: [], health: { state: "healthy", message: "completed", at: null, by: [] }, tags: [], run: null, writtenBy: null, field: null, transformation: "", job: "", ...others,
+  id: `dataset:n:${name}`, type: "dataset", kind: "table", namespace: "n", name, distance, owners: [], jobOwners: [], health: { state: "healthy", message: "completed", at: null, by: [] }, removal: null, tags: [], run: null, writtenBy: null, field: null, transformation: "", job: "", ...others,
 }); // prettier-ignore
 const job = (name: string, distance: number, owners: string[] = []): Entry => ({
   ...table(name, distance), id: `job:n:${name}`, type: "job", kind: "task", owners,

@@ -85,6 +85,6 @@ function toNode(node: ApiNode): LineageNode {
     return { ...base, type: "job", kind: node.kind as JobKind, run: node.run, pipeline: node.pipeline as NodeId | null };
   }
   const kind = (KINDS.includes(node.kind) ? node.kind : "table") as DatasetKind;
-  const { version, writtenAt, rows, failedChecks, fields } = node;
-  return { ...base, type: "dataset", kind, version, writtenAt, rows, failedChecks, fields };
+  const { version, writtenAt, rows, failedChecks, removal, fields } = node;
+  return { ...base, type: "dataset", kind, version, writtenAt, rows, failedChecks, removal, fields };
 }

@@ -68,6 +68,7 @@ export interface DatasetNode extends Base {
   writtenAt: string | null;
   rows: number | null;
   failedChecks: number | null;
+  removal: ApiNode["removal"];
   fields: { name: string; type: string }[];
 }
 

@@ -6,7 +6,7 @@ export const DETAILS = {
   notReported: "not reported",
   inferred: "Inferred from",
   inferredHow: { dataset: ", which writes this dataset", job: ", of which this job is a part" },
-  facts: { state: "State", owners: "Owners", tags: "Tags", written: "Last written", freshness: "Freshness", rows: "Rows written", version: "Version", aliases: "Aliases" },
+  facts: { state: "State", contents: "Contents", owners: "Owners", tags: "Tags", written: "Last written", freshness: "Freshness", rows: "Rows written", version: "Version", aliases: "Aliases" },
   noWriter: "no writing run reported",
   fresh: {
     late: "late: due",

@@ -30,6 +30,7 @@ from throughline.projection.state import (
     DatasetRecord,
     Declared,
     Job,
+    LifecycleChange,
     Run,
     RunKey,
     State,
@@ -40,7 +41,7 @@ from throughline.projection.state import (
 log = logging.getLogger(__name__)
 
 _BY_FIELDS = (State, Job, Run, Use, Declared, DatasetRecord)
-_TUPLES = (Stamp, Version, RunKey, Reference, DatasetName, JobRef)
+_TUPLES = (Stamp, Version, LifecycleChange, RunKey, Reference, DatasetName, JobRef)
 _STATE_CLASSES = (*_BY_FIELDS, *_TUPLES, FacetBook, Identity, Union)
 _CLASSES = {
     (class_.__module__, class_.__qualname__): class_ for class_ in (*_STATE_CLASSES, EventType)

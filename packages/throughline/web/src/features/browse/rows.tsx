@@ -7,6 +7,7 @@ import { HealthMark } from "../../components/HealthState";
 import { Icon, type IconName } from "../../components/Icon";
 import { Link } from "../../components/Link";
 import { PlatformIcon } from "../../components/PlatformIcon";
+import { RemovalMark } from "../../components/Removal";
 import { RunState } from "../../components/RunState";
 import { Tags } from "../../components/Tags";
 import { distinctNames, duration, parts, plural } from "../../graph/words";
@@ -76,6 +77,7 @@ export function datasetRows(datasets: readonly Dataset[]): ReactNode {
       </span>
       <span className={styles.tags}>
         <HealthMark health={dataset.health} />
+        <RemovalMark removal={dataset.removal} />
         <Tags tags={dataset.tags} />
       </span>
       <span className={styles.when} title={BROWSE.writtenAt}>

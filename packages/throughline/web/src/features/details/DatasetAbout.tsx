@@ -5,6 +5,7 @@ import { Ago } from "../../components/Ago";
 import { HealthState } from "../../components/HealthState";
 import { Icon } from "../../components/Icon";
 import { Link } from "../../components/Link";
+import { RemovalState } from "../../components/Removal";
 import { Tags } from "../../components/Tags";
 import { openColumn } from "../../graph/lit";
 import { formatView, type View } from "../../graph/view";
@@ -30,15 +31,17 @@ const HISTORY = 200;
 export function DatasetAbout({ node, view }: Props): ReactNode {
   const asOf = view.at ? ` --as-of ${view.at}` : "";
   const { facts } = DETAILS;
+  const isGone = node.removal !== null && node.removal.kind !== "emptied";
   return (
     <>
       <Description text={node.description} />
       <Facts
         facts={[
-          [facts.state, <HealthState key="state" health={node.health} />],
+          [facts.state, isGone && node.removal ? <RemovalState key="state" removal={node.removal} /> : <HealthState key="state" health={node.health} />],
+          [facts.contents, !isGone && node.removal && <RemovalState key="contents" removal={node.removal} />],
           [facts.owners, <Owners key="owners" node={node} view={view} />],
           [facts.written, node.writtenAt ? <Ago at={node.writtenAt} /> : <span className="muted">{DETAILS.noWriter}</span>],
-          [facts.freshness, node.writtenAt && <Freshness node={node} view={view} />],
+          [facts.freshness, node.writtenAt && !isGone && <Freshness node={node} view={view} />],
           [facts.rows, node.rows?.toLocaleString("en")],
           [facts.version, node.version && <code className="wrap">{node.version}</code>],
           [facts.tags, node.tags.length > 0 && <Tags tags={node.tags} />],

@@ -4,6 +4,7 @@ import type { ReactNode } from "react";
 import { Ago } from "../../components/Ago";
 import { Icon } from "../../components/Icon";
 import { PlatformIcon } from "../../components/PlatformIcon";
+import { titleOfRemoval } from "../../components/Removal";
 import { RunState } from "../../components/RunState";
 import { kindText } from "../../platforms";
 import { needsMark, TROUBLE_TEXT } from "../../graph/state";
@@ -14,6 +15,7 @@ import { Columns } from "./Columns";
 import { SIDES, type DatasetFlowNode, type FlowNode, type JobFlowNode } from "./flow";
 import { Frame as PipelineFrame } from "./Frame";
 import { Steps } from "./Steps";
+import { COMPONENTS } from "../../strings/components";
 import { LINEAGE, NODE } from "../../strings/lineage";
 import facts from "./facts.module.css";
 import styles from "./node.module.css";
@@ -29,6 +31,7 @@ function NodeFrame({ data, children, below }: { data: FlowNode["data"]; children
   const where = above || node.namespace;
   const owners = node.owners.join(", ");
   const group = node.type === "job" ? node.group : undefined;
+  const removal = node.type === "dataset" ? node.removal : null;
   const about = group ? NODE.group(group.jobs, group.datasets) : [kindText(node), isFramed ? "" : where, owners].filter(Boolean).join(" · ");
   const tone = clsx(styles.node, styles[node.type], styles[node.kind], styles[direction], group && styles.stack, isDim && styles.dim, isLit && styles.lit, isRoot && styles.root, mark && styles[mark]);
   return (
@@ -51,6 +54,7 @@ function NodeFrame({ data, children, below }: { data: FlowNode["data"]; children
             {title}
           </span>
           {mark && <span className={clsx(marks.mark, marks[mark])}>{LINEAGE.marks[mark]}</span>}
+          {removal && <span className={clsx(marks.mark, marks.gone)} title={titleOfRemoval(removal)}>{COMPONENTS.removals[removal.kind]}</span>}
           {trouble && needsMark(node, trouble) && <span className={clsx(marks.mark, marks[trouble])} title={node.health.message}>{TROUBLE_TEXT[trouble]}</span>}
         </span>
         <span className={clsx(styles.where, "muted")}>

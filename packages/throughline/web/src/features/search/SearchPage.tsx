@@ -8,6 +8,7 @@ import { Ago } from "../../components/Ago";
 import { HealthMark } from "../../components/HealthState";
 import { Command } from "../../components/Copy";
 import { Link } from "../../components/Link";
+import { RemovalMark } from "../../components/Removal";
 import { Sheet } from "../../components/Sheet";
 import { Tags } from "../../components/Tags";
 import { ErrorMessage } from "../../components/ErrorMessage";
@@ -133,6 +134,7 @@ function Result({ hit, title }: { hit: Hit; title: string }): ReactNode {
       </span>
       <span className={styles.tags}>
         <HealthMark health={hit.health} />
+        <RemovalMark removal={hit.removal} />
         <Tags tags={tagsOfHit(hit)} />
       </span>
       <span className={clsx(styles.when, "muted")} title={hit.type === "job" ? BROWSE.startedAt : BROWSE.writtenAt}>
