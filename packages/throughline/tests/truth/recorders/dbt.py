@@ -1,8 +1,15 @@
-"""Record dbt-ol on DuckDB: a build, a failing model with skipped ones, an incremental run."""
+"""Record dbt on DuckDB: a build, a failing model with skipped ones, an incremental run.
+
+The events are those of dbt-ol, and of one build those that `throughline harvest dbt` creates.
+"""
 
 from __future__ import annotations
 
+import sys
+from contextlib import closing
 from pathlib import Path
+
+from throughline.log import EventLog
 
 from .recording import copied, file_transport, keep, run
 
@@ -40,6 +47,24 @@ def main() -> None:
         model.write_text(model.read_text().replace("p.total_amount as", "p.total as"))
         _dbt(folder, case, "run", "--select", *nodes)
         keep(case, folder / f"{case}.jsonl", folder, _names(case))
+    harvested()
+
+
+def harvested() -> None:
+    """Record the import of a build whose catalog was generated."""
+    case = "dbt-harvest"
+    with copied("dbt") as folder:
+        _prepare(folder)
+        run(_PACKAGES, ["dbt", "build"], folder)
+        run(_PACKAGES, ["dbt", "docs", "generate", "--no-compile"], folder)
+        program, database = Path(sys.executable).with_name("throughline"), folder / "log.db"
+        options = ["--profiles-dir", folder, "--namespace", case, "--database", database, "--yes"]
+        run([], [program, "harvest", "dbt", folder, *options], folder, {
+            "THROUGHLINE_HARVESTS": str(folder / "harvests")})  # fmt: skip
+        with closing(EventLog(str(database), must_exist=True)) as log:
+            events = [body for _, body in log.read()]
+        (folder / "events.jsonl").write_text("\n".join(events))
+        keep(case, folder / "events.jsonl", folder, _names(case) | {"/srv/shop/": f"/srv/{case}/"})
 
 
 def _prepare(folder: Path) -> None:
