@@ -57,10 +57,11 @@ def harvested() -> None:
         _prepare(folder)
         run(_PACKAGES, ["dbt", "build"], folder)
         run(_PACKAGES, ["dbt", "docs", "generate", "--no-compile"], folder)
-        program, database = Path(sys.executable).with_name("throughline"), folder / "log.db"
-        options = ["--profiles-dir", folder, "--namespace", case, "--database", database, "--yes"]
-        run([], [program, "harvest", "dbt", folder, *options], folder, {
-            "THROUGHLINE_HARVESTS": str(folder / "harvests")})  # fmt: skip
+        database = folder / "log.db"
+        program = Path(sys.executable).with_name("throughline")
+        command: list[str | Path] = [program, "harvest", "dbt", folder, "--yes"]
+        command += ["--profiles-dir", folder, "--namespace", case, "--database", database]
+        run([], command, folder, {"THROUGHLINE_HARVESTS": str(folder / "harvests")})
         with closing(EventLog(str(database), must_exist=True)) as log:
             events = [body for _, body in log.read()]
         (folder / "events.jsonl").write_text("\n".join(events))
