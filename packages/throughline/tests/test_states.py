@@ -79,6 +79,59 @@ def test_failed_model_blocks_everything_downstream(build: Any) -> None:
     assert "blocks 2 jobs and 2 datasets" in found["message"]
 
 
+@pytest.mark.parametrize("severity", ["error", "warn"])
+def test_failed_test_blocks_the_models_after_it_unless_it_only_warns(
+    severity: str, build: Any
+) -> None:
+    def tested(day: int, *, passed: bool) -> dict[str, Any]:
+        check = {"assertion": "not_null", "success": passed, "severity": severity, "column": "id"}
+        body = build.run("COMPLETE", f"t{day}", "shop.test", "06:00:00", kind=TASK,
+                         parent=(f"shop-{day}", "shop"), reads=("db|orders",))  # fmt: skip
+        body["inputs"][0]["inputFacets"] = {"dataQualityAssertions": {"assertions": [check]}}
+        return body | {"eventTime": f"2025-11-{day}T06:00:00Z"}
+
+    first = [*_day(build, 20), tested(20, passed=True)]
+    skipped = () if severity == "warn" else ("daily", "report")
+    second = [*_day(build, 21, skipped=skipped), tested(21, passed=False)]
+    state = at(build.state(*first, *second), "2025-11-21T08:00:00Z")
+    is_error = severity == "error"
+    assert _states(state, "orders", "shop.daily", "daily", "report") == {
+        "orders": "failed_checks" if is_error else "healthy",
+        "shop.daily": "blocked" if is_error else "healthy",
+        "daily": "blocked" if is_error else "healthy",
+        "report": "blocked" if is_error else "healthy",
+    }
+
+
+def test_job_that_runs_now_is_not_blocked(build: Any) -> None:
+    days = [event for day in (18, 19, 20) for event in _day(build, day)]
+    failed = _day(build, 21, failed="orders", skipped=("daily", "report"))
+    again = build.run("START", "again", "shop.daily", "07:00:00", reads=("db|orders",),
+                      writes=("db|daily",))  # fmt: skip
+    state = at(build.state(*days, *failed, again), "2025-11-21T07:30:00Z")
+    assert _states(state, "orders", "shop.daily", "report") == {
+        "orders": "failed",
+        "shop.daily": "healthy",
+        "report": "healthy",
+    }
+
+
+def test_view_on_a_table_behind_a_failed_job_is_blocked(build: Any) -> None:
+    view = {
+        "eventTime": "2025-11-18T05:00:00Z",
+        "producer": "https://example.org/tests",
+        "schemaURL": "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/DatasetEvent",
+        "dataset": build.dataset(
+            "db|view",
+            lineage={"inputs": [{"type": "DATASET", "namespace": "db", "name": "report"}]},
+        ),
+    }
+    days = [event for day in (18, 19, 20) for event in _day(build, day)]
+    failed = _day(build, 21, failed="orders", skipped=("daily", "report"))
+    state = at(build.state(view, *days, *failed), "2025-11-21T08:00:00Z")
+    assert _states(state, "view") == {"view": "blocked"}
+
+
 def test_next_complete_run_ends_the_block(build: Any) -> None:
     failed = _day(build, 20, failed="orders", skipped=("daily", "report"))
     state = at(build.state(*failed, *_day(build, 21)), "2025-11-21T08:00:00Z")

@@ -109,6 +109,15 @@ def is_checking(run: Run) -> bool:
     return bool(_CHECK_OPERATOR.search(operator) or run.facets.stamp_of(_TEST_RUN))
 
 
+def datasets_with_failures(state: State, ref: JobRef) -> set[DatasetName]:
+    """Return the datasets, as reported, of which a run of a job ever reported a failed check."""
+    known = generations_of(state)
+    by_dataset = known.of_runs(ref, "checks", partial(_checks_of_runs, state))
+    if is_test(state, ref) and not by_dataset:
+        by_dataset = known.of_runs(ref, "outcomes", partial(_outcomes, state))
+    return {name for name, checks in by_dataset.items() if any(c.failed for c in checks)}
+
+
 def tests_without_dataset(state: State, ref: JobRef) -> list[Check]:
     """Return the checks of the runs of a job that neither read nor wrote a dataset."""
     return generations_of(state).of_runs(ref, "own tests", partial(_own_tests, state))

@@ -1,7 +1,7 @@
-"""Nodes that failed jobs block: those downstream that were not written since.
+"""Nodes that failed jobs and checks block: those downstream that were not written since.
 
-A walk from a failed job continues only through jobs that did not complete a run since it failed:
-one that ran anyway, without the new data, blocks nothing further.
+A walk from a failed job, or from the dataset of a failed check, continues only through jobs that
+did not run since: one that ran anyway, without the new data, blocks nothing further.
 """
 
 from __future__ import annotations
@@ -13,27 +13,30 @@ from throughline.datasets.removal import is_gone
 from throughline.events import JobRef
 from throughline.graph.current import generations_of, graph_of, once_an_event
 from throughline.graph.effective import EffectiveGraph
-from throughline.graph.facets import type_of
 from throughline.graph.generation import Generation
 from throughline.graph.levels import Level
 from throughline.graph.nodes import Node
 from throughline.graph.walk import neighbours, parts_of, reach
-from throughline.health.failing import failing_jobs
+from throughline.health.failing import failed_checks, failing_jobs
 from throughline.health.freshness import rhythm_of
-from throughline.projection import Run, RunKey, State
-from throughline.projection.derived import ancestry_of, began_at
-from throughline.runs.failures import causes_of
+from throughline.projection import Run, RunKey, State, outcome
+from throughline.projection.derived import ancestry_of, began_at, is_lost
+from throughline.runs.failures import causes_of, is_failed
 from throughline.runs.summary import newest_run
 
 
 class Blocker(NamedTuple):
-    """A failed job upstream."""
+    """A failed job upstream, or one whose check of a dataset upstream failed."""
 
     distance: int
     """Steps along edges; 1 for a dataset that the job writes."""
     job: JobRef
     run: Run
-    """Its failed run."""
+    """The run that failed, or that checked."""
+
+
+def _nearness(blocker: Blocker) -> tuple[int, JobRef]:
+    return blocker.distance, blocker.job
 
 
 def blockers_of(state: State, node: Node) -> list[Blocker]:
@@ -47,12 +50,12 @@ def blockers_of(state: State, node: Node) -> list[Blocker]:
     found = {
         blocker.job: blocker
         for stand_in in _stand_ins(state, node)
-        for blocker in sorted(_behind(state).get(stand_in, ()), reverse=True)
+        for blocker in sorted(_behind(state).get(stand_in, ()), key=_nearness, reverse=True)
         if (blocker.distance == 1 and node.type == "dataset")
         or (_was_due(state, stand_in, blocker.run))
         if stand_in == node or pipeline_of(state, blocker.run) != node.job_ref
     }
-    return sorted(found.values())
+    return sorted(found.values(), key=_nearness)
 
 
 def blocked_nodes(state: State) -> dict[RunKey, list[Node]]:
@@ -80,46 +83,57 @@ def _stand_ins(state: State, node: Node) -> list[Node]:
 
 @once_an_event
 def _behind(state: State) -> dict[Node, list[Blocker]]:
-    """Return the nodes that were not written since a job upstream failed."""
+    """Return the nodes that were not written since a job upstream, or a check of it, failed."""
     known, graph = generations_of(state), graph_of(state, Level.TASK)
     found: dict[Node, list[Blocker]] = {}
     for ref, run in failing_jobs(state).items():
-        root = Node.of_job(ref)
+        root, since = Node.of_job(ref), began_at(state, run) or 0
         steps: dict[Node, int] = {}
         if graph.has_job(ref):
-            steps = _waiting(state, graph, root, run)
+            steps = _waiting(state, graph, root, ref, since)
             del steps[root]
         elif causes_of(state, run) == [run]:  # it failed before it reached a task
             for part in parts_of(known, graph, root, Level.TASK):
-                below = _waiting(state, graph, part, run)
+                below = _waiting(state, graph, part, ref, since)
                 steps |= {node: distance + 1 for node, distance in below.items()}
         for node, distance in steps.items():
             found.setdefault(node, []).append(Blocker(distance, ref, run))
+    for name, run in failed_checks(state):
+        *_, above = ancestry_of(state, run)  # what ran before the check in its pipeline is done
+        checked, since = Node.of_dataset(name), began_at(state, above) or 0
+        for node, distance in _waiting(state, graph, checked, run.key.job, since).items():
+            if node != checked:
+                found.setdefault(node, []).append(Blocker(distance + 1, run.key.job, run))
     return found
 
 
-def _waiting(state: State, graph: EffectiveGraph, root: Node, run: Run) -> dict[Node, int]:
-    """Return a job and the nodes below that did not complete since a run, with distances."""
-    failed = began_at(state, run) or 0
+def _waiting(
+    state: State, graph: EffectiveGraph, root: Node, failed: JobRef, since: int
+) -> dict[Node, int]:
+    """Return a node and those below that did not run since a job failed, with distances."""
 
     def waiting_below(_: object, node: Node, way: str) -> list[Node]:
-        return [n for n in neighbours(graph, node, way) if _done_at(state, n) < failed]
+        return [n for n in neighbours(graph, node, way) if _ran_at(state, n, failed) < since]
 
     return reach(graph, root, "down", -1, waiting_below)
 
 
-def _done_at(state: State, node: Node) -> int:
-    """Return the start of the newest completed run of a job, or of those that write a dataset."""
+def _ran_at(state: State, node: Node, failed: JobRef) -> int:
+    """Return the start of the newest run of a job, or of those that write a dataset.
+
+    Failed and stale runs do not count, nor does an open run of the failed job: it may fail again.
+    """
     known = generations_of(state)
-    if node.type == "job":
-        return known.derived(node.job_ref, "done", _newest_start)
-    name = node.dataset_name
-
-    def written(oldest_first: list[Generation]) -> int:
-        return _newest_start(g for g in oldest_first if name in g.edges.writes)
-
-    times = (known.derived(ref, f"done {name}", written) for ref in known.writers(name))
-    return max(times, default=0)
+    jobs = [node.job_ref] if node.type == "job" else known.writers(node.dataset_name)
+    newest = 0
+    for ref in jobs:
+        run = newest_run(state, ref)
+        is_open = run is not None and outcome(state, run).ended is None
+        if run is None or is_failed(state, run) or (is_open and ref == failed):
+            newest = max(newest, known.derived(ref, "done", _newest_start))
+        elif not is_lost(state, run):
+            newest = max(newest, began_at(state, run) or 0)
+    return newest
 
 
 def _newest_start(generations: Iterable[Generation]) -> int:
@@ -127,13 +141,25 @@ def _newest_start(generations: Iterable[Generation]) -> int:
 
 
 def _was_due(state: State, node: Node, failed: Run) -> bool:
-    known = generations_of(state)
-    jobs = [node.job_ref] if node.type == "job" else known.writers(node.dataset_name)
-    if type_of(state, node) == "exposure":  # it shows a table whenever that is written
-        tables = neighbours(graph_of(state, Level.TASK), node, "up")
-        jobs = [ref for table in tables for ref in known.writers(table.dataset_name)]
-    pipelines = {pipeline_of(state, run) for ref in jobs if (run := newest_run(state, ref))}
+    pipelines = _pipelines(state, node)
     return pipeline_of(state, failed) in pipelines or any(_is_due(state, p) for p in pipelines)
+
+
+def _pipelines(state: State, node: Node) -> set[JobRef]:
+    """Return the pipelines of a node; without runs, as for a view, those of what is upstream."""
+    known, graph = generations_of(state), graph_of(state, Level.TASK)
+    found: set[JobRef] = set()
+    seen, open_ = {node}, [node]
+    while open_:
+        nearest = open_.pop()
+        is_job = nearest.type == "job"
+        jobs = [nearest.job_ref] if is_job else known.writers(nearest.dataset_name)
+        runs = [run for ref in jobs if (run := newest_run(state, ref))]
+        found |= {pipeline_of(state, run) for run in runs}
+        above = set(neighbours(graph, nearest, "up")) - seen if not runs else ()
+        seen.update(above)
+        open_ += above
+    return found
 
 
 def _is_due(state: State, ref: JobRef) -> bool:

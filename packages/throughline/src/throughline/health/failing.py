@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Iterator, Set
 from functools import partial
 
+from throughline.datasets.quality import checks_of, current_failures, datasets_with_failures
 from throughline.events import JobRef
 from throughline.graph.current import generations_of
+from throughline.identity import DatasetName
 from throughline.projection import Run, State, outcome
 from throughline.projection.derived import ancestry_of, is_lost, parent_of
 from throughline.runs.failures import is_failed, is_retried
@@ -77,3 +79,14 @@ def failing_jobs(state: State) -> dict[JobRef, Run]:
     candidates: Set[JobRef] = generations_of(state).jobs_where("failing", may_fail)
     found = {ref: failing_run(state, ref) for ref in sorted(candidates)}
     return {ref: run for ref, run in found.items() if run is not None}
+
+
+def failed_checks(state: State) -> Iterator[tuple[DatasetName, Run]]:
+    """Yield the datasets whose newest checks failed, each with the run that checked it."""
+    failing = partial(datasets_with_failures, state)
+    jobs = generations_of(state).jobs_where("failed checks", lambda ref: bool(failing(ref)))
+    names = {state.identity.primary(name) for ref in jobs for name in failing(ref)}
+    for name in sorted(names):
+        failures = current_failures(state, checks_of(state, name))
+        runs = {check.run.key: check.run for check, _ in failures if check.run is not None}
+        yield from ((name, run) for run in runs.values())
