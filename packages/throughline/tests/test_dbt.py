@@ -323,7 +323,7 @@ def _exposing(build: Any, time: str, dataset: str, *exposures: str) -> dict[str,
     return event
 
 
-def _exposed(state: State) -> set[tuple[str, str]]:
+def _reads(state: State) -> set[tuple[str, str]]:
     return {
         (row["job"]["name"], row["dataset"]["name"])
         for row in edges_answer(state, "task")["items"]
@@ -343,8 +343,8 @@ def test_exposures_of_dbt_ol_read_the_datasets_that_name_them(build: Any) -> Non
         for event in order:
             apply(state, event)
             generations_of(state)  # builds the caches that the next event must update
-            assert _exposed(state) == _exposed(project(order[: order.index(event) + 1]))
-        assert _exposed(state) == {("board", "a"), ("board", "b")}
+            assert _reads(state) == _reads(project(order[: order.index(event) + 1]))
+        assert _reads(state) == {("board", "a"), ("board", "b")}
 
 
 def test_column_of_a_table_behind_an_exposure_is_never_safe(build: Any) -> None:
@@ -374,3 +374,15 @@ def test_results_of_dbt_tests_decide_their_severity(
     assert query("node", node="db.main.daily")["health"]["state"] == state
     failed = [item["kind"] for item in query("findings")["items"]]
     assert bool(failed) == (state != "healthy")
+
+
+@pytest.mark.parametrize(("has_text", "reads"), [(True, {"raw.a"}), (False, {"raw.a", "main.a"})])
+def test_ephemeral_model_of_dbt_ol_is_no_table(build: Any, has_text: bool, reads: Any) -> None:
+    """Without a text that contains its query, it may be the only source."""
+    event = build.run("COMPLETE", "1", "daily", "08:00:00", reads=("postgres://h:5432|raw.a",),
+                      writes=("postgres://h:5432|main.b",))  # fmt: skip
+    config = {"config": {"materialized": "ephemeral"}}
+    event["inputs"].append(build.dataset("postgres://h:5432|main.a", dbt_model=config))
+    text = "with __dbt__cte__a as (select x from raw.a) select x from __dbt__cte__a"
+    event["job"]["facets"] = {"sql": {"query": text}} if has_text else {}
+    assert {dataset for _, dataset in _reads(build.state(event))} == reads
