@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from typing import Any, get_args
 
 import pytest
@@ -13,6 +14,7 @@ from throughline.graph.levels import Level
 from throughline.graph.nodes import Node, find_node, node_id
 from throughline.graph.walk import reach
 from throughline.health.models import HealthState
+from throughline.health.printing import health_line
 from throughline.health.states import health_of
 from throughline.lineage.neighbourhood import graph_answer
 from throughline.lineage.queries import impact_answer
@@ -250,6 +252,18 @@ def test_stream_and_job_on_request_have_states_of_their_own(build: Any) -> None:
         "request": "ad_hoc",
         "copy": "ad_hoc",
     }
+
+
+@pytest.mark.parametrize(("type_", "said"), [("RUNNING", "last event"), ("COMPLETE", "ended")])
+def test_stream_states_the_age_of_its_last_event(type_: str, said: str, build: Any) -> None:
+    start = build.run("START", "s", "stream", "06:00:00", writes=("kafka://k|topic",))
+    start["job"]["facets"]["jobType"] = {"processingType": "STREAMING", "integration": "FLINK"}
+    query = build.run(type_, "q", "stream.query", "07:00:00", parent=("s", "stream"))
+    last = query if type_ == "RUNNING" else start | {"eventType": type_}
+    last["eventTime"] = (datetime.now(UTC) - timedelta(days=6, hours=1)).isoformat()
+    state = build.state(start, last)
+    health = health_of(state, find_node(state, "stream"))
+    assert health_line(health).plain == f"Streaming, {said} 6 days ago"
 
 
 def test_source_that_no_job_writes_is_unknown(build: Any) -> None:

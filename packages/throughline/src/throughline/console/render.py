@@ -18,7 +18,7 @@ from rich.measure import Measurement
 from rich.segment import Segment
 from rich.text import Text
 
-from throughline.console.text import escaped, json_of
+from throughline.console.text import duration_of, escaped, json_of
 
 if TYPE_CHECKING:
     from throughline.query.models import Name
@@ -203,6 +203,12 @@ def dataset_text(dataset: Name) -> Text:
 def localized(text: str) -> str:
     """Replace the UTC times in a text by local ones."""
     return _TIME.sub(lambda match: moment_of(match[0]), text)
+
+
+def age_of(text: str) -> str:
+    """Return the time since an ISO 8601 text, such as `6 days`."""
+    age = datetime.now().astimezone() - datetime.fromisoformat(text)
+    return duration_of(max(0, int(age.total_seconds() * 1_000)))
 
 
 def moment_of(text: str) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from throughline.console.render import moment_of
+from throughline.console.render import age_of, moment_of
 
 if TYPE_CHECKING:
     from throughline.health.models import HealthState, NodeHealth
@@ -28,8 +28,10 @@ def label_of(state: HealthState) -> str:
 
 
 def health_line(health: NodeHealth) -> Text:
-    """Return a state with its reason and time."""
+    """Return a state with its reason and time; of a stream, with the age of its last event."""
     text = Text(label_of(health["state"]), _STYLES.get(health["state"], "dim"))
+    if health["state"] == "streaming" and health["at"]:
+        return text.append(f", {health['message']} {age_of(health['at'])} ago", "default")
     text.append(f"  {health['message']}")
     return text.append(f"  {moment_of(health['at'])}" if health["at"] else "", "dim")
 

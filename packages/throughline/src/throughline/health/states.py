@@ -17,7 +17,13 @@ from throughline.health.failing import failing_run
 from throughline.health.freshness import Rhythm, is_ad_hoc, rhythm_of, rhythm_of_writes
 from throughline.health.models import HealthState, NodeHealth
 from throughline.projection import Run, State, outcome
-from throughline.projection.derived import began_at, ended_at, is_lost, is_streaming
+from throughline.projection.derived import (
+    began_at,
+    ended_at,
+    is_lost,
+    is_streaming,
+    last_event_time,
+)
 from throughline.runs.failures import causes_of, is_failed
 from throughline.runs.summary import newest_run, place_of_run
 
@@ -169,7 +175,9 @@ def _fine(state: State, node: Node) -> _Found:
     newest = max(_newest_runs(state, node), key=lambda run: place_of_run(state, run))
     last = newest.last
     if is_streaming(state, newest):
-        return _Found("streaming", "last event", last)
+        is_open = outcome(state, newest).ended is None
+        at = last_event_time(state, newest)
+        return _Found("streaming", "last event" if is_open else "ended", at)
     if all(is_ad_hoc(state, ref) for ref in _jobs(state, node)):
         return _Found("ad_hoc", "completed; runs on request", last)
     return _Found("healthy", "completed", last)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable
-from datetime import datetime
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.text import Text
 
-from throughline.console.render import localized, moment_of, new_console
-from throughline.console.text import counted, duration_of
+from throughline.console.render import age_of, localized, moment_of, new_console
+from throughline.console.text import counted
 
 if TYPE_CHECKING:
     from throughline.trust import models
@@ -106,8 +104,7 @@ def print_doctor(answer: models.DoctorAnswer) -> None:
     for producer in answer["producers"]:
         line = Text(producer["name"], "bold")
         if at := producer["lastEventAt"]:
-            ago = duration_of(round((time.time() - datetime.fromisoformat(at).timestamp()) * 1_000))
-            line.append(f"  last event {moment_of(at)}, {ago} ago", "not bold")
+            line.append(f"  last event {moment_of(at)}, {age_of(at)} ago", "not bold")
         console.print(line.append(f"  {counted(producer['runs'], 'run')}", "not bold"))
     if warnings := answer["eventsWithWarnings"]:
         console.print(f"{warnings} of the newest events have warnings: GET /api/v2/events/warnings")

@@ -34,7 +34,9 @@ function Label({ health, title }: { health: Health; title?: string }): ReactNode
 export function HealthState({ health }: { health: Health }): ReactNode {
   return (
     <>
-      <Label health={health} /> <span className="wrap">{health.message}</span> {health.at && <span className="muted"><Ago at={health.at} /></span>}
+      <Label health={health} />
+      {health.state === "streaming" ? ", " : " "}
+      <span className="wrap">{health.message}</span> {health.at && <span className="muted"><Ago at={health.at} /></span>}
     </>
   );
 }

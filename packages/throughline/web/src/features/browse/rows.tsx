@@ -3,7 +3,7 @@ import styles from "./browse.module.css";
 import { Fragment, type ReactNode } from "react";
 import type { Answer } from "../../api/client";
 import { Ago } from "../../components/Ago";
-import { HealthMark } from "../../components/HealthState";
+import { HealthMark, HealthState } from "../../components/HealthState";
 import { Icon, type IconName } from "../../components/Icon";
 import { Link } from "../../components/Link";
 import { PlatformIcon } from "../../components/PlatformIcon";
@@ -100,6 +100,8 @@ export function jobRows(jobs: readonly Job[]): ReactNode {
       <span className={styles.when} title={BROWSE.startedAt}>
         {job.run === null ? (
           BROWSE.noRuns
+        ) : job.health.state === "streaming" ? (
+          <HealthState health={job.health} />
         ) : (
           <>
             <RunState state={job.run.state} />

@@ -50,7 +50,7 @@ function About({ node, view }: { node: NodeAnswer; view: View }): ReactNode {
           [JOB.facts.run, node.run && <RunState state={node.run.state} />],
           [JOB.facts.started, node.run && <Ago at={node.run.startedAt} />],
           [JOB.facts.duration, node.run?.durationMs != null && duration(node.run.durationMs)],
-          [JOB.facts.freshness, node.run && <Freshness node={node} view={view} />],
+          [JOB.facts.freshness, node.run && node.health.state !== "streaming" && <Freshness node={node} view={view} />],
           [JOB.facts.tags, node.tags.length > 0 && <Tags tags={node.tags} />],
           [JOB.facts.code, codeText(code) && <CodeLink code={code} />],
         ]}

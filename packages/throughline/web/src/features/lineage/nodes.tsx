@@ -2,6 +2,7 @@ import { clsx } from "clsx";
 import { Handle, type NodeProps, type NodeTypes } from "@xyflow/react";
 import type { ReactNode } from "react";
 import { Ago } from "../../components/Ago";
+import { HealthState } from "../../components/HealthState";
 import { Icon } from "../../components/Icon";
 import { PlatformIcon } from "../../components/PlatformIcon";
 import { titleOfRemoval } from "../../components/Removal";
@@ -77,7 +78,7 @@ function NodeFrame({ data, children, below }: { data: FlowNode["data"]; children
 }
 
 function Job({ data }: NodeProps<JobFlowNode>): ReactNode {
-  const { run, group, id, name } = data.node;
+  const { run, group, id, name, health } = data.node;
   const { toggle } = useActions();
   const expand = group && (
     <button type="button" className={styles.columns} aria-expanded={false} aria-label={NODE.expandOf(name)} title={NODE.expand} onClick={() => toggle(id)}>
@@ -86,7 +87,9 @@ function Job({ data }: NodeProps<JobFlowNode>): ReactNode {
   );
   return (
     <NodeFrame data={data} below={expand}>
-      {run ? (
+      {health.state === "streaming" ? (
+        <HealthState health={health} />
+      ) : run ? (
         <>
           <RunState state={run.state} />
           <span className="muted">{run.durationMs === null || group ? "" : duration(run.durationMs)}</span>
