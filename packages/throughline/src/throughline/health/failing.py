@@ -5,9 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Set
 from functools import partial
 
-from throughline.datasets.quality import checks_of, current_failures, datasets_with_failures
+from throughline.datasets.quality import (
+    checks_of,
+    current_failures,
+    datasets_with_failures,
+    tests_without_dataset,
+)
 from throughline.events import JobRef
 from throughline.graph.current import generations_of
+from throughline.graph.nodes import Node
 from throughline.identity import DatasetName
 from throughline.projection import Run, State, outcome
 from throughline.projection.derived import ancestry_of, is_lost, parent_of
@@ -83,10 +89,27 @@ def failing_jobs(state: State) -> dict[JobRef, Run]:
 
 def failed_checks(state: State) -> Iterator[tuple[DatasetName, Run]]:
     """Yield the datasets whose newest checks failed, each with the run that checked it."""
-    failing = partial(datasets_with_failures, state)
-    jobs = generations_of(state).jobs_where("failed checks", lambda ref: bool(failing(ref)))
-    names = {state.identity.primary(name) for ref in jobs for name in failing(ref)}
-    for name in sorted(names):
+    for name in sorted(_names_with_failures(state)):
         failures = current_failures(state, checks_of(state, name))
         runs = {check.run.key: check.run for check, _ in failures if check.run is not None}
         yield from ((name, run) for run in runs.values())
+
+
+def checked_nodes(state: State) -> list[Node]:
+    """Return the datasets, then the jobs, that may have failed checks now."""
+    known, primary = generations_of(state), state.identity.primary
+    without_run = {primary(r.name) for r in state.datasets.values() if r.facets_without_run}
+    jobs = known.jobs_where("failed tests", lambda ref: _has_failed_test(state, ref))
+    datasets = sorted(_names_with_failures(state) | without_run)
+    return [*map(Node.of_dataset, datasets), *map(Node.of_job, sorted(jobs))]
+
+
+def _names_with_failures(state: State) -> set[DatasetName]:
+    """Return the datasets of which a check ever failed."""
+    failing = partial(datasets_with_failures, state)
+    jobs = generations_of(state).jobs_where("failed checks", lambda ref: bool(failing(ref)))
+    return {state.identity.primary(name) for ref in jobs for name in failing(ref)}
+
+
+def _has_failed_test(state: State, ref: JobRef) -> bool:
+    return any(check.failed for check in tests_without_dataset(state, ref))

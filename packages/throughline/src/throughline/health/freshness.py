@@ -93,17 +93,20 @@ def rhythm_of_writes(state: State, name: DatasetName) -> Rhythm | None:
     """Return the rhythm of a dataset's writes; runs under one root run are one write."""
     known = generations_of(state)
 
-    def derive(oldest_first: list[Generation]) -> list[_Write]:
+    def derive(oldest_first: list[Generation]) -> _Writes:
         runs = (run for generation in oldest_first for run in generation.runs)
-        return list(_writes(state, runs, name))
+        writes = list(_writes(state, runs, name))
+        jobs = {job for write in writes for job in write.jobs}
+        return _Writes(writes, jobs, _rhythm_of_starts(writes))
 
-    first: dict[RunKey, Start] = {}
-    writers = known.writers(name)
-    for ref in writers:
-        for write in known.derived(ref, f"write starts {name}", derive):
-            if not any(is_ad_hoc(state, job) for job in write.jobs):
-                first[write.root] = min(write.start, first.get(write.root, write.start), key=_PLACE)
-    return _with_reason(state, _rhythm(first.values()), writers)
+    jobs = known.writers(name)
+    found = [known.derived(ref, f"write starts {name}", derive) for ref in jobs]
+    on_request = {ref for writes in found for ref in writes.jobs if is_ad_hoc(state, ref)}
+    if len(found) == 1 and not on_request:  # as for nearly every dataset, without its whole history
+        return _with_reason(state, found[0].rhythm, jobs)
+    every = (write for writes in found for write in writes.writes)
+    counted = [write for write in every if on_request.isdisjoint(write.jobs)]
+    return _with_reason(state, _rhythm_of_starts(counted), jobs)
 
 
 class _Write(NamedTuple):
@@ -111,6 +114,21 @@ class _Write(NamedTuple):
     jobs: tuple[JobRef, JobRef]
     """The jobs of the run and of its root run."""
     start: Start
+
+
+class _Writes(NamedTuple):
+    """The writes of a dataset by one task, all jobs that these are part of, and their rhythm."""
+
+    writes: list[_Write]
+    jobs: set[JobRef]
+    rhythm: Rhythm | None
+
+
+def _rhythm_of_starts(writes: Iterable[_Write]) -> Rhythm | None:
+    first: dict[RunKey, Start] = {}
+    for write in writes:
+        first[write.root] = min(write.start, first.get(write.root, write.start), key=_PLACE)
+    return _rhythm(first.values())
 
 
 def _writes(state: State, runs: Iterable[Run], name: DatasetName) -> Iterator[_Write]:

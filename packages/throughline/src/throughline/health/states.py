@@ -88,7 +88,8 @@ def failures_of(state: State, node: Node) -> list[Failure]:
     """
     if node.type == "dataset":
         name = node.dataset_name
-        return [] if is_gone(state, name) else current_failures(state, checks_of(state, name))
+        failures = current_failures(state, checks_of(state, name))
+        return [] if failures and is_gone(state, name) else failures
     return current_failures(state, tests_without_dataset(state, node.job_ref))
 
 
@@ -128,7 +129,8 @@ def lateness_of(state: State, node: Node) -> Rhythm | None:
     """
     if node.type == "dataset":
         name = node.dataset_name
-        return None if is_gone(state, name) else rhythm_of_writes(state, name)
+        rhythm = rhythm_of_writes(state, name)
+        return None if rhythm and is_gone(state, name) else rhythm
     run = newest_run(state, node.job_ref)
     pipeline = pipeline_of(state, run) if run else node.job_ref
     return None if is_ad_hoc(state, node.job_ref) else rhythm_of(state, pipeline)

@@ -12,7 +12,13 @@ from throughline.graph.levels import Level
 from throughline.graph.nodes import Node
 from throughline.health.blocked import blocked_nodes
 from throughline.health.branches import mixed_jobs
-from throughline.health.failing import decided_root, failed_part, is_superseded, recent_roots
+from throughline.health.failing import (
+    checked_nodes,
+    decided_root,
+    failed_part,
+    is_superseded,
+    recent_roots,
+)
 from throughline.health.freshness import late
 from throughline.health.states import failures_of, health_of, lateness_of
 from throughline.projection import Run, RunKey, State
@@ -101,8 +107,7 @@ def _findings_of(state: State) -> Iterator[Finding]:
     slow = late(state, (ref for ref in state.jobs if recent_roots(state, ref)))
     yield from map(late_job, slow)
     yield from _late_datasets(state)
-    datasets, jobs = sorted(set(state.identity)), sorted(state.jobs)
-    for node in (*map(Node.of_dataset, datasets), *map(Node.of_job, jobs)):
+    for node in checked_nodes(state):
         if failures := failures_of(state, node):
             yield failed_checks(node, failures)
     for ref, mixes in mixed_jobs(state):
