@@ -20,6 +20,7 @@ from throughline.query.registry import ask, load_queries
 
 from .conftest import Call
 
+_NAMESPACE = "postgres://shop:5432"
 _SCHEMAS = "https://schemas.getdbt.com/dbt"
 _SQL_ERROR = 'Database Error in model daily\n  column "amount" does not exist'
 
@@ -205,9 +206,18 @@ def test_exposures_read_the_tables_behind_their_metrics(
     links = query("node", node="dashboard")["links"]
     assert links == [{"name": "Dashboard", "url": "https://bi.example.org/1"}]
 
+
+def test_import_replaces_the_exposures_that_dbt_ol_reported(
+    harvest: Harvest, query: Query, call: Call, tmp_path: Path, build: Any
+) -> None:
+    event = _exposing(build, "08:00:00", f"{_NAMESPACE}|db.main.daily", "exposure.shop.dashboard")
+    event["job"]["namespace"] = "dbt"
+    (tmp_path / "dbt-ol.json").write_text(json.dumps(event))
+    call("ingest", str(tmp_path / "dbt-ol.json"), "--database", str(tmp_path / "log.db"))
+    assert _inputs(query, "exposure.shop.dashboard") == {"db.main.daily"}
     nodes = _shop()
     nodes["exposure.shop.dashboard"]["parents"] = ("model.shop.orders",)
-    harvest(nodes, day=2)
+    harvest(nodes, day=30)
     assert _inputs(query, "exposure.shop.dashboard") == {"db.main.orders"}
 
 

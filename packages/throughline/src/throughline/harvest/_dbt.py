@@ -29,6 +29,7 @@ from openlineage.client.event_v2 import (
 )
 from openlineage.client.facet_v2 import error_message_run, tags_run
 from openlineage.common.provider.dbt import DbtLocalArtifactProcessor, ParentRunMetadata
+from openlineage.common.provider.dbt.facets import DbtExposuresDatasetFacet
 from openlineage.common.provider.dbt.processor import ModelNode
 
 from throughline.collect.lines import Lines
@@ -340,15 +341,16 @@ class _Invocation:
     def _tagged(self, dataset: AnyDataset, node: str | None = None) -> AnyDataset:
         """Return a dataset with the tags of its node; without tags, an empty facet removes them.
 
-        Exposures are not marked, because their own events declare all tables that they read.
+        Events of exposures declare all tables that they read. An empty facet in each table replaces
+        one of dbt-ol, which may name exposures that no longer exist.
         """
         node = node or self._nodes.get((dataset.namespace, dataset.name))
         if node is None:
             return dataset
         columns = (self._catalog.get(node) or {}).get("columns", {})
         tags = tags_of(self._tables[node], columns)
-        facets = {k: v for k, v in (dataset.facets or {}).items() if k != "dbt_exposures"}
-        return attrs.evolve(dataset, facets={**facets, "tags": tags})
+        facets = {"tags": tags, "dbt_exposures": DbtExposuresDatasetFacet()}
+        return attrs.evolve(dataset, facets={**(dataset.facets or {}), **facets})
 
     def _seed_runs(self) -> Iterator[FinishedRun]:
         """Yield the runs that loaded the files of seeds."""
