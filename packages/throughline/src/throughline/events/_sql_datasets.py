@@ -17,6 +17,7 @@ from typing import Any
 
 from throughline.events._event import Dataset, Facets, Json
 from throughline.events.column_lineage import objects
+from throughline.sql.changes import changes_in
 from throughline.sql.text import SqlText
 
 _Datasets = tuple[Dataset, ...]
@@ -29,19 +30,16 @@ _MISREAD = re.compile(r"\b(?:merge\s+into|pivot|unpivot|stack|group\s+by)\b", re
 def with_sql_datasets(
     job_facets: Facets, inputs: _Datasets, outputs: _Datasets
 ) -> tuple[_Datasets, _Datasets]:
-    """Return the inputs and outputs of an event, corrected by its SQL text.
-
-    Without the extra `sql`, or if the text cannot be read, they stay as they are.
-    """
+    """Return the inputs and outputs of an event, corrected by its SQL text if it can be read."""
     facet, listed = job_facets.get("sql", {}), (*outputs, *inputs)
     text = text_of(facet)
     if text is None or not listed:
         return inputs, outputs
+    outputs = _with_changes(text, inputs, outputs)
     from throughline.sql.dialects import dialect_of
     from throughline.sql.script import local_names
 
-    reported = facet.get("dialect")
-    reported = reported if isinstance(reported, str) else None
+    reported = value if isinstance(value := facet.get("dialect"), str) else None
     dialect = dialect_of(reported, listed[0].namespace)
     if dialect is None:
         return inputs, outputs
@@ -49,6 +47,14 @@ def with_sql_datasets(
         inputs = tuple(item for item in inputs if not _is_local(item, local))
         outputs = tuple(_without_sources(item, local) for item in outputs)
     return (*inputs, *_only_in_text(text, reported, inputs, outputs)), outputs
+
+
+def _with_changes(text: str, inputs: _Datasets, outputs: _Datasets) -> _Datasets:
+    """Return outputs with the lifecycleStateChange that the text states; reported ones stay."""
+    own = {"lifecycleStateChange", "columnLineage"}
+    bare = {i.name: i.namespace for i in outputs if not (i.io_facets or i.facets.keys() & own)}
+    found = changes_in(text, bare, [item.name for item in inputs])
+    return tuple(replace(i, facets={**i.facets, **found.get(i.name, {})}) for i in outputs)
 
 
 def text_of(facet: Json) -> str | None:

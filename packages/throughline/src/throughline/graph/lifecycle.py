@@ -39,9 +39,8 @@ def _changes(state: State, name: DatasetName) -> list[int]:
     """Return the times at which all rows of a dataset were removed or replaced, in order."""
     key = "changes of a dataset", name
     if key not in state.derived:
-        state.derived[key] = sorted(
-            change.stamp.time for change in changes_of(state, name) if change.removes_rows
-        )
+        removing = (change for change in changes_of(state, name) if change.removes_rows)
+        state.derived[key] = sorted(change.stamp.time for change in removing)
     times: list[int] = state.derived[key]
     return times
 

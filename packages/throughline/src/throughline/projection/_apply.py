@@ -139,10 +139,8 @@ def _apply_run_event(state: State, event: RunEvent, stamp: Stamp) -> None:
     for item in event.inputs:
         dataset_facets = _select(item.facets, _INPUT_FACETS)
         _update_use(state, run.inputs, item, dataset_facets, stamp).readers.add(run.key)
-    for source in (
-        *_renamed_sources(state, event, run.key, stamp),
-        *_column_sources(event),
-    ):  # inputs, even if the producer lists them nowhere else
+    renamed = _renamed_sources(state, event, run.key, stamp)
+    for source in (*renamed, *_column_sources(event)):  # inputs, even if not listed as such
         _update_use(state, run.inputs, source, {}, stamp).readers.add(run.key)
     for item in (*event.outputs, *event.inputs):
         _add_exposures(state, event.job.namespace, item, stamp)
@@ -177,7 +175,8 @@ def _add_lifecycle(state: State, item: Dataset, stamp: Stamp, run: RunKey | None
 
 def _add_change(state: State, item: Dataset, change: LifecycleChange) -> None:
     record = state.datasets[_update_dataset(state, item, change.stamp)]
-    record.lifecycle = {change, *(record.lifecycle or ())}
+    record.lifecycle = record.lifecycle or set()
+    record.lifecycle.add(change)
 
 
 def _derived(item: Dataset, source: Dataset) -> Dataset:

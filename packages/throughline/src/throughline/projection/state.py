@@ -41,15 +41,14 @@ class Version(NamedTuple):
 class LifecycleChange(NamedTuple):
     """A change of a dataset as a whole: DROP, TRUNCATE, RENAME, MOVE, CREATE or OVERWRITE.
 
-    Earlier rows do not survive the first four: RENAME gives another dataset this name, and MOVE
-    gives this dataset another name. The last two are only recorded if no run reported them.
+    RENAME gives another dataset this name, and MOVE gives this dataset another name. The last two
+    are only recorded if no run reported them.
     """
 
     stamp: Stamp
     kind: str
     run: RunKey | None
-    other: DatasetName | None
-    """The former name of a RENAME, or the new name of a MOVE."""
+    other: DatasetName | None  # the former name of a RENAME, or the new name of a MOVE
 
     @property
     def removes_rows(self) -> bool:
