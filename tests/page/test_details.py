@@ -52,7 +52,7 @@ def test_owner_of_a_dataset_is_marked_as_inferred(look: Look) -> None:
     expect(owners).to_contain_text("forecasting")
     expect(owners).to_contain_text(re.compile("Inferred from .*, which writes this dataset"))
     owners.get_by_role("link").click()
-    expect(details(page).get_by_role("definition").first).to_have_text("forecasting")
+    expect(details(page).get_by_role("definition").nth(1)).to_have_text("forecasting")
 
 
 def test_freshness_shows_whether_a_dataset_is_late(look: Look, lineage: Lineage) -> None:

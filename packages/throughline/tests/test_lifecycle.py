@@ -193,3 +193,13 @@ def test_run_that_empties_a_table_before_it_fills_it_is_a_producer(build: Any) -
     reload["outputs"][0]["outputFacets"] = {"outputStatistics": {"rowCount": 3}}
     state = build.state(reload, _copy(build, "2", "report", "10:00:00", "t", "r"))
     assert _tree(state, "r") == {"report", "t", "reload", "a"}
+
+
+def test_creating_an_existing_table_again_keeps_its_lineage(build: Any) -> None:
+    state = build.state(
+        build.run("COMPLETE", "1", "load", "08:00:00", reads=("db|a",), writes=("db|b",)),
+        _change(build, "2", "load", "09:00:00", "b", "CREATE"),
+    )
+    assert _tree(state, "b") == {"load", "a"}
+    affected = impact_answer(state, "dataset:db:a")["affected"]
+    assert [item["name"] for item in affected] == ["load", "b"]
