@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import update
 
+from throughline.datasets.removal import removal_of
 from throughline.delivery._store import Deliveries
 from throughline.errors import ConfigError, LogError
 from throughline.graph.nodes import Node, node_id
@@ -21,7 +22,7 @@ from throughline.lineage.queries import (
     tags_answer,
     tree_answer,
 )
-from throughline.log import Entry, EventLog, schema
+from throughline.log import Entry, EventLog, read_logged, schema
 from throughline.projection import State
 from throughline.projection.live import Batch, Live
 from throughline.projection.past import Moment
@@ -51,6 +52,7 @@ def _answers(state: State) -> dict[str, Any]:
             columns_answer(state, n, direction=way) for n in nodes for way in ("up", "down")
         ],
         "tags": tags_answer(state),
+        "removals": [removal_of(state, name) for name in sorted(set(state.identity))],
         "jobs": {ref: (job.first, job.last, job.facets.plain()) for ref, job in state.jobs.items()},
         "datasets": {
             name: (record.first, record.last, record.facets.plain())
@@ -117,11 +119,20 @@ def _history(draw: st.DrawFn) -> list[Entry]:
                 origin = {"namespace": "db", "name": "a", "field": "x"}
                 lineage = {"fields": {"y": {"inputFields": [origin]}}}
                 output["facets"]["columnLineage"] = lineage
+            if more in (8, 9):
+                output["facets"]["lifecycleStateChange"] = _lifecycle(n, output["name"])
             if more == 7:
                 output["outputFacets"] = {"icebergCommitReport": _appended(n)}
         bodies.append(body)
     entries = [Build.entry(body) for body in bodies]
     return draw(st.permutations(entries)) if draw(st.booleans()) else entries
+
+
+def _lifecycle(number: int, name: str) -> dict[str, Any]:
+    """Return a change of a table as a whole: dropped, emptied, created or renamed."""
+    kind = ("DROP", "TRUNCATE", "CREATE", "RENAME")[number % 4]
+    former = {"namespace": "db", "name": "b" if name == "a" else "a"}
+    return {"lifecycleStateChange": kind, "previousIdentifier": former}
 
 
 def _appended(number: int) -> dict[str, Any]:
@@ -188,6 +199,40 @@ def test_superseded_runs_are_deleted_as_whole_trees(log: EventLog, build: Any) -
     live.reload()
     assert _now(live) == before
     assert live.counts.runs == 4
+
+
+@pytest.mark.parametrize("kind", ["DROP", "TRUNCATE", "RENAME"])
+def test_removals_that_lineage_depends_on_stay(kind: str, log: EventLog, build: Any) -> None:
+    def change(minute: int) -> Any:
+        event = build.run("COMPLETE", f"change-{minute}", "change", f"08:{minute:02}:00")
+        former = {"namespace": "db", "name": f"t{minute}"}
+        facet = {"lifecycleStateChange": kind, "previousIdentifier": former}
+        return event | {"outputs": [build.dataset("db|t", lifecycleStateChange=facet)]}
+
+    def copy(minute: int, job: str, source: str, target: str) -> Any:
+        reads, writes = (f"db|{source}",), (f"db|{target}",)
+        time = f"08:{minute:02}:00"
+        return build.run("COMPLETE", f"{job}-{minute}", job, time, reads=reads, writes=writes)
+
+    live = Live(log)
+    events = [
+        change(1),
+        copy(2, "old_load", "a", "t"),
+        change(5),  # neither the first nor the last, but `report` reads no earlier rows
+        copy(6, "load", "b", "t"),
+        copy(10, "report", "t", "r"),
+        change(20),
+        copy(21, "load", "b", "t"),
+        change(30),
+        change(40),
+    ]
+    live.ingest(Batch([build.entry(event) for event in events]))
+    _received(log, _BASE)
+    before = _now(live)
+    prune(log, _plan(log))
+    assert _now(Live(log)) == before
+    kept = {read_logged(kind, body).hash for _, kind, body in log.entries()}
+    assert (build.entry(change(30)).hash in kept) == (kind == "RENAME")  # with its former name
 
 
 def test_newest_runs_of_a_job_stay_for_freshness(log: EventLog, build: Any) -> None:

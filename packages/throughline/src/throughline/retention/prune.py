@@ -9,6 +9,7 @@ events of a tree of runs are only deleted together. A tree stays if
 - it reported the newest value of a facet of a job or dataset,
 - it is the first or the last to report a fact, such as "the job reads the dataset",
 - a run that stays names one of its runs as a dependency,
+- it dropped, emptied or renamed a dataset, and this decides which rows a run that stays saw,
 - one of its events is still to be delivered, or arrived after the cutoff.
 
 Before anything is deleted, the graphs of the log with and without the events are compared.
@@ -16,19 +17,22 @@ Before anything is deleted, the graphs of the log with and without the events ar
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from math import inf
 
 from throughline.errors import EventError, LogError
 from throughline.events import Dataset, JobRef, Logged, RunEvent, parse_entries, source_datasets
 from throughline.events.facets import JobDependencies, Parent
 from throughline.graph.current import generations_of
-from throughline.identity import canonical_name, symlinks_of
+from throughline.graph.lifecycle import changes_of, removes_data
+from throughline.identity import DatasetName, canonical_name, symlinks_of
 from throughline.lineage.queries import edges_answer
 from throughline.log import EventLog, read_logged
-from throughline.projection import State, apply
-from throughline.projection.derived import began_at
+from throughline.projection import State, apply, start_of
+from throughline.projection.derived import began_at, ended_at, records_of
 from throughline.projection.snapshots.state import gc_paused
 from throughline.retention._store import remove, run_ids, undelivered
 
@@ -107,6 +111,9 @@ def plan(log: EventLog, cutoff: int, newest: int = NEWEST) -> Plan:
         reading.needed |= set(_reporting(reading))
         kept = reading.trees(reading.needed)
         kept |= reading.trees(_dependencies(reading, kept))
+        while more := reading.trees(_removals(reading, kept)) - kept:
+            kept |= more
+            kept |= reading.trees(_dependencies(reading, kept))
         runs = frozenset(run for run in reading.seqs if reading.top(run) not in kept)
         seqs = tuple(sorted(seq for run in runs for seq in reading.seqs[run]))
         return Plan(cutoff, seqs, runs, reading.newest)
@@ -205,6 +212,38 @@ def _dependencies(reading: _Reading, kept: set[str]) -> Iterator[str]:
         if reading.top(run.key.run_id) in kept:
             named = (*(run.upstream or ()), *(run.downstream or ()))
             yield from (reference.run_id for reference in named if reference.run_id)
+
+
+def _removals(reading: _Reading, kept: set[str]) -> Iterator[str]:
+    """Yield the runs whose removal of rows decides which rows the runs of kept trees saw.
+
+    These are the newest removal of each dataset, and the last one before each start or end.
+    """
+    for state in (reading.now, reading.old):
+        names = {record.name for record in state.datasets.values() if record.lifecycle}
+        for name in set(map(state.identity.primary, names)):
+            removing = sorted(
+                (change.stamp.time, change.run.run_id)
+                for change in changes_of(state, name)
+                if change.removes_rows and change.run
+            )
+            times = [time for time, _ in removing]
+            for moment in {inf, *_moments(state, name, reading, kept)}:
+                for find in (bisect_left, bisect_right):
+                    if position := find(times, moment):
+                        yield removing[position - 1][1]
+
+
+def _moments(state: State, name: DatasetName, reading: _Reading, kept: set[str]) -> Iterator[float]:
+    """Yield the starts and ends of the runs of kept trees that read or wrote a dataset."""
+    for record in records_of(state, name):
+        for key in record.readers | record.writers:
+            run = state.runs[key]
+            use = run.outputs.get(record.name)
+            only_removes = use is not None and record.name not in run.inputs and removes_data(use)
+            if reading.top(key.run_id) in kept and not only_removes:
+                yield start_of(run) or 0
+                yield ended_at(state, run)
 
 
 def _facts(event: RunEvent) -> Iterator[Fact]:
