@@ -219,7 +219,22 @@ def test_order_of_events_does_not_change_the_edges(build: Any, events: list[Any]
     ],
 )
 def test_local_names_are_those_of_common_table_expressions(text: str, local: set[str]) -> None:
-    assert local_names(text, "postgres") == local
+    assert local_names(text, "postgres").names == local
+
+
+@pytest.mark.parametrize(
+    ("text", "temporary"),
+    [
+        ("CREATE TEMP TABLE t AS SELECT a FROM u; INSERT INTO r SELECT a FROM t", {"t"}),
+        ("create temporary table t (a int); insert into t select a from u", {"t"}),
+        ("INSERT INTO r SELECT a FROM t; CREATE TEMP TABLE t AS SELECT a FROM u", set()),
+        ("CREATE TEMP TABLE t AS SELECT a FROM t", set()),
+        ("CREATE TEMP TABLE t AS SELECT a FROM main.t", set()),
+        ("CREATE TABLE t AS SELECT a FROM temp", set()),
+    ],
+)
+def test_temporary_tables_of_a_text_are_no_datasets(text: str, temporary: set[str]) -> None:
+    assert local_names(text, "postgres").temporary == temporary
 
 
 _DOUBLED = "with t0 as (select * from a), " + ", ".join(

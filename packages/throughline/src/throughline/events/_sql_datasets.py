@@ -43,8 +43,10 @@ def with_sql_datasets(
     dialect = dialect_of(reported, listed[0].namespace)
     if dialect is None:
         return inputs, outputs
-    if local := local_names(text, dialect):
+    local, temporary = local_names(text, dialect)
+    if local:
         inputs = tuple(item for item in inputs if not _is_local(item, local))
+        outputs = tuple(item for item in outputs if _last(item.name) not in temporary)
         outputs = tuple(_without_sources(item, local) for item in outputs)
     return (*inputs, *_only_in_text(text, reported, inputs, outputs)), outputs
 

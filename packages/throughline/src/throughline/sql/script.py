@@ -53,6 +53,7 @@ _BLOCK = re.compile(
 
 _SELECT = re.compile(r"\bselect\b", re.I)
 _WORD = re.compile(_COMMENT + r"(\w+)")
+_TEMPORARY = re.compile(r"\bcreate\b[^;(]*?\btemp(?:orary)?\b", re.IGNORECASE)
 _WITH = re.compile(r"\bwith\b", re.I)
 
 KnownColumns = tuple[tuple[Table, tuple[str, ...]], ...]
@@ -139,30 +140,52 @@ def _read_script(
     )
 
 
-def local_names(text: str, dialect: str) -> frozenset[str]:
-    """Return the lower-case names of common table expressions that are no tables of the text.
+class LocalNames(NamedTuple):
+    """Lower-case names that a text gives to queries, and that are no tables of it."""
+
+    names: frozenset[str] = frozenset()
+    temporary: frozenset[str] = frozenset()
+    """Those of temporary tables."""
+
+
+def local_names(text: str, dialect: str) -> LocalNames:
+    """Return the names of the common table expressions and temporary tables of a text.
 
     A name that is also read or written as a table, such as in `WITH t AS (SELECT * FROM t)`, is
     not among them. Nor is any name of a text that cannot be parsed.
     """
-    if len(text) > LONGEST or not _WITH.search(text):
-        return frozenset()
+    if len(text) > LONGEST or not (_WITH.search(text) or _TEMPORARY.search(text)):
+        return LocalNames()
     return _LOCAL_NAMES.get(text, dialect, lambda: _local_names(text, dialect))
 
 
-def _local_names(text: str, dialect: str) -> frozenset[str]:
+def _local_names(text: str, dialect: str) -> LocalNames:
     try:
         parsed = parse_statements(text, dialect, Steps())
     except (SqlglotError, UnreadError, RecursionError):
-        return frozenset()
+        return LocalNames()
     local: set[str] = set()
+    temporary: set[str] = set()
     tables: set[str] = set()
     for statement in parsed:
         local |= {cte.alias.lower() for cte in statement.find_all(exp.CTE)}
+        created = _temporary_table(statement)
         for table in statement.find_all(exp.Table):
-            if table.db or not _is_cte(table):
+            is_local = table is created or table.name.lower() in temporary or _is_cte(table)
+            if table.db or not is_local:
                 tables.add(table.name.lower())
-    return frozenset(local - tables)
+        if created is not None:
+            temporary.add(created.name.lower())
+    temporary -= tables
+    return LocalNames(frozenset(local - tables | temporary), frozenset(temporary))
+
+
+def _temporary_table(statement: exp.Expr) -> exp.Table | None:
+    """Return the temporary table that a statement creates."""
+    if not isinstance(statement, exp.Create) or not statement.find(exp.TemporaryProperty):
+        return None
+    target = statement.this.this if isinstance(statement.this, exp.Schema) else statement.this
+    return target if isinstance(target, exp.Table) else None
 
 
 def _is_cte(table: exp.Table) -> bool:
@@ -322,6 +345,6 @@ def _size_of(script: Script | Unread, others: _Others) -> int:
 
 
 _SCRIPTS: TextCache[_Others, Script | Unread] = TextCache(32_000_000, _size_of)
-_LOCAL_NAMES: TextCache[str, frozenset[str]] = TextCache(
-    8_000_000, lambda names, _: _BYTES * (2 + len(names))
+_LOCAL_NAMES: TextCache[str, LocalNames] = TextCache(
+    8_000_000, lambda local, _: _BYTES * (4 + len(local.names))
 )
