@@ -163,6 +163,41 @@ FORMS = (
         r"(\bmysql\w{0,8}\b(?:(?!\bmysql)[^\n]){0,256}?\s-p)(?=[^\s-])\S{1,256}",
         check=rb"\s-p\S",
     ),
+    # Clients and functions whose secret has no name
+    Group(
+        "sqlplus", r"(\bsqlplus\s{1,8}(?:-\w{1,8}\s{1,8}){0,3}[^\s/'\"]{1,128}/)[^\s@'\"]{1,256}"
+    ),
+    Group("bcp", r"(\bbcp\b(?:(?!\bbcp\b)[^\n]){0,256}?\s(?-i:-P)\s{0,8})[^\s-]\S{0,256}"),
+    Group("redis-cli", r"(\bredis-cli\b[^\n;&|]{0,256}?\s-a\s{1,8})\S{1,256}"),
+    Group(
+        ("docker login", "podman login"),
+        r"(\b(?:docker|podman) login\b[^\n;&|]{0,256}?\s-p\s{1,8})\S{1,256}",
+    ),
+    Group("configure set", r"(\bconfigure set \S{0,64}(?:key|token)\S{0,16}\s{1,8})\S{1,256}"),
+    Group("pwd%3d", r"(pwd%3d)(?:(?!%3b)[^\s&'\"]){1,512}"),
+    Group("code=", r"([?&]code=)[\w%+/=-]{16,512}"),
+    Group(
+        "basic.auth.user.info",
+        r"(basic\.auth\.user\.info\\{0,8}['\"]?\s{0,8}[=:,]\s{0,8}\\{0,8}['\"]?[^:'\"\s]{1,128}:)"
+        r"[^'\"\s,\\]{1,256}",
+    ),
+    Group(
+        "sas-token.",
+        r"(sas-token\.[\w.-]{1,128}+\\{0,8}['\"]?\s{0,8}[=:,]\s{0,8}\\{0,8}['\"]?)[^\s'\"},\\]{1,2048}",
+    ),
+    Group("pgp_sym_", r"(\bpgp_sym_\w{1,24}\([^()']{0,256},\s{0,8})'[^']{1,512}'"),
+    Group(
+        "openrowset",
+        r"(\bopenrowset\s{0,8}\(\s{0,8}'[^']{0,128}'\s{0,8},\s{0,8}'[^']{0,256}'\s{0,8};"
+        r"\s{0,8}'[^']{0,128}'\s{0,8};\s{0,8})'[^']{1,256}'",
+    ),
+    # mysql('host:port', 'database', 'table', 'user', 'x') and s3('url', 'KEY', 'x') of ClickHouse
+    Group("mysql(", r"(\bmysql\((?:\s{0,8}'[^']{0,256}'\s{0,8},){4}\s{0,8})'[^']{1,256}'"),
+    Group(
+        ("s3(", "s3cluster("),
+        r"(\bs3(?:cluster)?\((?:\s{0,8}'[^']{0,64}'\s{0,8},)?\s{0,8}'[^']{1,1024}'\s{0,8},"
+        r"\s{0,8}'(?-i:[A-Z0-9]{12,128})'\s{0,8},\s{0,8})'[^']{8,256}'",
+    ),
     Group("sshpass", r"(\bsshpass\s{1,8}-p\s{0,8})\S{1,256}"),
     Group(
         ("auth=", "auth ="),

@@ -34,6 +34,9 @@ _STRONG = (
 _WEAK = r"(?:token|credentials?|authorization|cookie)"
 _WORD = rf"(?:{_STRONG}|{_WEAK})\d{{0,2}}"
 
+_CANDIDATE = rf"{_WORD}(?=[\s\\\"'`\]:=<>!-])"
+"""A word before a character with which the syntax of some rule continues."""
+
 SECRET_KEY = rf"{_WORD}$"
 """A regular expression for the end of keys whose values are secret."""
 
@@ -51,7 +54,7 @@ PLAIN = rf"(?:{_TYPES})?(?:\(\d{{1,5}}\))?|\*{{3}}"
 _END = r"(?![^\s,;:)\]}'\"<>&|\\])"
 # Not secret: the mask, a type, a placeholder, a bound parameter, a call, another column.
 _NO_SECRET = (
-    rf"(?:\*{{3}}|(?:{_TYPES})(?:\(\d{{1,5}}\))?{_END}|\$\{{[\w.]{{1,64}}\}}|\$\(|\{{\{{"
+    rf"(?:\*{{3}}|[urbfn]{{1,2}}(?=\\{{0,8}}['\"])|(?:{_TYPES})(?:\(\d{{1,5}}\))?{_END}|\$\{{[\w.]{{1,64}}\}}|\$\(|\{{\{{"
     rf"|\{{[a-z_][\w.!:]{{0,64}}\}}|%\(\w|%s{_END}|\?{_END}|:\w{{1,64}}{_END}|<[\w -]{{1,64}}>"
     rf"|[a-z_][\w.]{{0,64}}\([^()]{{0,128}}\)|[a-z_][\w.]{{0,64}}\[[^\[\]]{{1,64}}\]"
     rf"|[\w.]{{1,64}}\.\w{{0,64}}{_WORD}(?!\w))"
@@ -104,14 +107,16 @@ class _Words(Group):
         end = 0
         is_sql = cache(lambda: compiled(_SQL).search(text) is not None)
         for start in self._finder.starts(lower_bytes(text)):
-            if start < end or compiled(_WORD).match(text, start) is None:
+            if start < end or compiled(_CANDIDATE).match(text, start) is None:
                 continue
             if len(parts) > _MOST_PARTS:  # many short strings need more memory than a long one
                 masked.append("".join(parts))
                 parts.clear()
             for pattern, replacement in self.rules:
+                if not self._follows(pattern, text, start):
+                    continue
                 match = compiled(pattern).match(text, start)
-                if match is None or not self._follows(pattern, text, start):
+                if match is None:
                     continue
                 is_comparison = pattern == _SPACED and is_sql()  # of two columns
                 if is_comparison and not compiled(_LOOKS_RANDOM).match(match["value"]):
@@ -124,8 +129,11 @@ class _Words(Group):
     def _follows(self, pattern: str, text: str, start: int) -> bool:
         """Return True if the text before a match is as its pattern requires."""
         lead = self._leads.get(pattern)
+        if lead is None:
+            return True
         begin = max(0, start - _LONGEST_LEAD)
-        return lead is None or compiled(lead).search(text, begin, start) is not None
+        has_mark = text.find(_LEAD_MARKS[lead], begin, start) >= 0
+        return has_mark and compiled(lead).search(text, begin, start) is not None
 
 
 _SPACED = rf"({_WORD}[ \t]{{0,8}}=[ \t]{{1,8}}|{_WORD}[ \t]{{1,8}}=)(?P<value>{_BARE})"
@@ -145,7 +153,7 @@ _WORD_RULES = (
         rf"\1\g<k>{MASK}\g<k>",
     ),
     (
-        rf"({_WORD}{_KEY_QUOTE}?\]?{_ASSIGN}[urbf]{{0,2}}){_QUOTE}(?s:{_QUOTED})",
+        rf"({_WORD}{_KEY_QUOTE}?\]?{_ASSIGN}[urbfn]{{0,2}}){_QUOTE}(?s:{_QUOTED})",
         rf"\1\g<q>{MASK}\g<q>",
     ),
     (rf"({_PASSWORD}\d{{0,2}}{_KEY_QUOTE}\s{{0,8}}:\s{{0,8}})-?\d[\d.]*", rf'\1"{MASK}"'),
@@ -177,6 +185,16 @@ _LED_RULES: tuple[tuple[str, Rule], ...] = (
             rf"\1\2{MASK}\2",
         ),
     ),
+    # option("password", "x"), Variable.set('api_key', 'x') and Parameter("token", default="x")
+    (
+        r"\b(?:option|config|conf|set\w{0,24}|put|get|getenv|header|add\w{0,24}|param\w{0,16}|variable"
+        r"|property|secret)\(\s{0,8}\\{0,8}['\"][\w.:/-]{0,120}\Z",
+        (
+            rf"({_WORD}\\{{0,8}}['\"]\s{{0,8}},\s{{0,8}}(?:\w{{1,32}}\s{{0,4}}=\s{{0,4}})?[urbf]{{0,2}})"
+            rf"{_QUOTE}(?s:{_QUOTED})",
+            rf"\1\g<q>{MASK}\g<q>",
+        ),
+    ),
     # --password x
     (
         r"(?:^|(?<=\s))--?[\w.-]{0,64}\Z",
@@ -190,6 +208,8 @@ _LED_RULES: tuple[tuple[str, Rule], ...] = (
     (r"<[\w.:-]{0,64}\Z", rf"({_WORD}(?:\s[^<>]{{0,200}})?>)[^<>]{{1,8192}}"),
 )
 """What must precede a word, in at most `_LONGEST_LEAD` characters, and the rule for the word."""
+_LEAD_MARKS = dict(zip((lead for lead, _ in _LED_RULES), ("-", "(", "-", " ", "<"), strict=True))
+"""A character in each of these texts before a word; most texts before words have none."""
 _IDENTIFIED_RULES = (
     r"(\buser\s{1,8}\S{1,128}\s{1,8}identified\s{1,8}by\s{1,8})(?!values\b)[^\s;'\"]{1,512}",
     (
