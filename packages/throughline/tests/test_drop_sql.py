@@ -49,6 +49,9 @@ _READ = [
     ("insert into b select id, count(*) from (select distinct * from a) q group by id", "id x y k"),
     ("insert into b select id, count(*) from a group by id", "id"),
     ("select max(y) from a; insert into b select id, x from a", "id x y"),
+    ("insert into b select * replace (x + 1 as y) from (select id, y, x from a) q", "id x y"),
+    ("insert into b select p, q from a as t(p, q, r, s)", "id x y k"),
+    ("insert into b with t(p, q, r, s) as (select * from a) select p, q from t", "id x y k"),
     ("begin; insert into b select id, x from a; commit;", "id x"),
     ("insert into b select id, x from a /* where {{ y }} */", "id x"),
     ("delete from b using a where a.k = b.id", "k"),
@@ -67,6 +70,7 @@ def test_columns_that_a_text_names_are_not_safe_to_drop(sql: str, used: str, bui
 @pytest.mark.parametrize(
     "sql",
     [
+        "insert into b select r.id, r.x from c, json_populate_record(null::a, c.z) r",
         "call refresh(); insert into b select id, x from a",
         "do $$ begin perform 1 from a where y = 1; end $$; insert into b select id, x from a",
         "set v = (select max(y) from a); insert into b select id, x from a",

@@ -75,7 +75,7 @@ class Reader:
         if isinstance(node, exp.SetOperation):
             found = self._set_operation(node, ctes, outer)
         elif isinstance(node, exp.Subquery):
-            found = self.query(node.this, ctes, outer).renamed(node.alias_column_names)
+            found = self._renamed(self.query(node.this, ctes, outer), node.alias_column_names)
         elif isinstance(node, exp.Pivot) and node.this:
             frame = Frame(outer, ctes)
             _, relation = self._source(node.this, frame)
@@ -105,7 +105,7 @@ class Reader:
                     before = found.columns, found.rows
                     found = self.query(cte.this, ctes | {cte.alias: found}, outer).renamed(names)
             else:
-                found = self.query(cte.this, ctes, outer).renamed(names)
+                found = self._renamed(self.query(cte.this, ctes, outer), names)
             ctes[cte.alias] = found
         return ctes
 
@@ -194,6 +194,8 @@ class Reader:
         replaced = {
             item.alias: self._origins(item, frame) for item in star.args.get("replace") or ()
         }
+        for name in replaced:  # it must exist
+            self._use(found.by_name.get(name, NONE))
         columns = ((name, replaced.get(name, origins)) for name, origins in found.columns)
         pattern = name_pattern(projection)
         chosen = tuple(pair for pair in columns if pattern is None or pattern.search(pair[0]))
@@ -287,13 +289,13 @@ class Reader:
         name, names = item.alias_or_name, item.alias_column_names
         if isinstance(item, exp.Table) and isinstance(item.this, exp.Identifier):
             cte = None if item.db else frame.ctes.get(item.name)
-            relation = (cte or self._table(item)).renamed(names)
+            relation = self._renamed(cte or self._table(item), names)
         elif isinstance(item, exp.Subquery):
             if isinstance(item.this, exp.Table | exp.Subquery) and not item.alias:
                 return name, None
             relation = self._derived(item, frame)
         elif isinstance(item, exp.Lateral) and isinstance(item.this, exp.Subquery):
-            relation = self.query(item.this, frame.ctes, frame).renamed(names)
+            relation = self._renamed(self.query(item.this, frame.ctes, frame), names)
         elif isinstance(item, exp.Values):
             relation = self.query(item, frame.ctes, frame.outer)
         else:
@@ -324,7 +326,13 @@ class Reader:
             return self.query(item, frame.ctes, frame.outer)
         inner = Frame(frame.outer, frame.ctes)
         rows = self._add(item.this, inner)
-        return replace(inner.star("", set()), rows=rows).renamed(item.alias_column_names)
+        return self._renamed(replace(inner.star("", set()), rows=rows), item.alias_column_names)
+
+    def _renamed(self, relation: Relation, names: list[str]) -> Relation:
+        """Return a relation with other names, which need every column in its place."""
+        if names:
+            self._use_whole(relation)
+        return relation.renamed(names)
 
     def _pivoted(self, pivot: exp.Pivot, relation: Relation, frame: Frame) -> Relation:
         inner = Frame(frame.outer, frame.ctes, {"": relation})
@@ -403,12 +411,15 @@ class Reader:
     def _is_opaque(self, node: exp.Expr) -> bool:
         """Return True for an expression that may use columns without naming them.
 
-        COLUMNS('...'), the `$1` of Snowflake, and queries in quotes, as in `dblink('select ...')`.
+        COLUMNS('...'), the `$1` of Snowflake, the type of a table, and queries in quotes, as in
+        `dblink('select ...')`.
         """
         if isinstance(node, exp.Literal) and node.is_string:
             is_argument = isinstance(node.parent, exp.Func)
             start = _SELECT.search(node.name) if is_argument else None
             return start is not None and _FROM.search(node.name, start.end()) is not None
+        if isinstance(node, exp.Cast) and node.to.this is exp.DataType.Type.USERDEFINED:
+            return isinstance(node.this, exp.Null)  # a row of a table, as in null::t
         if isinstance(node, exp.Parameter):
             return self._dialect == "snowflake" and node.name.isdigit()
         return isinstance(node, exp.Columns)
