@@ -83,7 +83,7 @@ def _write(state: State, run: Run, name: DatasetName) -> _Write | None:
     """Return the end of a run that wrote a dataset; None if it did not, or failed."""
     primary = state.identity.primary
     uses = [use for spelled, use in run.outputs.items() if primary(spelled) == name]
-    if all(removes_data(use) for use in uses):
+    if all(removes_data(run, use) for use in uses):
         return None
     condition, ended = outcome(state, run)
     if condition in (RunState.FAILED, RunState.ABORTED) and not any(use.versions for use in uses):

@@ -79,7 +79,7 @@ def written_by(generations: Generations, generation: Generation, name: DatasetNa
     found: dict[str | RunKey, list[_Report]] = defaultdict(list)
     for run in generation.runs:
         for spelled, use in run.outputs.items():
-            if primary(spelled) == name and not removes_data(use):
+            if primary(spelled) == name and not removes_data(run, use):
                 for version in use.versions:
                     found[version.name].append(_Report(run, use, version))
                 if not use.versions:

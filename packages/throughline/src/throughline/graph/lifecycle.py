@@ -56,10 +56,14 @@ def changes_of(state: State, name: DatasetName) -> list[LifecycleChange]:
     ]
 
 
-def removes_data(use: Use) -> bool:
-    """Return True if a run dropped or emptied a dataset and wrote no rows to it."""
+def removes_data(run: Run, use: Use) -> bool:
+    """Return True if a run dropped or emptied one of its outputs and wrote no rows to it.
+
+    A run that emptied a dataset and read others filled it again.
+    """
     change = use.dataset_facets.parsed(LifecycleStateChange)
-    return change.removes_data and not _has_rows(use)
+    refills = change.lifecycleStateChange == "TRUNCATE" and bool(run.inputs)
+    return change.removes_data and not refills and not _has_rows(use)
 
 
 def former_names(state: State, run: Run) -> dict[DatasetName, DatasetName]:

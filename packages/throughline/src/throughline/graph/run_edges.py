@@ -120,7 +120,7 @@ def side_by_side(parts: list[Edges]) -> Edges:
 
 def run_edges(state: State, run: Run) -> Edges:
     """Return the edges that the events of a run report, without those of the runs below it."""
-    written = (name for name, use in run.outputs.items() if not removes_data(use))
+    written = (name for name, use in run.outputs.items() if not removes_data(run, use))
     edges = _of_names(state, run.inputs, written)
     if run.lineage:
         entries = [entry for facet in run.lineage for entry in parsed(facet, parse_entries)]

@@ -15,8 +15,8 @@ from throughline.events import JobRef
 from throughline.graph.current import generations_of
 from throughline.graph.nodes import Node
 from throughline.identity import DatasetName
-from throughline.projection import Run, State, outcome
-from throughline.projection.derived import ancestry_of, is_lost, parent_of
+from throughline.projection import Run, RunState, State, outcome
+from throughline.projection.derived import ancestry_of, is_lost, is_streaming, parent_of
 from throughline.runs.failures import is_failed, is_retried
 from throughline.runs.summary import place_of_run
 
@@ -34,20 +34,34 @@ def recent_roots(state: State, ref: JobRef) -> list[Run]:
 
 
 def decided_root(state: State, ref: JobRef) -> Run | None:
-    """Return the newest root run that ended or is stale: a newer one is not decided yet."""
+    """Return the newest root run that ended, is stale or is a running stream.
+
+    A newer batch run is not decided yet. A stream that runs again has recovered: it never ends.
+    """
     runs = (
         run
         for run in reversed(recent_roots(state, ref))
-        if outcome(state, run).ended is not None or is_lost(state, run)
+        if outcome(state, run).ended is not None
+        or is_lost(state, run)
+        or _is_running_stream(state, run)
     )
     return next(runs, None)
+
+
+def _is_running_stream(state: State, run: Run) -> bool:
+    return is_streaming(state, run) and outcome(state, run).state is RunState.RUNNING
 
 
 def failed_part(state: State, ref: JobRef) -> Run | None:
     """Return the newest failed run of a job among its newest finished ones under one parent."""
 
     def failed(runs: list[Run]) -> Run | None:
-        below = [run for run in runs if run.end is not None and parent_of(state, run) is not None]
+        below = [
+            run
+            for run in runs
+            if parent_of(state, run) is not None
+            and (run.end is not None or _is_running_stream(state, run))
+        ]
         newest = max(below, key=partial(place_of_run, state), default=None)
         if newest is None:
             return None

@@ -135,7 +135,7 @@ def _writes(state: State, runs: Iterable[Run], name: DatasetName) -> Iterator[_W
     primary = state.identity.primary
     for run in deadline.watched(runs):
         uses = (use for spelled, use in run.outputs.items() if primary(spelled) == name)
-        if not all(map(removes_data, uses)):
+        if not all(removes_data(run, use) for use in uses):
             *_, root = ancestry_of(state, run)
             if start := start_of_run(state, run, root):
                 yield _Write(root.key, (run.key.job, root.key.job), start)

@@ -240,7 +240,9 @@ def _moments(state: State, name: DatasetName, reading: _Reading, kept: set[str])
         for key in record.readers | record.writers:
             run = state.runs[key]
             use = run.outputs.get(record.name)
-            only_removes = use is not None and record.name not in run.inputs and removes_data(use)
+            only_removes = (
+                use is not None and record.name not in run.inputs and removes_data(run, use)
+            )
             if reading.top(key.run_id) in kept and not only_removes:
                 yield start_of(run) or 0
                 yield ended_at(state, run)

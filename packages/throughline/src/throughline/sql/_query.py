@@ -18,7 +18,7 @@ from throughline.sql._kinds import (
     parts_of,
 )
 from throughline.sql._pivots import pivot_of, pivoted
-from throughline.sql._stars import chooses_columns, name_pattern
+from throughline.sql._stars import PSEUDO_COLUMNS, chooses_columns, name_pattern
 from throughline.sql.relations import (
     NONE,
     Frame,
@@ -428,7 +428,7 @@ class Reader:
         self._mark(column)
         if not frame.is_visible(column.name):
             is_level = column.table and column.name == "level"  # also a usual name of a column
-            if column.name in _PSEUDO.get(self._dialect, ()) and not is_level:
+            if column.name in PSEUDO_COLUMNS.get(self._dialect, ()) and not is_level:
                 return NONE
             if not column.table and (variable := self._variable(column.name)) is not None:
                 return variable
@@ -459,16 +459,6 @@ class Reader:
 
 _NAMING = {"anonymous", "dynamicidentifier", "tablefromrows"}
 """Expressions with a text that may name a table, such as IDENTIFIER('t')."""
-
-_PSEUDO = {
-    "bigquery": {"_table_suffix", "_partitiontime", "_partitiondate", "_file_name"},
-    "duckdb": {"rowid"},
-    "oracle": {"level", "rownum", "rowid"},
-    "postgres": {"ctid", "tableoid", "xmin", "xmax"},
-    "snowflake": {"level", "metadata$filename", "metadata$file_row_number"},
-    "spark": {"_metadata"},
-}
-"""Names that are no columns of a table, unless the table has one of this name."""
 
 _STEPS_OF_A_QUERY = 10
 _SELECT, _FROM = (re.compile(rf"\b{word}\b", re.IGNORECASE) for word in ("select", "from"))

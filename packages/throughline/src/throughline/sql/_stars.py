@@ -31,3 +31,13 @@ def name_pattern(projection: exp.Expr) -> re.Pattern[str] | None:
 
 
 _ANY = {exp.Star: re.compile("")}
+
+PSEUDO_COLUMNS = {
+    "bigquery": {"_table_suffix", "_partitiontime", "_partitiondate", "_file_name"},
+    "duckdb": {"rowid"},
+    "oracle": {"level", "rownum", "rowid"},
+    "postgres": {"ctid", "tableoid", "xmin", "xmax"},
+    "snowflake": {"level", "metadata$filename", "metadata$file_row_number"},
+    "spark": {"_metadata"},
+}
+"""Names that are no columns of a table, unless the table has one of this name."""

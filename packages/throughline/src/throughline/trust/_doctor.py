@@ -11,10 +11,12 @@ from typing import NamedTuple
 from throughline import deadline
 from throughline.console.text import counted
 from throughline.errors import EventError
-from throughline.events import event_warnings, load, shown_time
+from throughline.events import JobRef, event_warnings, load, shown_time
 from throughline.events.facets import EXPOSURE, JobType
 from throughline.graph.nodes import Node, node_id
+from throughline.health.failing import recent_roots
 from throughline.health.freshness import late
+from throughline.health.states import health_of
 from throughline.identity import DatasetName
 from throughline.log import EventLog
 from throughline.projection import Run, State, start_of
@@ -208,7 +210,12 @@ def _stale_runs(state: State) -> Iterator[Finding]:
 
 
 def _late_jobs(state: State) -> Iterator[Finding]:
-    yield from map(late_job, late(state, sorted(state.jobs)))
+    """Yield the late and stopped pipelines; one that waits for a failed job is not late itself."""
+    roots = (ref for ref in sorted(state.jobs) if recent_roots(state, ref))
+    for job in late(state, roots):
+        ref = JobRef(job["job"]["namespace"], job["job"]["name"])
+        if health_of(state, Node.of_job(ref))["state"] in ("late", "unknown"):
+            yield late_job(job)
 
 
 def _damaged_rows(state: State) -> Iterator[Finding]:

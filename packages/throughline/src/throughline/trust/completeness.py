@@ -208,7 +208,7 @@ def _adds_rows(state: State, run: Run) -> bool:
     """Return True unless a run only created, altered, emptied or dropped its outputs."""
     created = created_datasets(state, [run])
     return any(
-        not removes_data(use) and state.identity.primary(spelled) not in created
+        not removes_data(run, use) and state.identity.primary(spelled) not in created
         for spelled, use in run.outputs.items()
     )
 
@@ -224,7 +224,7 @@ def _columns(state: State, unit: Unit) -> tuple[set[DatasetName], set[DatasetNam
     for run in unit.members:
         for spelled, use in run.outputs.items():
             name = state.identity.primary(spelled)
-            is_moved = removes_data(use) or name in former_names(state, run)
+            is_moved = removes_data(run, use) or name in former_names(state, run)
             is_empty = _is_created(use) and not run.inputs
             if use.dataset_facets.get("schema") and not is_moved and not is_empty:
                 described.add(name)

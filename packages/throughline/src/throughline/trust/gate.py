@@ -23,6 +23,7 @@ from throughline.graph.generations import Generations, Walked
 from throughline.graph.nodes import Node, facets_of, find_dataset, node_id
 from throughline.graph.run_edges import derived_dataset, only_datasets
 from throughline.health.freshness import late
+from throughline.health.states import health_of
 from throughline.identity import DatasetName
 from throughline.lineage.provenance import origin, sources_of
 from throughline.lineage.tags import Tags
@@ -107,7 +108,7 @@ def _violations(known: Generations, root: Node, policy: Policy) -> Iterator[Viol
     if policy.no_failed_runs:
         yield from _of_rule("no_failed_runs", _failed_runs(known, generations, root))
     if policy.fresh:
-        yield from _of_rule("fresh", _late(known, generations))
+        yield from _of_rule("fresh", _late(known, generations, root))
     if policy.quality_passed:
         yield from _of_rule("quality_passed", _failed_checks(state, generations, root))
     yield from _of_rule("completeness", _incomplete(known, generations, policy))
@@ -179,9 +180,15 @@ def _newest_runs(known: Generations, generations: Walked, root: Node) -> Iterato
         )
 
 
-def _late(known: Generations, generations: Walked) -> Iterator[Finding]:
+def _late(known: Generations, generations: Walked, root: Node) -> Iterator[Finding]:
+    """Yield the late pipelines upstream, and the dataset if it is late or blocked."""
     roots = {known.levels.lineage(run)[-1].key.job for run in _runs(generations)}
-    yield from map(late_job, late(known.state, sorted(roots)))
+    found = [late_job(job) for job in late(known.state, sorted(roots))]
+    yield from found
+    health = health_of(known.state, root)
+    if health["state"] == "blocked" or (health["state"] == "late" and not found):
+        remedy = "write it again once the cause is corrected; `throughline health` names it"
+        yield finding("late", root, f"is {health['state']}: {health['message']}", remedy)
 
 
 def _failed_checks(state: State, generations: Walked, root: Node) -> Iterator[Finding]:
