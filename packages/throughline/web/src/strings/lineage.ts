@@ -69,7 +69,7 @@ export const LEGEND = {
   dataset: "Table, file or stream",
   model: "Model or artifact",
   frame: "Pipeline, with its tasks and their datasets",
-  failed: "Failed run or checks, or blocked by one",
+  failed: "Failed run, failed checks, or blocked",
   credit: "Drawn with React Flow",
   late: "Late, or no end event",
   lines: [
