@@ -195,6 +195,12 @@ def test_run_that_empties_a_table_before_it_fills_it_is_a_producer(build: Any) -
     assert _tree(state, "r") == {"report", "t", "reload", "a"}
 
 
+def test_job_that_empties_and_refills_a_table_keeps_its_sources(build: Any) -> None:
+    refill = _change(build, "1", "swap", "10:00:00", "t", "TRUNCATE")
+    refill["inputs"] = [build.dataset("db|a")]
+    assert _tree(build.state(refill), "t") == {"swap", "a"}
+
+
 def test_creating_an_existing_table_again_keeps_its_lineage(build: Any) -> None:
     state = build.state(
         build.run("COMPLETE", "1", "load", "08:00:00", reads=("db|a",), writes=("db|b",)),

@@ -20,8 +20,10 @@ from throughline.lineage.neighbourhood import graph_answer
 from throughline.lineage.queries import impact_answer
 from throughline.projection import State
 from throughline.search.queries import datasets_answer, jobs_answer, node_answer, search_answer
+from throughline.trust._doctor import _late_jobs
 from throughline.trust._health import health_answer
 from throughline.trust._lateness import lateness_answer
+from throughline.trust.gate import gate_answer
 from throughline.trust.queries import findings_answer
 
 from .graphs import DAG, TASK
@@ -303,6 +305,42 @@ def test_stream_states_the_age_of_its_last_event(type_: str, said: str, build: A
     state = build.state(start, last)
     health = health_of(state, find_node(state, "stream"))
     assert health_line(health).plain == f"Streaming, {said} 6 days ago"
+
+
+def test_stream_that_runs_again_after_a_failure_has_recovered(build: Any) -> None:
+    first = build.run("FAIL", "s1", "stream", "06:00:00", writes=("kafka://k|topic",))
+    again = build.run("RUNNING", "s2", "stream", "07:00:00", writes=("kafka://k|topic",))
+    for event in (first, again):
+        event["job"]["facets"]["jobType"] = {"processingType": "STREAMING", "integration": "FLINK"}
+    failed = at(build.state(first), "2025-11-21T08:00:00Z")
+    assert _states(failed, "stream", "topic") == {"stream": "failed", "topic": "failed"}
+    state = at(build.state(first, again), "2025-11-25T08:00:00Z")
+    assert _states(state, "stream", "topic") == {"stream": "streaming", "topic": "streaming"}
+    assert health_answer(state)["isHealthy"]
+
+
+def test_gate_with_fresh_rejects_a_blocked_dataset(build: Any) -> None:
+    days = [event for day in (18, 19, 20) for event in _day(build, day)]
+    failed = _day(build, 21, failed="orders", skipped=("daily", "report"))
+    state = at(build.state(*days, *failed), "2025-11-21T08:00:00Z")
+    (gated,) = gate_answer(state, ["report"], '{"fresh": true}')["datasets"]
+    stale = [found["subject"] for found in gated["violations"] if found["kind"] == "fresh"]
+    assert stale == ["dataset:db:report"]
+
+
+def test_doctor_lists_a_late_pipeline_once_and_no_blocked_one(build: Any) -> None:
+    days = [event for day in (10, 11, 12, 13) for event in _day(build, day)]
+    late = at(build.state(*days), "2025-11-16T08:00:00Z")
+    assert [found["subject"] for found in _late_jobs(late)] == ["job:demo:shop"]
+    weekly = [
+        build.run("COMPLETE", f"w{day}", "weekly", "00:00:00", reads=("db|report",))
+        | {"eventTime": f"2025-11-{day}T07:00:00Z"}
+        for day in ("09", "10", "11", "12")
+    ]
+    failed = _day(build, 14, failed="report")
+    blocked = at(build.state(*days, *weekly, *failed), "2025-11-15T00:00:00Z")
+    assert _states(blocked, "weekly") == {"weekly": "blocked"}
+    assert "job:demo:weekly" not in [found["subject"] for found in _late_jobs(blocked)]
 
 
 def test_source_that_no_job_writes_is_unknown(build: Any) -> None:

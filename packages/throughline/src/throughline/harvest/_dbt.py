@@ -376,7 +376,7 @@ class _Invocation:
             )
 
     def _check_runs(self) -> Iterator[FinishedRun]:
-        """Yield the tests of seeds and snapshots, of each as one run like those of a model."""
+        """Yield the tests of each seed and snapshot as one run, like those of a model."""
         by_table: dict[str, list[Artifact]] = defaultdict(list)
         for result in self._results["results"]:
             table = _omitted_table(self._manifest, result) if _is_test(result) else None
@@ -430,7 +430,7 @@ class _Invocation:
 
 
 def _times(results: Iterable[Artifact], *, is_start: bool) -> list[str]:
-    """Return when results began or ended to execute, or if they never did, to compile."""
+    """Return the time when results began or ended to execute, or to compile if they did not."""
     timings = [timing for result in results for timing in result["timing"]]
     executed = [timing for timing in timings if timing["name"] == "execute"]
     times = (timing["started_at" if is_start else "completed_at"] for timing in executed or timings)

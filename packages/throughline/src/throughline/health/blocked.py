@@ -1,4 +1,4 @@
-"""Nodes that failed jobs and checks block: those downstream that were not written since.
+"""Nodes blocked by failed jobs and checks: those downstream that were not written since.
 
 A walk from a failed job, or from the dataset of a failed check, continues only through jobs that
 did not run since: one that ran anyway, without the new data, blocks nothing further.
@@ -40,10 +40,10 @@ def _nearness(blocker: Blocker) -> tuple[int, JobRef]:
 
 
 def blockers_of(state: State, node: Node) -> list[Blocker]:
-    """Return the failed jobs upstream that a node waits for, nearest first.
+    """Return the failed jobs upstream that block a node, nearest first.
 
-    A node waits only if it was due: its pipeline ran, or should have run since. The state of a
-    query is that of its task; a pipeline waits for other pipelines if one of its tasks does.
+    A node is blocked only if it was due: its pipeline ran, or should have run since. The state of a
+    query is that of its task; a pipeline is blocked by other pipelines if one of its tasks is.
     """
     if node.type == "dataset" and is_gone(state, node.dataset_name):
         return []
@@ -110,7 +110,7 @@ def _behind(state: State) -> dict[Node, list[Blocker]]:
 def _waiting(
     state: State, graph: EffectiveGraph, root: Node, failed: JobRef, since: int
 ) -> dict[Node, int]:
-    """Return a node and those below that did not run since a job failed, with distances."""
+    """Return a node and those downstream that did not run since a job failed, by distance."""
 
     def waiting_below(_: object, node: Node, way: str) -> list[Node]:
         return [n for n in neighbours(graph, node, way) if _ran_at(state, n, failed) < since]

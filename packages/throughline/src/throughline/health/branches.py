@@ -1,4 +1,4 @@
-"""Jobs whose runs are of several branches or environments: sharing a name, they share lineage.
+"""Jobs with runs of several branches or environments, which share a name and thus lineage.
 
 The branch of a run is that of Metaflow's `@project`, the tag `project_branch`; its environment is
 the tag, or the reported environment variable, `environment` or `env`. One that has not run for a
@@ -47,7 +47,7 @@ def mixed_jobs(state: State) -> Iterator[tuple[JobRef, tuple[Mix, ...]]]:
 
 
 def mixes_of(state: State, ref: JobRef) -> tuple[Mix, ...]:
-    """Return what the runs of a job differ in."""
+    """Return the properties in which the runs of a job differ."""
 
     def mixes(runs: list[Run]) -> tuple[Mix, ...]:
         newest: dict[str, dict[str, tuple[int, str]]] = defaultdict(dict)

@@ -92,7 +92,7 @@ def failing_jobs(state: State) -> dict[JobRef, Run]:
     """Return all jobs that fail now, each with its failed run."""
 
     def may_fail(ref: JobRef) -> bool:
-        """Return True if a newest finished run failed; the time can only excuse it."""
+        """Return True if a newest finished run failed, whatever the time is."""
         ended = recent_roots(state, ref)[:1]
         return any(is_failed(state, run) for run in ended) or failed_part(state, ref) is not None
 

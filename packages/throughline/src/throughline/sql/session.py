@@ -157,7 +157,7 @@ _FOLDED = {
     NormalizationStrategy.LOWERCASE: str.lower,
     NormalizationStrategy.UPPERCASE: str.upper,
 }
-"""How dialects spell names without quotes; others keep the case."""
+"""The spelling of names without quotes, by dialect; other dialects keep the case."""
 
 
 def _defined(found: exp.Expr) -> Iterable[exp.Identifier]:
