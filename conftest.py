@@ -22,7 +22,7 @@ _LONGEST = (
     "tests/proxy",
     "tests/docker",
     "packages/metaflow-openlineage",
-    "packages/throughline-aws",
+    "packages/headwater-aws",
 )
 
 
@@ -110,8 +110,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
     def group(nodeid: str) -> str:
         folder = _folder(nodeid)
-        # Throughline has many tests, which only share fast fixtures.
-        return nodeid.split("::")[0] if folder == "packages/throughline" else folder
+        # Headwater has many tests, which only share fast fixtures.
+        return nodeid.split("::")[0] if folder == "packages/headwater" else folder
 
     scheduler = LoadScopeScheduling(config, log)
     scheduler._split_scope = group

@@ -35,11 +35,11 @@ from benchmarks.lineage_store import (
     WIDTH,
     dataset,
     event,
+    headwater,
     post,
     say,
     serving,
     settled,
-    throughline,
 )
 from commands.page import ensure_page
 from tests.looking import TRANSFERRED
@@ -162,7 +162,7 @@ def main() -> None:
         with serving(sys.executable, "-c", ONE_WORD + SERVE) as server:
             report("a page of one word", f"http://127.0.0.1:{server.port}/", painted)
         for nodes in arguments.nodes:
-            with serving(*throughline(Path(work, f"{nodes}.db"))) as server:
+            with serving(*headwater(Path(work, f"{nodes}.db"))) as server:
                 url = f"http://127.0.0.1:{server.port}"
                 path = fill(server.port, nodes)
                 settled(server)

@@ -1,6 +1,6 @@
 """LineageQA: 100 questions about lineage with known answers, scored without a model.
 
-Each question of lineage_qa.yaml gives the calls of throughline's tools for agents. The benchmark
+Each question of lineage_qa.yaml gives the calls of headwater's tools for agents. The benchmark
 makes them and compares the last answer with the expected one. Tokens are characters / 4.
 
 Usage: python benchmarks/lineage_qa.py [--failed]
@@ -22,22 +22,22 @@ from typing import Any
 
 import yaml
 
-from throughline.agents._reply import Context
-from throughline.agents.tools import call
-from throughline.log import EventLog, entry_of
-from throughline.projection.live import Batch, Live
-from throughline.query.registry import ask, load_queries
-from throughline.server.sample import PRESENT
+from headwater.agents._reply import Context
+from headwater.agents.tools import call
+from headwater.log import EventLog, entry_of
+from headwater.projection.live import Batch, Live
+from headwater.query.registry import ask, load_queries
+from headwater.server.sample import PRESENT
 
 _ROOT = Path(__file__).parent.parent
-_PACKAGE = _ROOT / "packages" / "throughline"
+_PACKAGE = _ROOT / "packages" / "headwater"
 _SHARED = _ROOT.parent / "shared" / "data" / "openlineage-events"
 _QUESTIONS = Path(__file__).with_suffix(".yaml")
 _CHARACTERS_PER_TOKEN = 4
 _LATER = 3_600
 """The questions are asked so many seconds after the newest event, or at the sample's present."""
 _FILES = {
-    "sample": _PACKAGE / "src" / "throughline" / "server" / "sample.jsonl.gz",
+    "sample": _PACKAGE / "src" / "headwater" / "server" / "sample.jsonl.gz",
     "pipeline": _PACKAGE / "tests" / "pipeline.jsonl.xz",
     "databricks": _SHARED / "handmade/entropy-data+openlineage-visualizer/public__test-events.json",
     "metaflow": _SHARED / "this-stack" / "metaflow219-spike-ok2.jsonl",

@@ -23,16 +23,16 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
 
-from throughline.lineage.queries import (
+from headwater.lineage.queries import (
     columns_answer,
     graph_answer,
     impact_answer,
     provenance_answer,
     tree_answer,
 )
-from throughline.log import entry_of
-from throughline.projection import State, project
-from throughline.projection._apply import apply
+from headwater.log import entry_of
+from headwater.projection import State, project
+from headwater.projection._apply import apply
 
 JOBS, WIDTH, COLUMNS, EVENTS = 25, 5, 5, 5
 START = datetime(2026, 11, 1, tzinfo=UTC)

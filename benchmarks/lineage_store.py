@@ -1,9 +1,9 @@
-"""Measure throughline's event rate and the CPU time of its responses.
+"""Measure headwater's event rate and the CPU time of its responses.
 
     .venv/bin/python benchmarks/lineage_store.py [SECONDS] [--jobs N ...] [--log EVENTS ...]
 
 First, 8 connections post pairs of START and COMPLETE events (8.5 kB each, 3 inputs, 10 columns with
-column lineage) for SECONDS (20), to a server that only returns 201, to `throughline serve` on
+column lineage) for SECONDS (20), to a server that only returns 201, to `headwater serve` on
 SQLite, and to one that already has EVENTS events in its log. Then, for each number of jobs (1000),
 a new store is filled with that many jobs in layers of 50 and queried: once, repeatedly without
 changes, and after each of several new events. Times are CPU seconds of the server per response. The
@@ -34,7 +34,7 @@ from urllib.parse import urlencode
 
 import psutil
 
-from throughline.log import EventLog, entry_of
+from headwater.log import EventLog, entry_of
 
 CONNECTIONS, WIDTH, FAN, COLUMNS = 8, 50, 3, 10
 SERVE = """
@@ -83,9 +83,9 @@ def serving(*command: str) -> Iterator[Server]:
             process.terminate()
 
 
-def throughline(database: Path) -> tuple[str, ...]:
+def headwater(database: Path) -> tuple[str, ...]:
     """Return the command of a server with a database."""
-    program = str(Path(sys.executable).with_name("throughline"))
+    program = str(Path(sys.executable).with_name("headwater"))
     return program, "serve", "--port", "0", "--database", str(database)
 
 
@@ -241,7 +241,7 @@ def graph(jobs: int, folder: Path) -> None:
         "edges": ("/api/v2/edges", {}),
         "changes since half the time": ("/api/v2/diff", {"from": half}),
     }
-    with serving(*throughline(database)) as server:
+    with serving(*headwater(database)) as server:
         runs = ((job, str(uuid.uuid4())) for job in range(jobs))
         times: Any = multiprocessing.Queue()
         post(server.port, (event("COMPLETE", job, run, job) for job, run in runs), times)
@@ -250,7 +250,7 @@ def graph(jobs: int, folder: Path) -> None:
             say(f"{jobs:6} jobs  {name:28} {ask(server, path, more, **params)}")
         settled(server)
     begun = time.monotonic()
-    with serving(*throughline(database)) as server:
+    with serving(*headwater(database)) as server:
         one = (event("COMPLETE", 0, str(uuid.uuid4()), jobs) for _ in range(1))
         ask(server, "/api/v1/namespaces/bench/jobs/job0", one)
         took, memory = time.monotonic() - begun, server.process.memory_info().rss / 2**20
@@ -273,7 +273,7 @@ def grown(events: int, folder: Path, seconds: float) -> None:
             ]
         )
     log.close()
-    with serving(*throughline(database)) as server:
+    with serving(*headwater(database)) as server:
         settled(server)
         say(f"  {events:7} in its log    {load(server, seconds)}")
 
@@ -289,8 +289,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as work:
         with serving(sys.executable, "-c", NOTHING + SERVE) as server:
             say(f"a server without any work    {load(server, arguments.seconds)}")
-        with serving(*throughline(Path(work, "load.db"))) as server:
-            say(f"throughline                  {load(server, arguments.seconds)}")
+        with serving(*headwater(Path(work, "load.db"))) as server:
+            say(f"headwater                  {load(server, arguments.seconds)}")
         for events in arguments.log:
             grown(events, Path(work), arguments.seconds)
         for jobs in arguments.jobs:

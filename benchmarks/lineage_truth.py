@@ -4,7 +4,7 @@
 
 It posts the events of all cases and compares the answers of `/api/v1/lineage` (upstream and
 downstream tables) and `/api/v1/column-lineage` (direct sources of columns) with the truth. Without
-`--url` it starts `throughline serve` on an empty database; another server should be empty, too.
+`--url` it starts `headwater serve` on an empty database; another server should be empty, too.
 
 Marquez's API does not say whether a column determines a value or only the rows. An edge whose
 transformation names an indirect kind is indirect, any other edge is what it is in the truth, and
@@ -30,7 +30,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from packages.throughline.tests.truth.cases import Case, cases
+from packages.headwater.tests.truth.cases import Case, cases
 
 _PORT = 9127
 _MEASURES = ("tables", "direct columns", "indirect columns")
@@ -253,11 +253,11 @@ def _first(client: Client, path: str, nodes: Iterable[str]) -> list[dict[str, An
 
 
 @contextmanager
-def _throughline() -> Iterator[str]:
-    """Run throughline on an empty database and yield its URL."""
+def _headwater() -> Iterator[str]:
+    """Run headwater on an empty database and yield its URL."""
     with tempfile.TemporaryDirectory() as folder:
         command = ["serve", "--port", str(_PORT), "--database", str(Path(folder, "lineage.db"))]
-        script = str(Path(sys.executable).with_name("throughline"))
+        script = str(Path(sys.executable).with_name("headwater"))
         server = subprocess.Popen([script, *command], stdout=subprocess.PIPE, text=True)
         try:
             assert server.stdout is not None
@@ -294,13 +294,13 @@ def _row(name: str, scores: dict[str, Score]) -> str:
 def main() -> None:
     """Score a server, and print precision and recall by case and in total."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--url", help="address of a server; by default, throughline is started")
+    parser.add_argument("--url", help="address of a server; by default, headwater is started")
     parser.add_argument("--failed", action="store_true", help="print false and missing edges")
     options = parser.parse_args()
     if options.url:
         _measure(options.url, options.failed)
         return
-    with _throughline() as url:
+    with _headwater() as url:
         _measure(url, options.failed)
 
 

@@ -35,11 +35,11 @@ from benchmarks.lineage_store import (
     START,
     Server,
     dataset,
+    headwater,
     post,
     say,
     serving,
     settled,
-    throughline,
 )
 
 JOBS, TABLES, READS, WRITES, RUNS = 1_500, 300, 5, 2, 2
@@ -193,7 +193,7 @@ def main() -> None:
     say(f"{psutil.cpu_count()} CPUs, load {psutil.getloadavg()[0]:.1f}")
     with (
         tempfile.TemporaryDirectory() as work,
-        serving(*throughline(Path(work, "log.db"))) as server,
+        serving(*headwater(Path(work, "log.db"))) as server,
     ):
         times: Any = multiprocessing.Queue()
         post(server.port, (event(job) for job in range(JOBS) for _ in range(RUNS)), times)

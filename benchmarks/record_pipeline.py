@@ -3,7 +3,7 @@
 The lessons' own events follow the recorded ones, so all recordings get the same day.
 
 Usage: python benchmarks/record_pipeline.py [FOLDER], after `./run demo --exit` in a new clone, or
-with its state folder. The recording replaces packages/throughline/tests/pipeline.jsonl.xz.
+with its state folder. The recording replaces packages/headwater/tests/pipeline.jsonl.xz.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-from throughline.log import EventLog
+from headwater.log import EventLog
 
 ROOT = Path(__file__).resolve().parent.parent
-RECORDING = ROOT / "packages" / "throughline" / "tests" / "pipeline.jsonl.xz"
+RECORDING = ROOT / "packages" / "headwater" / "tests" / "pipeline.jsonl.xz"
 CLONE = "/data/reference"
-ORIGIN = "https://github.com/throughline-lineage/two-orchestrators-one-lineage"
+ORIGIN = "https://github.com/headwater-lineage/two-orchestrators-one-lineage"
 AIRFLOW = "http://localhost:9090"
 DAY = "2026-11-22"
 """The day of the recorded events; those of the lessons are of the next day."""
@@ -31,7 +31,7 @@ def main(state: Path) -> None:
     The paths of the clone and of the repository that it was cloned from, the address of Airflow and
     the day are replaced.
     """
-    database = state / "throughline.db"
+    database = state / "headwater.db"
     if not database.exists():
         raise SystemExit(f"{database} does not exist. Run `./run demo --exit` first.")
     git = ["git", "-C", str(state.parent), "remote", "get-url", "origin"]

@@ -1,4 +1,4 @@
-"""Print the size and readability figures of throughline (see docs/decisions/0010-size.md).
+"""Print the size and readability figures of headwater (see docs/decisions/0010-size.md).
 
 Usage: python benchmarks/size.py
 """
@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-PACKAGE = Path(__file__).parent.parent / "packages" / "throughline"
+PACKAGE = Path(__file__).parent.parent / "packages" / "headwater"
 _STEP = re.compile(r"^\d+\. \[[^]]+\]\((src/[^)]+\.py)\)", re.MULTILINE)
 """A file on the path from an event to an edge in ARCHITECTURE.md."""
 

@@ -13,11 +13,11 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from commands.sql import ROWS, BadQuery, writing_query
+from headwater.console.render import SafeConsole
 from infra.aws import Aws, connect, explained
 from lakehouse.errors import SettingsError
 from lakehouse.names import DATABASE
 from lakehouse.settings import Settings
-from throughline.console.render import SafeConsole
 
 POLL_SECONDS = 1.0
 

@@ -16,10 +16,10 @@ from typer.core import TyperGroup
 
 from commands.output import say
 from commands.processes import become
+from headwater.config import name_value
+from headwater.console.text import escaped
 from lakehouse.errors import PipelineError, SettingsError
 from lakehouse.settings import REPOSITORY, Settings, load_settings, source_of
-from throughline.config import name_value
-from throughline.console.text import escaped
 
 
 class _Commands(TyperGroup):
@@ -177,7 +177,7 @@ def airflow(backend: Backend = None) -> None:
     from commands.processes import Service, stopping, wait_for_interrupt
     from commands.progress import Progress
     from commands.services import start_services
-    from throughline.console.render import SafeConsole
+    from headwater.console.render import SafeConsole
 
     settings = _settings(lineage_backend=backend)
     services: list[Service] = []
@@ -296,16 +296,16 @@ def sql(
 @app.command(context_settings=PASS_ON)
 def lineage(context: typer.Context) -> None:
     """Query the lineage server: tree, search, impact, columns, diff ...; --help lists all."""
-    _throughline(context.args)
+    _headwater(context.args)
 
 
 @app.command(context_settings=PASS_ON)
 def harvest(context: typer.Context) -> None:
     """Import lineage from logs and catalogs; the same as `lineage harvest`."""
-    _throughline(["harvest", *context.args])
+    _headwater(["harvest", *context.args])
 
 
-def _throughline(arguments: list[str]) -> NoReturn:
+def _headwater(arguments: list[str]) -> NoReturn:
     from commands.docker import with_key
     from commands.environment import script
     from commands.services import command_line_environ
@@ -314,7 +314,7 @@ def _throughline(arguments: list[str]) -> NoReturn:
     if arguments[:1] != ["serve"]:
         settings = with_key(settings)
     settings.state_dir.mkdir(parents=True, exist_ok=True)  # `serve` does not create it
-    become([script("throughline"), *arguments], command_line_environ(settings))
+    become([script("headwater"), *arguments], command_line_environ(settings))
 
 
 @app.command("proxy-local")

@@ -17,7 +17,7 @@ from lakehouse.settings import Settings, load_settings
 
 DATABASES = {
     "airflow": "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN",
-    "lineage": "THROUGHLINE_DATABASE",
+    "lineage": "HEADWATER_DATABASE",
 }
 """The variable that compose.yaml sets in each container."""
 HOST_COMMANDS = {"airflow": "./run airflow", "lineage": "./run lineage serve"}
@@ -39,7 +39,7 @@ def serve(container: str) -> NoReturn:
         )
     settings = load_settings()
     if container == "lineage":
-        become([script("throughline"), "serve"], lineage_environ(settings))
+        become([script("headwater"), "serve"], lineage_environ(settings))
     prepare(settings)
     write_airflow_password(settings)
     become([script("airflow"), "standalone"], airflow_environ(settings))

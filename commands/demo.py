@@ -26,12 +26,12 @@ from commands.services import (
     taxi_dag,
     train_dag,
 )
+from headwater.console.render import SafeConsole
 from lakehouse.backends import deliveries, is_embedded
 from lakehouse.errors import PipelineError, SettingsError
 from lakehouse.forecasts import newest_forecasts
 from lakehouse.settings import Settings
 from metaflow_flows.train_forecast_model.tables import NoData, newest_month_end, read_weather
-from throughline.console.render import SafeConsole
 
 GENERATOR_MONTHS = ["2025-04", "2025-05"]
 POLL_SECONDS = 1.0

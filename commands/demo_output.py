@@ -86,7 +86,7 @@ def _show_tree(console: Console, settings: Settings, table: str) -> None:
     if not _show_command(console, settings, "Upstream of the forecasts", "tree", table):
         raise DemoFailed(
             "The lineage cannot be shown (see above). Check "
-            f"{settings.state_dir}/logs/throughline.log."
+            f"{settings.state_dir}/logs/headwater.log."
         )
     if deliveries(settings):
         _show_command(console, settings, "Delivery", "deliver", "--status")
@@ -97,16 +97,16 @@ def _show_command(console: Console, settings: Settings, title: str, *words: str)
     command = " ".join([lineage_command(settings), *words])
     console.print(f"\n[bold]{title}[/bold]  [dim]{command}[/dim]", soft_wrap=True)
     environ = child_environ(settings)
-    return subprocess.run([script("throughline"), *words], env=environ).returncode == 0
+    return subprocess.run([script("headwater"), *words], env=environ).returncode == 0
 
 
 def lineage_command(settings: Settings) -> str:
     """Return the command that queries this lineage server from another terminal."""
-    port = settings.throughline_port
-    own_variables = {"THROUGHLINE_PORT", "LINEAGE_BACKEND"} & os.environ.keys()
-    default = Settings.model_fields["throughline_port"].default
-    is_default = port == (default if own_variables else load_settings().throughline_port)
-    return f"{'' if is_default else f'THROUGHLINE_PORT={port} '}./run lineage"
+    port = settings.headwater_port
+    own_variables = {"HEADWATER_PORT", "LINEAGE_BACKEND"} & os.environ.keys()
+    default = Settings.model_fields["headwater_port"].default
+    is_default = port == (default if own_variables else load_settings().headwater_port)
+    return f"{'' if is_default else f'HEADWATER_PORT={port} '}./run lineage"
 
 
 def locations(settings: Settings) -> Grid:

@@ -31,7 +31,7 @@ COMPOSE_FILE = FOLDER / "compose.yaml"
 PROJECT = "two-orchestrators-one-lineage"
 SECRETS = (
     "POSTGRES_PASSWORD",
-    "THROUGHLINE_API_KEY",
+    "HEADWATER_API_KEY",
     "DATAHUB_PASSWORD",
     "DATAHUB_SECRET",
     "MARQUEZ_PASSWORD",
@@ -95,7 +95,7 @@ def airflow_docker(settings: Settings) -> NoReturn:
     secrets_file = write_secrets(settings)
     build_image(settings)
     say(f"Airflow  http://localhost:{inside.airflow_port}  (airflow / airflow)")
-    say(f"Lineage  {inside.throughline_url}  (bearer token: {secrets_file})")
+    say(f"Lineage  {inside.headwater_url}  (bearer token: {secrets_file})")
     for name in backends:
         say(f"{name}  {HOSTED[name].page}")
     profiles = [word for name in backends for word in ("--profile", name)]
@@ -170,7 +170,7 @@ def network_environ(settings: Settings) -> dict[str, str]:
         environ[f"{scheme.upper()}_PROXY"] = _container_url(network_proxies[scheme])
     if environ.keys() & {"HTTP_PROXY", "HTTPS_PROXY"}:
         hosts = {urlsplit(hosted.url).hostname or "" for hosted in HOSTED.values()}
-        inside = ("localhost", "127.0.0.1", HOST, "postgres", "throughline", *sorted(hosts))
+        inside = ("localhost", "127.0.0.1", HOST, "postgres", "headwater", *sorted(hosts))
         environ["NO_PROXY"] = ",".join(filter(None, (*inside, network_proxies.get("no"))))
     return environ
 
@@ -242,10 +242,10 @@ def with_key(settings: Settings) -> Settings:
 
     A lineage server outside Docker ignores the key.
     """
-    if settings.throughline_api_key.get_secret_value():
+    if settings.headwater_api_key.get_secret_value():
         return settings
-    key = dotenv_values(settings.state_dir / "docker.env").get("THROUGHLINE_API_KEY")
-    return settings.model_copy(update={"throughline_api_key": SecretStr(key)}) if key else settings
+    key = dotenv_values(settings.state_dir / "docker.env").get("HEADWATER_API_KEY")
+    return settings.model_copy(update={"headwater_api_key": SecretStr(key)}) if key else settings
 
 
 def find_compose() -> list[str]:

@@ -43,7 +43,7 @@ def child_environ(settings: Settings) -> dict[str, str]:
         "SPARK_HOME": spark_home(),
         "AWS_REGION": settings.aws_region,
         "AWS_DEFAULT_REGION": settings.aws_region,  # the only variable that boto3 reads
-        "THROUGHLINE_URL": settings.throughline_url,
+        "HEADWATER_URL": settings.headwater_url,
         **settings.environ(),
         **lineage_environ(settings),
         **_metaflow(settings),
@@ -110,7 +110,7 @@ def _airflow(settings: Settings) -> dict[str, str]:
 
 def addresses(settings: Settings) -> dict[str, str]:
     """Return the addresses of the lineage page (or the lineage backend) and of Airflow."""
-    lineage = settings.throughline_url if is_embedded(settings) else settings.lineage_backend
+    lineage = settings.headwater_url if is_embedded(settings) else settings.lineage_backend
     airflow = f"http://localhost:{settings.airflow_port}  ({AIRFLOW_USER} / {AIRFLOW_PASSWORD})"
     return {"Lineage": lineage, "Airflow": airflow}
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import yaml
 
-from throughline.console.source import Source, open_source
-from throughline.errors import ConfigError, NotFoundError
-from throughline.settings import resolve
+from headwater.console.source import Source, open_source
+from headwater.errors import ConfigError, NotFoundError
+from headwater.settings import resolve
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from lakehouse.errors import SetupError
 from lakehouse.settings import REPOSITORY, Settings
 
 LESSONS = REPOSITORY / "docs" / "learn" / "lessons"
-RECORDED = REPOSITORY / "packages" / "throughline" / "tests" / "pipeline.jsonl.xz"
+RECORDED = REPOSITORY / "packages" / "headwater" / "tests" / "pipeline.jsonl.xz"
 """All events of one run of the pipeline, with two months of taxi rides."""
 
 
@@ -45,7 +45,7 @@ def _prepare(folder: Path, state: Path) -> None:
     if not events.exists():
         events.write_bytes(lzma.decompress(RECORDED.read_bytes()))
     database = str(state / "lineage.db")
-    ingest = [script("throughline"), "ingest", str(events), "--database", database]
+    ingest = [script("headwater"), "ingest", str(events), "--database", database]
     done = subprocess.run(ingest, capture_output=True, text=True, check=False)
     if done.returncode:
         shutil.rmtree(state)

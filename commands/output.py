@@ -6,8 +6,8 @@ import sys
 
 import typer
 
+from headwater.console.text import escaped
 from lakehouse.errors import SetupError
-from throughline.console.text import escaped
 
 
 def say(text: object, *, is_error: bool = False) -> None:

@@ -16,9 +16,9 @@ from lakehouse.settings import REPOSITORY, Settings
 PYTHON, PLATFORM = "3.11", "x86_64-manylinux_2_28"
 """Platform of the Lambda functions in infra/templates/openlineage-proxy.yaml and EMR drivers."""
 
-_PACKAGES = ("packages/throughline", "packages/throughline-aws")
+_PACKAGES = ("packages/headwater", "packages/headwater-aws")
 _UNUSED = ("fastapi", "httptools", "rich", "typer", "uvicorn", "uvloop")
-"""Dependencies of throughline's server and commands, which no handler imports."""
+"""Dependencies of headwater's server and commands, which no handler imports."""
 _PRUNED = [word for name in _UNUSED for word in ("--prune", name)]
 _NO_TIME = (1980, 1, 1, 0, 0, 0)
 
@@ -35,7 +35,7 @@ def package_proxy(settings: Settings, names: Path | None = None) -> Path:
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target.parent) as work:
         tree = Path(work, "tree")
-        install(tree, ["--package", "throughline-aws", *_PRUNED], _PACKAGES)
+        install(tree, ["--package", "headwater-aws", *_PRUNED], _PACKAGES)
         if names is not None:
             shutil.copy(names, tree / "names.yaml")
         archive = Path(work, target.name)

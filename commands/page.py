@@ -22,8 +22,8 @@ from commands.environment import script
 from lakehouse.errors import SetupError
 from lakehouse.settings import REPOSITORY
 
-WEB = REPOSITORY / "packages" / "throughline" / "web"
-BUILT = WEB.parent / "src" / "throughline" / "server" / "built"
+WEB = REPOSITORY / "packages" / "headwater" / "web"
+BUILT = WEB.parent / "src" / "headwater" / "server" / "built"
 TYPES = WEB / "src" / "api" / "schema.ts"
 _NOT_SOURCES = {"node_modules", "coverage"}
 _TEXTS = {"description", "title", "example", "examples"}
@@ -148,10 +148,10 @@ def write_types() -> None:
     """Write the TypeScript types of the API responses that the page uses."""
     from fastapi.routing import APIRoute
 
-    from throughline.log import EventLog
-    from throughline.projection.live import Live
-    from throughline.server.app import make_app
-    from throughline.server.openapi import document
+    from headwater.log import EventLog
+    from headwater.projection.live import Live
+    from headwater.server.app import make_app
+    from headwater.server.openapi import document
 
     with closing(EventLog("sqlite://")) as log:
         app = make_app(Live(log))

@@ -96,33 +96,33 @@ def _describe_source(source: str) -> str:
     return "from the generator" if generated else f"from {source.replace(' ', ' and ')}"
 
 
-def start_throughline(settings: Settings) -> Service:
+def start_headwater(settings: Settings) -> Service:
     """Start the lineage server, which reads this machine's spool; wait with `lineage_ready`."""
-    environ = child_environ(settings) | throughline_environ(settings) | deliver_environ(settings)
-    log = settings.state_dir / "logs" / "throughline.log"
-    return Service("The lineage server", [[script("throughline"), "serve"]], environ, log)
+    environ = child_environ(settings) | headwater_environ(settings) | deliver_environ(settings)
+    log = settings.state_dir / "logs" / "headwater.log"
+    return Service("The lineage server", [[script("headwater"), "serve"]], environ, log)
 
 
-def throughline_environ(settings: Settings) -> dict[str, str]:
-    """Return the environment of `throughline serve` for this project."""
-    key = settings.throughline_api_key.get_secret_value()
+def headwater_environ(settings: Settings) -> dict[str, str]:
+    """Return the environment of `headwater serve` for this project."""
+    key = settings.headwater_api_key.get_secret_value()
     return {
         **frame_environ(settings),
-        "THROUGHLINE_HOST": "127.0.0.1",
-        "THROUGHLINE_PORT": str(settings.throughline_port),
-        "THROUGHLINE_DATABASE": f"sqlite:///{settings.lineage_database}",
-        "THROUGHLINE_SPOOL": str(settings.spool_dir),
-        "THROUGHLINE_ALERTS": os.environ.get("THROUGHLINE_ALERTS", str(REPOSITORY / "alerts.yaml")),
-        "THROUGHLINE_HARVESTS": str(settings.state_dir / "harvests"),
-        "THROUGHLINE_PROGRAM": "./run lineage",
-        **({"THROUGHLINE_API_KEY": key} if key else {}),
+        "HEADWATER_HOST": "127.0.0.1",
+        "HEADWATER_PORT": str(settings.headwater_port),
+        "HEADWATER_DATABASE": f"sqlite:///{settings.lineage_database}",
+        "HEADWATER_SPOOL": str(settings.spool_dir),
+        "HEADWATER_ALERTS": os.environ.get("HEADWATER_ALERTS", str(REPOSITORY / "alerts.yaml")),
+        "HEADWATER_HARVESTS": str(settings.state_dir / "harvests"),
+        "HEADWATER_PROGRAM": "./run lineage",
+        **({"HEADWATER_API_KEY": key} if key else {}),
     }
 
 
 def frame_environ(settings: Settings) -> dict[str, str]:
     """Return the origins that may show the page in a frame; by default those of Airflow."""
     origins = (f"http://{name}:{settings.airflow_port}" for name in ("localhost", "127.0.0.1"))
-    variable = "THROUGHLINE_FRAME_ORIGINS"
+    variable = "HEADWATER_FRAME_ORIGINS"
     return {variable: os.environ.get(variable, " ".join(origins))}
 
 
@@ -141,22 +141,22 @@ def deliver_environ(settings: Settings) -> dict[str, str]:
     file.write_text(head + yaml.safe_dump({"backends": backends}, sort_keys=False))
     names = [str(backend["api_key_env"]) for backend in backends if "api_key_env" in backend]
     keys = {name: getattr(settings, name.lower()).get_secret_value() for name in names}
-    return {"THROUGHLINE_DELIVER": str(file), **keys}
+    return {"HEADWATER_DELIVER": str(file), **keys}
 
 
 def command_line_environ(settings: Settings) -> dict[str, str]:
-    """Return the environment of throughline's command line as `./run lineage` starts it.
+    """Return the environment of headwater's command line as `./run lineage` starts it.
 
-    Variables of throughline that are not settings of this project override its defaults.
+    Variables of headwater that are not settings of this project override its defaults.
 
     Raises:
         SettingsError: a backend lacks a setting.
     """
     own = {
-        **throughline_environ(settings),
+        **headwater_environ(settings),
         **deliver_environ(settings),
-        "THROUGHLINE_URL": settings.throughline_url,
-        "THROUGHLINE_START_HINT": "./run lineage serve",
+        "HEADWATER_URL": settings.headwater_url,
+        "HEADWATER_START_HINT": "./run lineage serve",
     }
     setting_names = {"AWS_REGION": "aws_region", "OPENLINEAGE_NAMESPACE": "job_namespace"}
     resolved = {
@@ -258,7 +258,7 @@ def lock_state(settings: Settings) -> IO[str]:
     handle.truncate(0)
     handle.write(
         f"Airflow at http://localhost:{settings.airflow_port}, lineage at "
-        f"{settings.throughline_url}, process {os.getpid()}"
+        f"{settings.headwater_url}, process {os.getpid()}"
     )
     handle.flush()
     _locks.append(handle)  # closing the file would release the lock
@@ -279,7 +279,7 @@ def claim(settings: Settings) -> None:
     claim_data_source(settings)
     ports = [(settings.airflow_port, "Airflow", "AIRFLOW_PORT")]
     if is_embedded(settings):
-        ports.append((settings.throughline_port, "the lineage server", "THROUGHLINE_PORT"))
+        ports.append((settings.headwater_port, "the lineage server", "HEADWATER_PORT"))
     require_free_ports(ports)
     if warning := lost_lineage_warning(settings):
         raise SetupError(warning)
@@ -297,7 +297,7 @@ def start_services(settings: Settings, services: list[Service], progress: Progre
     if is_embedded(settings):
         page_beside(settings.state_dir / "logs" / "page.log")
         with progress.stage("Lineage server"):
-            services.append(start_throughline(settings))
+            services.append(start_headwater(settings))
             services[0].wait_until(lambda: lineage_ready(settings), START_SECONDS)
     where = addresses(settings)
     progress.say(f"Lineage  {where['Lineage']}")

@@ -11,12 +11,12 @@ from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 
 from commands.output import say
+from headwater.redaction import redact_text
+from headwater.wrap.parent import RunRef
 from lakehouse.backends import is_on, python_transport
 from lakehouse.names import DatasetName
 from lakehouse.settings import Settings
 from spark_jobs.lineage import PARENT_KEYS
-from throughline.redaction import redact_text
-from throughline.wrap.parent import RunRef
 
 AD_HOC = "ad-hoc"
 """Tag of jobs that run on request, so they are never late."""
@@ -62,7 +62,7 @@ class QueryRun:
         from openlineage.client.facet_v2 import processing_engine_run, sql_job, tags_job
         from pyspark import __version__ as spark_version
 
-        from throughline.wrap.openlineage import ReportedRun
+        from headwater.wrap.openlineage import ReportedRun
 
         tag = tags_job.TagsJobFacetFields(AD_HOC, "true", "USER")
         run = ReportedRun(

@@ -8,10 +8,10 @@ import httpx
 from rich.table import Table as Grid
 from rich.text import Text
 
+from headwater.console.render import SafeConsole
 from lakehouse.catalog import open_catalog
 from lakehouse.names import DATABASE
 from lakehouse.settings import Settings, sources
-from throughline.console.render import SafeConsole
 
 
 def show_settings(settings: Settings, arguments: Collection[str] = ()) -> None:
@@ -28,7 +28,7 @@ def show_status(settings: Settings) -> None:
     console = SafeConsole(keep="\n")
     services = Grid("service", "address", "", box=None, pad_edge=False)
     for name, url, path in (
-        ("lineage", settings.throughline_url, "/healthz"),
+        ("lineage", settings.headwater_url, "/healthz"),
         ("Airflow", f"http://localhost:{settings.airflow_port}", "/api/v2/monitor/health"),
     ):
         up = _answers(url + path)

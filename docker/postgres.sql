@@ -1,2 +1,2 @@
 -- The lineage server's database; the image creates Airflow's (POSTGRES_DB).
-CREATE DATABASE throughline;
+CREATE DATABASE headwater;

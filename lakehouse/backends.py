@@ -41,7 +41,7 @@ class Backend:
 
 
 def _spool(settings: Settings) -> Transport:
-    return {"type": "throughline.spool.SpoolTransport", "directory": str(settings.spool_dir)}
+    return {"type": "headwater.spool.SpoolTransport", "directory": str(settings.spool_dir)}
 
 
 def _http(url: str, endpoint: str, key: SecretStr) -> Transport:
@@ -173,7 +173,7 @@ def _is_own_server(settings: Settings, name: str) -> bool:
     """Return True if a backend is the URL of the lineage server that `./run` starts."""
     if not name.startswith("http://"):
         return False
-    own = settings.throughline_server_url or settings.throughline_url
+    own = settings.headwater_server_url or settings.headwater_url
     url, own_url = urlsplit(name), urlsplit(own)
     local = ("localhost", "127.0.0.1", "[::1]", "::1")
     hosts = local if own_url.hostname in local else (own_url.hostname,)

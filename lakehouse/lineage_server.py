@@ -18,9 +18,9 @@ def lineage_server(settings: Settings, timeout: float) -> httpx.Client:
     """
     import httpx
 
-    key = settings.throughline_api_key.get_secret_value()
+    key = settings.headwater_api_key.get_secret_value()
     return httpx.Client(
-        base_url=settings.throughline_server_url or settings.throughline_url,
+        base_url=settings.headwater_server_url or settings.headwater_url,
         headers={"Authorization": f"Bearer {key}"} if key else {},
         timeout=timeout,
     )

@@ -177,18 +177,18 @@ class Settings(BaseSettings):
     )
 
     airflow_port: int = Field(9090, ge=1, le=65535, description="Port of Airflow's UI and API.")
-    throughline_port: int = Field(
+    headwater_port: int = Field(
         9002,
         ge=1,
         le=65535,
         description="Port of the lineage server. The default is 9003 if lineage goes to a DataHub "
         "on this machine, because its UI uses 9002.",
     )
-    throughline_server_url: str = Field(
+    headwater_server_url: str = Field(
         "",
         description="URL of the lineage server for processes, if it is not on localhost.",
     )
-    throughline_api_key: SecretStr = Field(
+    headwater_api_key: SecretStr = Field(
         SecretStr(""), description="API key of the lineage server, if required."
     )
 
@@ -207,15 +207,15 @@ class Settings(BaseSettings):
     def _make_room_for_datahub(self) -> Self:
         backends = {name.strip() for name in self.lineage_backend.split(",")}
         is_here = urlsplit(self.datahub_url).hostname in ("localhost", "127.0.0.1")
-        if "datahub" in backends and is_here and "throughline_port" not in self.model_fields_set:
-            object.__setattr__(self, "throughline_port", self.throughline_port + 1)
+        if "datahub" in backends and is_here and "headwater_port" not in self.model_fields_set:
+            object.__setattr__(self, "headwater_port", self.headwater_port + 1)
         return self
 
     @model_validator(mode="after")
     def _ports_differ(self) -> Self:
-        if self.airflow_port == self.throughline_port:
+        if self.airflow_port == self.headwater_port:
             raise ValueError(
-                f"AIRFLOW_PORT and THROUGHLINE_PORT are both {self.airflow_port}; they must differ"
+                f"AIRFLOW_PORT and HEADWATER_PORT are both {self.airflow_port}; they must differ"
             )
         return self
 
@@ -298,7 +298,7 @@ class Settings(BaseSettings):
     @property
     def lineage_database(self) -> Path:
         """The database of the lineage server on this machine."""
-        return self.state_dir / "throughline.db"
+        return self.state_dir / "headwater.db"
 
     @property
     def warehouse(self) -> str:
@@ -308,14 +308,14 @@ class Settings(BaseSettings):
         return str(self.state_dir / "warehouse")
 
     @property
-    def throughline_url(self) -> str:
+    def headwater_url(self) -> str:
         """URL of the lineage server for a browser on this machine; see also `lineage_server`."""
-        return f"http://localhost:{self.throughline_port}"
+        return f"http://localhost:{self.headwater_port}"
 
     def environ(self) -> dict[str, str]:
         """Return the environment variables that give a child process the same settings."""
         variables: dict[str, str] = {}
-        for name in self.model_fields_set | {"state_dir", "throughline_port"}:
+        for name in self.model_fields_set | {"state_dir", "headwater_port"}:
             value = getattr(self, name)
             plain = value.get_secret_value() if isinstance(value, SecretStr) else str(value)
             variables[name.upper()] = plain

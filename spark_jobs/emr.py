@@ -18,7 +18,7 @@ CODE, ENTRY = "code.zip", "main.py"
 STATE_DIR = "/tmp/lakehouse"
 
 NOT_PASSED_ON = (
-    *("spark", "emr_", "state_dir", "lineage_", "airflow_", "throughline_"),
+    *("spark", "emr_", "state_dir", "lineage_", "airflow_", "headwater_"),
     "aws_profile",  # a job uses its IAM role
 )
 """Name prefixes of settings that are not passed to the driver."""

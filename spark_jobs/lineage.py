@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pyiceberg.table.snapshots import Snapshot
     from pyspark.sql import SparkSession
 
-PRODUCER = "https://github.com/throughline-lineage/two-orchestrators-one-lineage"
+PRODUCER = "https://github.com/headwater-lineage/two-orchestrators-one-lineage"
 COMMIT_REPORT = (
     "https://openlineage.io/spec/facets/1-0-0/IcebergCommitReportOutputDatasetFacet.json"
 )

@@ -204,7 +204,7 @@ def truth(text: str, columns: Iterable[str], files: Mapping[str, Iterable[str]])
 
 
 def reported(tree: Mapping[str, Any]) -> set[Edge]:
-    """Return the edges of throughline's answer about the columns of a table (one step up)."""
+    """Return the edges of headwater's answer about the columns of a table (one step up)."""
     edges = set()
     for column in tree["up"]["children"]:
         for step in column["children"]:

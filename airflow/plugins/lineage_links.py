@@ -54,7 +54,7 @@ def views(settings: Settings) -> list[dict[str, str | bool]]:
 
 def redirects(settings: Settings) -> FastAPI:
     """Return an application that redirects to the lineage server on the host that was requested."""
-    app, port = FastAPI(openapi_url=None), urlsplit(settings.throughline_url).port
+    app, port = FastAPI(openapi_url=None), urlsplit(settings.headwater_url).port
 
     @app.get("/{path:path}")
     def redirect(request: Request, path: str) -> RedirectResponse:

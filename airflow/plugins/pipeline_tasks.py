@@ -255,13 +255,13 @@ def export_task(task_id: str, **kwargs: Any) -> BaseOperator:
     the task is skipped.
     """
     settings = load_settings()
-    command = [str(Path(sys.executable).with_name("throughline")), "export", "--format", "parquet"]
+    command = [str(Path(sys.executable).with_name("headwater")), "export", "--format", "parquet"]
     command += ["--output", str(settings.state_dir / "lineage")]
     skip = f"exit {SKIP_EXIT_CODE}  # the backend is not the embedded one"
     return ShellOperator(
         task_id=task_id,
         bash_command=f"exec {shlex.join(command)}" if is_embedded(settings) else skip,
-        env={"THROUGHLINE_URL": settings.throughline_server_url or settings.throughline_url},
+        env={"HEADWATER_URL": settings.headwater_server_url or settings.headwater_url},
         append_env=True,
         skip_on_exit_code=SKIP_EXIT_CODE,
         **kwargs,

@@ -16,11 +16,11 @@ from typing import Any
 import boto3
 import orjson
 
+from headwater.errors import HeadwaterError
+from headwater_aws import worker
 from infra.proxy_local.datazone import DataZoneServer
 from infra.proxy_local.gateway import PATH, gateway
 from infra.proxy_local.mapping import create_queues, poll
-from throughline.errors import ThroughlineError
-from throughline_aws import worker
 
 
 def main(part: str, *arguments: str) -> None:
@@ -63,7 +63,7 @@ def _recording_server(port: int, path: Path) -> DataZoneServer:
 if __name__ == "__main__":
     try:
         main(*sys.argv[1:])
-    except ThroughlineError as error:
+    except HeadwaterError as error:
         sys.exit(f"{type(error).__name__}: {error}")
     except OSError as error:  # such as a port that is in use
         sys.exit(f"{' '.join(sys.argv[1:])}: {error.strerror or error}")

@@ -7,8 +7,8 @@ import uuid
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from throughline_aws import authorizer, receiver
-from throughline_aws.payloads import HttpCall, Request, Response
+from headwater_aws import authorizer, receiver
+from headwater_aws.payloads import HttpCall, Request, Response
 
 PATH = "/api/v1/lineage"
 MOST_BYTES = 10_485_760

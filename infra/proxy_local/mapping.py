@@ -10,8 +10,8 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from throughline_aws.payloads import Batch, BatchResponse, Record
-from throughline_aws.worker import MOST_RECEIVES_EVER
+from headwater_aws.payloads import Batch, BatchResponse, Record
+from headwater_aws.worker import MOST_RECEIVES_EVER
 
 BATCH = 10
 WAIT_SECONDS = 2

@@ -113,7 +113,7 @@ def metric_rows(metrics: Mapping[str, float], model: str) -> list[Row]:
 
 def lineage_links(settings: Settings, run: str, dataset: Dataset) -> str:
     """Return links to the run's lineage on this machine's lineage server."""
-    page = f"{settings.throughline_url}/lineage?node="
+    page = f"{settings.headwater_url}/lineage?node="
     node = quote(f"dataset:{dataset.namespace}:{dataset.name}", safe="")
     flow = quote(f"job:{settings.job_namespace}:{FLOW}", safe="")
     return (

@@ -71,7 +71,7 @@ def read_recipe(settings: Settings, run: str) -> Recipe:
     except httpx.HTTPStatusError as error:
         if error.response.status_code != httpx.codes.NOT_FOUND:
             raise NotReproducible(
-                f"The lineage server rejected the request: {error}. Check THROUGHLINE_API_KEY."
+                f"The lineage server rejected the request: {error}. Check HEADWATER_API_KEY."
             ) from None
         raise NotReproducible(
             f"The lineage server has no run {run}. `./run lineage runs {FLOW}` lists all runs."

@@ -21,8 +21,8 @@ from typing import Any, ClassVar, Self, TypeAlias
 import numpy as np
 import pandas as pd
 
+from headwater.wrap.function import lineage
 from lakehouse.sources import WEATHER_ELEMENTS
-from throughline.wrap.function import lineage
 
 ZONES = Path(__file__).with_name("zones.csv")
 """NCEI's county code of each TLC zone. Newark Airport (1) is outside New York and uses Richmond,

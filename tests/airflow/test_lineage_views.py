@@ -31,7 +31,7 @@ print(json.dumps([[view["href"], target(view["href"])] for view in views]))
 def test_views_lead_to_the_host_that_the_browser_uses(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
-    settings = load_settings(state_dir=tmp_path_factory.mktemp("views"), throughline_port=9102)
+    settings = load_settings(state_dir=tmp_path_factory.mktemp("views"), headwater_port=9102)
     done = subprocess.run(
         [sys.executable, "-c", PRINT_ADDRESSES],
         cwd=REPOSITORY,

@@ -24,7 +24,7 @@ from commands.environment import (
 )
 from commands.page import ensure_page
 from commands.processes import Service
-from commands.services import TAXI_DAG, lineage_ready, start_throughline
+from commands.services import TAXI_DAG, lineage_ready, start_headwater
 from lakehouse.settings import load_settings
 from tests.pipeline.conftest import free_ports
 
@@ -54,14 +54,14 @@ def linked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Linked]:
     ensure_page()
     port = free_ports(2)
     state = tmp_path_factory.mktemp("links")
-    settings = load_settings(state_dir=state, airflow_port=port, throughline_port=port + 1)
+    settings = load_settings(state_dir=state, airflow_port=port, headwater_port=port + 1)
     write_airflow_password(settings)
     environ = child_environ(settings)
     for command in (["db", "migrate"], ["dags", "reserialize"]):
         subprocess.run([script("airflow"), *command], env=environ, check=True, capture_output=True)
     server = [[script("airflow"), "api-server"]]
     services = [
-        start_throughline(settings),
+        start_headwater(settings),
         Service("Airflow", server, environ, state / "logs" / "airflow.log"),
     ]
     try:
@@ -70,7 +70,7 @@ def linked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Linked]:
         services[1].wait_until(lambda: _answers(f"{url}/api/v2/version"), 120)
         airflow = Airflow(url, services[1].check)
         airflow.unpause(TAXI_DAG)
-        linked = Linked(url, settings.throughline_url, airflow.trigger(TAXI_DAG, {}))
+        linked = Linked(url, settings.headwater_url, airflow.trigger(TAXI_DAG, {}))
         events = _events(settings.job_namespace, linked)
         answer = httpx.post(f"{linked.lineage}/api/v1/lineage/batch", json=events)
         answer.raise_for_status()

@@ -99,11 +99,11 @@ def test_demo_prints_commands_for_its_own_lineage_server(
 ) -> None:
     settings = load_settings()
     assert lineage_command(settings) == "./run lineage"
-    other = settings.throughline_port + 1
-    moved = load_settings(throughline_port=other)
-    assert lineage_command(moved) == f"THROUGHLINE_PORT={other} ./run lineage"
-    monkeypatch.setenv("THROUGHLINE_PORT", str(other))  # which another terminal need not have
-    assert lineage_command(moved) == f"THROUGHLINE_PORT={other} ./run lineage"
+    other = settings.headwater_port + 1
+    moved = load_settings(headwater_port=other)
+    assert lineage_command(moved) == f"HEADWATER_PORT={other} ./run lineage"
+    monkeypatch.setenv("HEADWATER_PORT", str(other))  # which another terminal need not have
+    assert lineage_command(moved) == f"HEADWATER_PORT={other} ./run lineage"
     assert lineage_command(settings) == "./run lineage"
 
 
@@ -118,7 +118,7 @@ def test_settings_are_listed_despite_an_invalid_combination() -> None:
         text=True,
         check=False,
     )
-    assert "throughline_port = " in completed.stdout
+    assert "headwater_port = " in completed.stdout
     assert (completed.returncode, "not a lineage backend" in completed.stderr) == (1, True)
 
 
@@ -133,12 +133,12 @@ def test_all_used_ports_are_reported_with_their_settings() -> None:
                 [
                     (ports[0], "Airflow", "AIRFLOW_PORT"),
                     (free_ports(1), "a gateway", "GATEWAY_PORT"),
-                    (ports[1], "the lineage server", "THROUGHLINE_PORT"),
+                    (ports[1], "the lineage server", "HEADWATER_PORT"),
                 ]
             )
     airflow, lineage = str(caught.value).splitlines()
     assert re.search(rf"Port {ports[0]} for Airflow .*AIRFLOW_PORT=<port>", airflow)
-    assert re.search(rf"Port {ports[1]} for the lineage .*THROUGHLINE_PORT=<port>", lineage)
+    assert re.search(rf"Port {ports[1]} for the lineage .*HEADWATER_PORT=<port>", lineage)
 
 
 @pytest.mark.server
@@ -236,7 +236,7 @@ def test_error_is_one_message_with_paths_relative_to_the_caller(
         cwd=tmp_path,
         env=os.environ
         | {"STATE_DIR": "state", "LINEAGE_DELIVERY": "direct"}
-        | {"AIRFLOW_PORT": str(port), "THROUGHLINE_PORT": str(port + 1)},
+        | {"AIRFLOW_PORT": str(port), "HEADWATER_PORT": str(port + 1)},
         capture_output=True,
         text=True,
         check=False,
@@ -283,7 +283,7 @@ def test_every_demo_service_has_dags() -> None:
 def test_status_without_tables_creates_nothing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    show_status(load_settings(state_dir=tmp_path / "state", airflow_port=1, throughline_port=2))
+    show_status(load_settings(state_dir=tmp_path / "state", airflow_port=1, headwater_port=2))
     assert "There are no tables yet. `./run demo` creates them." in capsys.readouterr().out
     assert not (tmp_path / "state").exists()
 

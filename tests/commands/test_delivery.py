@@ -17,8 +17,8 @@ from commands.services import (
     delivers,
     lineage_delivered,
     lineage_ready,
+    start_headwater,
     start_services,
-    start_throughline,
 )
 from lakehouse.errors import SetupError
 from lakehouse.settings import Settings, load_settings
@@ -37,7 +37,7 @@ EVENT = {
 
 
 def _serve(settings: Settings, services: list[Service]) -> Service:
-    services.append(start_throughline(settings))
+    services.append(start_headwater(settings))
     services[-1].wait_until(lambda: lineage_ready(settings), 60)
     return services[-1]
 
@@ -46,12 +46,12 @@ def test_page_address_is_printed_before_the_slow_set_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     port = free_ports(2)
-    settings = load_settings(state_dir=tmp_path, throughline_port=port, airflow_port=port + 1)
+    settings = load_settings(state_dir=tmp_path, headwater_port=port, airflow_port=port + 1)
     services: list[Service] = []
     screen = io.StringIO()
 
     def prepare(_settings: Settings) -> None:
-        assert httpx.get(settings.throughline_url + "/healthz").is_success
+        assert httpx.get(settings.headwater_url + "/healthz").is_success
         raise SetupError("the slow set-up")
 
     monkeypatch.setattr("commands.services.prepare", prepare)
@@ -64,11 +64,9 @@ def test_page_address_is_printed_before_the_slow_set_up(
 
 def test_backend_started_later_receives_all_events(tmp_path: Path) -> None:
     port = free_ports(2)
-    elsewhere = load_settings(state_dir=tmp_path / "there", throughline_port=port + 1)
+    elsewhere = load_settings(state_dir=tmp_path / "there", headwater_port=port + 1)
     url = f"http://127.0.0.1:{port + 1}"
-    settings = load_settings(
-        state_dir=tmp_path / "here", throughline_port=port, lineage_backend=url
-    )
+    settings = load_settings(state_dir=tmp_path / "here", headwater_port=port, lineage_backend=url)
     settings.spool_dir.mkdir(parents=True)
     (settings.spool_dir / "one.jsonl").write_text(json.dumps(EVENT) + "\n")
     services: list[Service] = []

@@ -74,7 +74,7 @@ class Reader:
 
 def ingest(events: Path, database: Path) -> None:
     """Ingest a file of events."""
-    command = [script("throughline"), "ingest", str(events), "--database", str(database)]
+    command = [script("headwater"), "ingest", str(events), "--database", str(database)]
     subprocess.run(command, check=True, capture_output=True)
 
 

@@ -11,14 +11,14 @@ import orjson
 import pytest
 import yaml
 
-from commands.services import throughline_environ
+from commands.services import headwater_environ
+from headwater.alerts.rules import read_rules
+from headwater.alerts.watch import Watch
+from headwater.log import EventLog, entry_of
+from headwater.projection.live import Batch, Live
+from headwater.trust.queries import check_answer
 from lakehouse.settings import REPOSITORY, load_settings
-from packages.throughline.tests.recording_backend import pipeline
-from throughline.alerts.rules import read_rules
-from throughline.alerts.watch import Watch
-from throughline.log import EventLog, entry_of
-from throughline.projection.live import Batch, Live
-from throughline.trust.queries import check_answer
+from packages.headwater.tests.recording_backend import pipeline
 
 CONTRACT = REPOSITORY / "contracts" / "pipeline.yaml"
 ALERTS = REPOSITORY / "alerts.yaml"
@@ -67,20 +67,20 @@ def test_server_uses_the_shipped_alerts_unless_another_file_is_set(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     settings = load_settings()
-    assert throughline_environ(settings)["THROUGHLINE_ALERTS"] == str(ALERTS)
-    monkeypatch.setenv("THROUGHLINE_ALERTS", "")
-    assert throughline_environ(settings)["THROUGHLINE_ALERTS"] == ""
+    assert headwater_environ(settings)["HEADWATER_ALERTS"] == str(ALERTS)
+    monkeypatch.setenv("HEADWATER_ALERTS", "")
+    assert headwater_environ(settings)["HEADWATER_ALERTS"] == ""
 
 
 def test_server_lets_airflow_frame_the_page_unless_other_origins_are_set(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.delenv("THROUGHLINE_FRAME_ORIGINS", raising=False)
+    monkeypatch.delenv("HEADWATER_FRAME_ORIGINS", raising=False)
     settings = load_settings(airflow_port=9191)
     default = "http://localhost:9191 http://127.0.0.1:9191"
-    assert throughline_environ(settings)["THROUGHLINE_FRAME_ORIGINS"] == default
-    monkeypatch.setenv("THROUGHLINE_FRAME_ORIGINS", "https://airflow.example")
-    origins = throughline_environ(settings)["THROUGHLINE_FRAME_ORIGINS"]
+    assert headwater_environ(settings)["HEADWATER_FRAME_ORIGINS"] == default
+    monkeypatch.setenv("HEADWATER_FRAME_ORIGINS", "https://airflow.example")
+    origins = headwater_environ(settings)["HEADWATER_FRAME_ORIGINS"]
     assert origins == "https://airflow.example"
 
 
@@ -95,7 +95,7 @@ def test_failed_pipeline_is_logged_as_an_alert(
     failed["run"] = {"runId": "01a2034c-0000-7000-8000-000000000001"}
     failed["job"] = {"namespace": "nyc_taxi", "name": "ingest_yellow_taxi_data", "facets": {}}
     _ingest(live, [failed])
-    with caplog.at_level(logging.WARNING, "throughline.alerts"):
+    with caplog.at_level(logging.WARNING, "headwater.alerts"):
         watch.check()
         watch.act()
     assert "a pipeline failed" in caplog.text

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from benchmarks.lineage_truth import Client, ColumnTruth, Names, Score, _score
-from packages.throughline.tests.truth.cases import Case, cases
+from packages.headwater.tests.truth.cases import Case, cases
 
 
 class _Answers(Client):

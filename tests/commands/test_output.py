@@ -15,11 +15,11 @@ from commands import cli, infra, output
 from commands.airflow_api import TaskInstance
 from commands.progress import Progress
 from commands.status import show_settings
+from headwater.console.render import SafeConsole
 from infra.parts import LAKEHOUSE
 from infra.status import Status
 from lakehouse.errors import PipelineError
 from lakehouse.settings import REPOSITORY, load_settings
-from throughline.console.render import SafeConsole
 
 EVIL = "e\x1b]52;c;eA==\x1b[2J\x9b31m\u202eli\u2028x"
 ESCAPED = r"e\x1b]52;c;eA==\x1b[2J\x9b31m\u202eli\u2028x"

@@ -94,7 +94,7 @@ def test_wheel_and_sdist_contain_the_built_page(
     subprocess.run(command, cwd=tmp_path, check=True)
     (wheel,), (source,) = ((tmp_path / "dist").glob(kind) for kind in ("*.whl", "*.tar.gz"))
     with zipfile.ZipFile(wheel) as files, tarfile.open(source) as sources:
-        assert "throughline/server/built/index.html" in files.namelist()
+        assert "headwater/server/built/index.html" in files.namelist()
         assert any(name.endswith("/server/built/index.html") for name in sources.getnames())
 
 

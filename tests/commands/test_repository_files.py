@@ -26,7 +26,7 @@ COMMANDS = set(re.findall(r"^([\w-]+) +\S", (REPOSITORY / "run").read_text(), re
         ("custom.github-workflows-require-timeout", "workflows", 2),
         ("vendor.github-issue-forms", "ISSUE_TEMPLATE", 2),
         ("vendor.github-actions", "actions/lineage-check", 1),
-        ("vendor.gitlab-ci", "../packages/throughline/examples", 1),
+        ("vendor.gitlab-ci", "../packages/headwater/examples", 1),
     ],
 )
 def test_forge_files_match_their_schema(schema: str, folder: str, count: int) -> None:
@@ -51,7 +51,7 @@ def test_ci_tests_every_supported_python() -> None:
 
 def test_dev_container_forwards_the_default_ports() -> None:
     container = json.loads((REPOSITORY / ".devcontainer" / "devcontainer.json").read_text())
-    names = ("throughline_port", "airflow_port")
+    names = ("headwater_port", "airflow_port")
     ports = [Settings.model_fields[name].default for name in names]
     assert container["forwardPorts"] == ports
     assert set(container["portsAttributes"]) == set(map(str, ports))
@@ -81,7 +81,7 @@ def _command(line: str) -> str:
     return match[1]
 
 
-@pytest.mark.parametrize("name", ["metaflow-openlineage", "throughline", "throughline-aws"])
+@pytest.mark.parametrize("name", ["metaflow-openlineage", "headwater", "headwater-aws"])
 def test_package_has_the_license_and_type_information(name: str) -> None:
     package = REPOSITORY / "packages" / name
     assert (package / "LICENSE").read_text() == (REPOSITORY / "LICENSE").read_text()

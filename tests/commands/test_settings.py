@@ -18,9 +18,9 @@ import pytest
 from commands.cli import app
 from commands.processes import Service
 from commands.services import deliver_environ
+from headwater.delivery.backends import read_backends
 from lakehouse.errors import SettingsError
 from lakehouse.settings import REPOSITORY, Settings, load_settings
-from throughline.delivery.backends import read_backends
 
 RUN = str(REPOSITORY / "run")
 
@@ -97,7 +97,7 @@ def test_datahub_backend_from_settings_file_has_its_emitter(
     file = tmp_path / "mine.yaml"
     file.write_text(f"lineage_backend: datahub\nstate_dir: {tmp_path}\n")
     monkeypatch.setenv("SETTINGS_FILE", str(file))
-    delivered = deliver_environ(load_settings())["THROUGHLINE_DELIVER"]
+    delivered = deliver_environ(load_settings())["HEADWATER_DELIVER"]
     (backend,) = read_backends(Path(delivered)).values()  # fails without acryl-datahub
     backend.close()
 
@@ -143,7 +143,7 @@ def test_lineage_server_delivers_to_openlineage_url(collector: Collector, tmp_pa
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
-    own = {"STATE_DIR": str(tmp_path), "THROUGHLINE_PORT": port}
+    own = {"STATE_DIR": str(tmp_path), "HEADWATER_PORT": port}
     environ = os.environ | _theirs(collector) | own
     command = [sys.executable, "-m", "commands", "lineage", "serve"]
     service = Service("server", [command], environ, tmp_path / "server.log")
@@ -161,7 +161,7 @@ def test_training_flow_sends_to_openlineage_url_unless_disabled(
     disabled: str, collector: Collector, make_settings: Callable[..., Settings]
 ) -> None:
     settings = make_settings(f"training-{disabled}")
-    environ = _theirs(collector) | {"STATE_DIR": str(settings.state_dir), "THROUGHLINE_PORT": "1"}
+    environ = _theirs(collector) | {"STATE_DIR": str(settings.state_dir), "HEADWATER_PORT": "1"}
     done = subprocess.run(
         [sys.executable, "-m", "commands", "training-flow", "run"],
         env=os.environ | environ | {"OPENLINEAGE_DISABLED": disabled},

@@ -27,8 +27,8 @@ from commands.services import DAGS, TAXI_DAG, WEATHER_DAG, lineage_caught_up
 from lakehouse.forecasts import FORECAST
 from lakehouse.lineage_server import lineage_server
 from lakehouse.settings import REPOSITORY, Settings, load_settings
-from packages.throughline.tests.datahub_server import Store
-from packages.throughline.tests.sinks import Sink, serving
+from packages.headwater.tests.datahub_server import Store
+from packages.headwater.tests.sinks import Sink, serving
 from tests.containers.engine import Engine, bring_images, private_engine, why_not
 from tests.infra.conftest import isolate, stand_in
 from tests.pipeline.conftest import free_ports
@@ -179,7 +179,7 @@ def record(engine: Engine, aws: str, folder: Path) -> Story:
     os.chown(state, USER_ID, USER_ID)
     port = free_ports(4)
     settings = load_settings(
-        state_dir=state, airflow_port=port, throughline_port=port + 3, generator_rows=5_000
+        state_dir=state, airflow_port=port, headwater_port=port + 3, generator_rows=5_000
     )
     stack = Stack(engine, settings, folder / "compose.log", engine.environ | settings.environ())
     record = Story(stack, Store())
@@ -209,7 +209,7 @@ def _use(record: Story) -> None:
         run_dags(stack.settings, stack.airflow, progress, months)
     record.health = stack.containers("{{.State.Health.Status}}")
     record.import_errors = stack.airflow.import_errors()
-    url = f"http://localhost:{stack.settings.throughline_port}"
+    url = f"http://localhost:{stack.settings.headwater_port}"
     record.unauthorized = httpx.get(f"{url}/api/v2/runs", timeout=60).status_code
     with lineage_server(with_key(stack.settings), timeout=60) as server:
         record.accepted = server.post("/api/v1/lineage", json=EVENT).status_code

@@ -25,7 +25,7 @@ UPSTREAM = (
 def test_stack_has_three_containers_of_two_images(story: Story) -> None:
     assert story.containers == {
         "airflow": PROJECT,
-        "throughline": PROJECT,
+        "headwater": PROJECT,
         "postgres": official_images()[1],
     }
 

@@ -102,7 +102,7 @@ def test_airflow_docker_passes_settings_secrets_and_backend_to_compose(
     assert all(f"--file {file_of(name)}" in lines[0] for name in HOSTED)
     assert lines[0].endswith(" --profile datahub up")
     assert "LINEAGE_BACKEND=datahub" in lines
-    assert "THROUGHLINE_PORT=9003" in lines
+    assert "HEADWATER_PORT=9003" in lines
     assert "DATAHUB_URL=http://datahub-gms:8080" in lines
     assert "MARQUEZ_URL=http://host.docker.internal:5000" in lines
 
@@ -171,7 +171,7 @@ def test_missing_secret_is_added_without_changing_others(settings: Settings) -> 
     path.write_text("POSTGRES_PASSWORD=mine\n")
     lines = write_secrets(settings).read_text().splitlines()
     assert lines[0] == "POSTGRES_PASSWORD=mine"
-    assert lines[1].startswith("THROUGHLINE_API_KEY=")
+    assert lines[1].startswith("HEADWATER_API_KEY=")
 
 
 def test_two_checkouts_have_different_secrets(tmp_path: Path) -> None:
@@ -199,9 +199,9 @@ def test_containerized_lineage_server_has_the_same_deliveries(
 ) -> None:
     inside = in_container(load_settings(lineage_backend="marquez", state_dir=tmp_path))
     environ = lineage_environ(inside)
-    (backend,) = yaml.safe_load(Path(environ["THROUGHLINE_DELIVER"]).read_text())["backends"]
+    (backend,) = yaml.safe_load(Path(environ["HEADWATER_DELIVER"]).read_text())["backends"]
     assert backend["url"] == HOSTED["marquez"].url
-    assert "THROUGHLINE_DELIVER" not in lineage_environ(in_container(settings))
+    assert "HEADWATER_DELIVER" not in lineage_environ(in_container(settings))
 
 
 def test_folder_as_data_source_is_rejected_in_docker() -> None:
@@ -272,7 +272,7 @@ def test_image_build_uses_the_hosts_ca_bundle_and_proxies(
     assert copy.read_text() == "a bundle"
     assert "HTTPS_PROXY=http://host.docker.internal:3128" in run
     (exceptions,) = (line for line in run if line.startswith("NO_PROXY="))
-    assert {"postgres", "throughline", "datahub-gms", "corp.example"} <= set(
+    assert {"postgres", "headwater", "datahub-gms", "corp.example"} <= set(
         exceptions.partition("=")[2].split(",")
     )
 
@@ -304,9 +304,9 @@ def test_rootless_docker_runs_the_containers_as_root(programs: Path, settings: S
 
 def test_host_commands_find_the_key_of_the_containers(settings: Settings) -> None:
     assert with_key(settings) == settings
-    key = write_secrets(settings).read_text().split("THROUGHLINE_API_KEY=")[1].split("\n")[0]
-    assert with_key(settings).throughline_api_key.get_secret_value() == key
-    explicit = settings.model_copy(update={"throughline_api_key": SecretStr("named")})
+    key = write_secrets(settings).read_text().split("HEADWATER_API_KEY=")[1].split("\n")[0]
+    assert with_key(settings).headwater_api_key.get_secret_value() == key
+    explicit = settings.model_copy(update={"headwater_api_key": SecretStr("named")})
     assert with_key(explicit) == explicit
 
 

@@ -28,9 +28,9 @@ from commands.docker import (
     in_container,
     write_secrets,
 )
+from headwater.settings import Settings as HeadwaterSettings
+from headwater.settings import variable_of
 from lakehouse.settings import REPOSITORY, Settings, load_settings
-from throughline.settings import Settings as ThroughlineSettings
-from throughline.settings import variable_of
 
 Json = dict[str, Any]
 
@@ -73,7 +73,7 @@ LISTENS = {
     "openmetadata-database": {5432},
     "openmetadata-search": {9200},
     "postgres": {5432},
-    "throughline": {9002},
+    "headwater": {9002},
 }
 KEEPS = {
     "cp-kafka": "/var/lib/kafka/data",
@@ -128,7 +128,7 @@ def test_compose_accepts_all_files_with_generated_secrets(tmp_path: Path) -> Non
     done = _config(secrets, FILES, tuple(HOSTED), state_dir=tmp_path)
     assert _services(done) == set(SERVICES)
     unasked = {name for name, service in SERVICES.items() if "profiles" not in service}
-    assert unasked == {"airflow", "postgres", "throughline"}
+    assert unasked == {"airflow", "postgres", "headwater"}
     password = secrets.read_text().split("POSTGRES_PASSWORD=")[1].split("\n")[0]
     assert f"pipeline:{password}@postgres/airflow" in done.stdout
 
@@ -184,18 +184,16 @@ def test_compose_files_contain_no_secrets() -> None:
                 assert re.search(r"//\w+:\$\{POSTGRES_PASSWORD:\?", value), name
 
 
-@pytest.mark.parametrize("service", ["airflow", "throughline"])
+@pytest.mark.parametrize("service", ["airflow", "headwater"])
 def test_containers_receive_exactly_the_known_settings(
     service: str,
 ) -> None:
     variables = set(SERVICES[service]["environment"])
     settings = {name.upper() for name in Settings.model_fields}
-    not_in_this_one = (
-        {"AIRFLOW_PORT", "THROUGHLINE_SERVER_URL"} if service == "throughline" else set()
-    )
+    not_in_this_one = {"AIRFLOW_PORT", "HEADWATER_SERVER_URL"} if service == "headwater" else set()
     host_only = {"AWS_PROFILE"}  # containers get its keys instead
     assert settings - variables == not_in_this_one | host_only
-    server_variables = {variable_of(name) for name in ThroughlineSettings.model_fields}
+    server_variables = {variable_of(name) for name in HeadwaterSettings.model_fields}
     airflow = {name for name in variables - settings if name.startswith("AIRFLOW__")}
     assert (
         variables - settings - AWS_CREDENTIALS - NETWORK
@@ -218,23 +216,23 @@ def _airflow_options() -> Json:
 
 
 def test_lineage_server_requires_a_key_and_allows_airflows_frame() -> None:
-    environment = SERVICES["throughline"]["environment"]
-    assert environment["THROUGHLINE_HOST"] == "0.0.0.0"
-    assert environment["THROUGHLINE_API_KEY"].startswith("${THROUGHLINE_API_KEY:?")
+    environment = SERVICES["headwater"]["environment"]
+    assert environment["HEADWATER_HOST"] == "0.0.0.0"
+    assert environment["HEADWATER_API_KEY"].startswith("${HEADWATER_API_KEY:?")
     airflow = SERVICES["airflow"]["environment"]
-    assert environment["THROUGHLINE_FRAME_ORIGINS"] == "${THROUGHLINE_FRAME_ORIGINS-}"
-    assert airflow["THROUGHLINE_API_KEY"] == environment["THROUGHLINE_API_KEY"]
-    port = environment["THROUGHLINE_PORT"]
-    assert airflow["THROUGHLINE_SERVER_URL"] == f"http://throughline:{port}"
+    assert environment["HEADWATER_FRAME_ORIGINS"] == "${HEADWATER_FRAME_ORIGINS-}"
+    assert airflow["HEADWATER_API_KEY"] == environment["HEADWATER_API_KEY"]
+    port = environment["HEADWATER_PORT"]
+    assert airflow["HEADWATER_SERVER_URL"] == f"http://headwater:{port}"
 
 
 def test_lineage_server_reads_airflows_spool() -> None:
-    airflow, throughline = SERVICES["airflow"], SERVICES["throughline"]
+    airflow, headwater = SERVICES["airflow"], SERVICES["headwater"]
     spool = load_settings(state_dir="/some/state").spool_dir
-    read = throughline["environment"]["THROUGHLINE_SPOOL"]
+    read = headwater["environment"]["HEADWATER_SPOOL"]
     assert read.replace("${STATE_DIR}", "/some/state") == str(spool)
     mounted = ["${STATE_DIR}:${STATE_DIR}:z"]
-    assert airflow["volumes"] == throughline["volumes"] == mounted
+    assert airflow["volumes"] == headwater["volumes"] == mounted
 
 
 def _published(service: Json, environ: dict[str, str]) -> list[str]:
@@ -258,7 +256,7 @@ def test_published_ports_are_unique_and_local(
     assert all(port.startswith("127.0.0.1:") for port in ports)
     outside = [port.split(":")[1] for port in ports]
     assert len(set(outside)) == len(outside) >= 2 + len(backends), outside
-    assert str(inside.throughline_port) in outside
+    assert str(inside.headwater_port) in outside
     assert all(f":{port}" in README for port in outside)
 
 

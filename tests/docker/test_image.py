@@ -118,7 +118,7 @@ def test_exposed_ports_match_the_default_settings() -> None:
     exposed = re.search(r"^EXPOSE (.+)$", DOCKERFILE, re.MULTILINE)
     assert exposed is not None
     fields = Settings.model_fields
-    defaults = {fields["airflow_port"].default, fields["throughline_port"].default}
+    defaults = {fields["airflow_port"].default, fields["headwater_port"].default}
     assert {int(port) for port in exposed[1].split()} == defaults
 
 
@@ -127,7 +127,7 @@ def test_container_commands_exist() -> None:
     assert command is not None
     services = yaml.safe_load(COMPOSE_FILE.read_text())["services"]
     assert json.loads(command[1]) == services["airflow"]["command"]
-    for service, container in (("airflow", "airflow"), ("throughline", "lineage")):
+    for service, container in (("airflow", "airflow"), ("headwater", "lineage")):
         *program, argument = services[service]["command"]
         assert program == ["python", "-m", serve.__module__]
         assert argument == container

@@ -21,8 +21,8 @@ import pytest
 import typer.main
 
 from commands.cli import app
+from headwater.cli.main import app as headwater
 from lakehouse.settings import REPOSITORY, Settings
-from throughline.cli.main import app as throughline
 
 GENERATED = re.compile(r"CHANGELOG|docs/reference/(api|cli)\.md|compatibility/|\.github/")
 BLOCK = re.compile(
@@ -30,7 +30,7 @@ BLOCK = re.compile(
     r"(?P<text>.*?)^(?P=indent)```",
     re.MULTILINE | re.DOTALL,
 )
-INFRA, AWS = "tests/infra", "packages/throughline-aws/tests"
+INFRA, AWS = "tests/infra", "packages/headwater-aws/tests"
 EXECUTED = {
     "./run demo": "tests/new_user/test_new_user.py",
     "./run test": "tests/new_user/test_new_user.py",
@@ -47,21 +47,21 @@ EXECUTED = {
     "./run airflow-docker-datahub": "tests/containers/conftest.py",
     "./run training-flow-datahub": "tests/containers/conftest.py",
     "docker compose": "tests/containers/conftest.py",
-    "throughline serve": "packages/throughline/tests/servers.py",
-    "throughline deliver": "packages/throughline/tests/test_deliver_processes.py",
-    "throughline tree": "packages/throughline/tests/test_cli.py",
-    "throughline provenance": "packages/throughline/tests/test_cli_trust.py",
-    "throughline gate": "packages/throughline/tests/test_cli_trust.py",
-    "throughline check": "packages/throughline/tests/test_check.py",
-    "throughline mute": "packages/throughline/tests/test_finding_states.py",
-    "throughline acknowledge": "packages/throughline/tests/test_finding_states.py",
-    "throughline harvest spark-logs": "tests/harvest/test_spark.py",
-    "throughline harvest airflow-logs": "tests/harvest/test_airflow.py",
-    "throughline harvest dbt": "tests/harvest/test_dbt.py",
-    "throughline harvest glue-job-logs": f"{AWS}/test_harvest_logs.py",
-    "throughline harvest mwaa-logs": f"{AWS}/test_harvest_logs.py",
-    "throughline harvest glue-tables": f"{AWS}/test_harvest_glue.py",
-    "throughline harvest redshift": f"{AWS}/test_harvest_redshift.py",
+    "headwater serve": "packages/headwater/tests/servers.py",
+    "headwater deliver": "packages/headwater/tests/test_deliver_processes.py",
+    "headwater tree": "packages/headwater/tests/test_cli.py",
+    "headwater provenance": "packages/headwater/tests/test_cli_trust.py",
+    "headwater gate": "packages/headwater/tests/test_cli_trust.py",
+    "headwater check": "packages/headwater/tests/test_check.py",
+    "headwater mute": "packages/headwater/tests/test_finding_states.py",
+    "headwater acknowledge": "packages/headwater/tests/test_finding_states.py",
+    "headwater harvest spark-logs": "tests/harvest/test_spark.py",
+    "headwater harvest airflow-logs": "tests/harvest/test_airflow.py",
+    "headwater harvest dbt": "tests/harvest/test_dbt.py",
+    "headwater harvest glue-job-logs": f"{AWS}/test_harvest_logs.py",
+    "headwater harvest mwaa-logs": f"{AWS}/test_harvest_logs.py",
+    "headwater harvest glue-tables": f"{AWS}/test_harvest_glue.py",
+    "headwater harvest redshift": f"{AWS}/test_harvest_redshift.py",
 }
 """Beginnings of commands, and the test that executes them."""
 
@@ -131,7 +131,7 @@ def test_site_builds_without_broken_links(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stdout
     page = (tmp_path / "reference" / "page.html").read_text()
-    assert (tmp_path / "repository/packages/throughline/index.html").exists()
+    assert (tmp_path / "repository/packages/headwater/index.html").exists()
     assert 'href="../decisions/0006-page.html"' in page
     assert "<td><code>--port</code></td>" in (tmp_path / "reference" / "server.html").read_text()
 
@@ -159,7 +159,7 @@ def test_commands_stand_in_sh_or_console_blocks() -> None:
 
 _COMMANDS = {
     "./run": typer.main.get_command(app),
-    "throughline": typer.main.get_command(throughline),
+    "headwater": typer.main.get_command(headwater),
 }
 
 
@@ -168,14 +168,14 @@ def test_command_is_accepted_and_executed_or_marked(
     command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program, *arguments = command.words
-    if program in ("./run", "throughline"):
+    if program in ("./run", "headwater"):
         monkeypatch.chdir(tmp_path)
         for word in arguments:  # options that name a file require it
             with contextlib.suppress(OSError):
                 tmp_path.joinpath(word).open("x").close()
         parse(_COMMANDS[program], arguments, program)
     if program == "./run" and arguments[0] == "lineage":
-        parse(_COMMANDS["throughline"], arguments[1:], "throughline")
+        parse(_COMMANDS["headwater"], arguments[1:], "headwater")
     line = shlex.join(command.words)
     starts = [start for start in EXECUTED if f"{line} ".startswith(f"{start} ")]
     is_of_lesson = re.fullmatch(r"docs/learn/lessons/[^/]+/README\.md", command.page)

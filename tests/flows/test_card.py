@@ -121,9 +121,7 @@ def test_card_lineage_has_snapshots_and_graph_links(
         ["read", TABLE.name, "snapshot 123"],
         ["written next", TARGET.name, "model_version 17"],
     ]
-    graph = (
-        f"{settings.throughline_url}/lineage?node=dataset:{TARGET.namespace}:{TARGET.name}&up=20"
-    )
+    graph = f"{settings.headwater_url}/lineage?node=dataset:{TARGET.namespace}:{TARGET.name}&up=20"
     assert graph in unquote(links["source"])
     flow = f"job:{settings.job_namespace}:TrainForecastModelFlow&open=run:"
     assert flow in unquote(links["source"])

@@ -237,7 +237,7 @@ def test_every_zone_has_a_county_and_unknown_zones_use_manhattan() -> None:
 def test_load_of_the_zone_lookup_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("THROUGHLINE_SPOOL", str(tmp_path))
+    monkeypatch.setenv("HEADWATER_SPOOL", str(tmp_path))
     counties()
     (file,) = tmp_path.glob("*.jsonl")
     start, end = map(json.loads, file.read_text().splitlines())

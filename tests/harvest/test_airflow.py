@@ -1,4 +1,4 @@
-"""`throughline harvest airflow-logs` with logs of the console transport from Airflow's logging."""
+"""`headwater harvest airflow-logs` with logs of the console transport from Airflow's logging."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from commands.environment import script
-from throughline.log import EventLog
+from headwater.log import EventLog
 
 _TASK = """
 import sys
@@ -38,13 +38,13 @@ def test_console_transport_events_in_airflow_logs_are_imported(tmp_path: Path) -
     logs.mkdir(parents=True)
     environ = os.environ | {
         "AIRFLOW_HOME": str(tmp_path / "airflow"),
-        "THROUGHLINE_HARVESTS": str(tmp_path / "harvests"),
+        "HEADWATER_HARVESTS": str(tmp_path / "harvests"),
     }
     log = logs / "attempt=1.log"
     subprocess.run([sys.executable, "-c", _TASK, str(log)], env=environ, check=True)
     assert "event" in json.loads(log.read_text().splitlines()[-1])  # a line is JSON, as in a task
     database = tmp_path / "log.db"
-    command = [script("throughline"), "harvest", "airflow-logs", str(tmp_path / "dag_id=dag")]
+    command = [script("headwater"), "harvest", "airflow-logs", str(tmp_path / "dag_id=dag")]
     done = subprocess.run(
         [*command, "--yes", "--database", str(database)],
         env=environ,

@@ -1,4 +1,4 @@
-"""`throughline harvest dbt` after real runs of dbt, compared with the events of dbt-ol."""
+"""`headwater harvest dbt` after real runs of dbt, compared with the events of dbt-ol."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from commands.environment import script
-from throughline.log import EventLog
+from headwater.log import EventLog
 
 pytestmark = pytest.mark.server
 
@@ -89,9 +89,9 @@ def run_dbt(dbt: Path, project: Path, tmp_path: Path) -> Dbt:
 
 def _harvest(project: Path, database: Path, code: int = 0) -> str:
     """Import into a log and return the output."""
-    command = [script("throughline"), "harvest", "dbt", str(project), "--yes"]
+    command = [script("headwater"), "harvest", "dbt", str(project), "--yes"]
     command += ["--database", str(database)]
-    environ = os.environ | {"THROUGHLINE_HARVESTS": str(database.parent / "harvests")}
+    environ = os.environ | {"HEADWATER_HARVESTS": str(database.parent / "harvests")}
     done = subprocess.run(command, env=environ, capture_output=True, text=True)
     assert done.returncode == code, done.stderr
     return done.stdout + done.stderr

@@ -1,4 +1,4 @@
-"""`throughline harvest spark-logs` with the log of a real Spark job, compared with its events."""
+"""`headwater harvest spark-logs` with the log of a real Spark job, compared with its events."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from commands.environment import script
+from headwater.log import EventLog
 from lakehouse.settings import Settings
 from spark_jobs.runtime import java_home
 from spark_jobs.session import submit_conf
-from throughline.log import EventLog
 
 pytestmark = [pytest.mark.spark, pytest.mark.server]
 
@@ -67,8 +67,8 @@ def test_spark_log_contains_the_same_events_as_the_file_transport(
     (logs / "stderr.gz").write_bytes(gzip.compress(b"\n".join(lines)))
 
     database = tmp_path / "log.db"
-    command = [script("throughline"), "harvest", "spark-logs", str(logs), "--yes"]
-    environ = os.environ | {"THROUGHLINE_HARVESTS": str(tmp_path / "harvests")}
+    command = [script("headwater"), "harvest", "spark-logs", str(logs), "--yes"]
+    environ = os.environ | {"HEADWATER_HARVESTS": str(tmp_path / "harvests")}
     imported = subprocess.run([*command, "--database", str(database)], env=environ,
                           capture_output=True, text=True)  # fmt: skip
     assert "rejected 0\n" in imported.stdout, imported.stdout + imported.stderr

@@ -28,8 +28,9 @@ from commands.services import (
     lineage_caught_up,
     lineage_delivered,
     lineage_ready,
-    start_throughline,
+    start_headwater,
 )
+from headwater.collect.logs import events_in
 from infra.aws import Aws, connect
 from infra.proxy_local.datazone import DataZoneServer
 from lakehouse.catalog import open_catalog
@@ -42,7 +43,6 @@ from tests.infra.conftest import isolate
 from tests.infra.stand_in_emr import LocalEmr
 from tests.pipeline.conftest import free_ports
 from tests.pipeline.test_pipeline import EDGES
-from throughline.collect.logs import events_in
 
 pytestmark = [pytest.mark.spark, pytest.mark.server, pytest.mark.airflow, pytest.mark.metaflow]
 
@@ -62,7 +62,7 @@ class Cloud:
 
     def get(self, path: str, **params: Any) -> Any:
         """Return a response of the lineage server."""
-        answer = httpx.get(self.settings.throughline_url + path, params=params, timeout=30)
+        answer = httpx.get(self.settings.headwater_url + path, params=params, timeout=30)
         return answer.raise_for_status().json()
 
 
@@ -109,7 +109,7 @@ def cloud(
                     aws_endpoint_url=stand_in,
                     generator_rows=1_000,
                     airflow_port=port,
-                    throughline_port=port + 3,
+                    headwater_port=port + 3,
                     lineage_backend="datazone",
                     emr_lineage_url=f"http://localhost:{port + 3}",
                 )
@@ -118,7 +118,7 @@ def cloud(
             stand_in_resources.s3_of(aws.account).delete_bucket_policy(settings.bucket)
             emr = LocalEmr(settings, aws, folder / "emr")
             patch.setattr(EMRServerlessBackend, "start_job_run", emr.start)
-            services.append(start_throughline(settings))
+            services.append(start_headwater(settings))
             services[-1].wait_until(lambda: lineage_ready(settings), 60)
             emr_package(settings)
             _airflow(settings, "db", "migrate")

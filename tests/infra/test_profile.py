@@ -79,7 +79,7 @@ def test_harvesters_use_the_profile_of_the_settings_file(profile: str, tmp_path:
     done = _commands(
         *(tmp_path, "harvest", "glue-tables", "--yes", "--database", log),
         SETTINGS_FILE=str(tmp_path / "mine.yaml"),
-        THROUGHLINE_DATABASE=log,
+        HEADWATER_DATABASE=log,
     )
     assert done.returncode == 0, done.stderr
     search = _commands(tmp_path, "lineage", "search", "orders", "--database", log)

@@ -15,15 +15,15 @@ from typing import Any, cast
 import pytest
 from cfnlint.decode.cfn_yaml import load
 
-import throughline_aws
+import headwater_aws
 from commands.package import PLATFORM, PYTHON
+from headwater_aws._clients import CONNECT_SECONDS, READ_SECONDS
+from headwater_aws.audit import audit
+from headwater_aws.datazone import DataZone
+from headwater_aws.receiver import LARGEST_MESSAGE
+from headwater_aws.worker import MOST_RECEIVES_EVER
 from infra.parts import TEMPLATES
 from infra.proxy_local.mapping import BATCH
-from throughline_aws._clients import CONNECT_SECONDS, READ_SECONDS
-from throughline_aws.audit import audit
-from throughline_aws.datazone import DataZone
-from throughline_aws.receiver import LARGEST_MESSAGE
-from throughline_aws.worker import MOST_RECEIVES_EVER
 
 Json = dict[str, Any]
 QUEUES = ("Queue", "DeadLetters")
@@ -62,7 +62,7 @@ def test_functions_are_package_handlers_with_the_zips_python(
 
 
 def test_functions_receive_the_variables_of_their_modules(template: Json) -> None:
-    source = Path(throughline_aws.__file__).parent
+    source = Path(headwater_aws.__file__).parent
     for function in _functions(template).values():
         module = function["Handler"].split(".")[1]
         needed = set(re.findall(r'variable\("(\w+)"\)', (source / f"{module}.py").read_text()))

@@ -12,6 +12,8 @@ from openlineage.client.event_v2 import Job, Run, RunEvent, RunState
 from openlineage.client.transport import get_default_factory
 
 from commands.services import deliver_environ
+from headwater.delivery.backends import read_backends
+from headwater.delivery.rewrite.datazone import TRIMMED
 from infra.proxy_local.datazone import DataZoneServer
 from lakehouse.backends import (
     BACKENDS,
@@ -25,8 +27,6 @@ from lakehouse.backends import (
 from lakehouse.errors import SettingsError
 from lakehouse.settings import REPOSITORY, Settings, load_settings
 from tests.infra.conftest import isolate
-from throughline.delivery.backends import read_backends
-from throughline.delivery.rewrite.datazone import TRIMMED
 
 
 def _direct(**values: Any) -> Settings:
@@ -146,7 +146,7 @@ def test_collector_delivery_uses_spool_and_lineage_server() -> None:
     assert is_embedded(settings)
     transports = cast(dict[str, Any], python_transport(settings)["transports"])
     kinds = [transport["type"] for transport in transports.values()]
-    assert kinds == ["throughline.spool.SpoolTransport", "console"]
+    assert kinds == ["headwater.spool.SpoolTransport", "console"]
     assert unanswered(settings) == []
     assert "url" not in str(spark_transport(settings, "app"))
     assert deliveries(settings) == [
@@ -177,7 +177,7 @@ def test_deliver_file_contains_no_secrets(tmp_path: Path, monkeypatch: pytest.Mo
     )
     environ = deliver_environ(settings)
     assert environ["DATAHUB_TOKEN"] == "hunter2"
-    file = Path(environ["THROUGHLINE_DELIVER"])
+    file = Path(environ["HEADWATER_DELIVER"])
     assert "hunter2" not in file.read_text()
     monkeypatch.setenv("DATAHUB_TOKEN", "hunter2")
     backends = read_backends(file)

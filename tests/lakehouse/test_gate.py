@@ -35,14 +35,14 @@ def lineage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
 
 @contextmanager
 def _served(settings: Settings, folder: Path, key: str = "") -> Iterator[Settings]:
-    command = [script("throughline"), "serve", "--port", "0"]
+    command = [script("headwater"), "serve", "--port", "0"]
     command += ["--database", str(folder / "log.db"), "--spool", str(settings.spool_dir)]
     command += ["--api-key", key] if key else []
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         try:
             assert server.stdout
             url = server.stdout.readline().split()[3].rstrip(",")
-            yield settings.model_copy(update={"throughline_port": int(url.rsplit(":", 1)[1])})
+            yield settings.model_copy(update={"headwater_port": int(url.rsplit(":", 1)[1])})
         finally:
             server.terminate()
 
@@ -59,7 +59,7 @@ def loaded(
         _event(f"{table.name}.load", "1", state, [trips], [own]),
         _event(f"{table.name}.check", "2", "COMPLETE", [checked], []),
     ):
-        url = f"{settings.throughline_url}/api/v1/lineage"
+        url = f"{settings.headwater_url}/api/v1/lineage"
         httpx.post(url, json=event, timeout=60).raise_for_status()
 
 
@@ -118,8 +118,8 @@ def test_gate_considers_spooled_events(lineage: Settings) -> None:
 
 def test_gate_sends_the_servers_key(settings: Settings, tmp_path: Path) -> None:
     with _served(settings, tmp_path, key="secret") as there:
-        key = {"throughline_api_key": SecretStr("secret")}
-        elsewhere = {"throughline_server_url": there.throughline_url, "throughline_port": 1}
+        key = {"headwater_api_key": SecretStr("secret")}
+        elsewhere = {"headwater_server_url": there.headwater_url, "headwater_port": 1}
         refused = check_gate(there, [RAW], ungated=False, strict=False)
         assert "401" in refused
         with_key = there.model_copy(update=key | elsewhere)
@@ -132,9 +132,9 @@ def test_unreachable_gate_is_recorded_unless_strict(
 ) -> None:
     with socket.socket() as unused:  # bound, but nobody listens
         unused.bind(("127.0.0.1", 0))
-        nobody = settings.model_copy(update={"throughline_port": unused.getsockname()[1]})
+        nobody = settings.model_copy(update={"headwater_port": unused.getsockname()[1]})
         recorded = check_gate(nobody, [RAW], ungated=False, strict=False)
-        assert recorded.startswith(f"ungated: unreachable ({nobody.throughline_url}")
+        assert recorded.startswith(f"ungated: unreachable ({nobody.headwater_url}")
         with pytest.raises(GateRejected, match="--strict: the gate could not be checked"):
             check_gate(nobody, [RAW], ungated=False, strict=True)
 

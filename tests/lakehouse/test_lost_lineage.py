@@ -10,10 +10,10 @@ import pytest
 from openlineage.client import OpenLineageClient
 from openlineage.client.event_v2 import Job, Run, RunEvent, RunState
 
+from headwater.wrap.report import Report
 from lakehouse.backends import lineage_environ
 from lakehouse.settings import Settings, load_settings
 from metaflow_openlineage._emit import Emitter
-from throughline.wrap.report import Report
 
 EVENT = RunEvent(
     eventType=RunState.START,

@@ -55,9 +55,9 @@ VALUES = {
     "lineage_url_api_key": "1_000",
     "lineage_url_endpoint": "lineage",
     "airflow_port": "9191",
-    "throughline_port": "9292",
-    "throughline_server_url": "http://throughline:9002",
-    "throughline_api_key": "0x10",
+    "headwater_port": "9292",
+    "headwater_server_url": "http://headwater:9002",
+    "headwater_api_key": "0x10",
 }
 """A non-default value of each setting; YAML would not read all of them as text."""
 QUOTED = ("openmetadata_token",)
@@ -115,7 +115,7 @@ def test_empty_value_is_none_from_any_source(
     (tmp_path / "mine.yaml").write_text("airflow_port:\nmonths_back: ~\nbucket: ''\n")
     monkeypatch.setenv("SETTINGS_FILE", str(tmp_path / "mine.yaml"))
     monkeypatch.setenv("AWS_REGION", "")
-    assert load_settings(lineage_backend="").environ().keys() == {"STATE_DIR", "THROUGHLINE_PORT"}
+    assert load_settings(lineage_backend="").environ().keys() == {"STATE_DIR", "HEADWATER_PORT"}
 
 
 def test_openlineage_url_is_added_to_the_embedded_backend(

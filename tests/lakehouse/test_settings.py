@@ -20,7 +20,7 @@ def test_sources_of_settings_have_the_documented_precedence(
     settings = load_settings(airflow_port=3333)
     values = (settings.airflow_port, settings.job_namespace, settings.months_back)
     assert values == (3333, "from_environment", 7)
-    assert settings.throughline_port == 9002
+    assert settings.headwater_port == 9002
 
 
 def test_settings_show_their_source_and_mask_secrets(
@@ -55,7 +55,7 @@ def test_child_process_gets_the_same_settings(
     ("values", "port"),
     [
         ({"lineage_backend": "embedded, datahub"}, 9003),
-        ({"lineage_backend": "datahub", "throughline_port": 9100}, 9100),
+        ({"lineage_backend": "datahub", "headwater_port": 9100}, 9100),
         ({"lineage_backend": "datahub", "datahub_url": "https://datahub.example.com"}, 9002),
         ({"lineage_backend": "marquez"}, 9002),
     ],
@@ -64,12 +64,12 @@ def test_lineage_port_changes_for_a_local_datahub(
     values: dict[str, str], port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings = load_settings(**values)
-    assert settings.throughline_port == port
+    assert settings.headwater_port == port
     rows = {name: (value, source) for name, value, source, _ in sources(settings)}
-    source = "argument" if "throughline_port" in values else "default"
-    assert rows["throughline_port"] == (str(port), source)
-    monkeypatch.setenv("THROUGHLINE_PORT", settings.environ()["THROUGHLINE_PORT"])
-    assert load_settings().throughline_port == port
+    source = "argument" if "headwater_port" in values else "default"
+    assert rows["headwater_port"] == (str(port), source)
+    monkeypatch.setenv("HEADWATER_PORT", settings.environ()["HEADWATER_PORT"])
+    assert load_settings().headwater_port == port
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ def test_missing_settings_file_is_an_error(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_services_need_different_ports() -> None:
-    with pytest.raises(SettingsError, match="AIRFLOW_PORT and THROUGHLINE_PORT are both 9002"):
+    with pytest.raises(SettingsError, match="AIRFLOW_PORT and HEADWATER_PORT are both 9002"):
         load_settings(airflow_port=9002)
 
 

@@ -35,7 +35,7 @@ class Clone:
     folder: Path
     environ: dict[str, str]
     airflow_port: int
-    throughline_port: int
+    headwater_port: int
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run a `./run` command and wait for its end."""
@@ -104,7 +104,7 @@ def clone() -> Iterator[Clone]:
             "PATH": str(bare_path(Path(work, "bin"))),
             "HOME": str(Path(work, "home")),
             "AIRFLOW_PORT": str(port),
-            "THROUGHLINE_PORT": str(port + 3),
+            "HEADWATER_PORT": str(port + 3),
             "GENERATOR_ROWS": "5000",
             "CLONE": str(folder),
         }
@@ -152,9 +152,9 @@ def first_demo(clone: Clone, tmp_path_factory: pytest.TempPathFactory) -> str:
     log = tmp_path_factory.mktemp("new-user") / "demo.log"
     process = clone.start(log, "demo")
     until(lambda: "Press Ctrl-C to stop" in log.read_text(), process, log)
-    page = f"http://localhost:{clone.throughline_port}/"
+    page = f"http://localhost:{clone.headwater_port}/"
     until(lambda: "/assets/" in httpx.get(page, timeout=30).text, process, log)
-    for port in (clone.airflow_port, clone.throughline_port):
+    for port in (clone.airflow_port, clone.headwater_port):
         assert httpx.get(f"http://localhost:{port}/", timeout=30).status_code == 200
     os.killpg(process.pid, signal.SIGINT)
     assert process.wait(60) == 0

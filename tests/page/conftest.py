@@ -17,12 +17,12 @@ from playwright.sync_api import Browser
 
 from commands.environment import script
 from commands.page import ensure_page
+from headwater.server.sample import sample_events
 from lakehouse.settings import REPOSITORY
 from tests.looking import Look, chromium, looking
 from tests.pipeline.conftest import free_ports
-from throughline.server.sample import sample_events
 
-_RECORDED = REPOSITORY / "packages" / "throughline" / "tests" / "pipeline.jsonl.xz"
+_RECORDED = REPOSITORY / "packages" / "headwater" / "tests" / "pipeline.jsonl.xz"
 
 
 class Lineage:
@@ -38,11 +38,11 @@ class Lineage:
     def start(self) -> None:
         options = ["--port", str(self.port), "--database", self._database]
         self._process = subprocess.Popen(
-            [script("throughline"), "serve", *options],
+            [script("headwater"), "serve", *options],
             env={
                 **os.environ,
-                "THROUGHLINE_LOST_AFTER": "7200",
-                "THROUGHLINE_PROGRAM": "./run lineage",
+                "HEADWATER_LOST_AFTER": "7200",
+                "HEADWATER_PROGRAM": "./run lineage",
             },
             stdout=subprocess.PIPE,
             text=True,

@@ -39,7 +39,7 @@ def test_dataset_details_are_in_reading_order(width: int, look: Look) -> None:
     description = panel.locator("[role=tabpanel] > p")
     tops = _tops(page, description, *terms, columns, checks, commands)
     assert tops == sorted(tops)
-    expect(panel.get_by_text("throughline tree")).to_be_hidden()
+    expect(panel.get_by_text("headwater tree")).to_be_hidden()
     expect(panel.get_by_text("./run lineage tree")).to_be_hidden()
     commands.click()
     expect(panel.get_by_text("./run lineage tree")).to_be_visible()

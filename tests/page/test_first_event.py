@@ -38,9 +38,9 @@ def test_shown_command_works_over_http_with_a_key(
     browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ensure_page()
-    monkeypatch.setenv("THROUGHLINE_API_KEY", "a key")
+    monkeypatch.setenv("HEADWATER_API_KEY", "a key")
     server = Lineage(tmp_path)
-    monkeypatch.delenv("THROUGHLINE_API_KEY")
+    monkeypatch.delenv("HEADWATER_API_KEY")
     host = f"lineage.example:{server.port}"
     (tmp_path / ".curlrc").write_text(f"resolve = {host}:127.0.0.1\n")
     credentials = {"username": "any", "password": "a key"}
@@ -50,7 +50,7 @@ def test_shown_command_works_over_http_with_a_key(
         assert page.evaluate("isSecureContext") is False
         expect(page.get_by_text("with the scope write")).to_be_visible()
         with pytest.raises(subprocess.CalledProcessError):
-            _run_as_shown(page, tmp_path, THROUGHLINE_API_KEY="another")
-        _run_as_shown(page, tmp_path, THROUGHLINE_API_KEY="a key")
+            _run_as_shown(page, tmp_path, HEADWATER_API_KEY="another")
+        _run_as_shown(page, tmp_path, HEADWATER_API_KEY="a key")
         expect(page.get_by_role("link", name="Completed first_job")).to_be_visible()
     server.stop()

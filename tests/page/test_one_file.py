@@ -13,11 +13,11 @@ from playwright.sync_api import Browser, Page, Route, expect
 
 from commands.environment import script
 from commands.page import ensure_page
-from packages.throughline.tests.recording_backend import pipeline
+from headwater.log import EventLog, entry_of
+from headwater.projection.live import Batch, Live
+from packages.headwater.tests.recording_backend import pipeline
 from tests.looking import details
 from tests.page.conftest import Lineage
-from throughline.log import EventLog, entry_of
-from throughline.projection.live import Batch, Live
 
 pytestmark = pytest.mark.browser
 
@@ -50,7 +50,7 @@ def open_file(browser: Browser, log: Path, tmp_path: Path) -> Iterator[Open]:
 
     def open_(*arguments: str) -> Page:
         file = tmp_path / "lineage.html"
-        command = [script("throughline"), "export", "--format", "html", "--output", str(file)]
+        command = [script("headwater"), "export", "--format", "html", "--output", str(file)]
         source = () if "--url" in arguments else ("--database", str(log))
         subprocess.run([*command, *source, *arguments], capture_output=True, check=True)
         assert file.stat().st_size <= _LARGEST

@@ -55,7 +55,7 @@ def test_view_with_missing_code_shows_an_error(look: Look) -> None:
     _search(page)
     expect(page.get_by_role("alert")).to_contain_text("could not be loaded")
     expect(page.get_by_text(_VIEW)).to_be_visible()
-    page.get_by_role("link", name="throughline, start page").click()
+    page.get_by_role("link", name="headwater, start page").click()
     expect(page.get_by_text("Newest runs")).to_be_visible()
     page.go_back()
     page.unroute(_VIEW)

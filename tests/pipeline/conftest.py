@@ -31,7 +31,7 @@ from commands.services import (
     lineage_ready,
     prepare,
     start_airflow,
-    start_throughline,
+    start_headwater,
     wait_for_airflow,
 )
 from lakehouse.catalog import open_catalog
@@ -67,7 +67,7 @@ class Pipeline:
 
     def get(self, path: str, **params: Any) -> Any:
         """Return a response of the lineage server."""
-        answer = httpx.get(self.settings.throughline_url + path, params=params, timeout=30)
+        answer = httpx.get(self.settings.headwater_url + path, params=params, timeout=30)
         return answer.raise_for_status().json()
 
     def events(self) -> list[Json]:
@@ -108,7 +108,7 @@ def pipeline(
     settings = make_settings(
         "pipeline",
         airflow_port=port,
-        throughline_port=port + 3,
+        headwater_port=port + 3,
         months_back=1,
         keep_snapshots_days=0,
         **values,
@@ -116,7 +116,7 @@ def pipeline(
     services = _services
     try:
         prepare(settings)
-        services += [start_throughline(settings), start_airflow(settings)]
+        services += [start_headwater(settings), start_airflow(settings)]
         services[0].wait_until(lambda: lineage_ready(settings), 60)
         state = Pipeline(settings, months, wait_for_airflow(settings, services[1]))
         cut_off_training(state, services[1])
@@ -134,7 +134,7 @@ def pipeline(
                 started=lambda: kill_lineage(state, services[0]),
             )
             services[0].stop()
-            services[0] = start_throughline(settings)
+            services[0] = start_headwater(settings)
             services[0].wait_until(lambda: lineage_ready(settings), 60)
             services[0].wait_until(lambda: lineage_caught_up(settings), 60)
             run_dags(settings, airflow, progress, both)

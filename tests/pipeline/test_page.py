@@ -61,7 +61,7 @@ SHOWN = {
 def look(browser: Browser, pipeline: Pipeline) -> Iterator[Look]:
     """Return a function that opens a path of the page with the pipeline's lineage."""
     ensure_page()
-    with looking(browser, pipeline.settings.throughline_url) as open_:
+    with looking(browser, pipeline.settings.headwater_url) as open_:
         yield open_
 
 

@@ -26,7 +26,7 @@ from lakehouse.forecasts import FORECAST, newest_forecasts
 from lakehouse.names import Table
 from lakehouse.settings import REPOSITORY
 from lakehouse.sources import YELLOW
-from packages.throughline.tests.datahub_server import endpoint_error
+from packages.headwater.tests.datahub_server import endpoint_error
 from spark_jobs.lineage import PRODUCER
 from tests.conftest import card_of, train
 from tests.pipeline.conftest import FLOW, TAXI_DAG, TRAIN_DAG, Json, Pipeline, snapshots

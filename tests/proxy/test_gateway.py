@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
+from headwater_aws import authorizer, receiver
 from infra.proxy_local.gateway import MOST_BYTES, PATH, gateway
-from throughline_aws import authorizer, receiver
 
 from .conftest import serving
 

@@ -31,7 +31,7 @@ def test_zip_contains_all_imports_of_the_handlers(settings: Settings, tmp_path: 
     assert (tmp_path / "task" / "names.yaml").read_text() == "rules: []"
     program = (
         f"import sys; sys.path.insert(0, {str(tmp_path / 'task')!r})\n"
-        f"from throughline_aws import {', '.join(HANDLERS)}\n"
+        f"from headwater_aws import {', '.join(HANDLERS)}\n"
         f"print({' and '.join(f'callable({name}.handler)' for name in HANDLERS)})\n"
         "import boto3, yaml\n"
     )

@@ -17,16 +17,16 @@ from pathlib import Path
 
 from commands.environment import child_environ, script
 from commands.processes import Service, stopping
-from commands.services import lineage_caught_up, lineage_ready, start_throughline
+from commands.services import lineage_caught_up, lineage_ready, start_headwater
 from lakehouse.lineage_server import lineage_server
 from lakehouse.settings import REPOSITORY, Settings, load_settings
 
 PACKAGES = (
     *("lakehouse", "spark_jobs", "metaflow_flows", "commands", "infra"),
-    *("throughline", "throughline_aws", "metaflow_openlineage"),
+    *("headwater", "headwater_aws", "metaflow_openlineage"),
 )
 RUN_ALONE = {
-    *("commands.__main__", "throughline.__main__", "spark_jobs.run", "spark_jobs.emr_main"),
+    *("commands.__main__", "headwater.__main__", "spark_jobs.run", "spark_jobs.emr_main"),
     "commands.suite",  # a plugin of pytest, which only contributors have
 }
 FLOW = REPOSITORY / "packages" / "metaflow-openlineage" / "examples" / "line_flow.py"
@@ -69,9 +69,9 @@ def fit_every_model() -> None:
 
 def restore_snapshot(folder: Path) -> None:
     """Save the lineage server's state of one finished run and restore it."""
-    from throughline.log import EventLog, entry_of
-    from throughline.projection.live import Batch, Live
-    from throughline.projection.snapshots.state import restore, save
+    from headwater.log import EventLog, entry_of
+    from headwater.projection.live import Batch, Live
+    from headwater.projection.snapshots.state import restore, save
 
     event = {
         "eventType": "COMPLETE",
@@ -109,11 +109,11 @@ def main(folder: Path, port: int) -> None:
     print(f"{import_every_module()} modules imported", flush=True)  # noqa: T201
     fit_every_model()
     restore_snapshot(folder)
-    settings = load_settings(state_dir=folder, throughline_port=port)
+    settings = load_settings(state_dir=folder, headwater_port=port)
     environ = child_environ(settings) | {"TMPDIR": str(folder)}
     services: list[Service] = []
     with stopping(services):
-        services.append(start_throughline(settings))
+        services.append(start_headwater(settings))
         services[0].wait_until(lambda: lineage_ready(settings), 120)
         parse_dag(environ)
         run_flow(settings, environ, services[0])

@@ -39,12 +39,12 @@ def events_since(time: str, spark: SparkSession, lake: Settings) -> list[dict[st
 
 
 def columns_of(table: str, events: Iterable[dict[str, Any]], folder: Path) -> dict[str, Any]:
-    """Return throughline's answer about a table's columns, one step up, from these events."""
+    """Return headwater's answer about a table's columns, one step up, from these events."""
     (folder / "events.jsonl").write_text("\n".join(map(json.dumps, events)))
     log = str(folder / "log.db")
-    ingest = [script("throughline"), "ingest", str(folder / "events.jsonl"), "--database", log]
+    ingest = [script("headwater"), "ingest", str(folder / "events.jsonl"), "--database", log]
     subprocess.run(ingest, check=True, capture_output=True)
-    ask = [script("throughline"), "columns", table, "--indirect", "--json", "--depth", "1"]
+    ask = [script("headwater"), "columns", table, "--indirect", "--json", "--depth", "1"]
     done = subprocess.run([*ask, "--database", log], check=True, capture_output=True)
     answer: dict[str, Any] = json.loads(done.stdout)
     return answer

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from commands.services import lineage_caught_up, lineage_ready, start_throughline
+from commands.services import lineage_caught_up, lineage_ready, start_headwater
 from lakehouse.catalog import load_table
 from lakehouse.generator import taxi_table
 from lakehouse.ingest import Partition, land
@@ -50,9 +50,9 @@ class Trained:
 def trained(
     spark: SparkSession, lake: Settings, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Trained]:
-    changed = {"throughline_port": free_ports(1), "lineage_backend": "embedded"}
+    changed = {"headwater_port": free_ports(1), "lineage_backend": "embedded"}
     settings = lake.model_copy(update=changed | {"keep_snapshots_days": 0})
-    server = start_throughline(settings)
+    server = start_headwater(settings)
     try:
         server.wait_until(lambda: lineage_ready(settings), 60)
         first = _load_and_train(spark, settings, tmp_path_factory.mktemp("first"), 2_000)

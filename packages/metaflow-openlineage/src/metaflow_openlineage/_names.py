@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 VERSION = "0.1.0"
-PRODUCER = f"https://github.com/throughline-lineage/metaflow-openlineage/tree/{VERSION}"
+PRODUCER = f"https://github.com/headwater-lineage/metaflow-openlineage/tree/{VERSION}"
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,191 @@
+"""Short answers of the tools: status, moment, completeness, link to the page, limited length.
+
+The status distinguishes unknown lineage from lineage that does not exist:
+
+- `found`: the answer has items
+- `none`: lineage was reported around the node, and there is nothing in this direction
+- `not_reported`: the node exists, but no lineage was reported for this direction
+- `unknown`: no such node or column, `candidates` are similar names
+- `ambiguous`: the short name fits several nodes, `candidates` are their ids
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Literal, cast
+from urllib.parse import urlencode
+
+from headwater.console.source import Params, Source
+from headwater.errors import NotFoundError
+from headwater.query.models import Json
+from headwater.trust.models import CompletenessAnswer, Finding, HealthAnswer, Measure
+
+Status = Literal["found", "none", "not_reported", "unknown", "ambiguous"]
+
+MOST_CHARACTERS = 5_600
+"""Largest length of an answer: about 1,400 tokens of 4 characters."""
+_MOST_TEXT = 300
+_MOST_GAPS = 5
+_LONGEST_PAGE = 1_000
+
+
+class CompleteHealth(HealthAnswer):
+    """Health with the completeness of the lineage."""
+
+    completeness: CompletenessAnswer
+
+
+@dataclass(frozen=True)
+class Context:
+    """The source of answers for tools, the URL of the page, and a reporter if allowed.
+
+    The reporter is a `Reporter`; without one, the tools cannot write. Queries and pages show the
+    lineage as of `moment`, a time or the id of a run; by default the present.
+    """
+
+    source: Source
+    url: str | None = None
+    reporter: object | None = None
+    moment: str | None = None
+
+    def query(self, name: str, params: Params) -> Json:
+        """Return the answer to a query; parameters that are None are not sent."""
+        where = {**params, "as_of": self.moment}
+        sent = {key: value for key, value in where.items() if value is not None}
+        answer: Json = self.source(name, sent)
+        return answer
+
+    def health(self) -> CompleteHealth:
+        """Return the answer of `health`, with the answer of `completeness`."""
+        health = {**self.query("health", {}), "completeness": self.query("completeness", {})}
+        return cast("CompleteHealth", health)
+
+    def page(self, view: str, **parameters: str | None) -> str | None:
+        """Return the address of a view of the page."""
+        if self.url is None:
+            return None
+        where = {**parameters, "at": self.moment}
+        query = {name: value for name, value in where.items() if value is not None}
+        address = f"{self.url}/{view}?{urlencode(query)}" if query else f"{self.url}/{view}"
+        return address if len(address) <= _LONGEST_PAGE else None
+
+
+def reply(
+    status: Status,
+    health: CompleteHealth,
+    *,
+    about: Collection[str] = (),
+    measures: Sequence[Measure] = ("inputs", "outputs", "ends"),
+    page: str | None = None,
+    note: str | None = None,
+    unreported: Sequence[str] = (),
+    **content: object,
+) -> Json:
+    """Return an answer, with the gaps of `measures` at the nodes with the ids `about`.
+
+    `unreported` lists further gaps.
+    """
+    answer: Json = {"status": status, "at": health["at"]}
+    answer |= {name: value for name, value in content.items() if value not in (None, [], {})}
+    if note:
+        answer["note"] = note
+    if about:
+        completeness = _completeness(health, about, measures, unreported)
+        completeness["isComplete"] &= status != "not_reported"
+        answer["completeness"] = completeness
+    if page:
+        answer["page"] = page
+    return answer
+
+
+def unresolved(error: NotFoundError) -> Json:
+    """Return the answer about a node or column that does not exist or is ambiguous."""
+    candidates = list(error.nearest)
+    # Only an ambiguous name has ids as candidates, even in the response of a server.
+    is_ambiguous = bool(candidates) and all(
+        text.startswith(("dataset:", "job:")) for text in candidates
+    )
+    status: Status = "ambiguous" if is_ambiguous else "unknown"
+    answer: Json = {"status": status, "message": shortened(str(error))}
+    return answer | ({"candidates": candidates} if candidates else {})
+
+
+def lacks(health: CompleteHealth, measure: Measure, node: str) -> bool:
+    """Return True if the runs of a job lack what a measure of completeness expects."""
+    findings = health["completeness"]["measures"][measure]["findings"]
+    return any(finding["subject"] == node for finding in findings)
+
+
+def written(answer: Json) -> str:
+    """Return an answer as compact JSON, within the limit.
+
+    Items are removed from the end of the longest list; `omitted` counts them.
+    """
+    omitted: dict[str, int] = {}
+    while len(text := _compact(answer)) > MOST_CHARACTERS:
+        lists = {name: value for name, value in answer.items() if isinstance(value, list)}
+        longest = max(lists, key=lambda name: len(_compact(lists[name])), default=None)
+        if longest is None or not lists[longest]:
+            return _compact({"status": answer.get("status"), "message": "the answer is too long"})
+        kept = len(lists[longest]) * 9 // 10
+        omitted[longest] = omitted.get(longest, 0) + len(lists[longest]) - kept
+        answer = {**answer, longest: lists[longest][:kept], "omitted": omitted}
+    return text
+
+
+def shortened(text: str) -> str:
+    """Return a text of at most 300 characters."""
+    return text if len(text) <= _MOST_TEXT else f"{text[: _MOST_TEXT - 1]}…"
+
+
+def problems_of(findings: Sequence[Finding]) -> list[Json]:
+    """Return findings in short."""
+    return [_problem(finding) for finding in findings]
+
+
+def _problem(finding: Finding) -> Json:
+    problem: Json = {
+        "severity": finding["severity"],
+        "kind": finding["kind"],
+        "id": finding["subject"],
+        "message": shortened(finding["message"]),
+        "remedy": shortened(finding["remedy"]),
+        "column": finding["column"],
+        "runId": finding["runId"],
+        "since": finding["at"],
+        "state": state if (state := finding.get("state")) != "open" else None,
+        "causes": [
+            {
+                "id": cause["subject"],
+                "message": shortened(cause["message"]),
+                "runId": cause["runId"],
+            }
+            for cause in finding.get("causes", [])[:_MOST_GAPS]
+        ],
+    }
+    return {name: value for name, value in problem.items() if value not in (None, [])}
+
+
+def _completeness(
+    health: CompleteHealth,
+    about: Collection[str],
+    measures: Sequence[Measure],
+    unreported: Sequence[str],
+) -> Json:
+    """Return the gaps of the reported lineage at some nodes, and further ones."""
+    results = [health["completeness"]["measures"][measure] for measure in measures]
+    findings = [finding for result in results for finding in result["findings"]]
+    gaps = [f"{item['subject']} {item['message']}" for item in findings if item["subject"] in about]
+    gaps = [*unreported, *gaps]
+    answer: Json = {"isComplete": not gaps}
+    if gaps:
+        answer["gaps"] = [shortened(gap) for gap in gaps[:_MOST_GAPS]]
+    if len(gaps) > _MOST_GAPS:
+        answer["moreGaps"] = len(gaps) - _MOST_GAPS
+    return answer
+
+
+def _compact(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -1,0 +1,84 @@
+"""Join and separate names of datasets, as users declare."""
+
+from __future__ import annotations
+
+from headwater.errors import ConfigError, NotFoundError
+from headwater.graph.nodes import Node, find_dataset, node_id
+from headwater.identity import DatasetName, canonical_name
+from headwater.log import Entry, make_alias
+from headwater.projection import State
+
+Pair = tuple[DatasetName, DatasetName]
+
+
+def alias_entry(
+    state: State,
+    one: str,
+    other: str,
+    now: int,
+    *,
+    is_removed: bool = False,
+    is_separate: bool = False,
+) -> Entry:
+    """Return the log entry that joins two ids or short names as aliases, or separates them.
+
+    `is_separate` is for names that symlinks join; `is_removed` removes either statement. `now` is
+    in microseconds.
+
+    Raises:
+        NotFoundError: there is no such dataset, or no statement to remove or symlink to separate.
+        ConfigError: both are the same name.
+    """
+    names = _name_of(state, one), _name_of(state, other)
+    first, second = sorted(names)
+    if first == second:
+        raise ConfigError(f"other: received {other!r}, expected another name than {one!r}")
+    previous = state.aliases.get((first, second))
+    relation = previous[1] if previous else "reported"
+    if is_removed and relation == "reported":
+        stated = [
+            f"{a.name} {'=' if joined == 'same' else '≠'} {b.name}"
+            for (a, b), (_, joined) in state.aliases.items()
+            if joined != "reported"
+        ]
+        raise NotFoundError(f"{one!r} and {other!r} were not joined by an alias", stated[:5])
+    if is_separate and relation != "same":
+        _check_symlink(state, (first, second))
+    # Later than the previous entry, even if another clock was ahead.
+    time = now if previous is None else max(now, previous[0].time + 1)
+    return make_alias(first, second, time, is_removed=is_removed, is_separate=is_separate)
+
+
+def _check_symlink(state: State, pair: Pair) -> None:
+    """Raise NotFoundError unless a symlink joins two names; suggest the pairs that one joins."""
+    identity = state.identity
+    if pair in identity.symlinks or pair[::-1] in identity.symlinks:
+        return
+    one, other = (node_id(Node.of_dataset(name)) for name in pair)
+    message = f"no symlink joins {one} and {other}"
+    if identity.primary(pair[0]) != identity.primary(pair[1]):
+        raise NotFoundError(message)
+    names = set(identity.names(pair[0]))
+    pairs = [
+        " ".join(node_id(Node.of_dataset(name)) for name in link)
+        for link in sorted(identity.symlinks)
+        if names.issuperset(link) and set(link) & set(pair)
+    ]
+    raise NotFoundError(f"{message}; separate a pair of names that one joins", pairs[:5])
+
+
+def _name_of(state: State, text: str) -> DatasetName:
+    """Return the exact name that was entered, not the shown name of its dataset."""
+    if spelled := [name for name in sorted(_spelled(text)) if name in state.identity]:
+        return spelled[0]
+    node = find_dataset(state, text)
+    names = state.identity.names(node.dataset_name)
+    typed = [name for name in names if name.name == text]
+    return next(iter(typed or [name for name in names if name.name.endswith(text)] or names))
+
+
+def _spelled(text: str) -> set[DatasetName]:
+    """Return every name that an id can mean; namespaces contain colons too."""
+    parts = text.removeprefix("dataset:").split(":")
+    cuts = range(1, len(parts))
+    return {canonical_name(":".join(parts[:at]), ":".join(parts[at:])) for at in cuts}

@@ -1,0 +1,5 @@
+"""The command line. Commands import slow modules themselves."""
+
+from headwater.cli.main import app, main
+
+__all__ = ["app", "main"]

@@ -1,0 +1,166 @@
+"""The commands of `headwater`, in the groups of its help, and the entry point."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from functools import cache
+from importlib.metadata import version
+from typing import Annotated, Any
+
+import typer
+import typer.main
+from typer.core import TyperGroup
+
+from headwater.agents.commands import mcp
+from headwater.aliases.commands import alias
+from headwater.changes.commands import diff, drift, history, timeline
+from headwater.collect.commands import ingest
+from headwater.config import name_value
+from headwater.console.text import escaped
+from headwater.delivery.commands import backends, deliver
+from headwater.errors import ConfigError, HeadwaterError, NotFoundError, shown
+from headwater.export.commands import export
+from headwater.harvest import commands as harvest
+from headwater.keys import commands as keys
+from headwater.lineage.commands import columns, impact, path, provenance, show, tags, tree
+from headwater.retention.commands import prune
+from headwater.runs.commands import runs
+from headwater.search.commands import search
+from headwater.server.commands import repair, serve
+from headwater.trust.commands import acknowledge, check, doctor, gate, health, mute
+from headwater.wrap.commands import run
+
+_COMMANDS = {
+    "Collect": (serve, ingest, deliver),
+    "Query": (show, tree, columns, search, impact, path, provenance, tags, runs, mcp),
+    "Compare": (history, timeline, drift, diff),
+    "Trust": (gate, check, health, mute, acknowledge, doctor),
+    "Operate": (alias, export, repair, prune),
+}
+
+
+class _Commands(TyperGroup):
+    """Commands in groups of the help, by their `rich_help_panel`."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write each group with its commands, all in one column."""
+        width = max(map(len, self.commands))
+        for group in _COMMANDS:
+            rows = [
+                (name.ljust(width), command.get_short_help_str(formatter.width - width - 6))
+                for name, command in self.commands.items()
+                if getattr(command, "rich_help_panel", None) == group
+            ]
+            with formatter.section(group):
+                formatter.write_dl(rows)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command of the arguments; a first argument that is not a command is a node."""
+        is_node = not (args[0].startswith("-") or args[0] in self.commands)
+        if is_node and args[1:] and not args[1].startswith("-"):
+            raise ConfigError(
+                f"there is no command {shown(args[0])}: `headwater --help` lists them"
+            )
+        return super().resolve_command(ctx, ["show", *args] if is_node else args)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; end by SIGPIPE when the reader of its output is gone (`| head`)."""
+        try:
+            try:
+                return super().invoke(ctx)
+            finally:
+                sys.stdout.flush()
+        except typer.BadParameter as error:
+            name_value(error)
+            raise
+        except BrokenPipeError:
+            signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+            os.kill(os.getpid(), signal.SIGPIPE)
+
+
+app = typer.Typer(
+    cls=_Commands,
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for _group, _members in _COMMANDS.items():
+    for _command in _members:
+        app.command(rich_help_panel=_group)(_command)
+# Options of the command that `run` starts are not headwater's.
+app.command(rich_help_panel="Collect", context_settings={"allow_interspersed_args": False})(run)
+app.add_typer(backends, name="backends", rich_help_panel="Operate")
+app.add_typer(harvest.app, name="harvest", rich_help_panel="Collect")
+app.add_typer(keys.app, name="keys", rich_help_panel="Operate")
+
+
+def _print_version(is_requested: bool) -> None:
+    if is_requested:
+        typer.echo(f"headwater {version('headwater')}")
+        raise typer.Exit
+
+
+@app.callback()
+def top(
+    _: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
+    ] = False,
+) -> None:
+    """Collect OpenLineage events and query lineage.
+
+    Example: headwater search taxi
+    """
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run a command; print the error of headwater or of a file to stderr, and exit."""
+    words = sys.argv[1:] if arguments is None else [*arguments]
+    program = os.environ.get("HEADWATER_PROGRAM") or "headwater"
+    try:
+        command = _command_line(program)
+        command(words, prog_name=program)
+        return
+    except HeadwaterError as error:
+        failure = error
+    except OSError as error:
+        if error.filename is None:
+            raise
+        failure = ConfigError(f"{error.filename}: cannot be read or written: {error.strerror}")
+    hint = _hint(failure, program, words, [*getattr(command, "commands", ())])
+    message = escaped(str(failure).replace("`headwater ", f"`{program} "), keep="\n")
+    sys.stderr.write(f"{program}: {message}{hint}\n")
+    sys.exit(failure.exit_code)
+
+
+@cache
+def _command_line(program: str) -> Any:
+    """Return the command line with a program's name in its help."""
+    command = typer.main.get_command(app)
+    _rename(command, program)
+    return command
+
+
+def _hint(error: HeadwaterError, program: str, words: list[str], commands: list[str]) -> str:
+    """Return a line with similar nodes, and similar commands if the first word is not a command."""
+    similar = list(error.nearest) if isinstance(error, NotFoundError) else []
+    word = words[0] if words else ""
+    if word not in commands:
+        similar += [f"{program} {name}" for name in difflib.get_close_matches(word, commands)]
+        if not similar and isinstance(error, NotFoundError):
+            return f"\n`{program} --help` lists the commands."
+    return "\nDid you mean: " + ", ".join(map(escaped, similar)) if similar else ""
+
+
+def _rename(command: Any, program: str) -> None:
+    """Replace the program name in the help examples by the one in use."""
+    command.help = (command.help or "").replace("Example: headwater ", f"Example: {program} ")
+    for child in getattr(command, "commands", {}).values():
+        _rename(child, program)

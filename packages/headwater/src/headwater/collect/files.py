@@ -1,0 +1,104 @@
+"""Read files of events: JSON Lines, one event, an array, or logs that contain events."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from functools import partial
+from io import BufferedIOBase
+from itertools import islice
+from pathlib import Path
+
+from headwater.collect.lines import Lines, sort_lines
+from headwater.collect.logs import MARKER, events_in
+from headwater.errors import ConfigError, EventError
+from headwater.events import load
+from headwater.unzip import BadGzipFile, open_unzipped
+
+_LINES_AT_ONCE = 1_000
+_LARGEST_TEXT = 2**30
+_SUFFIXES = (".json", ".jsonl", ".log")
+
+
+def read_files(paths: Iterable[str], largest: int = _LARGEST_TEXT) -> Iterator[tuple[str, Lines]]:
+    """Return each file with its contents, in portions; `-` is the standard input.
+
+    Of a folder, read all *.json, *.jsonl and *.log in it, also with .gz. In a log, ignore lines
+    without an event.
+
+    Raises:
+        ConfigError: a path does not exist; or, while iterating, a gzip file is damaged, or a line
+            or a file that is one document has more than `largest` bytes, decompressed.
+    """
+    return _contents_of([(path, _files(path)) for path in paths], largest)
+
+
+def _contents_of(
+    paths: Iterable[tuple[str, list[Path]]], largest: int
+) -> Iterator[tuple[str, Lines]]:
+    for path, files in paths:
+        if path == "-":
+            raw = _bounded(sys.stdin.buffer.read(largest + 1), largest, path)
+            yield from _read(path, *_documents(raw))
+        for file in files:
+            try:
+                with open_unzipped(file) as opened:
+                    yield from _read(str(file), *_contents(file, opened, largest))
+            except BadGzipFile as error:
+                raise ConfigError(f"{file}: incomplete or damaged gzip file: {error}") from None
+
+
+def _contents(file: Path, opened: BufferedIOBase, largest: int) -> tuple[Iterable[bytes], bool]:
+    """Return the lines of a file, or its only document, and True if it is a log."""
+    suffix = _without_gz(file).suffix
+    if suffix not in (".jsonl", ".log"):
+        return _documents(_bounded(opened.read(largest + 1), largest, file))
+    lines = iter(partial(opened.readline, largest + 1), b"")
+    return (_bounded(line, largest, file) for line in lines), suffix == ".log"
+
+
+def _bounded(text: bytes, largest: int, source: Path | str) -> bytes:
+    if len(text) > largest:
+        raise ConfigError(
+            f"{source}: received a document or line of more than {largest} bytes, which is the"
+            " limit: split it, for instance into JSON Lines"
+        )
+    return text
+
+
+def _without_gz(path: Path) -> Path:
+    return path.with_suffix("") if path.suffix == ".gz" else path
+
+
+def _files(name: str) -> list[Path]:
+    if name == "-":
+        return []
+    path = Path(name)
+    if path.is_dir():
+        files = (file for file in path.rglob("*") if _without_gz(file).suffix in _SUFFIXES)
+        return sorted(file for file in files if file.is_file())
+    if path.is_file():
+        return [path]
+    raise ConfigError(f"PATH: received {name!r}, expected a file, a folder or -")
+
+
+def _read(source: str, lines: Iterable[bytes], is_log: bool) -> Iterator[tuple[str, Lines]]:
+    numbered = enumerate(lines, start=1)
+    while page := list(islice(numbered, _LINES_AT_ONCE)):
+        numbered_lines = ((f"{source}:{number}", line.rstrip(b"\n")) for number, line in page)
+        if is_log:
+            numbered_lines = (
+                (where, text) for where, line in numbered_lines for text in events_in(line)
+            )
+        yield source, sort_lines(numbered_lines)
+
+
+def _documents(raw: bytes) -> tuple[list[bytes], bool]:
+    """Return one document if the file is JSON, else its lines, and True if it is a log."""
+    try:
+        load(raw)
+    except EventError:
+        lines = raw.split(b"\n")
+        first = next((line.lstrip() for line in lines if line.strip()), b"")
+        return lines, not (first.startswith(b"{") and MARKER in first)
+    return [raw], False

@@ -1,0 +1,156 @@
+"""Parse lines into entries and rejected lines."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from headwater.errors import BodyError, EventError
+from headwater.events import dump, load_plain
+from headwater.log import (
+    MOST_REJECTED,
+    Entry,
+    Rejected,
+    RejectedLine,
+    entry_of,
+    read_items,
+    without_secrets,
+)
+from headwater.redaction import redact_line
+
+_LONGEST_STORED = 20_000
+_MOST_STORED = 1_000
+_LONGEST_REDACTED = 4 * _LONGEST_STORED
+_DECODER = json.JSONDecoder()
+_START = re.compile(
+    r'\{\s*"(?:event(?:Time|Type)|run|job|dataset|inputs|outputs|producer|schemaURL)"\s*:'
+)
+_ABOUT = frozenset({"run", "job", "dataset"})
+_MOST_TRIES, _MOST_WASTED = 1_000, 16 * 2**20
+"""Limits per line on attempts and on characters of failed attempts, to avoid quadratic time."""
+
+
+@dataclass(slots=True)
+class Lines:
+    """Parsed lines; only the first rejected lines and items are listed."""
+
+    entries: list[Entry] = field(default_factory=list)
+    rejected_lines: list[RejectedLine] = field(default_factory=list)
+    rejected: int = 0
+    unread: int = 0
+
+    def add(self, raw: bytes, source: str) -> None:
+        """Add one JSON text: an event, or an array of events."""
+        try:
+            plain, body = load_plain(raw)
+            if not isinstance(body, list):
+                self.entries.append(entry_of(plain, body))
+                return
+        except EventError as error:
+            recovered = self._recover(raw) if isinstance(error, BodyError) else None
+            reason, lost = recovered or (str(error), raw)
+            self.rejected += 1
+            self._reject(source, reason, lost)
+            return
+        items = read_items(body)
+        self.entries += items.entries
+        self.rejected += items.rejected
+        self.unread += items.unread
+        for item in items.listed:
+            self._reject(f"{source}[{item.index}]", item.reason, _text(body[item.index], item))
+
+    def _recover(self, raw: bytes) -> tuple[str, bytes] | None:
+        """Add the complete events of a torn line; return a reason and the lost text, or None.
+
+        A killed producer leaves an unterminated line, to which the next producer appends. None
+        means that the line contains no complete event.
+        """
+        events, lost = split_torn(raw)
+        try:
+            self.entries += (placed := [entry_of(event) for event in events])
+        except EventError:
+            return None
+        if not placed:
+            return None
+        kept = "1 complete event" if len(placed) == 1 else f"{len(placed)} complete events"
+        return f"torn line: {kept} ingested, the other {len(lost)} bytes are lost", lost
+
+    def end(self, source: str) -> None:
+        """Add a final entry with the number of unlisted rejections."""
+        if missing := self.rejected - len(self.rejected_lines):
+            reason = f"{missing} more lines or items were rejected"
+            self.rejected_lines.append(RejectedLine(source, reason, f"{source}: {reason}"))
+        if self.unread:
+            reason = f"{self.unread} items after {MOST_REJECTED} rejected ones were not read"
+            self.rejected_lines.append(RejectedLine(source, reason, f"{source}: {reason}"))
+
+    def add_problem(self, source: str, reason: str) -> None:
+        """Add a problem of a source as a rejected line without text."""
+        self.rejected_lines.append(RejectedLine(source, reason, ""))
+
+    def _reject(self, source: str, reason: str, raw: bytes) -> None:
+        if len(self.rejected_lines) < _MOST_STORED:
+            self.rejected_lines.append(RejectedLine(source, redact_line(reason), _printable(raw)))
+
+
+def _printable(raw: bytes) -> str:
+    """Return the start of a rejected text, with secrets masked."""
+    if len(raw) <= _LONGEST_REDACTED:
+        with suppress(EventError, RecursionError):
+            return without_secrets(*load_plain(raw))[0].decode()[:_LONGEST_STORED]
+    return redact_line(raw[:_LONGEST_REDACTED].decode(errors="replace"))[:_LONGEST_STORED]
+
+
+def _text(item: Any, rejected: Rejected) -> bytes:
+    """Return the JSON of a rejected item, or its error's description if it has none."""
+    try:
+        return dump(item)
+    except EventError:
+        return rejected.received.encode()
+
+
+def sort_lines(lines: Iterable[tuple[str, bytes]]) -> Lines:
+    """Parse (source, line) pairs; ignore empty lines."""
+    result = Lines()
+    source = ""
+    for source, line in lines:
+        if line.strip():
+            result.add(line, source)
+    result.end(source)
+    return result
+
+
+def split_torn(raw: bytes) -> tuple[list[bytes], bytes]:
+    """Return the JSON of each complete event in an invalid line, and the rest of the line."""
+    text = raw.decode(errors="surrogateescape")
+    events: list[str] = []
+    rest: list[str] = []
+    after = at = wasted = tries = 0  # `after`: end of the last event; `at`: position
+    while wasted < _MOST_WASTED and tries < _MOST_TRIES and (start := _START.search(text, at)):
+        begin = start.start()
+        try:
+            body, end = _DECODER.raw_decode(text, begin)
+        except (ValueError, RecursionError) as error:
+            end, body = getattr(error, "pos", begin), None
+        if _is_event(body):
+            rest.append(text[after:begin])
+            events.append(text[begin:end])
+            after = at = end
+        else:
+            wasted += end - begin
+            tries += 1
+            at = begin + 1
+    rest.append(text[after:])
+    return [_bytes(event) for event in events], _bytes("".join(rest))
+
+
+def _is_event(body: object) -> bool:
+    return isinstance(body, dict) and "eventTime" in body and not _ABOUT.isdisjoint(body)
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode(errors="surrogateescape")

@@ -1,0 +1,202 @@
+"""Options of the commands that query lineage: the server or log, the moment and the output."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from datetime import date, datetime
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
+
+import typer
+
+from headwater.console.render import print_json, print_line
+from headwater.console.source import Params, Source, every, open_source, request
+from headwater.errors import ConfigError
+from headwater.wire import http_name
+
+if TYPE_CHECKING:
+    from headwater.log import EventLog
+    from headwater.settings import Settings
+
+LevelName = Literal["pipeline", "task", "query"]
+StateName = Literal["NEW", "RUNNING", "COMPLETED", "FAILED", "ABORTED", "LOST"]
+Url = Annotated[
+    str | None, typer.Option(help="Server to query. [HEADWATER_URL, or http://localhost:9002]")
+]
+Database = Annotated[
+    str | None, typer.Option(help="Log to query instead of a server: file or SQLAlchemy URL.")
+]
+Key = Annotated[str | None, typer.Option(help="API key of the server.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Cursor = Annotated[
+    str | None, typer.Option(help="Next page: the `next` of an answer, or the cursor it printed.")
+]
+Limit = Annotated[int, typer.Option(min=1, max=1_000, help="Maximum number of results.")]
+Level = Annotated[LevelName, typer.Option(help="Level of detail.")]
+Depth = Annotated[int, typer.Option(min=0, max=100, help="Maximum distance in steps.")]
+
+_LIKE_A_TIME = re.compile(r"\d{1,2}:|\d{4}-\d{1,2}\b")
+_PAST = {
+    "as_of": Annotated[
+        str | None,
+        typer.Option(help="State to show: a time, or the id of a run for its end."),
+    ],
+    "known_at": Annotated[
+        str | None, typer.Option(help="Use only events received before this time.")
+    ],
+}
+_WHERE = {"url": Url, "database": Database, "api_key": Key}
+
+_TYPED = {
+    ("", "as_of"): "--as-of",
+    ("", "known_at"): "--known-at",
+    ("timeline", "from_"): "--since",
+    ("timeline", "to"): "--until",
+    ("diff", "from_"): "SINCE",
+    ("diff", "to"): "UNTIL",
+}
+"""Names of options and arguments by query ("" for all) and parameter, for errors."""
+
+
+@dataclass(frozen=True)
+class Client:
+    """Queries the server or log that the options name, and prints answers."""
+
+    url: str | None = None
+    database: str | None = None
+    api_key: str | None = None
+    as_json: bool = False
+    as_of: str | None = None
+    known_at: str | None = None
+
+    @property
+    def is_local(self) -> bool:
+        """Return True if a log is queried, not a server."""
+        return self.database is not None
+
+    @cached_property
+    def settings(self) -> Settings:
+        """Return the settings with the options."""
+        return self.settings_with()
+
+    def settings_with(self, **options: object) -> Settings:
+        """Return the settings with the options of the client and the given ones."""
+        return settings_of(url=self.url, database=self.database, api_key=self.api_key, **options)
+
+    def print(self, name: str, params: Params, printer: Callable[[Any], None]) -> Any:
+        """Print the answer to a query, as JSON or by `printer`; return it."""
+        answer = self.query(name, params)
+        self.show(answer, printer)
+        if not self.as_json and isinstance(answer, dict) and answer.get("next"):
+            hint = f"More results: raise --limit, or pass --cursor {answer['next']}"
+            print_line(hint, is_error=True)
+        return answer
+
+    def show(self, answer: Any, printer: Callable[[Any], None]) -> None:
+        """Print an answer as JSON or by `printer`."""
+        (print_json if self.as_json else printer)(answer)
+
+    def query(self, name: str, params: Params) -> Any:
+        """Return the answer to a query; parameters that are None are not sent."""
+        present = {key: value for key, value in params.items() if value is not None}
+        for key, text in (("as_of", self.as_of), ("known_at", self.known_at)):
+            if text:
+                present[key] = moment(text, _TYPED["", key])
+        try:
+            return self.source(name, present)
+        except ConfigError as error:
+            raise ConfigError(_as_typed(name, present, str(error))) from None
+
+    def items(self, name: str, params: Params) -> Iterator[Any]:
+        """Yield all items of a query with pages."""
+        return every(self.query, name, params)
+
+    def request(self, path: str, body: object = None, method: str | None = None) -> Any:
+        """Send a GET, or a POST with a JSON body, to the server; return the decoded response."""
+        import json
+
+        content = None if body is None else json.dumps(body).encode()
+        return request(self.settings, path, content, method)
+
+    def log(self, *, must_exist: bool = True) -> closing[EventLog]:
+        """Open the log; use it in a `with` statement."""
+        from headwater.log import EventLog
+
+        return closing(EventLog(self.settings.database, must_exist=must_exist))
+
+    @cached_property
+    def source(self) -> Source:
+        """Return the function that queries the server or log."""
+        return open_source(self.settings, is_local=self.is_local)
+
+
+def with_client(
+    *, past: bool = False, as_json: bool = True
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Add the options of a `Client` to a command, as its first argument.
+
+    `past` adds the options that select a past state, `as_json` the option --json.
+    """
+    options: Mapping[str, Any] = (
+        (_PAST if past else {}) | _WHERE | ({"as_json": AsJson} if as_json else {})
+    )
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        hints = get_type_hints(command, include_extras=True)
+        own = list(inspect.signature(command).parameters.values())[1:]
+
+        @functools.wraps(command)
+        def run(**values: Any) -> None:
+            client = Client(**{name: values.pop(name) for name in options})
+            command(client, **values)
+
+        kind = inspect.Parameter.KEYWORD_ONLY
+        parameters = [item.replace(kind=kind, annotation=hints[item.name]) for item in own]
+        for name, hint in options.items():
+            default = getattr(Client, name)
+            parameters.append(inspect.Parameter(name, kind, default=default, annotation=hint))
+        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        run.__annotations__ = {item.name: item.annotation for item in parameters}
+        return run
+
+    return decorate
+
+
+def _as_typed(query: str, params: Iterable[str], message: str) -> str:
+    """Replace the parameter's name at the start of an error by that of the option."""
+    for name in params:
+        option = _TYPED.get((query, name)) or _TYPED.get(("", name))
+        if option and message.startswith(start := f"{http_name(name)}: "):
+            return f"{option}: {message.removeprefix(start)}"
+    return message
+
+
+def moment(text: str, option: str) -> str:
+    """Return a local time in ISO 8601 with its zone, or the id of a run unchanged.
+
+    `option` is the name of the option or argument, for the error.
+
+    Raises:
+        ConfigError: the text looks like a time but is not valid.
+    """
+    for written in (text, f"{date.today()}T{text}"):  # a time without a date refers to today
+        with suppress(ValueError):
+            return datetime.fromisoformat(written).astimezone().isoformat()
+    if _LIKE_A_TIME.match(text):
+        raise ConfigError(
+            f"{option}: received {text!r}, expected a time such as 2026-11-21T08:30, or 08:30 of"
+            " today, or the id of a run"
+        )
+    return text
+
+
+def settings_of(**options: object) -> Settings:
+    """Return the settings with the options of a command that are not None."""
+    from headwater.settings import resolve  # slow to import
+
+    return resolve(options)

@@ -1,0 +1,210 @@
+"""Checks of datasets over time: assertions of every producer, and dataQualityMetrics.
+
+A run reports assertions about a dataset that it reads or writes (`events.assertions`), or about its
+tests (`testRun`), which apply to its inputs, or without inputs to its outputs. A job that only
+checks, such as a dbt test or an SQL check of Airflow, and reports no assertions, is one itself: its
+run failed or completed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from functools import partial
+from itertools import chain, product
+from typing import NamedTuple
+
+from headwater import deadline
+from headwater.events import EventType, Facets, JobRef, Json
+from headwater.events.assertions import (
+    DATASET_FACETS,
+    Assertion,
+    assertion_of,
+    dataset_assertions,
+    tests_of_run,
+)
+from headwater.events.facets import Airflow, JobType
+from headwater.graph.current import generations_of
+from headwater.identity import DatasetName
+from headwater.projection import Run, RunKey, State, Use
+from headwater.projection.derived import ancestry_of, ended_at, records_of
+
+_METRICS = "dataQualityMetrics"
+_FACETS = (*DATASET_FACETS, _METRICS)
+_TEST_RUN = "testRun"
+_CHECK_OPERATOR = re.compile(r"Check(Operator|OperatorAsync)?$")
+_CHECK_TYPES = {"TEST", "CHECK"}
+_RESULTS = {EventType.COMPLETE: True, EventType.FAIL: False}
+
+
+class Check(NamedTuple):
+    """The assertions and metrics of a dataset at one time, of a run or of none."""
+
+    time: int
+    run: Run | None
+    version: str | None
+    """The checked version, if the producer reported it."""
+    assertions: list[Assertion]
+    metrics: Json
+
+    @property
+    def failed(self) -> list[Assertion]:
+        """Return the failed assertions; those of severity `warn` are warnings only."""
+        return [assertion for assertion in self.assertions if assertion.failed]
+
+
+class Failure(NamedTuple):
+    """A failed assertion, with the check that it is part of."""
+
+    check: Check
+    assertion: Assertion
+
+
+def checks_of(state: State, name: DatasetName) -> list[Check]:
+    """Return every check of a dataset, under any of its aliases, oldest first."""
+    deadline.check()
+    generations = generations_of(state)
+    found: list[Check] = []
+    for record in records_of(state, name):
+        stamped = (record.facets_without_run or {}).items()
+        found += (_check(stamp.time, None, None, facets) for stamp, facets in stamped)
+        for ref in {key.job for key in chain(record.readers, record.writers)}:
+            by_dataset = generations.of_runs(ref, "checks", partial(_checks_of_runs, state))
+            found += by_dataset.get(record.name, ())
+            if is_test(state, ref) and not by_dataset:
+                outcomes = generations.of_runs(ref, "outcomes", partial(_outcomes, state))
+                found += outcomes.get(record.name, ())
+    found = [check for check in found if check.assertions or check.metrics]
+    return sorted(found, key=lambda check: (check.time, check.run.key.run_id if check.run else ""))
+
+
+def current_failures(state: State, checks: Iterable[Check]) -> list[Failure]:
+    """Return the failures among the newest results of each assertion, newest first.
+
+    Of each job, only the assertions in its newest pipeline run count: others were removed.
+    """
+    asserted = sorted((check for check in checks if check.assertions), key=_place)
+    newest = {_job(check): _pipeline_run(state, check) for check in asserted}
+    results: dict[tuple[JobRef | None, str], Failure] = {}
+    for check in asserted:
+        if _pipeline_run(state, check) == newest[_job(check)]:
+            for assertion in sorted(check.assertions, key=lambda item: item.failed):
+                if assertion.passed is not None:
+                    results[_job(check), assertion.key] = Failure(check, assertion)
+    failed = [result for result in results.values() if result.assertion.failed]
+    return sorted(failed, key=lambda result: result.check.time, reverse=True)
+
+
+def is_test(state: State, ref: JobRef) -> bool:
+    """Return True if a job has the type of a test."""
+    job = state.jobs.get(ref)
+    kind = job.facets.parsed(JobType).jobType if job else None
+    return (kind or "").upper() in _CHECK_TYPES
+
+
+def is_checking(run: Run) -> bool:
+    """Return True if a run is a check: it has a check operator or reported tests."""
+    operator = run.facets.parsed(Airflow).operator or ""
+    return bool(_CHECK_OPERATOR.search(operator) or run.facets.stamp_of(_TEST_RUN))
+
+
+def datasets_with_failures(state: State, ref: JobRef) -> set[DatasetName]:
+    """Return the datasets, as reported, of which a run of a job ever reported a failed check."""
+    known = generations_of(state)
+    by_dataset = known.of_runs(ref, "checks", partial(_checks_of_runs, state))
+    if is_test(state, ref) and not by_dataset:
+        by_dataset = known.of_runs(ref, "outcomes", partial(_outcomes, state))
+    return {name for name, checks in by_dataset.items() if any(c.failed for c in checks)}
+
+
+def tests_without_dataset(state: State, ref: JobRef) -> list[Check]:
+    """Return the checks of the runs of a job that neither read nor wrote a dataset."""
+    return generations_of(state).of_runs(ref, "own tests", partial(_own_tests, state))
+
+
+def _own_tests(state: State, runs: Iterable[Run]) -> list[Check]:
+    found = [
+        Check(ended_at(state, run), run, None, assertions, {})
+        for run in runs
+        if not (run.inputs or run.outputs) and (assertions := _tests(run))
+    ]
+    return sorted(found, key=_place)
+
+
+def _place(check: Check) -> tuple[int, str]:
+    return check.time, check.run.key.run_id if check.run else ""
+
+
+def _job(check: Check) -> JobRef | None:
+    return check.run.key.job if check.run else None
+
+
+def _pipeline_run(state: State, check: Check) -> RunKey | int:
+    """Return the run that the check was part of; its time if it was part of none."""
+    if check.run is None:
+        return check.time
+    *_, root = ancestry_of(state, check.run)
+    return root.key
+
+
+def _checks_of_runs(state: State, runs: Iterable[Run]) -> dict[DatasetName, list[Check]]:
+    """Return the checks that runs reported, by the reported name of the dataset."""
+    found: dict[DatasetName, list[Check]] = defaultdict(list)
+    for run in runs:
+        for name, check in _reported_checks(state, run):
+            found[name].append(check)
+    return dict(found)
+
+
+def _reported_checks(state: State, run: Run) -> Iterator[tuple[DatasetName, Check]]:
+    attributed: set[str] = set()
+    for side in ("inputs", "outputs"):
+        uses: dict[DatasetName, Use] = getattr(run, side)
+        for name, use in uses.items():
+            books = use.dataset_facets, use.facets
+            if any(book.stamp_of(key) for book, key in product(books, _FACETS)):
+                # dbt says the same twice, older ones only as a facet of the dataset's own.
+                facets = use.dataset_facets.plain() | use.facets.plain()
+                check = _check(ended_at(state, run), run, use.version, facets)
+                attributed |= {assertion.name for assertion in check.assertions}
+                yield name, check
+    tests = [test for test in _tests(run) if test.name not in attributed]
+    if not attributed and _CHECK_OPERATOR.search(run.facets.parsed(Airflow).operator or ""):
+        tests = tests or _outcome(run)
+    yield from _of_datasets(state, run, tests)
+
+
+def _tests(run: Run) -> list[Assertion]:
+    return tests_of_run(run.facets.get(_TEST_RUN)) if run.facets.stamp_of(_TEST_RUN) else []
+
+
+def _outcomes(state: State, runs: Iterable[Run]) -> dict[DatasetName, list[Check]]:
+    """Return the outcomes of runs as checks, by the reported name of the dataset."""
+    found: dict[DatasetName, list[Check]] = defaultdict(list)
+    for run in runs:
+        for name, check in _of_datasets(state, run, _outcome(run)):
+            found[name].append(check)
+    return dict(found)
+
+
+def _outcome(run: Run) -> list[Assertion]:
+    """Return the outcome of a run as an assertion; nothing for a run that is open or aborted."""
+    passed = _RESULTS.get(run.end[1]) if run.end else None
+    if passed is None:
+        return []
+    return [assertion_of({"assertion": run.key.job.name, "success": passed})]
+
+
+def _of_datasets(
+    state: State, run: Run, tests: list[Assertion]
+) -> Iterator[tuple[DatasetName, Check]]:
+    if tests:
+        for name, use in (run.inputs or run.outputs).items():
+            yield name, Check(ended_at(state, run), run, use.version, tests, {})
+
+
+def _check(time: int, run: Run | None, version: str | None, facets: Facets) -> Check:
+    metrics = facets.get(_METRICS, {}).items()
+    shown = {key: value for key, value in metrics if not key.startswith("_")}
+    return Check(time, run, version, dataset_assertions(facets), shown)

@@ -1,0 +1,108 @@
+"""Dropped, emptied and renamed datasets.
+
+A dataset is dropped, emptied or renamed until it is written again. A write counts if it ended after
+the change and did not fail; the runs above the one that made the change do not, as they report its
+outputs. A run that only creates or alters an emptied dataset adds no rows to it.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+from headwater import deadline
+from headwater.datasets.models import Removal
+from headwater.events import shown_time
+from headwater.graph.current import generations_of
+from headwater.graph.generation import Generation
+from headwater.graph.levels import Level
+from headwater.graph.lifecycle import changes_of, created_datasets, removes_data
+from headwater.graph.nodes import dataset_ref, name_of
+from headwater.identity import DatasetName
+from headwater.projection import Run, RunKey, RunState, State, outcome
+from headwater.projection.derived import ancestry_of, is_streaming, last_event_time
+from headwater.projection.state import LifecycleChange
+
+_KINDS: dict[str, Literal["dropped", "emptied", "renamed"]] = {
+    "DROP": "dropped",
+    "TRUNCATE": "emptied",
+    "MOVE": "renamed",
+}
+
+
+def removals_of(state: State, name: DatasetName) -> list[Removal]:
+    """Return all removals of a dataset or its rows, also those before later writes."""
+    changes = [change for change in changes_of(state, name) if change.kind in _KINDS]
+    return [_removal(state, change) for change in changes]
+
+
+def removal_of(state: State, name: DatasetName) -> Removal | None:
+    """Return the removal of a dataset or its rows; None if it was written or created since."""
+    changes = changes_of(state, name)
+    removing = [change for change in changes if change.kind in _KINDS]
+    if not removing:
+        return None
+    newest = max(removing, key=lambda change: (change.stamp, change.kind))
+    others = (change for change in changes if change.kind not in _KINDS)
+    if any(change.stamp.time >= newest.stamp.time for change in others):
+        return None
+    return None if _is_written_since(state, name, newest) else _removal(state, newest)
+
+
+def is_gone(state: State, name: DatasetName) -> bool:
+    """Return True if a dataset was dropped or renamed, and not written since."""
+    found = removal_of(state, name)
+    return found is not None and found["kind"] != "emptied"
+
+
+class _Write(NamedTuple):
+    ended: int
+    run: RunKey
+    has_rows: bool
+
+
+def _is_written_since(state: State, name: DatasetName, change: LifecycleChange) -> bool:
+    known = generations_of(state)
+    _, *above = ancestry_of(state, state.runs[change.run]) if change.run else (None,)
+    keys_above = {run.key for run in above if run}
+
+    def derive(oldest_first: list[Generation]) -> list[_Write]:
+        runs = (run for generation in oldest_first for run in generation.runs)
+        writes = (_write(state, run, name) for run in deadline.watched(runs))
+        return sorted((write for write in writes if write), reverse=True)
+
+    for ref in known.writers(name):
+        for write in known.derived(ref, "\0".join(("ends of writes", *name)), derive):
+            if write.ended < change.stamp.time:
+                break
+            if write.run not in keys_above and (write.has_rows or change.kind != "TRUNCATE"):
+                return True
+    return False
+
+
+def _write(state: State, run: Run, name: DatasetName) -> _Write | None:
+    """Return the end of a run that wrote a dataset; None if it did not, or failed."""
+    primary = state.identity.primary
+    uses = [use for spelled, use in run.outputs.items() if primary(spelled) == name]
+    if all(removes_data(run, use) for use in uses):
+        return None
+    condition, ended = outcome(state, run)
+    if condition in (RunState.FAILED, RunState.ABORTED) and not any(use.versions for use in uses):
+        return None
+    if ended is None:
+        ended = last_event_time(state, run)
+    return _Write(
+        ended, run.key, is_streaming(state, run) or name not in created_datasets(state, [run])
+    )
+
+
+def _removal(state: State, change: LifecycleChange) -> Removal:
+    run = state.runs[change.run] if change.run else None
+    owner = generations_of(state).levels.owner(run, Level.TASK) if run else None
+    new_name = state.identity.primary(change.other) if change.other else None
+    return {
+        "kind": _KINDS[change.kind],
+        "at": shown_time(change.stamp.time),
+        "job": name_of(owner.key.job) if owner else None,
+        "runId": owner.key.run_id if owner else None,
+        "renamedTo": dataset_ref(new_name) if new_name else None,
+    }

@@ -1,0 +1,154 @@
+"""Writes of a dataset: one per version, whichever runs of a task reported it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import replace
+from operator import attrgetter
+from typing import NamedTuple
+
+from headwater import deadline
+from headwater.datasets.models import WriteStatistics
+from headwater.events.facets import CommitReport, OutputStatistics
+from headwater.graph.generation import Generation
+from headwater.graph.generations import Generations
+from headwater.graph.levels import Level
+from headwater.graph.lifecycle import removes_data
+from headwater.identity import DatasetName
+from headwater.projection import Run, State, unpack
+from headwater.projection.derived import ended_at
+from headwater.projection.state import RunKey, Use, Version
+
+
+class Write(NamedTuple):
+    """One version of a dataset, or a task's write without a reported version."""
+
+    at: int
+    """The end of the first run that reported the version, in microseconds."""
+    run: Run
+    """The run of the task."""
+    version: str
+    """The version that a run reported, or else the id of the run that wrote."""
+    is_stated: bool
+    statistics: WriteStatistics
+
+
+def writes_of(generations: Generations, name: DatasetName) -> list[Write]:
+    """Return all writes of a dataset, under any of its aliases."""
+
+    def derive(oldest_first: list[Generation]) -> list[Write]:
+        watched = deadline.watched(oldest_first)
+        return [
+            write for generation in watched for write in written_by(generations, generation, name)
+        ]
+
+    jobs = generations.writers(name)
+    return [write for ref in jobs for write in generations.derived(ref, f"writes {name}", derive)]
+
+
+def newest_write(generations: Generations, name: DatasetName) -> tuple[Write, int | None] | None:
+    """Return the newest write of a dataset, and the rows of all commits of its run.
+
+    The rows are None if unknown. Return None if the dataset has no write.
+    """
+
+    def rank(write: Write) -> tuple[int, RunKey, str]:
+        return write.at, write.run.key, write.version
+
+    def derive(oldest_first: list[Generation]) -> tuple[Write, int | None] | None:
+        watched = deadline.watched(oldest_first)
+        by_generation = (written_by(generations, generation, name) for generation in watched)
+        newest = [(max(writes, key=rank), writes) for writes in by_generation if writes]
+        if not newest:
+            return None
+        write, others = max(newest, key=lambda item: rank(item[0]))
+        return write, _rows(other for other in others if other.run is write.run)
+
+    jobs = generations.writers(name)
+    found = (generations.derived(ref, f"newest write {name}", derive) for ref in jobs)
+    return max((item for item in found if item), key=lambda item: rank(item[0]), default=None)
+
+
+def written_by(generations: Generations, generation: Generation, name: DatasetName) -> list[Write]:
+    """Return the writes of a dataset by a generation.
+    A run without a reported version (a task above its queries, a CREATE TABLE) adds no write if
+    another run reported one.
+    """
+    primary = generations.state.identity.primary
+    found: dict[str | RunKey, list[_Report]] = defaultdict(list)
+    for run in generation.runs:
+        for spelled, use in run.outputs.items():
+            if primary(spelled) == name and not removes_data(run, use):
+                for version in use.versions:
+                    found[version.name].append(_Report(run, use, version))
+                if not use.versions:
+                    owner = generations.levels.owner(run, Level.TASK)
+                    found[owner.key].append(_Report(run, use, None))
+    is_stated = any(isinstance(version, str) for version in found)
+    return [
+        _write(generations, reports, is_stated=is_stated)
+        for version, reports in found.items()
+        if isinstance(version, str) == is_stated
+    ]
+
+
+class _Report(NamedTuple):
+    """A write that a run reported, with its version if it stated one."""
+
+    run: Run
+    use: Use
+    version: Version | None
+
+    @property
+    def _only(self) -> Version | None:
+        """The version, if the run reported others too, so that its facets are not all of this."""
+        return self.version if len(self.use.versions) > 1 else None
+
+    def statistics(self) -> OutputStatistics:
+        if self._only is None:
+            return self.use.facets.parsed(OutputStatistics)
+        facets = unpack(self._only.io_facets)
+        found = OutputStatistics.parse(facets.get(OutputStatistics.KEY, {}))
+        report = CommitReport.parse(facets.get(CommitReport.KEY, {}))
+        if found.rowCount is None and report.is_reported:
+            found = replace(found, rowCount=int(report.added))
+        return found
+
+    def ended(self, state: State) -> int:
+        end = ended_at(state, self.run)
+        return end if self._only is None else min(end, self._only.stamp.time)
+
+
+def _write(generations: Generations, reports: list[_Report], *, is_stated: bool) -> Write:
+    state = generations.state
+
+    def rank(report: _Report) -> tuple[bool, int, RunKey]:
+        run = report.run
+        return generations.levels.owner(run, Level.TASK) is run, report.ended(state), run.key
+
+    reports = sorted(reports, key=rank, reverse=True)
+    first = reports[0]
+    facets = [report.statistics() for report in reports]
+    ends = [report.ended(state) for report in reports]
+    return Write(
+        min(ends) if is_stated else max(ends),
+        generations.levels.owner(first.run, Level.TASK),
+        first.version.name if first.version else first.run.key.run_id,
+        is_stated,
+        {
+            "rows": _first(map(attrgetter("rowCount"), facets)),
+            "bytes": _first(map(attrgetter("size"), facets)),
+            "files": _first(map(attrgetter("fileCount"), facets)),
+        },
+    )
+
+
+def _rows(writes: Iterable[Write]) -> int | None:
+    """Return the sum of the known rows; None if all are unknown."""
+    counts = [rows for write in writes if (rows := write.statistics["rows"]) is not None]
+    return sum(counts) if counts else None
+
+
+def _first(values: Iterable[int | None]) -> int | None:
+    return next((value for value in values if value is not None), None)

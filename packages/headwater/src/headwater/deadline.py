@@ -1,0 +1,68 @@
+"""Time limits of queries: set where a query arrives, checked where it is computed.
+
+Only computations whose partial results are discarded check the time. A result that is cached for
+other queries must be complete before it is stored.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TypeVar
+
+from headwater.errors import BusyError, DeadlineError
+
+__all__ = ["check", "acquired", "left", "start", "watched"]
+
+Item = TypeVar("Item")
+
+Clock = Callable[[], float]
+
+_END: ContextVar[tuple[float, float, Clock] | None] = ContextVar("_END", default=None)
+
+
+def start(seconds: float, clock: Clock | None = None) -> None:
+    """Set the deadline of this context, in seconds from now by a clock, by default monotonic."""
+    clock = clock or time.monotonic
+    _END.set((clock() + seconds, seconds, clock))
+
+
+def left() -> float | None:
+    """Return the seconds that remain, at least 0; None without a deadline."""
+    end = _END.get()
+    return None if end is None else max(end[0] - end[2](), 0)
+
+
+def check() -> None:
+    """Check the deadline. Raises DeadlineError if it has passed."""
+    end = _END.get()
+    if end is not None and end[2]() > end[0]:
+        raise DeadlineError(
+            f"the query takes longer than {end[1]:g} s: request fewer steps (depth), one node"
+            " instead of all, or a later time, or raise HEADWATER_LONGEST_QUERY"
+        )
+
+
+def watched(items: Iterable[Item]) -> Iterator[Item]:
+    """Yield the items, and check the deadline before each of them."""
+    for item in items:
+        check()
+        yield item
+
+
+@contextmanager
+def acquired(lock: threading.RLock) -> Iterator[None]:
+    """Acquire a lock before the deadline, and hold it. Raises BusyError if it is not free."""
+    remaining = left()
+    if not lock.acquire(timeout=-1 if remaining is None else remaining):
+        raise BusyError(
+            "other queries used the whole time limit of this one: retry later, send fewer"
+            " queries at once, or raise HEADWATER_LONGEST_QUERY"
+        )
+    try:
+        yield
+    finally:
+        lock.release()

@@ -1,0 +1,84 @@
+"""The effective runs of a job, for backends that store lineage per job instead of per run."""
+
+from __future__ import annotations
+
+from heapq import nlargest
+
+from headwater.events import EventType, JobRef
+from headwater.graph.levels import Level, Levels
+from headwater.projection import Run, RunKey, State, start_of
+from headwater.projection.derived import children_of
+
+_MOST_CHECKED = 5  # number of completed runs to search for one with data
+_MOST_SIBLINGS = 100  # otherwise the payloads of a task of n elements would take n² space
+
+NewestRuns = dict[JobRef, RunKey | None]
+"""A cache of the newest completed run with inputs or outputs, by job."""
+
+
+def effective_runs(state: State, run: Run, newest_runs: NewestRuns) -> list[Run]:
+    """Return the runs that determine a job's inputs and outputs after an event of `run`."""
+    members, job = _with_siblings(state, run), run.key.job
+    newest = _newest_completed(state, job, newest_runs)
+    if any(member is newest for member in members):
+        newest = None
+    if newest is not None and start_time(newest) > start_time(run):
+        return _with_siblings(state, newest)
+    if _is_completed(run) and _have_data(members):
+        newest_runs[job] = run.key
+        return members
+    return members + (_with_siblings(state, newest) if newest else [])
+
+
+def newest_effective_runs(state: State, job: JobRef, newest_runs: NewestRuns) -> list[Run]:
+    """Return the effective runs of a job's newest completed run with data; empty without one."""
+    newest = _newest_completed(state, job, newest_runs)
+    return [] if newest is None else _with_siblings(state, newest)
+
+
+def _newest_completed(state: State, job: JobRef, newest_runs: NewestRuns) -> Run | None:
+    if job not in newest_runs:
+        record = state.jobs.get(job)  # None for a view, whose derivation has the place of a job
+        runs = map(state.runs.__getitem__, record.runs if record else ())
+        newest = nlargest(_MOST_CHECKED, filter(_is_completed, runs), key=start_time)
+        found = (run.key for run in newest if _have_data(with_subruns(state, [run])))
+        newest_runs[job] = next(found, None)
+    key = newest_runs[job]
+    return None if key is None else state.runs[key]
+
+
+def _is_completed(run: Run) -> bool:
+    return run.end is not None and run.end[1] is EventType.COMPLETE
+
+
+def _have_data(runs: list[Run]) -> bool:
+    return any(run.inputs or run.outputs for run in runs)
+
+
+def start_time(run: Run) -> int:
+    """Return the start of a run in microseconds; 0 if it is unknown."""
+    return start_of(run) or 0
+
+
+def _with_siblings(state: State, run: Run) -> list[Run]:
+    """Return a run and its siblings of the same job, with the runs below them."""
+    siblings: list[Run] = []
+    if run.parent is not None:
+        children = state.runs[run.parent[1]].children or set()
+        fewer, others = sorted((children, state.jobs[run.key.job].runs), key=len)
+        siblings = [state.runs[key] for key in fewer if key in others and key != run.key]
+    if len(siblings) > _MOST_SIBLINGS:
+        siblings = nlargest(_MOST_SIBLINGS, siblings, key=lambda run: (start_time(run), run.key))
+    return with_subruns(state, [run, *siblings])
+
+
+def with_subruns(state: State, runs: list[Run]) -> list[Run]:
+    """Return the runs with their descendants below task level; pipelines are not expanded."""
+    levels, members = Levels(state), {run.key: run for run in runs}
+    waiting = [run for run in runs if levels.of(run.key.job) <= Level.TASK]
+    while waiting:
+        for child in children_of(state, waiting.pop()):
+            if child.key not in members and levels.of(child.key.job) < Level.TASK:
+                members[child.key] = child
+                waiting.append(child)
+    return list(members.values())

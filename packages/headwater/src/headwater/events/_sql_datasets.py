@@ -1,0 +1,133 @@
+"""Datasets of an event that only its SQL text shows to be inputs, or to be none.
+
+openlineage-sql, which dbt and Airflow use, takes the name of a common table expression, such as
+dbt's usual `source`, for a table where it resolves columns, and loses the sources of a CREATE TABLE
+AS with one. The text of the query has them. The texts of Spark, whose listener reads the plan of
+the query and names tables by location, add no datasets.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import cache
+from importlib.util import find_spec
+from typing import Any
+
+from headwater.events._event import Dataset, Facets, Json
+from headwater.events.column_lineage import objects
+from headwater.sql.changes import changes_in
+from headwater.sql.text import SqlText
+
+_Datasets = tuple[Dataset, ...]
+_EPHEMERAL = "__dbt__cte__"  # prefix of the names that dbt gives the queries of ephemeral models
+_READS_PLANS = re.compile(r"/integration/spark|/metaflow-openlineage/")
+_MISREAD = re.compile(r"\b(?:merge\s+into|pivot|unpivot|stack|group\s+by)\b", re.IGNORECASE)
+"""Of these, Spark's listener reports wrong columns, or not all of them."""
+
+
+def with_sql_datasets(
+    job_facets: Facets, inputs: _Datasets, outputs: _Datasets
+) -> tuple[_Datasets, _Datasets]:
+    """Return the inputs and outputs of an event, corrected by its SQL text if it can be read."""
+    facet, listed = job_facets.get("sql", {}), (*outputs, *inputs)
+    text = text_of(facet)
+    if text is None or not listed:
+        return inputs, outputs
+    outputs = _with_changes(text, inputs, outputs)
+    from headwater.sql.dialects import dialect_of
+    from headwater.sql.script import local_names
+
+    reported = value if isinstance(value := facet.get("dialect"), str) else None
+    dialect = dialect_of(reported, listed[0].namespace)
+    if dialect is None:
+        return inputs, outputs
+    local, temporary = local_names(text, dialect)
+    if local:
+        inputs = tuple(item for item in inputs if not _is_local(item, local))
+        outputs = tuple(item for item in outputs if _last(item.name) not in temporary)
+        outputs = tuple(_without_sources(item, local) for item in outputs)
+    return (*inputs, *_only_in_text(text, reported, inputs, outputs)), outputs
+
+
+def _with_changes(text: str, inputs: _Datasets, outputs: _Datasets) -> _Datasets:
+    """Return outputs with the lifecycleStateChange that the text states; reported ones stay."""
+    own = {"lifecycleStateChange", "columnLineage"}
+    bare = {i.name: i.namespace for i in outputs if not (i.io_facets or i.facets.keys() & own)}
+    found = changes_in(text, bare, [item.name for item in inputs])
+    return tuple(replace(i, facets={**i.facets, **found.get(i.name, {})}) for i in outputs)
+
+
+def text_of(facet: Json) -> str | None:
+    """Return the SQL text of a sql facet; None if it has none or if it should not be read."""
+    text = facet.get("query")
+    if not isinstance(text, str) or _READS_PLANS.search(str(facet.get("_producer"))):
+        return None
+    return text if can_read_sql() else None
+
+
+def misread_text_of(facet: Json) -> str | None:
+    """Return the SQL text of a plan that Spark's listener reads wrongly; None for other texts."""
+    text, producer = facet.get("query"), str(facet.get("_producer"))
+    if not isinstance(text, str) or "/integration/spark" not in producer:
+        return None
+    return text if _MISREAD.search(text) and can_read_sql() else None
+
+
+def _only_in_text(
+    text: str, dialect: str | None, inputs: _Datasets, outputs: _Datasets
+) -> Iterable[Dataset]:
+    """Return the tables that the text reads and the event does not list."""
+    if not outputs:
+        return []
+    first = min((item.namespace, item.name) for item in outputs)
+    names = ((item.namespace, item.name) for item in (*outputs, *inputs))
+    sql = SqlText.of(text, dialect, first, names, is_only_target=len(outputs) == 1)
+    script = sql.read()
+    if isinstance(script, str):
+        return []
+    tables = {table for _, written in script.written for table in written.sources}
+    found = set(map(sql.tables().name, tables)) - {item.name for item in inputs}
+    return [Dataset(sql.namespace, name) for name in sorted(found)]
+
+
+@cache
+def can_read_sql() -> bool:
+    """Return True if the extra `sql` is installed."""
+    return find_spec("sqlglot") is not None
+
+
+def _is_local(item: Dataset, local: frozenset[str]) -> bool:
+    """Return True for a local name, also for an ephemeral model of dbt, which is a local query."""
+    config = item.facets.get("dbt_model", {}).get("config")
+    is_ephemeral = isinstance(config, dict) and config.get("materialized") == "ephemeral"
+    is_inlined = is_ephemeral and any(name.startswith(_EPHEMERAL) for name in local)
+    return is_inlined or _last(item.name) in local
+
+
+def _last(name: str) -> str:
+    return name.rpartition(".")[2].lower()
+
+
+def _without_sources(item: Dataset, local: frozenset[str]) -> Dataset:
+    """Return a dataset without the column lineage that comes from some names."""
+    facet = item.facets.get("columnLineage")
+    if not facet:
+        return item
+
+    def kept(sources: Any) -> list[Json]:
+        return [
+            source for source in objects(sources) if _last(str(source.get("name"))) not in local
+        ]
+
+    fields = facet.get("fields")
+    shown = {
+        name: {**field, "inputFields": kept(field.get("inputFields"))}
+        for name, field in (fields.items() if isinstance(fields, dict) else ())
+        if isinstance(field, dict)
+    }
+    changed = {**facet, "fields": shown}
+    if "dataset" in facet:
+        changed["dataset"] = kept(facet["dataset"])
+    return replace(item, facets={**item.facets, "columnLineage": changed})

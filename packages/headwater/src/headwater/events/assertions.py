@@ -1,0 +1,87 @@
+"""Assertions: results of checks, in one form for the facets of every producer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from headwater.events._canonical import dump
+from headwater.events._event import Facets, Json
+from headwater.events.column_lineage import objects
+
+DATASET_FACETS = ("dataQualityAssertions", "greatExpectations_assertions")
+"""Facets of a dataset with assertions: of the specification, and of Great Expectations."""
+
+_PASSED = {"pass": True, "passed": True, "success": True, "true": True}
+_FAILED = {"fail": False, "failed": False, "error": False, "false": False, "warn": False}
+_RESULTS = _PASSED | _FAILED
+_RESULT_KEYS = {"success", "actual", "status", "description"}
+
+
+class Assertion(NamedTuple):
+    """The result of an assertion about a dataset or one of its columns."""
+
+    name: str
+    column: str | None
+    passed: bool | None
+    """None if it was skipped or has no result."""
+    is_warning: bool
+    """True if a failure is only a warning."""
+    reported: Json
+    """The assertion as reported; with `assertion` and `success`, whatever the producer."""
+
+    @property
+    def failed(self) -> bool:
+        """Return True if it failed and this is more than a warning."""
+        return self.passed is False and not self.is_warning
+
+    @property
+    def title(self) -> str:
+        """The name, with the column."""
+        return f"{self.name} of {self.column}" if self.column else self.name
+
+    @property
+    def key(self) -> str:
+        """The definition of the assertion: everything reported except its result."""
+        return dump({k: v for k, v in self.reported.items() if k not in _RESULT_KEYS}).decode()
+
+
+def assertion_of(reported: Json) -> Assertion:
+    """Return an assertion in the form of the specification."""
+    column, success = reported.get("column"), reported.get("success")
+    passed = success if isinstance(success, bool) else _RESULTS.get(str(success).lower())
+    return Assertion(
+        str(reported.get("name") or reported.get("assertion") or "unnamed check"),
+        str(column) if column else None,
+        passed,
+        str(reported.get("severity")).lower() in ("warn", "warning", "info"),
+        reported,
+    )
+
+
+def dataset_assertions(facets: Facets) -> list[Assertion]:
+    """Return the assertions in the facets of a dataset."""
+    found = [item for name in DATASET_FACETS for item in _items(facets, name, "assertions")]
+    return [assertion_of(_renamed(item, "expectationType")) for item in found]
+
+
+def tests_of_run(facet: Json) -> list[Assertion]:
+    """Return the assertions in a `testRun` facet of a run."""
+    found = []
+    for item in objects(facet.get("tests")):
+        status = str(item.get("status")).lower()
+        severity = {"severity": "warn"} if status == "warn" else {}
+        result = {"success": _RESULTS.get(status), **severity}
+        found.append(assertion_of({**_renamed(item, "type"), **result}))
+    return found
+
+
+def _items(facets: Facets, name: str, key: str) -> Iterable[Json]:
+    return objects(facets.get(name, {}).get(key))
+
+
+def _renamed(item: Json, kind: str) -> Json:
+    """Return an assertion whose kind is named as in the specification."""
+    if kind not in item or "assertion" in item:
+        return item
+    return {"assertion": item[kind], **{k: v for k, v in item.items() if k != kind}}

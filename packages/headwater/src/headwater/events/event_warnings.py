@@ -1,0 +1,196 @@
+"""Warnings about events that are accepted although they violate the specification."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from headwater.errors import shown
+from headwater.events._event import EventType, Json
+from headwater.events._parse import kind_of
+from headwater.events._times import without_region
+from headwater.events.column_lineage import is_name
+
+_TYPES = ", ".join(EventType)
+_SPEC_1 = re.compile(r"/spec/[01]-")
+
+
+class EventWarning(NamedTuple):
+    """One violation of the specification: its path, the value received and the expected one."""
+
+    path: str
+    received: str
+    expected: str
+
+
+def event_warnings(body: Json) -> Iterator[EventWarning]:
+    """Yield the warnings about the decoded body of an event that `parse_event` accepts.
+
+    A warning is a violation of OpenLineage 2-0-2, or a part that is ignored because it cannot be
+    parsed. Only facets that lineage is derived from are checked in detail.
+    """
+    kind = kind_of(body)
+    yield from _head(body, kind)
+    yield from _lineage(body, kind)
+    if kind == "dataset":
+        yield from _dataset(body.get("dataset"), "dataset", ())
+        return
+    if kind == "run":
+        yield from _run(body.get("run"))
+    yield from _facets(body.get("job"), "job", "facets")
+    for name, io_facets in (("inputs", "inputFacets"), ("outputs", "outputFacets")):
+        if name in body and body[name] is None:
+            yield _warning(name, None, "a list of datasets")
+        for index, item in enumerate(body.get(name) or ()):
+            yield from _dataset(item, f"{name}[{index}]", (io_facets,))
+
+
+def _head(body: Json, kind: str) -> Iterator[EventWarning]:
+    type_ = body.get("eventType")
+    if kind == "run" and not (isinstance(type_, str) and type_ in EventType.__members__):
+        yield _warning("eventType", type_, f"one of {_TYPES}")
+    try:
+        has_zone = datetime.fromisoformat(without_region(body["eventTime"])).tzinfo is not None
+    except ValueError:
+        has_zone = True
+    if not has_zone:
+        yield _warning("eventTime", body["eventTime"], "a time with a zone; it is treated as UTC")
+    for key in ("producer", "schemaURL"):
+        yield from _address(body, key, key)
+    schema = body.get("schemaURL")
+    if isinstance(schema, str) and _SPEC_1.search(schema):
+        yield _warning("schemaURL", schema, "OpenLineage 2")
+
+
+def _run(run: Any) -> Iterator[EventWarning]:
+    try:
+        uuid.UUID(run["runId"])
+    except ValueError:
+        yield _warning("run.runId", run["runId"], "a UUID")
+    yield from _facets(run, "run", "facets")
+    facets = run.get("facets")
+    parent = facets.get("parent") if isinstance(facets, dict) else None
+    if isinstance(parent, dict):
+        path = "run.facets.parent"
+        yield from _texts(parent.get("run"), f"{path}.run", ("runId",))
+        yield from _texts(parent.get("job"), f"{path}.job", ("namespace", "name"))
+
+
+def _dataset(item: Any, path: str, io_facets: tuple[str, ...]) -> Iterator[EventWarning]:
+    for key in ("facets", *io_facets):
+        yield from _facets(item, path, key)
+    facets = item.get("facets")
+    symlinks = facets.get("symlinks") if isinstance(facets, dict) else None
+    if isinstance(symlinks, dict):
+        path = f"{path}.facets.symlinks.identifiers"
+        identifiers = symlinks.get("identifiers")
+        if not isinstance(identifiers, list):
+            yield _warning(path, identifiers, "a list")
+            return
+        for index, identifier in enumerate(identifiers):
+            yield from _texts(identifier, f"{path}[{index}]", ("namespace", "name"))
+
+
+def _lineage(body: Json, kind: str) -> Iterator[EventWarning]:
+    """Yield the parts of explicit lineage facets that cannot be parsed and are ignored."""
+    if kind == "dataset":
+        yield from _lineage_of_dataset(_lineage_of(body["dataset"]), "dataset.facets.lineage")
+        return
+    if facet := _lineage_of(body["job"]):
+        path = "job.facets.lineage.entries"
+        entries = facet.get("entries")
+        if not isinstance(entries, list):
+            yield _warning(path, entries, "a list of entries")
+            return
+        for index, entry in enumerate(entries):
+            yield from _end(entry, f"{path}[{index}]")
+            if isinstance(entry, dict):
+                yield from _lineage_of_dataset(entry, f"{path}[{index}]")
+    for side in ("inputs", "outputs"):
+        for index, item in enumerate(body.get(side) or ()):
+            if _lineage_of(item):
+                expected = "the lineage facet of the job; this one is not used"
+                yield _warning(f"{side}[{index}].facets.lineage", "a lineage facet", expected)
+
+
+def _lineage_of(owner: Json) -> Json:
+    facets = owner.get("facets")
+    facet = facets.get("lineage") if isinstance(facets, dict) else None
+    return facet if isinstance(facet, dict) else {}
+
+
+def _lineage_of_dataset(facet: Json, path: str) -> Iterator[EventWarning]:
+    """Yield the problems in the inputs and fields of an entry or of a dataset's facet."""
+    if "entries" in facet:
+        expected = "inputs and fields; entries are for jobs"
+        yield _warning(f"{path}.entries", "entries", expected)
+    yield from _inputs(facet, path)
+    fields = facet.get("fields", {})
+    if not isinstance(fields, dict):
+        yield _warning(f"{path}.fields", fields, "an object")
+        return
+    for name, field in fields.items():
+        if isinstance(field, dict):
+            yield from _inputs(field, f"{path}.fields.{name}")
+        else:
+            yield _warning(f"{path}.fields.{name}", field, "an object")
+
+
+def _inputs(owner: Json, path: str) -> Iterator[EventWarning]:
+    inputs = owner.get("inputs", [])
+    if not isinstance(inputs, list):
+        yield _warning(f"{path}.inputs", inputs, "a list of inputs")
+        return
+    for index, item in enumerate(inputs):
+        yield from _end(item, f"{path}.inputs[{index}]")
+
+
+def _end(item: Any, path: str) -> Iterator[EventWarning]:
+    if not isinstance(item, dict):
+        yield _warning(path, item, "an object")
+        return
+    kind = item.get("type")
+    if kind not in ("DATASET", "JOB"):
+        yield _warning(f"{path}.type", kind, "DATASET or JOB")
+        return
+    named = [is_name(item.get(key)) for key in ("namespace", "name")]
+    if kind == "DATASET" and not all(named):
+        yield _warning(path, item, "a namespace and a name")
+    elif any(named) and not all(named):
+        yield _warning(path, item, "a namespace and a name, or neither for the event's own job")
+
+
+def _facets(owner: Any, path: str, key: str) -> Iterator[EventWarning]:
+    facets = owner.get(key, {})
+    if not isinstance(facets, dict):
+        yield _warning(f"{path}.{key}", facets, "an object")
+        return
+    for name, facet in facets.items():
+        where = f"{path}.{key}.{name}"
+        if not isinstance(facet, dict):
+            yield _warning(where, facet, "an object")
+            continue
+        for address in ("_producer", "_schemaURL"):
+            yield from _address(facet, address, f"{where}.{address}")
+
+
+def _address(owner: Json, key: str, path: str) -> Iterator[EventWarning]:
+    value = owner.get(key)
+    if not (isinstance(value, str) and ":" in value):
+        yield _warning(path, value, "a URI")
+
+
+def _texts(value: Any, path: str, keys: tuple[str, ...]) -> Iterator[EventWarning]:
+    if not isinstance(value, dict):
+        yield _warning(path, value, "an object")
+        return
+    for key in keys:
+        if not (isinstance(value.get(key), str) and value[key]):
+            yield _warning(f"{path}.{key}", value.get(key), "a non-empty string")
+
+
+def _warning(path: str, received: object, expected: str) -> EventWarning:
+    return EventWarning(path, shown(received), expected)

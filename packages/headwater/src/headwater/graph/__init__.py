@@ -1,0 +1,23 @@
+"""The lineage graph at a level of detail. ARCHITECTURE.md has a glossary of its terms."""
+
+from __future__ import annotations
+
+from headwater.graph.edges import LevelGraph, control_edges
+from headwater.graph.effective import Latest
+from headwater.graph.generations import Generations
+from headwater.graph.levels import Level, Levels
+from headwater.graph.nodes import Node, find_node, node_id
+from headwater.graph.run_edges import Edges
+
+__all__ = [
+    "Edges",
+    "Generations",
+    "Latest",
+    "Level",
+    "LevelGraph",
+    "Levels",
+    "Node",
+    "control_edges",
+    "find_node",
+    "node_id",
+]

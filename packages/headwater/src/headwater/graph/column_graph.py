@@ -1,0 +1,346 @@
+"""The column graph: typed edges between columns, from the facets of selected runs.
+
+An edge leads from a source column to a column that depends on it. A DIRECT edge passes on the
+value; an INDIRECT one only determines which rows exist, or how they are grouped or sorted
+(OpenLineage, ColumnLineageDatasetFacet, `transformations`). An edge whose target field is
+EVERY_ROW affects all columns of the target dataset.
+
+Only the facets of visited datasets are decoded, so the cost depends on the query.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Set
+from typing import NamedTuple
+
+from headwater import deadline
+from headwater.events import (
+    EVERY_ROW,
+    UNKNOWN_COLUMN,
+    ColumnLineage,
+    ColumnLink,
+    DatasetId,
+    Entry,
+    Evidence,
+    JobRef,
+    Legacy,
+    Transformation,
+    parse_derivation,
+    parse_entries,
+)
+from headwater.graph.generation import Generation
+from headwater.graph.generations import Generations
+from headwater.graph.nodes import Node, fields_of
+from headwater.graph.run_edges import derived_dataset, run_edges
+from headwater.graph.sql_lineage import sql_lineage
+from headwater.identity import DatasetName, canonical_name
+from headwater.projection import Run, RunKey, State
+from headwater.projection.derived import records_of
+from headwater.projection.facets import parsed
+
+_Origin = tuple[Run | None, JobRef]
+"""A run and its task; without a run, a declared job or a derivation."""
+
+_OriginsOf = Callable[[DatasetName], Iterable[_Origin]]
+"""Function that returns the origins that wrote or read a dataset."""
+
+
+class Column(NamedTuple):
+    """A field of a dataset, under the primary name of the dataset.
+    As a target, the field EVERY_ROW is the dataset as a whole; as a source, the field
+    UNKNOWN_COLUMN is a column that was not named.
+    """
+
+    dataset: DatasetName
+    field: str
+
+
+class ColumnEdge(NamedTuple):
+    """An edge between a column and one that it depends on, with the job that computes it."""
+
+    target: Column
+    source: Column
+    transformations: tuple[Transformation, ...]
+    is_direct: bool
+    is_masked: bool
+    legacy: Legacy
+    job: JobRef
+    evidence: Evidence = "reported"
+
+    @property
+    def label(self) -> str:
+        """Return a short description of the transformations."""
+        words = sorted({kind.label for kind in self.transformations})
+        return ", ".join([*words, "MASKED"] if self.is_masked else words)
+
+
+class ColumnGraph:
+    """The column edges of a set of runs, loaded per dataset when a walk visits it."""
+
+    def __init__(self, state: State, writing: _OriginsOf, reading: _OriginsOf) -> None:
+        self._state, self._writing, self._reading = state, writing, reading
+        self._loaded: dict[RunKey | JobRef, list[ColumnEdge]] = {}
+        self._into: dict[DatasetName, dict[str, list[ColumnEdge]]] = {}
+        self._from: dict[DatasetName, dict[str, list[ColumnEdge]]] = {}
+        self._columns: dict[DatasetName, list[str]] = {}
+
+    @classmethod
+    def of(cls, generations: Generations, selected: Iterable[Generation]) -> ColumnGraph:
+        """Return the graph of some generations."""
+        writing: dict[DatasetName, list[_Origin]] = defaultdict(list)
+        reading: dict[DatasetName, list[_Origin]] = defaultdict(list)
+        for generation in deadline.watched(selected):
+            job = generation.job
+            for run in generation.runs or (None,):
+                for name in _used(generations, generation, run, "writes"):
+                    writing[name].append((run, job))
+                for name in _used(generations, generation, run, "reads"):
+                    reading[name].append((run, job))
+        return cls(generations.state, lambda name: writing[name], lambda name: reading[name])
+
+    @classmethod
+    def present(cls, generations: Generations) -> ColumnGraph:
+        """Return the graph of the present generations."""
+        present = generations.present
+
+        def origins(name: DatasetName, way: str) -> Iterator[_Origin]:
+            users = generations.writers if way == "writes" else generations.readers
+            for generation in (g for ref in users(name) for g in present.of(ref)):
+                for run in generation.runs or (None,):
+                    if name in _used(generations, generation, run, way):
+                        yield run, generation.job
+
+        state = generations.state
+        return cls(state, lambda name: origins(name, "writes"), lambda name: origins(name, "reads"))
+
+    @classmethod
+    def current(cls, generations: Generations) -> ColumnGraph:
+        """Return the graph of the latest run of every job, as in Marquez."""
+
+        def runs(jobs: Iterable[JobRef]) -> Iterator[_Origin]:
+            for ref in jobs:
+                deadline.check()
+                yield from ((run, ref) for g in generations.latest(ref) for run in g.runs)
+
+        return cls(
+            generations.state,
+            lambda name: runs(generations.writers(name)),
+            lambda name: runs(generations.readers(name)),
+        )
+
+    def inputs(self, column: Column, *, indirect: bool) -> list[ColumnEdge]:
+        """Return the edges to a column; with `indirect`, also those to all rows of its dataset."""
+        into = self.edges_into(column.dataset)
+        if not indirect:
+            return [edge for edge in into.get(column.field, ()) if edge.is_direct]
+        found = list(into.get(column.field, ()))
+        if column.field != EVERY_ROW:
+            found += (edge._replace(target=column) for edge in into.get(EVERY_ROW, ()))
+        return found
+
+    def outputs(self, column: Column, *, indirect: bool) -> list[ColumnEdge]:
+        """Return the edges from a column; expand an edge to all rows into one per column."""
+        edges = self.edges_from(column.dataset).get(column.field, ())
+        if not indirect:
+            return [edge for edge in edges if edge.is_direct]
+        return [
+            edge._replace(target=Column(edge.target.dataset, field))
+            for edge in edges
+            for field in (
+                self._columns_of(edge.target.dataset)
+                if edge.target.field == EVERY_ROW
+                else (edge.target.field,)
+            )
+        ]
+
+    def columns(self, name: DatasetName, way: str, *, indirect: bool) -> set[str]:
+        """Return the columns of a dataset that have inputs (`up`) or outputs (`down`)."""
+        edges = self.edges_into(name) if way == "up" else self.edges_from(name)
+        if indirect and way == "up" and EVERY_ROW in edges:
+            return set(self._columns_of(name))
+        return {
+            field for field, found in edges.items() if indirect or any(e.is_direct for e in found)
+        }
+
+    def edges_into(self, name: DatasetName) -> dict[str, list[ColumnEdge]]:
+        """Return the edges to a dataset by target field; EVERY_ROW has those to all rows."""
+        if name not in self._into:
+            found: dict[str, list[ColumnEdge]] = defaultdict(list)
+            for run, job in self._writing(name):
+                for edge in self._edges_of(run, job):
+                    if edge.target.dataset == name:
+                        found[edge.target.field].append(edge)
+            self._into[name] = dict(found)
+        return self._into[name]
+
+    def edges_from(self, name: DatasetName) -> dict[str, list[ColumnEdge]]:
+        """Return the edges from a dataset by source field."""
+        if name not in self._from:
+            found: dict[str, list[ColumnEdge]] = defaultdict(list)
+            for run, job in self._reading(name):
+                for edge in self._edges_of(run, job):
+                    if edge.source.dataset == name:
+                        found[edge.source.field].append(edge)
+            self._from[name] = dict(found)
+        return self._from[name]
+
+    def _edges_of(self, run: Run | None, job: JobRef) -> list[ColumnEdge]:
+        key = run.key if run else job
+        if key not in self._loaded:
+            deadline.check()
+            reported = _of_run(self._state, run) if run else _declared(self._state, job)
+            self._loaded[key] = list(_edges(self._state, reported, job))
+        return self._loaded[key]
+
+    def _columns_of(self, name: DatasetName) -> list[str]:
+        """Return all reported columns of a dataset; only EVERY_ROW if there are none."""
+        if name not in self._columns:
+            found = self.edges_into(name).keys() - {EVERY_ROW}
+            found |= fields_of(self._state, Node.of_dataset(name)).keys()
+            self._columns[name] = sorted(found) or [EVERY_ROW]
+        return self._columns[name]
+
+
+def _used(
+    generations: Generations, generation: Generation, run: Run | None, way: str
+) -> Set[DatasetName]:
+    """Return the datasets that a run of a generation read or wrote; without one, as declared."""
+    if run is None:
+        return generation.edges.writes if way == "writes" else generation.edges.reads
+    return generations.own(run).writes if way == "writes" else generations.own(run).reads
+
+
+def edges_of_run(state: State, run: Run, job: JobRef) -> Iterator[ColumnEdge]:
+    """Yield the column edges that a run reported, under the primary names of the datasets."""
+    return _edges(state, _of_run(state, run), job)
+
+
+def source_of(state: State, link: ColumnLink) -> Column:
+    """Return the source column of a link, under the primary name of its dataset."""
+    name = canonical_name(link.namespace, link.name)
+    return Column(state.identity.primary(name), link.field)
+
+
+def described_by(state: State, run: Run) -> Iterator[Column]:
+    """Yield the columns described by a run's column lineage, including those without a source."""
+    for name, lineage in _of_run(state, run):
+        yield from (Column(name, field) for field in lineage.columns)
+
+
+def reports_every_use(state: State, run: Run) -> bool:
+    """Return True if the column lineage of a run has every use of the columns that it read.
+
+    Its producer reports filters, joins and groupings, its SQL text could be read, or a person
+    stated its lineage.
+    """
+    if run.lineage:
+        return True
+    sql = sql_lineage(state, run)
+    read = sql.certain if sql is not None and sql.is_complete else frozenset()
+    return all(
+        use.dataset_facets.reports_indirect() or state.identity.primary(name) in read
+        for name, use in run.outputs.items()
+    )
+
+
+def names_column(state: State, run: Run, column: Column) -> bool:
+    """Return True if the SQL text of a run names a column, even if no output depends on it."""
+    sql = sql_lineage(state, run)
+    return sql is not None and (column.dataset, column.field.lower()) in sql.used
+
+
+def is_text_complete(state: State, run: Run) -> bool:
+    """Return True if the SQL text of a run was read, with every use of a column."""
+    sql = sql_lineage(state, run)
+    return sql is not None and sql.is_complete
+
+
+def described_datasets(state: State, run: Run) -> set[DatasetName]:
+    """Return the outputs of a run whose columns are known, also if no column comes from others."""
+    found = {column.dataset for column in described_by(state, run)}
+    sql = sql_lineage(state, run)
+    return found | sql.certain if sql is not None and sql.is_complete else found
+
+
+def producer_of(run: Run) -> str | None:
+    """Return the short name of the producer of a run's column lineage, such as `dbt 1.54.0`."""
+    for use in run.outputs.values():
+        producer = use.dataset_facets.get("columnLineage").get("_producer")
+        if isinstance(producer, str):
+            parts = [part for part in producer.rpartition("/tree/")[2].split("/") if part]
+            numbers = [part for part in parts if part[:1].isdigit()]
+            return " ".join([*[part for part in parts if part not in numbers][-1:], *numbers])
+    return None
+
+
+def from_unnamed_columns(state: State, run: Run, sources: Set[DatasetName]) -> set[DatasetName]:
+    """Return the datasets with a column that comes from an unnamed column of some sources."""
+    return {
+        edge.target.dataset
+        for edge in edges_of_run(state, run, run.key.job)
+        if edge.source.field == UNKNOWN_COLUMN and edge.source.dataset in sources
+    }
+
+
+def _edges(
+    state: State, reported: Iterable[tuple[DatasetName, ColumnLineage]], job: JobRef
+) -> Iterator[ColumnEdge]:
+    for target, lineage in reported:
+        for link in lineage.links:
+            yield ColumnEdge(
+                Column(target, link.target),
+                source_of(state, link),
+                link.transformations,
+                link.is_direct,
+                link.is_masked,
+                lineage.columns.get(link.target, Legacy()),
+                job,
+                link.evidence,
+            )
+
+
+def _of_run(state: State, run: Run) -> Iterator[tuple[DatasetName, ColumnLineage]]:
+    """Yield the column lineage of each dataset that a run wrote.
+
+    Where explicit lineage states the columns of a dataset, the columnLineage facet does not count;
+    where it states only its sources, the facet counts for these.
+    """
+    outputs = ((state.identity.primary(n), use.dataset_facets) for n, use in run.outputs.items())
+    if not run.lineage:
+        sql = sql_lineage(state, run)
+        for target, about in outputs:
+            reported = about.column_lineage()
+            yield target, sql.combined(state, target, reported) if sql else reported
+        return
+    entries = [entry for facet in run.lineage for entry in parsed(facet, parse_entries)]
+    explicit = list(_of_entries(state, entries))
+    yield from explicit
+    described = {target for target, _ in explicit}
+    edges = run_edges(state, run)
+    for target, about in outputs:
+        if target not in described:
+            columns, links = about.column_lineage()
+            sources = edges.sources_of(target)
+            used = (link for link in links if source_of(state, link).dataset in sources)
+            yield target, ColumnLineage(columns, tuple(used))
+
+
+def _declared(state: State, ref: JobRef) -> Iterator[tuple[DatasetName, ColumnLineage]]:
+    """Yield the column lineage that is declared without a run."""
+    if (name := derived_dataset(ref)) is not None:
+        for record in records_of(state, name):
+            if record.derivation is not None:
+                yield name, parsed(record.derivation[1], parse_derivation).columns
+        return
+    declared = state.jobs[ref].declared
+    if declared is not None and declared.lineage:
+        yield from _of_entries(state, parsed(declared.lineage, parse_entries))
+
+
+def _of_entries(
+    state: State, entries: Iterable[Entry]
+) -> Iterator[tuple[DatasetName, ColumnLineage]]:
+    for entry in entries:
+        if isinstance(entry.target, DatasetId) and any(entry.columns):
+            yield state.identity.primary(canonical_name(*entry.target)), entry.columns

@@ -1,0 +1,77 @@
+"""The graphs of a state, each updated or rebuilt after an event."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial, wraps
+from typing import TypeVar
+
+from headwater.errors import ConfigError
+from headwater.graph.column_graph import ColumnGraph
+from headwater.graph.edges import LevelGraph
+from headwater.graph.effective import EffectiveGraph, Latest
+from headwater.graph.generations import Generations
+from headwater.graph.levels import Level
+from headwater.projection import State
+
+Answer = TypeVar("Answer")
+
+
+def level_of(text: str) -> Level:
+    """Return the level with a name. Raises ConfigError if there is none."""
+    try:
+        return Level[text.upper()]
+    except KeyError:
+        names = ", ".join(level.name.lower() for level in reversed(Level))
+        raise ConfigError(f"level: received {text!r}, expected one of {names}") from None
+
+
+def once_an_event(compute: Callable[[State], Answer]) -> Callable[[State], Answer]:
+    """Decorate a function of a state, so that its result is cached until the next event."""
+
+    @wraps(compute)
+    def cached(state: State) -> Answer:
+        if compute not in state.derived:
+            state.derived[compute] = compute(state)
+        answer: Answer = state.derived[compute]
+        return answer
+
+    return cached
+
+
+def graph_of(state: State, level: Level) -> EffectiveGraph:
+    """Return the graph of the present generations at a level, for queries about a part of it."""
+    return EffectiveGraph(generations_of(state), level)
+
+
+def whole_graph_of(state: State, level: Level) -> LevelGraph:
+    """Return the whole graph at a level; the first query after an event builds it."""
+    return _GRAPHS[level](state)
+
+
+def _built(level: Level, state: State) -> LevelGraph:
+    generations = generations_of(state)
+    return LevelGraph.build(generations, level, generations.present)
+
+
+_GRAPHS = {level: once_an_event(partial(_built, level)) for level in Level}
+
+
+def latest_of(state: State) -> Latest:
+    """Return the graph of the latest run of every job, as in Marquez."""
+    return Latest(generations_of(state))
+
+
+def generations_of(state: State) -> Generations:
+    """Return the generations of a state, up to its newest event."""
+    generations = state.generations
+    if not isinstance(generations, Generations):
+        generations = state.generations = Generations(state)
+    generations.refresh()
+    return generations
+
+
+@once_an_event
+def column_graph_of(state: State) -> ColumnGraph:
+    """Return the column lineage of the latest run of every job, as in Marquez's graph."""
+    return ColumnGraph.current(generations_of(state))

@@ -1,0 +1,309 @@
+"""The data edges of the graph at a level, from selected generations.
+
+Generations are determined for tasks (see headwater.graph.generations) and used at every level:
+pipelines have the edges of their tasks, rolled up, and queries have the same edges in detail. Each
+run's edges go to its owner at the level (see Levels.owner). A run of a coarser level only gets the
+edges that no run below it reports. Of the two runs that Spark reports for one CREATE TABLE AS
+SELECT, the outer one is left out at query level.
+
+Without a level, each job has the edges of its own events, as in Marquez.
+
+Handoffs and derivations (see headwater.graph.run_edges) become direct links between two nodes.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Literal, NamedTuple
+
+from headwater import deadline
+from headwater.events import JobRef
+from headwater.events.facets import Reference
+from headwater.graph.generation import Generation
+from headwater.graph.generations import Generations
+from headwater.graph.levels import Level, Levels
+from headwater.graph.nodes import Node
+from headwater.graph.run_edges import Edges, derived_dataset, handoff_job, merged, side_by_side
+from headwater.identity import DatasetName
+from headwater.projection import Job, Run, RunKey, RunState, State, outcome, start_of
+from headwater.projection.derived import newest_of, parent_of
+
+Side = Literal["reads", "writes"]
+
+
+class DataEdge(NamedTuple):
+    """A read or write of a dataset by a job at a level."""
+
+    job: JobRef
+    direction: Side
+    dataset: DatasetName
+
+
+@dataclass(slots=True)
+class LevelGraph:
+    """The graph of some generations at one level."""
+
+    jobs: dict[JobRef, Edges] = field(default_factory=dict)
+    readers: dict[DatasetName, set[JobRef]] = field(default_factory=dict)
+    writers: dict[DatasetName, set[JobRef]] = field(default_factory=dict)
+    runs: dict[JobRef, Run] = field(default_factory=dict)
+    """The newest run of each job that its edges come from; a completed one if there is any."""
+    _handoffs_to_datasets: list[tuple[DatasetName, Node]] = field(default_factory=list)
+    _links: dict[str, dict[Node, set[Node]]] = field(default_factory=lambda: {"up": {}, "down": {}})
+
+    @classmethod
+    def build(
+        cls,
+        generations: Generations,
+        level: Level | None,
+        selected: Iterable[Generation] | Mapping[Generation, Edges],
+    ) -> LevelGraph:
+        """Build the graph at a level; without one, from the events of each job itself.
+
+        If `selected` is a mapping, the edges of each generation are limited to its value.
+        """
+        graph = cls()
+        owners: dict[RunKey | JobRef, Run | JobRef] = {}
+        found: dict[RunKey | JobRef, Edges] = {}
+        for owner, edges in _rolled_up(generations, level, selected):
+            if edges.reads or edges.writes:
+                key = owner.key if isinstance(owner, Run) else owner
+                owners[key] = owner
+                found[key] = merged(found.get(key), edges)
+        parts: dict[JobRef, list[Edges]] = defaultdict(list)
+        for key, owner in owners.items():
+            ref = owner.key.job if isinstance(owner, Run) else owner
+            if derived_dataset(ref) is None:
+                parts[ref].append(found[key])
+            else:
+                graph._derive(found[key])
+            if isinstance(owner, Run):
+                graph._note_run(generations.state, owner)
+        for ref, edges_of_runs in parts.items():
+            graph._add(ref, merged(Edges(), side_by_side(edges_of_runs)))
+        graph._link()
+        return graph
+
+    def has_job(self, ref: JobRef) -> bool:
+        """Return True if a job has edges."""
+        return ref in self.jobs
+
+    def edges_of(self, ref: JobRef) -> Edges:
+        """Return the edges of a job."""
+        return self.jobs.get(ref) or Edges()
+
+    def readers_of(self, name: DatasetName) -> set[JobRef]:
+        """Return the jobs that read a dataset."""
+        return self.readers.get(name) or set()
+
+    def writers_of(self, name: DatasetName) -> set[JobRef]:
+        """Return the jobs that write a dataset."""
+        return self.writers.get(name) or set()
+
+    def linked(self, node: Node, way: str) -> set[Node]:
+        """Return the nodes one direct link upstream (`up`) or downstream (`down`)."""
+        return self._links[way].get(node, set())
+
+    def links(self) -> Iterator[tuple[Node, Node]]:
+        """Yield every direct link between jobs or datasets, in the direction of the data."""
+        yield from ((above, node) for node, found in self._links["up"].items() for above in found)
+
+    def data_edges(self) -> Iterator[DataEdge]:
+        """Yield every edge between a job and a dataset."""
+        for ref, edges in self.jobs.items():
+            yield from (DataEdge(ref, "reads", name) for name in edges.reads)
+            yield from (DataEdge(ref, "writes", name) for name in edges.writes)
+
+    def edges(self) -> Iterator[tuple[Node, Node]]:
+        """Yield every edge, in the direction of the data."""
+        for ref, edges in self.jobs.items():
+            job = Node.of_job(ref)
+            yield from ((Node.of_dataset(name), job) for name in edges.reads)
+            yield from ((job, Node.of_dataset(name)) for name in edges.writes)
+        yield from self.links()
+
+    def _connect(self, above: Node, below: Node) -> None:
+        self._links["up"].setdefault(below, set()).add(above)
+        self._links["down"].setdefault(above, set()).add(below)
+
+    def _link(self) -> None:
+        """Replace each handoff with links from its job to jobs or to derived datasets."""
+        for name, end in self._handoffs_to_datasets:
+            for ref in self.writers_of(name):
+                self._connect(Node.of_job(ref), end)
+        handoffs = [name for name in (*self.readers, *self.writers) if handoff_job(name)]
+        for name in handoffs:
+            readers, writers = self.readers.pop(name, set()), self.writers.pop(name, set())
+            for ref in readers:
+                self.jobs[ref].reads.discard(name)
+            for ref in writers:
+                self.jobs[ref].writes.discard(name)
+            for above, below in product(writers, readers - writers):
+                self._connect(Node.of_job(above), Node.of_job(below))
+
+    def _derive(self, edges: Edges) -> None:
+        """Link the source datasets of a derivation to its dataset; `_link` adds source jobs."""
+        for end in map(Node.of_dataset, edges.writes):
+            for name in edges.reads:
+                if handoff_job(name):
+                    self._handoffs_to_datasets.append((name, end))
+                else:
+                    self._connect(Node.of_dataset(name), end)
+
+    def _add(self, ref: JobRef, edges: Edges) -> None:
+        self.jobs[ref] = edges
+        for name in edges.reads:
+            self.readers.setdefault(name, set()).add(ref)
+        for name in edges.writes:
+            self.writers.setdefault(name, set()).add(ref)
+
+    def _note_run(self, state: State, run: Run) -> None:
+        current = self.runs.get(run.key.job)
+        if current is None or _rank(state, run) > _rank(state, current):
+            self.runs[run.key.job] = run
+
+
+def _rank(state: State, run: Run) -> tuple[bool, int, RunKey]:
+    return outcome(state, run).state is RunState.COMPLETED, start_of(run) or 0, run.key
+
+
+def _rolled_up(
+    generations: Generations,
+    level: Level | None,
+    selected: Iterable[Generation] | Mapping[Generation, Edges],
+) -> Iterator[tuple[Run | JobRef, Edges]]:
+    """Yield the owner at a level and the edges of each run, and of each declaration its job."""
+    parts = selected if isinstance(selected, Mapping) else {g: g.edges for g in selected}
+    current = [run for generation in parts for run in generation.runs]
+    own = _RunEdges(generations, parts)
+    yield from ((g.job, part) for g, part in parts.items() if not g.runs)
+    levels = generations.levels
+    if level is None:
+        yield from ((run, own.of(run)) for run in current)
+        return
+    if level is Level.QUERY:
+        current = _without_wrappers(generations.state, current)
+    below = _edges_below(own, levels, current)
+    for run in current:
+        edges = own.of(run)
+        owner = levels.owner(run, level)
+        if levels.of(owner.key.job) > level and run.key in below:
+            edges = _edges_not_below(edges, below[run.key])
+        yield owner, edges
+
+
+class _RunEdges:
+    """The edges reported by each run itself, limited to the requested part of its generation."""
+
+    def __init__(self, generations: Generations, parts: Mapping[Generation, Edges]) -> None:
+        self._generations = generations
+        self._limited = {
+            run.key: generations.own(run).within(part)
+            for generation, part in parts.items()
+            if part is not generation.edges
+            for run in generation.runs
+        }
+
+    def of(self, run: Run) -> Edges:
+        return self._limited.get(run.key) or self._generations.own(run)
+
+
+def _edges_not_below(edges: Edges, lower: Edges) -> Edges:
+    """Return the edges of a run that no run below it reports.
+    If edges remain on one side, the other side stays complete. Otherwise, a step that reads a table
+    with a query and writes an artifact itself would have no path between the two.
+    """
+    reads, writes = edges.reads - lower.reads, edges.writes - lower.writes
+    left = Edges(edges.reads if writes else reads, edges.writes if reads else writes)
+    return edges.within(left)
+
+
+def _edges_below(own: _RunEdges, levels: Levels, current: list[Run]) -> dict[RunKey, Edges]:
+    """Return the edges of the runs below each run, by its key."""
+    below: dict[RunKey, Edges] = defaultdict(Edges)
+    for run in current:
+        for above in levels.lineage(run)[1:]:
+            below[above.key].add(own.of(run))
+    return below
+
+
+def _without_wrappers(state: State, runs: list[Run]) -> list[Run]:
+    """Leave out a run `..._as_select` that only wraps a sibling's write of the same dataset."""
+    siblings: dict[RunKey | None, list[Run]] = defaultdict(list)
+    for run in runs:
+        parent = parent_of(state, run)
+        siblings[parent.key if parent else None].append(run)
+    return [
+        run
+        for parent, group in siblings.items()
+        for run in group
+        if parent is None
+        or "_as_select" not in run.key.job.name
+        or not any(_wraps(state, run, other) for other in group if other is not run)
+    ]
+
+
+def _wraps(state: State, outer: Run, inner: Run) -> bool:
+    if "_as_select" in inner.key.job.name or None in (outer.first, outer.last, inner.first):
+        return False
+    begins, starts, ends = outer.first or 0, inner.first or 0, outer.last or 0
+    primary = state.identity.primary
+    written = {primary(name) for name in inner.outputs}
+    return begins <= starts <= ends and {primary(name) for name in outer.outputs} <= written
+
+
+def control_edges(
+    generations: Generations, level: Level | None, near: Iterable[JobRef] | None = None
+) -> set[tuple[JobRef, JobRef]]:
+    """Return the control dependencies (upstream, downstream) at a level.
+
+    For each job, only the newest run with a jobDependencies facet counts, and its siblings under
+    the same parent run. `near` limits the edges to those of some jobs. Ends finer than the level
+    are rolled up; an edge within one job is dropped.
+    """
+    state, levels = generations.state, generations.levels
+    reporting: Iterable[JobRef] = state.jobs
+    if near is not None:
+        jobs = {job for ref in near for job in generations.families.of(ref).jobs}
+        reporting = jobs.union(*(state.named_by.get(job, ()) for job in jobs)) & state.jobs.keys()
+    found: set[tuple[JobRef, JobRef]] = set()
+    for ref in deadline.watched(reporting):
+        for run in _reporting_runs(state, state.jobs[ref]):
+            own = _at_level(state, levels, level, Reference(run.key.job, run.key.run_id))
+            found |= {(_at_level(state, levels, level, up), own) for up in run.upstream or ()}
+            found |= {(own, _at_level(state, levels, level, down)) for down in run.downstream or ()}
+    chosen = None if near is None else set(near)
+    return {
+        (up, down)
+        for up, down in found
+        if up != down and (chosen is None or up in chosen or down in chosen)
+    }
+
+
+def _reporting_runs(state: State, job: Job) -> list[Run]:
+    runs = [state.runs[key] for key in job.runs]
+    reporting = [run for run in runs if run.upstream or run.downstream]
+    newest = newest_of(reporting)
+    parent = parent_of(state, newest) if newest else None
+    if newest is None or parent is None:
+        return [newest] if newest else []
+    return [run for run in reporting if parent_of(state, run) is parent]
+
+
+def _at_level(state: State, levels: Levels, level: Level | None, end: Reference) -> JobRef:
+    if level is None:
+        return end.job
+    run = _run_of(state, end)
+    return levels.owner(run, level).key.job if run is not None else end.job
+
+
+def _run_of(state: State, end: Reference) -> Run | None:
+    """Return the run that a dependency names, or the newest run of its job."""
+    job = state.jobs.get(end.job)
+    if job is None:
+        return None
+    keys = [key for key in job.runs if key.run_id == end.run_id] or list(job.runs)
+    return newest_of(state.runs[key] for key in keys)

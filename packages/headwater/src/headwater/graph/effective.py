@@ -1,0 +1,162 @@
+"""Graphs that are built in parts, on request, so that a query costs the same in a larger store.
+
+The part of the effective graph for a family of jobs (see headwater.graph.families) is built when
+a query reaches it, and kept until one of its present generations changes.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from headwater import deadline
+from headwater.events import JobRef
+from headwater.graph.edges import LevelGraph
+from headwater.graph.generation import Generation
+from headwater.graph.generations import Generations
+from headwater.graph.levels import Level
+from headwater.graph.nodes import Node
+from headwater.graph.run_edges import Edges, derived_dataset
+from headwater.identity import DatasetName
+
+
+@dataclass(slots=True)
+class _CachedPart:
+    """The graph of a family, the generations in it, and the revision at which it was last valid."""
+
+    graph: LevelGraph
+    generations: list[Generation]
+    revision: int
+
+
+class LazyGraph(ABC):
+    """A graph that is built in parts, on request, with the same queries as a LevelGraph."""
+
+    def __init__(self, generations: Generations) -> None:
+        self._generations = generations
+
+    def edges_of(self, ref: JobRef) -> Edges:
+        """Return the edges of a job."""
+        return self._part(ref).edges_of(ref)
+
+    def readers_of(self, name: DatasetName) -> set[JobRef]:
+        """Return the jobs that read a dataset."""
+        tasks = self._generations.readers(name)
+        return {ref for task in tasks for ref in self._part(task).readers_of(name)}
+
+    def writers_of(self, name: DatasetName) -> set[JobRef]:
+        """Return the jobs that write a dataset."""
+        tasks = self._generations.writers(name)
+        return {ref for task in tasks for ref in self._part(task).writers_of(name)}
+
+    @abstractmethod
+    def linked(self, node: Node, way: str) -> set[Node]:
+        """Return the nodes one direct link upstream (`up`) or downstream (`down`)."""
+
+    @abstractmethod
+    def _part(self, ref: JobRef) -> LevelGraph:
+        """Return the part of the graph with the edges of a job."""
+
+
+class EffectiveGraph(LazyGraph):
+    """The graph of the present generations at a level, in one part per family of jobs."""
+
+    def __init__(self, generations: Generations, level: Level) -> None:
+        super().__init__(generations)
+        self._level = level
+
+    def has_job(self, ref: JobRef) -> bool:
+        """Return True if a job has edges."""
+        return self._part(ref).has_job(ref)
+
+    def linked(self, node: Node, way: str) -> set[Node]:
+        """Return the nodes one direct link upstream (`up`) or downstream (`down`)."""
+        near = [node.job_ref] if node.type == "job" else self._derivations(node.dataset_name)
+        return {other for ref in near for other in self._part(ref).linked(node, way)}
+
+    def _derivations(self, name: DatasetName) -> Iterator[JobRef]:
+        """Yield the derivations that write or read a dataset."""
+        generations = self._generations
+        users = (*generations.writers(name), *generations.readers(name))
+        yield from filter(derived_dataset, users)
+
+    def _part(self, ref: JobRef) -> LevelGraph:
+        generations = self._generations
+        family, revision = generations.families.of(ref), generations.state.revision
+        part: _CachedPart | None = family.graphs.get(self._level)
+        if part is None or part.revision != revision:
+            deadline.check()
+            present = generations.present_in_family(ref)
+            if part is None or part.generations != present:
+                graph = LevelGraph.build(generations, self._level, present)
+                part = family.graphs[self._level] = _CachedPart(graph, present, revision)
+            part.revision = revision
+        return part.graph
+
+
+class PipelineGraph:
+    """A graph between pipelines, without the datasets that a single job both writes and reads.
+
+    Such a dataset stays downstream of its job if no task derived another one from it: a table that
+    a MERGE both reads and writes is the result of the job. The root keeps its outgoing edges.
+    """
+
+    def __init__(
+        self, graph: LevelGraph | EffectiveGraph, root: Node, is_used: Callable[[DatasetName], bool]
+    ) -> None:
+        """Wrap a graph; `is_used` returns True if a task derived another dataset from a dataset."""
+        self._graph, self._root, self._is_used = graph, root, is_used
+        self.has_job, self.writers_of, self.linked = graph.has_job, graph.writers_of, graph.linked
+
+    def edges_of(self, ref: JobRef) -> Edges:
+        """Return the edges of a job."""
+        found = self._graph.edges_of(ref)
+        edges = replace(found, reads=set(found.reads), writes=set(found.writes))
+        for name in sorted(filter(self._is_inner, found.reads & found.writes)):
+            is_root = Node.of_dataset(name) == self._root
+            if not is_root:
+                edges.bypass(name)
+            edges.reads.discard(name)
+            if is_root or self._is_used(name):
+                edges.writes.discard(name)
+        return edges
+
+    def readers_of(self, name: DatasetName) -> set[JobRef]:
+        """Return the jobs that read a dataset."""
+        is_root = Node.of_dataset(name) == self._root
+        is_result = self._is_inner(name) and not is_root and not self._is_used(name)
+        return set() if is_result else self._graph.readers_of(name)
+
+    def _is_inner(self, name: DatasetName) -> bool:
+        writers = self._graph.writers_of(name)
+        return len(writers) == 1 and writers == self._graph.readers_of(name)
+
+
+Graph = LevelGraph | EffectiveGraph | PipelineGraph
+
+
+class Latest(LazyGraph):
+    """The edges of each job's last runs (effective generations), without levels, as in Marquez.
+
+    These include the last run that wrote each dataset, so that every dataset has a producer. There
+    are no direct links.
+    """
+
+    def edges_of(self, ref: JobRef) -> Edges:
+        """Return the edges of a job."""
+        found = Edges()
+        if ref in self._generations.state.jobs:
+            for owner in self._generations.owners(ref) or (ref,):
+                found.add(self._part(owner).edges_of(ref))
+        return found
+
+    def linked(self, node: Node, way: str) -> set[Node]:
+        """Return an empty set: Marquez has no direct links."""
+        return set()
+
+    def _part(self, ref: JobRef) -> LevelGraph:
+        def build(_: list[Generation]) -> LevelGraph:
+            return LevelGraph.build(self._generations, None, self._generations.effective(ref))
+
+        return self._generations.derived(ref, "latest edges", build)

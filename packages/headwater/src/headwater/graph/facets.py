@@ -1,0 +1,68 @@
+"""Values of nodes, such as owner and tag, by which lists can be filtered."""
+
+from __future__ import annotations
+
+from headwater.events.facets import EXPOSURE, JobType, Tags
+from headwater.graph.current import generations_of, graph_of, once_an_event
+from headwater.graph.levels import Level
+from headwater.graph.nodes import Node, facets_of, kind_of, owners_of, platform_of
+from headwater.projection import State
+from headwater.query.facets import NO_VALUE, Values
+
+
+def values_of(state: State, node: Node) -> Values:
+    """Return the namespace, platform, type, owners and tags of a node."""
+    cache = _cached_values(state)
+    if node not in cache:
+        cache[node] = {
+            "namespace": (node.namespace,),
+            "platform": (platform_value(state, node),),
+            "type": (type_of(state, node),),
+            "owner": _owners(state, node) or (NO_VALUE,),
+            "tag": _tags(state, node) or (NO_VALUE,),
+        }
+    return cache[node]
+
+
+@once_an_event
+def _cached_values(state: State) -> dict[Node, Values]:
+    del state
+    return {}
+
+
+def type_of(state: State, node: Node) -> str:
+    """Return the level of a job, or `exposure`, or the kind of a dataset."""
+    if node.type == "dataset":
+        return kind_of(state, node)
+    if any(book.parsed(JobType).jobType == EXPOSURE for book in facets_of(state, node)):
+        return EXPOSURE.lower()
+    return generations_of(state).levels.of(node.job_ref).name.lower()
+
+
+def platform_value(state: State, node: Node) -> str:
+    """Return the reported platform in lower case, or else the scheme of a dataset's namespace."""
+    if reported := platform_of(state, node):
+        return reported.lower()
+    scheme, colon, _ = node.namespace.lower().partition(":")
+    if node.type == "job" or not (colon or scheme == "file"):
+        return NO_VALUE
+    if scheme == "arn":  # arn:aws:glue:REGION:ACCOUNT
+        return (node.namespace.lower().split(":") + [NO_VALUE])[2]
+    return scheme
+
+
+def job_owners(state: State, node: Node) -> list[str]:
+    """Return the owners of the jobs that write a dataset; none for a job."""
+    if node.type == "job":
+        return []
+    writers = graph_of(state, Level.TASK).writers_of(node.dataset_name)
+    return sorted({owner for ref in writers for owner in owners_of(state, Node.of_job(ref))})
+
+
+def _owners(state: State, node: Node) -> tuple[str, ...]:
+    return tuple(owners_of(state, node) or job_owners(state, node))
+
+
+def _tags(state: State, node: Node) -> tuple[str, ...]:
+    books = facets_of(state, node)
+    return tuple(sorted({tag.label for book in books for tag in book.parsed(Tags).tags}))

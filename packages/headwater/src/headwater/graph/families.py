@@ -1,0 +1,91 @@
+"""Families of jobs: the smallest groups whose graph can be built without other jobs.
+
+A family is a pipeline with its tasks and their queries. Jobs that share a run id, and jobs that
+pass data to each other without a dataset (handoffs), are in one family, too.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from headwater.events import JobRef, parse_derivation
+from headwater.graph.levels import Level
+from headwater.graph.run_edges import derivation
+from headwater.projection import State
+from headwater.projection.facets import parsed
+
+
+@dataclass(slots=True, eq=False)
+class Family:
+    """Jobs whose graph can be built without other jobs."""
+
+    jobs: list[JobRef]
+    graphs: dict[Level, Any] = field(default_factory=dict)
+    """Cache of headwater.graph.effective: the graph of the family at each level."""
+
+
+class Families:
+    """The families of all jobs, each determined on request."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._of: dict[JobRef, Family] = {}
+        self._handoffs: dict[JobRef, set[JobRef]] | None = None
+
+    def of(self, ref: JobRef) -> Family:
+        """Return the family of a job, or of a derivation."""
+        return self._of.get(ref) or self._collect(ref)
+
+    def recompute(self, refs: Iterable[JobRef]) -> set[JobRef]:
+        """Determine families again after their jobs got relatives or levels; return all members.
+
+        A family never loses a member, so these include all former members.
+        """
+        members: set[JobRef] = set()
+        for ref in refs:
+            if ref not in members:
+                members.update(self._collect(ref).jobs)
+        return members
+
+    def _collect(self, ref: JobRef) -> Family:
+        found: dict[JobRef, None] = {ref: None}
+        open_ = [ref]
+        while open_:
+            for other in self._relatives(open_.pop()):
+                if other not in found:
+                    found[other] = None
+                    open_.append(other)
+        family = Family(list(found))
+        self._of |= dict.fromkeys(found, family)
+        return family
+
+    def _relatives(self, ref: JobRef) -> Iterator[JobRef]:
+        if self._handoffs is None:
+            self._handoffs = self._connect_handoffs()
+        yield from self._handoffs.get(ref, ())
+        job = self._state.jobs.get(ref)
+        if job is not None:
+            yield from job.parents
+            yield from job.hints or ()
+            yield from job.children or ()
+            ids = self._state.runs_by_id
+            yield from (key.job for run in job.runs for key in ids[run.run_id])
+
+    def _connect_handoffs(self) -> dict[JobRef, set[JobRef]]:
+        """Return, for each job or derivation, those connected with it by a handoff."""
+        state = self._state
+        found: dict[JobRef, set[JobRef]] = defaultdict(set)
+        for source, readers in state.handoffs.items():
+            for reader in readers:
+                found[source].add(reader)
+                found[reader].add(source)
+        for record in state.datasets.values():
+            if record.derivation is not None:
+                derived = derivation(state.identity.primary(record.name))
+                for source in parsed(record.derivation[1], parse_derivation).jobs:
+                    found[source].add(derived)
+                    found[derived].add(source)
+        return found

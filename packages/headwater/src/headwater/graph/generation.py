@@ -1,0 +1,175 @@
+"""Generations of one task, the data flows between them, and which of them are effective."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from math import inf
+from typing import Any, NamedTuple
+
+from headwater.events import JobRef
+from headwater.graph.run_edges import Edges
+from headwater.identity import DatasetName
+from headwater.projection import Run, RunKey
+
+
+class Span(NamedTuple):
+    """A time span, in microseconds; the end of a streaming run without an end is infinite."""
+
+    start: float
+    end: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Generation:
+    """The runs of one task under one parent run, or one without a parent, with all runs below.
+
+    Without runs, it is the declaration of a JobEvent or a derivation.
+    """
+
+    job: JobRef
+    order: tuple[int, RunKey | None]
+    """The start, in microseconds, and the least key of the runs."""
+    is_complete: bool
+    """True if finished: all of its runs of the task ended, and at least one completed."""
+    edges: Edges
+    kept: frozenset[DatasetName]
+    """The outputs that also keep rows of earlier generations."""
+    runs: tuple[Run, ...]
+    """The runs that read or wrote data."""
+    ended: float = inf
+    """The end of the last run, or its last event, in microseconds; infinite for a streaming run."""
+    only_created: frozenset[DatasetName] = frozenset()
+    """The outputs that its runs created or altered without rows; one may have existed before."""
+    changed: frozenset[DatasetName] = frozenset()
+    """The datasets that its runs dropped, emptied or renamed."""
+    spans: dict[tuple[str, DatasetName], Span] = field(default_factory=dict)
+    """Cached times at which its runs read or wrote a dataset; see headwater.graph.times."""
+
+    @property
+    def started(self) -> int:
+        """Return the start of the first run, in microseconds; 0 without runs."""
+        return self.order[0]
+
+
+class Flow(NamedTuple):
+    """Data that one generation, the consumer, gets from another through a dataset."""
+
+    source: Generation
+    """The generation that wrote the dataset."""
+    dataset: DatasetName
+    is_kept: bool
+    """True if the consumer kept rows of the dataset; False if it read the dataset."""
+
+
+@dataclass(slots=True, eq=False)
+class History:
+    """The generations of one task; replaced when one of them changes."""
+
+    oldest_first: list[Generation]
+    derived: dict[str, Any] = field(default_factory=dict)
+    """Cached values that were computed from the generations, by name."""
+    _writing: dict[DatasetName, list[Generation]] = field(default_factory=dict)
+
+    def writing(self, name: DatasetName) -> list[Generation]:
+        """Return the generations that wrote a dataset, oldest first."""
+        found = self._writing.get(name)
+        if found is None:
+            found = [g for g in self.oldest_first if name in g.edges.writes]
+            self._writing[name] = found
+        return found
+
+
+def declared_generation(ref: JobRef, edges: Edges) -> Generation:
+    """Return a generation without runs; it applies until the job has runs with data."""
+    return Generation(ref, (0, None), True, edges, frozenset(), ())
+
+
+class EffectiveGenerations:
+    """The effective generations of a task, updated one generation at a time, oldest first.
+
+    They are the newest finished one (that wrote, if any did), the unfinished ones after it, and
+    those with an output that no later finished one wrote. One job can write many datasets in
+    separate runs (a flow that is started per service): its last run alone would leave the other
+    datasets without an origin.
+    """
+
+    def __init__(self) -> None:
+        self._count: Counter[Generation] = Counter()
+        self._base: Generation | None = None
+        self._newer: list[Generation] = []
+        self._remaining: dict[Generation, set[DatasetName]] = {}
+        self._writers: dict[DatasetName, list[Generation]] = defaultdict(list)
+        self.entered: list[Generation] = []
+        self.left: list[Generation] = []
+
+    def take(self, generation: Generation) -> None:
+        """Add the next generation; `entered` and `left` are those that became effective or not."""
+        self.entered, self.left = [], []
+        writes = generation.edges.writes
+        self._retain(generation)
+        if not generation.is_complete:
+            self._newer.append(generation)
+        elif writes or self._base is None or not self._base.edges.writes:
+            for superseded in (self._base, *self._newer):
+                self._release(superseded)
+            self._base, self._newer = generation, []
+        else:  # it found nothing to do
+            self._release(generation)
+        if generation.is_complete:
+            self._settle(writes - generation.only_created)
+        if writes:
+            self._retain(generation)
+            self._remaining[generation] = set(writes)
+            for name in writes:
+                self._writers[name].append(generation)
+
+    @property
+    def latest(self) -> list[Generation]:
+        """Return the newest finished generation and the unfinished ones after it."""
+        return [*([self._base] if self._base else []), *self._newer]
+
+    @property
+    def unreplaced(self) -> list[Generation]:
+        """Return the generations with an output that no later finished one wrote, newest first."""
+        return list(reversed(self._remaining))
+
+    def _settle(self, names: Iterable[DatasetName]) -> None:
+        for name in names:
+            for generation in self._writers.pop(name, ()):
+                self._remaining[generation].discard(name)
+                if not self._remaining[generation]:
+                    del self._remaining[generation]
+                    self._release(generation)
+
+    def _retain(self, generation: Generation) -> None:
+        self._count[generation] += 1
+        if self._count[generation] == 1:
+            self.entered.append(generation)
+
+    def _release(self, generation: Generation | None) -> None:
+        if generation is None:
+            return
+        self._count[generation] -= 1
+        if not self._count[generation]:
+            del self._count[generation]
+            self.left.append(generation)
+
+
+def _after_all(oldest_first: list[Generation]) -> EffectiveGenerations:
+    found = EffectiveGenerations()
+    for generation in oldest_first:
+        found.take(generation)
+    return found
+
+
+def latest(oldest_first: list[Generation]) -> list[Generation]:
+    """Return the newest finished generation (that wrote, if any did) and later unfinished ones."""
+    return _after_all(oldest_first).latest
+
+
+def effective(oldest_first: list[Generation]) -> list[Generation]:
+    """Return the effective generations: the latest and the unreplaced ones."""
+    found = _after_all(oldest_first)
+    return list(dict.fromkeys((*found.latest, *found.unreplaced)))

@@ -1,0 +1,498 @@
+"""Generations: the runs of a task that belong together, and the data flows between them.
+
+- The runs of one task under one parent run are one generation: mapped and foreach elements and
+  retries are merged. A run without a parent is a generation of its own. A generation reads and
+  writes whatever its runs and all runs below them do. They are ordered by start, not by arrival.
+- The newest finished generation is effective. It is the newest one that wrote something, or, for a
+  task that never wrote, the newest one that read. A load that was skipped or found nothing to do
+  removes no edge; a dataset that the task no longer reads disappears with the next finished run.
+- Newer unfinished and failed generations are effective as well, because they may have changed data.
+- Older generations with an output that no later finished one of the task wrote are effective too.
+
+The contents of a dataset can be older: a table that is loaded in partitions still contains rows of
+earlier generations, from files that the newest one did not read. `flows_into` therefore returns the
+flows into a generation from all whose data it used: for each dataset that it read, from those that
+were written before it ended (graph/times.py); for each whose rows its commits kept, from earlier.
+Iceberg's commit report shows whether rows were kept; without one, a write is assumed to replace the
+dataset. The effective generations and all that their data comes from are the present generations.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from typing import Any, NamedTuple, TypeVar
+
+from headwater import deadline
+from headwater.events import JobRef
+from headwater.graph.families import Families
+from headwater.graph.generation import (
+    Flow,
+    Generation,
+    History,
+    declared_generation,
+    effective,
+    latest,
+)
+from headwater.graph.levels import Level, Levels
+from headwater.graph.lifecycle import changed_datasets, created_datasets
+from headwater.graph.present import Present
+from headwater.graph.run_edges import (
+    Edges,
+    declared_edges,
+    derivation,
+    derived_dataset,
+    derived_edges,
+    handoff_job,
+    kept_datasets,
+    merged,
+    run_edges,
+    side_by_side,
+    states_lineage_of_other_jobs,
+)
+from headwater.graph.times import NOW, ByVersion, Reading, Times, span_of
+from headwater.identity import DatasetName
+from headwater.projection import Run, RunKey, RunState, State, outcome, start_of, versions_of
+from headwater.projection.derived import descendants_of, parent_of, records_of
+
+Answer = TypeVar("Answer")
+
+
+Walked = dict[Generation, Edges]
+"""The generations reached by following flows, each with the edges that were followed."""
+
+
+class _Where(NamedTuple):
+    found: set[JobRef]
+    unchecked: set[JobRef]  # those that changed since
+
+
+class Generations:
+    """All generations of a state, and the data flows between them.
+
+    Each is computed on request and cached until an event changes it, so the cost depends on the
+    query and on the events since the last one. An event that changes the parents of runs or the
+    level of a job clears the results of its family. One that removes an alias, changes edges
+    without a run or changes explicit lineage between jobs clears all.
+    """
+
+    def __init__(self, state: State) -> None:
+        self.state = state
+        self._clear()
+
+    def _clear(self) -> None:
+        self._revision = self.state.revision
+        self._shape = self.state.shape
+        self.state.touched.clear()
+        self.state.moved.clear()
+        self.levels = Levels(self.state)
+        self.times = Times(self.state, self.own)
+        self._own: dict[RunKey, Edges] = {}
+        self._owners: dict[JobRef, set[JobRef]] = {}
+        self._using: dict[tuple[str, DatasetName], set[JobRef]] = {}
+        self._runs_by_key: dict[JobRef, dict[RunKey, dict[RunKey, Run]]] = {}  # see _key_of
+        self._by_key: dict[JobRef, dict[RunKey, Generation]] = defaultdict(dict)
+        self._histories: dict[JobRef, History] = {}
+        self._of_runs: dict[JobRef, dict[str, Any]] = {}
+        self._where: dict[str, _Where] = {}
+        self._jobs: dict[JobRef, None] | None = None
+        self._present: Present | None = None
+        self._changed: set[JobRef] = set()  # tasks, since `_present` was updated
+        self.families = Families(self.state)
+
+    def refresh(self) -> None:
+        """Process the events that were applied to the state since the last call."""
+        state = self.state
+        others = (states_lineage_of_other_jobs(state, state.runs[key]) for key in state.touched)
+        if state.shape != self._shape or any(others):
+            self._clear()
+        elif state.revision != self._revision:
+            if state.moved:
+                self._invalidate_families(self.families.recompute(state.moved))
+                state.moved.clear()
+            for key in state.touched:
+                self._invalidate_run(state.runs[key])
+            state.touched.clear()
+            self._revision = state.revision
+
+    def _invalidate_families(self, refs: Iterable[JobRef]) -> None:
+        """Clear the results about all jobs of the families whose hierarchy of runs changed."""
+        self._jobs = None
+        for ref in refs:
+            self._changed.add(ref)
+            for cache in (self._owners, self._runs_by_key, self._by_key, self._histories):
+                cache.pop(ref, None)
+            self._forget_runs(ref)
+            job = self.state.jobs.get(ref)
+            if job is None:  # a derivation
+                continue
+            self.levels.clear(job)
+            for run in map(self.state.runs.__getitem__, job.runs):
+                if self._has_data(run):
+                    for name in self.own(run).reads | self.own(run).writes:
+                        self._using.pop(("reading", name), None)
+                        self._using.pop(("writing", name), None)
+
+    def _invalidate_run(self, run: Run) -> None:
+        """Clear the results that depend on a changed run, and index the datasets that it uses."""
+        self._own.pop(run.key, None)
+        # The end of a run also ends the runs below it that have no end event.
+        changed = [run, *descendants_of(self.state, run)] if run.end else [run]
+        for changed_run in changed:
+            for above in self.levels.lineage(changed_run):
+                self._by_key[above.key.job].pop(self._key_of(above), None)
+                self._histories.pop(above.key.job, None)
+                self._forget_runs(above.key.job)
+                self._changed.add(above.key.job)
+        if not self._has_data(run):
+            return
+        owner = self.levels.owner(run, Level.TASK)
+        ref = owner.key.job
+        if ref in self._runs_by_key:
+            self._runs_by_key[ref].setdefault(self._key_of(owner), {})[run.key] = run
+        if run.key.job in self._owners:
+            self._owners[run.key.job].add(ref)
+        if self._jobs is not None:
+            self._jobs[ref] = None
+        edges = self.own(run)
+        sides = ("reading", self.own(run).reads), ("writing", edges.writes)
+        for side, names in sides:
+            for name in names:
+                if (side, name) in self._using:
+                    self._using[side, name].add(ref)
+
+    def own(self, run: Run) -> Edges:
+        """Return the edges that the events of a run report, without those of the runs below it."""
+        edges = self._own.get(run.key)
+        if edges is None:
+            edges = self._own[run.key] = run_edges(self.state, run)
+        return edges
+
+    def owners(self, ref: JobRef) -> set[JobRef]:
+        """Return the tasks of the runs of a job that read or wrote data (see Levels.owner)."""
+        if ref not in self._owners:
+            self._owners[ref] = {
+                self.levels.owner(run, Level.TASK).key.job
+                for run in map(self.state.runs.__getitem__, self.state.jobs[ref].runs)
+                if self._has_data(run)
+            }
+        return self._owners[ref]
+
+    def _has_data(self, run: Run) -> bool:
+        return run.has_data or (run.has_events and run.key.job in self.state.handoffs)
+
+    def jobs(self) -> Iterable[JobRef]:
+        """Return all tasks that have generations."""
+        if self._jobs is None:
+            found: dict[JobRef, None] = {}  # cached only when complete
+            for run in self.state.runs.values():
+                deadline.check()
+                if self._has_data(run):
+                    found[self.levels.owner(run, Level.TASK).key.job] = None
+            self._jobs = found | dict.fromkeys(self._declared_refs())
+        return self._jobs
+
+    def _declared_refs(self) -> Iterator[JobRef]:
+        """Yield the jobs and derivations that have edges without a run."""
+        state = self.state
+        for job in state.jobs.values():
+            is_named = job.stated_by or job.ref in state.handoffs or job.ref in state.exposed
+            if is_named or job.declared is not None:
+                yield job.ref
+        for record in state.datasets.values():
+            if record.derivation is not None:
+                yield derivation(state.identity.primary(record.name))
+
+    def readers(self, name: DatasetName) -> list[JobRef]:
+        """Return the tasks that may have read a dataset at some time."""
+        return self._users("reading", name)
+
+    def writers(self, name: DatasetName) -> list[JobRef]:
+        """Return the tasks that may have written a dataset at some time."""
+        return self._users("writing", name)
+
+    def latest(self, ref: JobRef) -> list[Generation]:
+        """Return the newest finished generation of a task, and the unfinished ones after it."""
+        return self.derived(ref, "latest generations", latest)
+
+    def derived(
+        self, ref: JobRef, name: str, derive: Callable[[list[Generation]], Answer]
+    ) -> Answer:
+        """Return a value computed from the generations of a task (oldest first), cached by name."""
+        history = self._history(ref)
+        if name not in history.derived:
+            history.derived[name] = derive(history.oldest_first)
+        answer: Answer = history.derived[name]
+        return answer
+
+    def of_runs(self, ref: JobRef, name: str, derive: Callable[[list[Run]], Answer]) -> Answer:
+        """Return a value computed from the runs of a job and from those below them, cached by name.
+
+        It must depend neither on the time nor on the facets of jobs and datasets.
+        """
+        cached = self._of_runs.setdefault(ref, {})
+        if name not in cached:
+            job = self.state.jobs.get(ref)
+            runs = map(self.state.runs.__getitem__, job.runs if job else ())
+            cached[name] = derive(list(deadline.watched(runs)))
+        answer: Answer = cached[name]
+        return answer
+
+    def jobs_where(self, name: str, holds: Callable[[JobRef], bool]) -> set[JobRef]:
+        """Return all jobs with a condition, cached by name; it must depend on `of_runs` only."""
+        where = self._where.get(name)
+        if where is None:
+            where = self._where[name] = _Where(set(), set(self.state.jobs))
+        for ref in deadline.watched(tuple(where.unchecked)):
+            (where.found.add if holds(ref) else where.found.discard)(ref)
+            where.unchecked.discard(ref)
+        return where.found
+
+    def _forget_runs(self, ref: JobRef) -> None:
+        self._of_runs.pop(ref, None)
+        for where in self._where.values():
+            where.unchecked.add(ref)
+
+    def effective(self, ref: JobRef) -> list[Generation]:
+        """Return the effective generations of a task."""
+        return self.derived(ref, "effective", effective)
+
+    @property
+    def present(self) -> Present:
+        """The effective generations of all tasks, and those that their data comes from."""
+        present, changed = self._present, self._changed
+        if present is None:
+            present, changed = Present(self.flows_into, self.times), set(self.jobs())
+        if changed:
+            self._present = None  # an update that a deadline interrupts is not used
+            present.update({ref: self._history(ref) for ref in changed})
+            self._present, self._changed = present, set()
+        return present
+
+    def present_in_family(self, ref: JobRef) -> list[Generation]:
+        """Return the present generations of all jobs in the family of a job."""
+        present = self.present
+        return [g for job in self.families.of(ref).jobs for g in present.of(job)]
+
+    def generation_of(self, run: Run) -> Generation | None:
+        """Return the generation of a run; None if the run neither read nor wrote data."""
+        owner = self.levels.owner(run, Level.TASK)
+        ref, key = owner.key.job, self._key_of(owner)
+        members = self._members(ref).get(key, {})
+        return self._generation(ref, key, members) if run.key in members else None
+
+    def writing_version(self, name: DatasetName, version: str) -> list[Generation]:
+        """Return the generations with a run that wrote a version of a dataset."""
+        primary = self.state.identity.primary
+        return [
+            generation
+            for ref in self.writers(name)
+            for generation in self._history(ref).oldest_first
+            if any(
+                primary(spelled) == name and version in versions_of(run, use)
+                for run in generation.runs
+                for spelled, use in run.outputs.items()
+            )
+        ]
+
+    def flows_into(self, generation: Generation) -> list[Flow]:
+        """Return the flows into a generation, from those that wrote what it read or kept."""
+        found = [
+            Flow(source, name, False)
+            for name in generation.edges.reads
+            for source in self.writing(name, generation)
+        ]
+        for name in generation.kept:
+            kept_by = self.writing(name, generation, only_earlier=True)
+            found += (Flow(source, name, True) for source in kept_by)
+        return found
+
+    def sources(self, generation: Generation) -> list[Generation]:
+        """Return the generations that wrote the data which a generation read or kept."""
+        return [flow.source for flow in self.flows_into(generation)]
+
+    def upstream_of(self, roots: Iterable[Generation], target: DatasetName | None = None) -> Walked:
+        """Return the roots and all generations upstream of them, or of one of their outputs.
+
+        Where events state which input feeds which output, only the edges on the way count. Rows
+        that a generation kept are upstream of that output, but not of the generation itself.
+        """
+        found: Walked = {}
+        followed: set[tuple[Generation, DatasetName]] = set()  # kept rows
+        open_ = [(root, target) for root in roots]
+        while open_:
+            deadline.check()
+            generation, name = open_.pop()
+            edges, part = generation.edges, found.get(generation)
+            reads: set[DatasetName] = set()
+            if name is None or edges.is_cross_product:
+                found[generation] = edges
+                reads = edges.reads - part.reads if part else edges.reads
+            elif part is not edges:
+                part = found.setdefault(generation, replace(edges, reads=set(), writes=set()))
+                reads = edges.sources_of(name) - part.reads
+                part.reads |= reads
+                part.writes.add(name)
+            open_ += ((source, read) for read in reads for source in self.writing(read, generation))
+            if name in generation.kept and (generation, name) not in followed:
+                followed.add((generation, name))
+                kept_by = self.writing(name, generation, only_earlier=True)
+                open_ += ((source, name) for source in kept_by)
+        return found
+
+    def downstream_of(
+        self, roots: Iterable[Generation], source: DatasetName | None = None
+    ) -> Walked:
+        """Return the roots and the present generations downstream of them, or of one input."""
+        present = self.present
+        found: Walked = {}
+        open_ = [(root, source, False) for root in roots]
+        while open_:
+            generation, via, is_kept = open_.pop()
+            edges, part = generation.edges, found.get(generation)
+            if part is edges:
+                continue
+            if via is None or (edges.is_cross_product and not is_kept):
+                found[generation] = edges
+                writes = edges.writes - part.writes if part else edges.writes
+            else:
+                part = found.setdefault(generation, replace(edges, reads=set(), writes=set()))
+                writes = ({via} if is_kept else edges.targets_of(via)) - part.writes
+                part.reads |= set() if is_kept else {via}
+                part.writes |= writes
+            open_ += (
+                (consumer, flow.dataset, flow.is_kept)
+                for consumer, flow in present.flows_from(generation)
+                if flow.dataset in writes
+            )
+        return found
+
+    def _users(self, side: str, name: DatasetName) -> list[JobRef]:
+        if (side, name) not in self._using:
+            state, found = self.state, set[JobRef]()
+            if (job := handoff_job(name)) is not None:
+                named = {job} if side == "writing" else state.handoffs.get(job, set())
+                found |= {owner for ref in named for owner in self.owners(ref) or (ref,)}
+            keys: set[RunKey] = set()
+            for record in records_of(state, name):
+                keys |= record.readers if side == "reading" else record.writers
+                found |= record.declaring or set()
+                if side == "writing" and record.derivation is not None:
+                    found.add(derivation(name))
+            for spelled in state.identity.names(name) if side == "reading" else ():
+                derived = state.derived_from.get(spelled, ())
+                found |= {derivation(state.identity.primary(dependent)) for dependent in derived}
+            runs = map(state.runs.__getitem__, keys)
+            found |= {self.levels.owner(run, Level.TASK).key.job for run in runs}
+            self._using[side, name] = found
+        return sorted(self._using[side, name])
+
+    def writing(
+        self, name: DatasetName, reader: Generation | None = None, *, only_earlier: bool = False
+    ) -> list[Generation]:
+        """Return each task's newest finished generation that wrote a dataset, and all later ones.
+
+        With a reader, those that it can depend on (see headwater.graph.times); with
+        `only_earlier`, those that wrote the dataset before this generation did.
+        """
+        reading = NOW if reader is None else self.reading(name, reader, only_earlier=only_earlier)
+        found = [
+            generation
+            for ref in self.writers(name)
+            for generation in self.times.counted(
+                self._history(ref).writing(name), name, reading, reader
+            )
+        ]
+        return self.times.with_rows(found, name, reading)
+
+    def reading(
+        self, name: DatasetName, reader: Generation, *, only_earlier: bool = False
+    ) -> Reading:
+        """Return what a generation that read a dataset, or kept its rows, can depend on."""
+        if only_earlier:
+            began = self.times.of_writes(reader, name).start
+            return Reading(began, began)
+        versions = self.times.versions_read(reader, name)
+        writers = [
+            generation
+            for ref in (self.writers(name) if versions else ())
+            for version in versions
+            for generation in self._by_version(ref, name).get(version, ())
+        ]
+        return self.times.reading(reader, name, writers)
+
+    def _by_version(self, ref: JobRef, name: DatasetName) -> ByVersion:
+        def derive(oldest_first: list[Generation]) -> ByVersion:
+            return self.times.by_version(oldest_first, name)
+
+        return self.derived(ref, "\0".join(("by version", *name)), derive)
+
+    def _history(self, ref: JobRef) -> History:
+        """Return the generations of a task."""
+        history = self._histories.get(ref)
+        if history is None:
+            found = self._declared(ref) or [
+                self._generation(ref, key, runs) for key, runs in self._members(ref).items()
+            ]
+            found.sort(key=lambda g: g.order)
+            history = self._histories[ref] = History(found)
+        return history
+
+    def _declared(self, ref: JobRef) -> list[Generation]:
+        """Return the generation of a derivation, or of a job with declared edges and no runs."""
+        derived = derived_dataset(ref)
+        if derived is not None:
+            return [declared_generation(ref, derived_edges(self.state, derived))]
+        if self.owners(ref) or self._members(ref):
+            return []
+        edges = declared_edges(self.state, self.state.jobs[ref])
+        return [declared_generation(ref, edges)] if edges.reads or edges.writes else []
+
+    def _members(self, ref: JobRef) -> dict[RunKey, dict[RunKey, Run]]:
+        """Return the runs that a task owns and that read or wrote data, by generation key."""
+        if ref not in self._runs_by_key:
+            runs_by_key: dict[RunKey, dict[RunKey, Run]] = defaultdict(dict)
+            is_above = self.levels.of(ref) > Level.TASK  # it does not own the runs below it
+            for key in self.state.jobs[ref].runs:
+                run = self.state.runs[key]
+                for member in [run] if is_above else [run, *descendants_of(self.state, run)]:
+                    if not self._has_data(member):
+                        continue
+                    owner = self.levels.owner(member, Level.TASK)
+                    if owner.key.job == ref:
+                        runs_by_key[self._key_of(owner)][member.key] = member
+            self._runs_by_key[ref] = dict(runs_by_key)
+        return self._runs_by_key[ref]
+
+    def _key_of(self, head: Run) -> RunKey:
+        """Return the key of a task run's generation: its parent's key, or its own without one."""
+        parent = parent_of(self.state, head)
+        return parent.key if parent else head.key
+
+    def _generation(self, ref: JobRef, key: RunKey, members: dict[RunKey, Run]) -> Generation:
+        if key in self._by_key[ref]:
+            return self._by_key[ref][key]
+        runs = list(members.values())
+        heads: dict[RunKey, Run] = {}
+        by_head: dict[RunKey, Edges] = {}
+        for run in runs:
+            head = self.levels.owner(run, Level.TASK)
+            heads[head.key] = head
+            by_head[head.key] = merged(by_head.get(head.key), self.own(run))
+        outcomes = [outcome(self.state, head) for head in heads.values()]
+        times = map(start_of, (*heads.values(), *runs))
+        started = min(moment for moment in times if moment is not None)
+        generation = self._by_key[ref][key] = Generation(
+            job=ref,
+            order=(started, min(run.key for run in runs)),
+            is_complete=all(ended is not None for _, ended in outcomes)
+            and any(condition is RunState.COMPLETED for condition, _ in outcomes),
+            edges=side_by_side(list(by_head.values())),
+            kept=kept_datasets(self.state, runs),
+            runs=tuple(runs),
+            ended=span_of(self.state, runs).end,
+            only_created=created_datasets(self.state, runs),
+            changed=changed_datasets(self.state, runs),
+        )
+        return generation

@@ -1,0 +1,241 @@
+"""Nodes, and lookups by id or by short name."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from headwater import deadline
+from headwater.errors import AmbiguousError, NotFoundError
+from headwater.events import JobRef
+from headwater.events.facets import (
+    DatasetType,
+    JobType,
+    Ownership,
+    Schema,
+    SchemaField,
+    Storage,
+    Symlinks,
+    Tags,
+)
+from headwater.identity import DatasetName, canonical_name, is_location
+from headwater.projection import State
+from headwater.projection.derived import records_of
+from headwater.projection.facets import FacetBook
+from headwater.query.models import DatasetRef, Name, NodeRef, NodeType, TypedName
+
+_TYPES: tuple[NodeType, ...] = ("dataset", "job")
+_FILES = ("http", "https", "ftp")
+_KINDS = {"MODEL": "model", "JOB_OUTPUT": "artifact", "FILE": "file", "TOPIC": "stream"}
+
+
+class Node(NamedTuple):
+    """A job or a dataset."""
+
+    type: NodeType
+    namespace: str
+    name: str
+
+    @classmethod
+    def of_job(cls, ref: JobRef) -> Node:
+        """Return the node of a job."""
+        return cls("job", *ref)
+
+    @classmethod
+    def of_dataset(cls, name: DatasetName) -> Node:
+        """Return the node of a dataset."""
+        return cls("dataset", *name)
+
+    @property
+    def job_ref(self) -> JobRef:
+        """Return the job of the node."""
+        return JobRef(self.namespace, self.name)
+
+    @property
+    def dataset_name(self) -> DatasetName:
+        """Return the dataset of the node."""
+        return DatasetName(self.namespace, self.name)
+
+
+def node_ref(node: Node) -> NodeRef:
+    """Return a node as part of an answer."""
+    return {"id": node_id(node), **typed_name(node)}
+
+
+def typed_name(node: Node) -> TypedName:
+    """Return the type and the name of a node as part of an answer."""
+    return {"type": node.type, "namespace": node.namespace, "name": node.name}
+
+
+def name_of(item: DatasetName | JobRef) -> Name:
+    """Return the name of a dataset or a job as part of an answer."""
+    return {"namespace": item.namespace, "name": item.name}
+
+
+def dataset_ref(name: DatasetName) -> DatasetRef:
+    """Return a dataset as part of an answer."""
+    return {"id": node_id(Node.of_dataset(name)), **name_of(name)}
+
+
+def aliases_of(state: State, name: DatasetName) -> list[Name]:
+    """Return the other names of a dataset."""
+    return [name_of(alias) for alias in state.identity.names(name)[1:]]
+
+
+def node_id(node: Node) -> str:
+    """Return the id of a node, as in Marquez: `dataset:NAMESPACE:NAME` or `job:NAMESPACE:NAME`."""
+    return f"{node.type}:{node.namespace}:{node.name}"
+
+
+def facets_of(state: State, node: Node) -> list[FacetBook]:
+    """Return the facets of a job, or those of a dataset under each of its aliases."""
+    if node.type == "job":
+        job = state.jobs.get(node.job_ref)
+        return [job.facets] if job else []
+    return [record.facets for record in records_of(state, node.dataset_name)]
+
+
+def owners_of(state: State, node: Node) -> list[str]:
+    """Return the names in the ownership facets of a node."""
+    books = facets_of(state, node)
+    return sorted({owner for book in books for owner in book.parsed(Ownership).owners})
+
+
+def platform_of(state: State, node: Node) -> str | None:
+    """Return the reported integration of a job, or the storage layer of a dataset."""
+    books = facets_of(state, node)
+    if node.type == "job":
+        values = [book.parsed(JobType).integration for book in books]
+    else:
+        values = [book.parsed(Storage).storageLayer for book in books]
+    return next(filter(None, values), None)
+
+
+def kind_of(state: State, node: Node) -> str:
+    """Return the kind of a dataset, from its datasetType facet or else from its names."""
+    for book in facets_of(state, node):
+        if stated := book.parsed(DatasetType).datasetType:
+            return _KINDS.get(stated.upper(), "table")
+        if book.get(Symlinks.KEY):
+            return "table"
+    if node.namespace.startswith("kafka:"):
+        return "stream"
+    is_file = is_location(node.dataset_name) or node.namespace.split(":")[0] in _FILES
+    return "file" if is_file else "table"
+
+
+def find_node(state: State, text: str, type_: str | None = None) -> Node:
+    """Return the node with an id, or with a short name that matches one node (of a type).
+    An id may lack its type: NAMESPACE:NAME is enough unless it is both a job and a dataset. Short
+    names match the full name of a job or any alias of a dataset, or else the part after a dot,
+    slash or colon.
+
+    Raises:
+        NotFoundError: no node matches; the message suggests similar names.
+        AmbiguousError: several nodes match.
+    """
+    kind, _, rest = text.partition(":")
+    if kind in _TYPES and rest:
+        node = _by_id(state, kind, rest)
+        if node is not None:
+            return node
+        then = " at that moment" if state.is_past else ""
+        raise NotFoundError(f"no node has the id {text!r}{then}", _nearest(state, text))
+    kinds = (type_,) if type_ else _TYPES
+    found = [node for candidate in kinds if (node := _by_id(state, candidate, text))]
+    if len(found) == len(_TYPES):
+        raise AmbiguousError(f"{text!r} is a job and a dataset", [node_id(node) for node in found])
+    return found[0] if found else _by_short_name(state, text, type_)
+
+
+def find_dataset(state: State, text: str) -> Node:
+    """Return the dataset with an id or a short name. Raises NotFoundError if there is none."""
+    found = find_node(state, text, "dataset")
+    if found.type != "dataset":
+        raise NotFoundError(f"{text!r} is a job; expected a dataset")
+    return found
+
+
+def _by_id(state: State, kind: str, rest: str) -> Node | None:
+    """Return the node of an id; existing names determine where a namespace with colons ends."""
+    at = rest.find(":")
+    while at >= 0:
+        namespace, name = rest[:at], rest[at + 1 :]
+        if kind == "job":
+            if JobRef(namespace, name) in state.jobs:
+                return Node("job", namespace, name)
+        else:
+            found = state.identity.datasets(canonical_name(namespace, name))
+            if len(found) > 1:
+                ids = [node_id(Node.of_dataset(dataset)) for dataset in found]
+                raise AmbiguousError(f"{rest!r} is a local name of {len(ids)} datasets", ids[:10])
+            if found:
+                return Node.of_dataset(found[0])
+        at = rest.find(":", at + 1)
+    return None
+
+
+def find_field(state: State, text: str) -> tuple[Node, str]:
+    """Return the dataset and the field of Marquez's id `datasetField:NAMESPACE:NAME:FIELD`."""
+    rest = text.removeprefix("datasetField:")
+    at = rest.rfind(":")
+    while at >= 0:
+        if node := _by_id(state, "dataset", rest[:at]):
+            return node, rest[at + 1 :]
+        at = rest.rfind(":", 0, at)
+    raise NotFoundError(f"no dataset has the field {text!r}")
+
+
+def _by_short_name(state: State, text: str, type_: str | None) -> Node:
+    whole: set[Node] = set()
+    part: set[Node] = set()
+    for name, node in _all_names(state):
+        if type_ not in (None, node.type):
+            continue
+        if text in (name, f"{node.namespace}/{name}"):
+            whole.add(node)
+        elif name.endswith(text) and name[-len(text) - 1] in "./:":
+            part.add(node)
+    if all(node.type == "job" for node in whole):  # a job does not hide a table of the same name
+        whole |= {node for node in part if whole and node.type == "dataset"}
+    found = sorted(whole or part)
+    if len(found) == 1:
+        return found[0]
+    if found:
+        ids = [node_id(node) for node in found]
+        raise AmbiguousError(f"{text!r} fits {len(ids)} nodes", ids[:10])
+    then = " at that moment" if state.is_past else ""
+    raise NotFoundError(f"no job or dataset is called {text!r}{then}", _nearest(state, text))
+
+
+def _all_names(state: State) -> Iterator[tuple[str, Node]]:
+    for ref in state.jobs:
+        yield ref.name, Node.of_job(ref)
+    for primary in state.identity:
+        node = Node.of_dataset(primary)
+        for alias in state.identity.names(primary):
+            yield alias.name, node
+
+
+def _nearest(state: State, text: str) -> list[str]:
+    names: dict[str, str] = {}
+    for name, node in _all_names(state):
+        for key in (node_id(node), name, *(name.rsplit(mark, 1)[-1] for mark in "./")):
+            names.setdefault(key, name)
+    close = difflib.get_close_matches(text, deadline.watched(names), n=5, cutoff=0.6)
+    return list(dict.fromkeys(names[key] for key in close))[:3]
+
+
+def tags_of(state: State, node: Node) -> set[str]:
+    """Return the tags of a node; those of its columns as `key (field)`."""
+    tags = (tag for book in facets_of(state, node) for tag in book.parsed(Tags).tags)
+    return {f"{tag.label} ({tag.field})" if tag.field else tag.label for tag in tags}
+
+
+def fields_of(state: State, node: Node) -> dict[str, SchemaField]:
+    """Return the fields of a dataset by name; empty for a job."""
+    if node.type == "job":
+        return {}
+    books = facets_of(state, node)
+    return {name: field for book in books for name, field in book.parsed(Schema).fields.items()}

@@ -1,0 +1,294 @@
+"""The edges of one run or declaration: its inputs, its outputs and which input feeds which output.
+
+Precedence (OpenLineage, proposals/explicit_lineage_facet, "Precedence rules for consumers"): an
+explicit lineage facet states the sources of each output. Without one, each of several outputs with
+column lineage depends on the inputs that its columns name, and on those that no column of any
+output names. Otherwise every output depends on every input.
+
+Explicit lineage also connects jobs that share no dataset, and datasets that no job connects. Two
+placeholders make these ordinary edges: a handoff stands for the missing dataset between two jobs,
+and a derivation stands for the missing job that derives a dataset, such as a view, from others.
+LevelGraph turns both into direct links.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from headwater.events import Entry, JobRef, parse_derivation, parse_entries, source_datasets
+from headwater.events.facets import CommitReport, DbtExposures
+from headwater.graph.lifecycle import former_names, removes_data
+from headwater.graph.sql_lineage import sql_lineage
+from headwater.identity import DatasetName, canonical_name
+from headwater.projection import Job, Run, State, start_of
+from headwater.projection.derived import newest_of, records_of
+from headwater.projection.facets import parsed
+
+Sources = dict[DatasetName, set[DatasetName]]
+"""The sources of each output: the inputs that feed it."""
+
+
+@dataclass(slots=True)
+class Edges:
+    """The inputs and outputs of one job, under the primary names of the datasets."""
+
+    reads: set[DatasetName] = field(default_factory=set)
+    writes: set[DatasetName] = field(default_factory=set)
+    stated_sources: Sources | None = None
+    """The sources of some outputs, from explicit or column lineage; None if there are none."""
+    default_sources: set[DatasetName] | None = None
+    """The sources of all other outputs; None means all inputs."""
+
+    def add(self, other: Edges) -> None:
+        """Add the edges of another run, so that inputs of one may feed outputs of the other."""
+        if self.default_sources is not None or other.default_sources is not None:
+            self.default_sources = self._defaults() | other._defaults()
+        self.reads |= other.reads
+        self.writes |= other.writes
+        if other.stated_sources is not None:
+            self.stated_sources = self.stated_sources or {}
+            for target, sources in other.stated_sources.items():
+                self.stated_sources[target] = self.stated_sources.get(target, set()) | sources
+
+    @property
+    def is_cross_product(self) -> bool:
+        """Return True if every output depends on every input."""
+        return self.stated_sources is None and self.default_sources is None
+
+    def sources_of(self, target: DatasetName) -> set[DatasetName]:
+        """Return the inputs that feed an output."""
+        found = (self.stated_sources or {}).get(target)
+        return self._defaults() if found is None else found
+
+    def targets_of(self, source: DatasetName) -> set[DatasetName]:
+        """Return the outputs that an input feeds."""
+        if self.is_cross_product:
+            return self.writes
+        return {target for target in self.writes if source in self.sources_of(target)}
+
+    def bypass(self, name: DatasetName) -> None:
+        """Replace a dataset, as a source of other outputs, with its own sources."""
+        sources = self.sources_of(name)
+        if self.default_sources is not None and name in self.default_sources:
+            self.default_sources = (self.default_sources | sources) - {name}
+        if self.stated_sources is not None:
+            self.stated_sources = {
+                target: (found | sources) - {name} if name in found else found
+                for target, found in self.stated_sources.items()
+            }
+
+    def within(self, part: Edges) -> Edges:
+        """Return the edges whose datasets are also inputs or outputs of `part`."""
+        stated = (self.stated_sources or {}).items()
+        return Edges(
+            self.reads & part.reads,
+            self.writes & part.writes,
+            {t: s & part.reads for t, s in stated if t in part.writes} or None,
+            None if self.default_sources is None else self.default_sources & part.reads,
+        )
+
+    def _defaults(self) -> set[DatasetName]:
+        return self.reads if self.default_sources is None else self.default_sources
+
+
+def merged(one: Edges | None, other: Edges) -> Edges:
+    """Return the edges of two runs, like `Edges.add`, but change neither."""
+    if one is None:
+        return other
+    both = Edges()
+    both.add(one)
+    both.add(other)
+    return both
+
+
+def side_by_side(parts: list[Edges]) -> Edges:
+    """Return the edges of separate runs, where inputs of one do not feed outputs of another."""
+    if len(parts) == 1:
+        return parts[0]
+    reads = {name for part in parts for name in part.reads}
+    writes = {name for part in parts for name in part.writes}
+    if all(part.is_cross_product and part.reads == reads for part in parts):
+        return Edges(reads, writes)
+    stated: Sources = {}
+    for part in parts:
+        for name in part.writes:
+            stated.setdefault(name, set()).update(part.sources_of(name))
+    return Edges(reads, writes, stated, set())
+
+
+def run_edges(state: State, run: Run) -> Edges:
+    """Return the edges that the events of a run report, without those of the runs below it."""
+    written = (name for name, use in run.outputs.items() if not removes_data(run, use))
+    edges = _of_names(state, run.inputs, written)
+    if run.lineage:
+        entries = [entry for facet in run.lineage for entry in parsed(facet, parse_entries)]
+        _take_entries(state, edges, run.key.job, entries)
+    elif (sql := sql_lineage(state, run)) is not None:
+        _take_sql(edges, sql.sources)
+    elif former := former_names(state, run):
+        _take_renames(edges, former)
+    elif len(edges.writes) > 1:
+        edges.stated_sources = _sources_by_columns(state, run, edges)
+    if run.key.job in state.handoffs:
+        _hand_off(edges, run.key.job)
+    return edges
+
+
+def _take_renames(edges: Edges, former: dict[DatasetName, DatasetName]) -> None:
+    """Use the former name of each renamed output as its only source, and as that of no other."""
+    if former and (len(edges.writes) > 1 or len(edges.reads) > 1):
+        edges.default_sources = edges.reads.difference(former.values())
+        edges.stated_sources = {name: {source} for name, source in former.items()}
+
+
+def declared_edges(state: State, job: Job) -> Edges:
+    """Return the edges of a job that JobEvents, other jobs and datasets that it exposes state."""
+    declared = job.declared
+    edges = Edges()
+    if declared is not None:
+        edges = _of_names(state, declared.inputs, declared.outputs)
+        if declared.lineage:
+            _take_entries(state, edges, job.ref, parsed(declared.lineage, parse_entries))
+    for ref in job.stated_by or ():
+        for entry in _explicit_lineage_of(state, ref):
+            if entry.target == job.ref:
+                edges.reads |= _sources_of_entry(state, entry, job.ref)
+    for name in state.exposed.get(job.ref, ()):
+        if job.ref.name in state.datasets[name].facets.parsed(DbtExposures).exposures:
+            edges.reads.add(state.identity.primary(name))
+    if job.ref in state.handoffs:
+        _hand_off(edges, job.ref)
+    return edges
+
+
+def derived_edges(state: State, name: DatasetName) -> Edges:
+    """Return the edges of the derivation of a dataset, such as a view."""
+    edges = Edges(set(), {name})
+    for record in records_of(state, name):
+        if record.derivation is not None:
+            entry = parsed(record.derivation[1], parse_derivation)
+            edges.reads |= _sources_of_entry(state, entry, None) - {name}
+    return edges
+
+
+def handoff(job: JobRef) -> DatasetName:
+    """Return the placeholder for data that a job passes on without a dataset."""
+    return DatasetName("", "\0".join(job))
+
+
+def _hand_off(edges: Edges, job: JobRef) -> None:
+    """Add the handoff of a job. No facet states its sources, so it comes from all inputs."""
+    edges.writes.add(handoff(job))
+    if not edges.is_cross_product:
+        edges.stated_sources = {**(edges.stated_sources or {}), handoff(job): set(edges.reads)}
+
+
+def handoff_job(name: DatasetName) -> JobRef | None:
+    """Return the job that a handoff comes from; None for a real dataset."""
+    if name.namespace:
+        return None
+    namespace, _, job = name.name.partition("\0")
+    return JobRef(namespace, job)
+
+
+def only_datasets(names: Iterable[DatasetName]) -> set[DatasetName]:
+    """Return the names without handoffs."""
+    return {name for name in names if name.namespace}
+
+
+def derivation(name: DatasetName) -> JobRef:
+    """Return the placeholder for the job that derives a dataset, such as a view."""
+    return JobRef("", "\0".join(name))
+
+
+def derived_dataset(ref: JobRef) -> DatasetName | None:
+    """Return the dataset that a derivation derives; None for a real job."""
+    if ref.namespace:
+        return None
+    namespace, _, name = ref.name.partition("\0")
+    return DatasetName(namespace, name)
+
+
+def states_lineage_of_other_jobs(state: State, run: Run) -> bool:
+    """Return True if the job of a run with explicit lineage states lineage of other jobs."""
+    ref = run.key.job
+    runs = map(state.runs.__getitem__, state.jobs[ref].runs) if run.lineage else ()
+    facets = {facet for other in runs for facet in other.lineage or ()}
+    targets = (entry.target for facet in facets for entry in parsed(facet, parse_entries))
+    return any(isinstance(target, JobRef) and target != ref for target in targets)
+
+
+def _of_names(state: State, inputs: Iterable[DatasetName], outputs: Iterable[DatasetName]) -> Edges:
+    primary = state.identity.primary
+    return Edges({primary(name) for name in inputs}, {primary(name) for name in outputs})
+
+
+def _take_entries(state: State, edges: Edges, own: JobRef, entries: Iterable[Entry]) -> None:
+    """Use explicit lineage as the sources of each output; an output without an entry has none."""
+    edges.default_sources = set()
+    edges.stated_sources = {target: set() for target in edges.writes}
+    for entry in entries:
+        if entry.is_job:
+            if entry.target in (None, own):
+                edges.reads |= _sources_of_entry(state, entry, own)
+        elif entry.target is not None:
+            sources = _sources_of_entry(state, entry, own)
+            edges.reads |= sources
+            target = state.identity.primary(canonical_name(*entry.target))
+            edges.stated_sources[target] = edges.stated_sources.get(target, set()) | sources
+
+
+def _take_sql(edges: Edges, sources: Mapping[DatasetName, frozenset[DatasetName]]) -> None:
+    """Add the sources that the SQL text names; those that only the producer names feed all."""
+    named = {target: set(found) for target, found in sources.items() if target in edges.writes}
+    unnamed = edges.reads.difference(*named.values())
+    edges.reads |= unnamed.union(*named.values())
+    if len(edges.writes) > 1:
+        edges.stated_sources = {target: found | unnamed for target, found in named.items()}
+
+
+def _sources_of_entry(state: State, entry: Entry, own: JobRef | None) -> set[DatasetName]:
+    primary = state.identity.primary
+    found = {primary(canonical_name(*dataset)) for dataset in entry.datasets}
+    return found | {handoff(ref) for ref in entry.jobs if ref != own}
+
+
+def _explicit_lineage_of(state: State, ref: JobRef) -> Iterable[Entry]:
+    """Return the explicit lineage of a job: of its newest run that has any, and of its JobEvent."""
+    job = state.jobs[ref]
+    newest = newest_of(run for run in map(state.runs.__getitem__, job.runs) if run.lineage)
+    facets = set((newest.lineage if newest else None) or ())
+    if job.declared is not None and job.declared.lineage:
+        facets.add(job.declared.lineage)
+    return [entry for facet in facets for entry in parsed(facet, parse_entries)]
+
+
+def _sources_by_columns(state: State, run: Run, edges: Edges) -> Sources | None:
+    """Return the sources of the outputs with column lineage; None if no output has any."""
+    primary = state.identity.primary
+    named: Sources = {}
+    for spelled, use in run.outputs.items():
+        if facet := use.dataset_facets.get("columnLineage"):
+            sources = {primary(canonical_name(*dataset)) for dataset in source_datasets(facet)}
+            named.setdefault(primary(spelled), set()).update(sources & edges.reads)
+    if not named:
+        return None
+    unnamed = edges.reads.difference(*named.values())
+    return {target: sources | unnamed for target, sources in named.items()}
+
+
+def kept_datasets(state: State, runs: Iterable[Run]) -> frozenset[DatasetName]:
+    """Return the outputs that keep earlier rows: they have more rows than the runs added."""
+    added: dict[DatasetName, float] = defaultdict(float)
+    total: dict[DatasetName, tuple[int, float]] = {}
+    for run in runs:
+        for spelled, use in run.outputs.items():
+            report = use.facets.parsed(CommitReport)
+            if report.is_reported:
+                name = state.identity.primary(spelled)
+                added[name] += report.added
+                last = (start_of(run) or 0, report.total)
+                total[name] = max(last, total.get(name, last))
+    return frozenset(name for name, (_, rows) in total.items() if rows > added[name])

@@ -1,0 +1,229 @@
+"""Lineage that the SQL text of a run states, for producers that report less than the text.
+
+openlineage-sql, which dbt and Airflow use, reports no filters, joins or groupings, takes names of
+common table expressions for tables, loses the sources of a CREATE TABLE AS with one, and invents
+column names. The text has all of it. Producers that read the plan of the query, such as Spark's
+listener, report more than the text, so that theirs is read only for statements that the listener is
+known to report wrongly, and only if the run reported all tables of the text.
+
+Names of a text are matched without case, as unquoted SQL names are. A text with two known tables
+or columns that differ in case only is not read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Set
+from typing import TYPE_CHECKING, NamedTuple
+
+from headwater.events import (
+    EVERY_ROW,
+    ColumnLineage,
+    ColumnLink,
+    Legacy,
+    Transformation,
+    misread_text_of,
+    text_of,
+)
+from headwater.events.facets import Schema, Sql
+from headwater.identity import DatasetName, canonical_name
+from headwater.projection import Run, State
+from headwater.projection.derived import records_of
+from headwater.sql.names import parts_of
+from headwater.sql.text import SqlText
+
+if TYPE_CHECKING:
+    from headwater.sql.relations import Origin, Table
+
+_INVENTED = re.compile(r"_\d+")
+"""Names that openlineage-sql gives to columns without one."""
+
+
+class SqlLineage(NamedTuple):
+    """The sources and the columns of each dataset that a text writes."""
+
+    sources: Mapping[DatasetName, frozenset[DatasetName]]
+    columns: Mapping[DatasetName, ColumnLineage]
+    whole: frozenset[DatasetName]
+    """The targets of which all columns are known."""
+    certain: frozenset[DatasetName]
+    """The targets for which all used columns and their tables are known."""
+    used: frozenset[tuple[DatasetName, str]]
+    """The columns that the text names, in lower case, even if no target depends on them."""
+    is_complete: bool
+    """True if every column that the text uses is known."""
+
+    def combined(self, state: State, target: DatasetName, reported: ColumnLineage) -> ColumnLineage:
+        """Return the column lineage of a target: the text's, and reported columns it lacks."""
+        if target not in self.columns:
+            return reported
+        own = _verified(state, self.columns[target], reported)
+        if target in self.whole & self.certain:
+            return own
+        lacking = {
+            name: kind
+            for name, kind in reported.columns.items()
+            if name not in own.columns and not _INVENTED.fullmatch(name)
+        }
+        read = {link.target for link in own.links} if target not in self.certain else own.columns
+        links = (
+            link
+            for link in reported.links
+            if link.target not in read and not _INVENTED.fullmatch(link.target)
+        )
+        return ColumnLineage({**lacking, **own.columns}, (*links, *own.links))
+
+
+def _verified(state: State, own: ColumnLineage, reported: ColumnLineage) -> ColumnLineage:
+    """Return the column lineage of a text, whose links are verified if they were reported too."""
+
+    def key(link: ColumnLink) -> tuple[str, DatasetName, str, bool]:
+        source = state.identity.primary(canonical_name(link.namespace, link.name))
+        return link.target.lower(), source, link.field.lower(), link.is_direct
+
+    known = {key(link) for link in reported.links}
+    links = (
+        link._replace(evidence="verified") if key(link) in known else link for link in own.links
+    )
+    return own._replace(links=tuple(links)) if known else own
+
+
+def text_of_run(state: State, run: Run) -> SqlText | None:
+    """Return the SQL text from which the lineage of a run is read; None if there is none."""
+    facet, reported = run.code.get(Sql.KEY), {*run.outputs, *run.inputs}
+    if not facet or run.lineage or not reported:
+        return None
+    if (text := misread_text_of(facet)) is not None:
+        return _text_of_plan(state, run, text)
+    text = text_of(facet)
+    if text is None or any(use.dataset_facets.reports_indirect() for use in run.outputs.values()):
+        return None
+    first, dialect = min(run.outputs or run.inputs), run.code.parsed(Sql).dialect
+    return SqlText.of(text, dialect, first, reported, is_only_target=len(run.outputs) == 1)
+
+
+def _text_of_plan(state: State, run: Run, text: str) -> SqlText | None:
+    """Return a text of Spark, whose datasets have the names that the catalog gives them.
+
+    A query alone is not read, because the job may have changed its result before it was written.
+    """
+    targets, others = _in_catalog(state, run.outputs), _in_catalog(state, run.inputs)
+    dialect = run.code.parsed(Sql).dialect
+    return SqlText.of(text, dialect, min(targets), targets | others) if targets else None
+
+
+def _in_catalog(state: State, names: Iterable[DatasetName]) -> set[DatasetName]:
+    aliases = {alias for name in names for alias in state.identity.names(name)}
+    return {alias for alias in aliases if "/" not in alias.name}
+
+
+def sql_lineage(state: State, run: Run) -> SqlLineage | None:
+    """Return the lineage that the SQL text of a run states.
+
+    None if it has no text, if the text cannot be read, or if its producer reports indirect columns.
+    """
+    text = text_of_run(state, run)
+    if text is None:
+        return None
+    names = _Names(state, run, text)
+    script = text.read(names.columns)
+    if isinstance(script, str):
+        return None
+    sources: dict[DatasetName, frozenset[DatasetName]] = {}
+    columns: dict[DatasetName, ColumnLineage] = {}
+    whole: set[DatasetName] = set()
+    certain: set[DatasetName] = set()
+    for table, written in script.written:
+        target = names.dataset(table)
+        sources[target] = frozenset(map(names.dataset, written.sources))
+        fields = [
+            (names.own_field(table, name, origins, script.spellings), origins)
+            for name, origins in written.columns
+        ]
+        links = tuple(
+            names.link(field, origin)
+            for field, origins in (*fields, (EVERY_ROW, written.rows))
+            for origin in sorted(origins)
+        )
+        described = {field: Legacy() for field, _ in fields}
+        columns[target] = ColumnLineage(described, links)
+        if written.has_all_columns:
+            whole.add(target)
+        if not written.has_unknown_columns:
+            certain.add(target)
+    used = frozenset((names.dataset(table), name.lower()) for table, name in script.used)
+    if misread_text_of(run.code.get(Sql.KEY)) and not (
+        sources.keys() <= whole & certain and names.are_reported(sources, run)
+    ):
+        return None  # what the listener reports is more reliable
+    return SqlLineage(
+        sources, columns, frozenset(whole), frozenset(certain), used, script.is_complete
+    )
+
+
+class _Names:
+    """Names of the tables and columns that a run uses, as SQL and as datasets."""
+
+    def __init__(self, state: State, run: Run, text: SqlText) -> None:
+        self._state = state
+        self._namespace = text.namespace
+        self._tables = text.tables()
+        self.columns = tuple(
+            (parts_of(name.name), tuple(fields))
+            for name in (DatasetName(self._namespace, other) for other in sorted(text.others))
+            if (fields := self._fields_of(self._primary(name)))
+            and self._has_whole_schema(run, name)
+        )
+
+    def are_reported(self, sources: Mapping[DatasetName, Set[DatasetName]], run: Run) -> bool:
+        """Return True if a run reported all datasets of its text."""
+        outputs, inputs = (set(map(self._primary, names)) for names in (run.outputs, run.inputs))
+        read = set[DatasetName]().union(*sources.values())
+        return bool(sources) and sources.keys() <= outputs and read <= inputs | outputs
+
+    def dataset(self, table: Table) -> DatasetName:
+        """Return the dataset of a table."""
+        return self._primary(DatasetName(self._namespace, self._tables.name(table)))
+
+    def field(self, table: Table, name: str) -> str:
+        """Return a column as the schema of its table spells it."""
+        fields = self._fields_of(self.dataset(table))
+        folded = name.upper() if self._tables.is_upper and name.islower() else name
+        return fields.get(name.lower(), folded)
+
+    def own_field(
+        self, table: Table, name: str, origins: Iterable[Origin], spellings: Mapping[str, str]
+    ) -> str:
+        """Return a column of a target as its schema, the text or the source of `*` spells it."""
+        if known := self._fields_of(self.dataset(table)).get(name.lower()):
+            return known
+        if name in spellings or name != name.lower():
+            return spellings.get(name, name)
+        same = (origin for origin in sorted(origins) if origin.column.lower() == name)
+        return next((self.field(origin.table, name) for origin in same), self.field(table, name))
+
+    def link(self, field: str, origin: Origin) -> ColumnLink:
+        """Return the link from an origin to a field of a target."""
+        type_, subtype, masking = origin.kind
+        if field == EVERY_ROW and type_ == "DIRECT":  # into a column without a known name
+            type_, subtype = "INDIRECT", "TRANSFORMATION"
+        kind = Transformation(type_, subtype, None, masking)
+        namespace, name = self.dataset(origin.table)
+        source = self.field(origin.table, origin.column)
+        return ColumnLink(field, namespace, name, source, (kind,), masking, "sql")
+
+    def _primary(self, name: DatasetName) -> DatasetName:
+        return self._state.identity.primary(name)
+
+    def _has_whole_schema(self, run: Run, name: DatasetName) -> bool:
+        """Return False for schemas of dbt, which have only the columns of its YAML files."""
+        records = records_of(self._state, self._primary(name))
+        is_of_dbt = any(record.facets.get("dbt_model") for record in records)
+        return not (is_of_dbt or run.facets.get("dbt_version") or run.facets.get("dbt_run"))
+
+    def _fields_of(self, name: DatasetName) -> dict[str, str]:
+        """Return the columns of a dataset by lower-case name; none if two differ in case only."""
+        records = records_of(self._state, name)
+        names = [field for record in records for field in record.facets.parsed(Schema).fields]
+        found = {field.lower(): field for field in names}
+        return found if len(found) == len(set(names)) else {}

@@ -1,0 +1,179 @@
+"""The times at which generations read and wrote datasets, and the writes that a reader can see.
+
+A reader depends on what was written before it ended, and never on later writes: on the writes that
+were effective when it started, and on all that began until it ended. A streaming run depends on
+everything that was written until its end, or until now. A version that a reader reports outranks
+times: it depends on the run that wrote the version, also if their clocks disagree.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from math import inf
+from typing import NamedTuple
+
+from headwater.graph.generation import Generation, Span
+from headwater.graph.lifecycle import emptied_before, emptied_by
+from headwater.graph.run_edges import Edges
+from headwater.identity import DatasetName
+from headwater.projection import Run, State, outcome, start_of
+from headwater.projection.derived import is_streaming, last_event_time
+
+ByVersion = dict[str, list[Generation]]
+"""The generations of a task that wrote a dataset, by the version that they reported."""
+
+
+class Reading(NamedTuple):
+    """The writes that a reader of a dataset can depend on."""
+
+    start: float
+    """A finished write replaces the earlier ones of its task if it ended by then."""
+    end: float
+    """Writes that began later do not count."""
+    proven: tuple[Generation, ...] = ()
+    """The generations that wrote the version which the reader reported."""
+    is_streaming: bool = False
+    """True if no write replaces another one: a stream gets all of them."""
+
+
+NOW = Reading(inf, inf)
+"""A reader of the current contents."""
+
+
+def span_of(state: State, runs: Iterable[Run]) -> Span:
+    """Return the time from the start of some runs to their end, or else to their last event."""
+    spans = [_span_of_run(state, run) for run in runs]
+    if not spans:
+        return Span(0, inf)
+    return Span(min(span.start for span in spans), max(span.end for span in spans))
+
+
+def _span_of_run(state: State, run: Run) -> Span:
+    started, ended = start_of(run) or 0, outcome(state, run).ended
+    if ended is not None:
+        return Span(started, max(started, ended))
+    if is_streaming(state, run):
+        return Span(started, inf)
+    return Span(started, max(started, last_event_time(state, run)))
+
+
+class Times:
+    """The times of reads and writes of a state; the results are cached by the generations."""
+
+    def __init__(self, state: State, own: Callable[[Run], Edges]) -> None:
+        """Use a state, and a function that returns the edges of a run."""
+        self._state, self._own = state, own
+
+    def of_writes(self, generation: Generation, name: DatasetName) -> Span:
+        """Return the span of the runs of a generation that wrote a dataset."""
+        if not generation.runs:
+            return Span(0, 0)  # a declaration applies from the beginning
+        found = generation.spans.get(("writes", name))
+        if found is None:
+            runs = [run for run in generation.runs if name in self._own(run).writes]
+            found = generation.spans["writes", name] = span_of(self._state, runs or generation.runs)
+        return found
+
+    def of_reads(self, generation: Generation, name: DatasetName) -> Span:
+        """Return the span of the runs of a generation that read a dataset."""
+        if not generation.runs:
+            return Span(inf, inf)  # a declaration uses the current contents
+        found = generation.spans.get(("reads", name))
+        if found is None:
+            runs = self._readers(generation, name)
+            found = generation.spans["reads", name] = span_of(self._state, runs)
+        return found
+
+    def streams(self, generation: Generation, name: DatasetName) -> bool:
+        """Return True if a streaming run of a generation read a dataset."""
+        return any(is_streaming(self._state, run) for run in self._readers(generation, name))
+
+    def _readers(self, generation: Generation, name: DatasetName) -> Iterable[Run]:
+        runs = [run for run in generation.runs if name in self._own(run).reads]
+        return runs or generation.runs
+
+    def versions_read(self, generation: Generation, name: DatasetName) -> set[str]:
+        """Return the versions of a dataset that the runs of a generation reported to have read."""
+        primary = self._state.identity.primary
+        return {
+            version
+            for run in generation.runs
+            for spelled, use in run.inputs.items()
+            if use.versions and primary(spelled) == name
+            for version in use.version_names
+        }
+
+    def by_version(self, generations: Iterable[Generation], name: DatasetName) -> ByVersion:
+        """Return the generations that wrote a dataset, by reported version."""
+        primary = self._state.identity.primary
+        found: dict[str, list[Generation]] = defaultdict(list)
+        for generation in generations:
+            for run in generation.runs:
+                for spelled, use in run.outputs.items():
+                    if use.versions and primary(spelled) == name:
+                        for version in use.version_names:
+                            found[version].append(generation)
+        return dict(found)
+
+    def reading(
+        self, reader: Generation, name: DatasetName, writers: Iterable[Generation]
+    ) -> Reading:
+        """Return what a reader can depend on; `writers` wrote the versions that it reported."""
+        span = self.of_reads(reader, name)
+        proven = tuple(dict.fromkeys(g for g in writers if g is not reader))
+        if self.streams(reader, name):
+            return Reading(span.start, span.end, proven, is_streaming=True)
+        if not proven:
+            return Reading(span.start, span.end)
+        written = [self.of_writes(g, name) for g in proven]
+        in_time = [g for g, w in zip(proven, written, strict=True) if w.start <= span.end]
+        return Reading(
+            min(span.start, *(w.start for w in written)),
+            min(span.end, max(w.end for w in written)),
+            tuple(in_time) or proven,
+        )
+
+    def counted(
+        self,
+        writing: list[Generation],
+        name: DatasetName,
+        reading: Reading,
+        reader: Generation | None,
+    ) -> list[Generation]:
+        """Return the generations of one task, newest first, that a reader can depend on.
+
+        `writing` has those that wrote the dataset, oldest first.
+        """
+        counted = [g for g in writing if g in reading.proven] if reading.proven else []
+        last = bisect_right(writing, reading.end, key=lambda g: g.started)
+        if any(g.is_complete and g.started > reading.end for g in counted):
+            last = 0  # it replaced the others, and its clock disagrees with that of the reader
+        for position in range(last - 1, -1, -1):
+            generation = writing[position]
+            if generation is reader:
+                continue
+            span = self.of_writes(generation, name)
+            if generation not in counted and span.start <= reading.end:
+                counted.append(generation)
+            is_last = generation in reading.proven or span.end <= reading.start
+            is_replacing = generation.is_complete and is_last and not reading.is_streaming
+            if is_replacing and name not in generation.only_created:
+                break
+        return counted
+
+    def with_rows(
+        self, writers: list[Generation], name: DatasetName, reading: Reading
+    ) -> list[Generation]:
+        """Return the generations whose rows were not removed before they could be read.
+
+        Of those that only created or altered the dataset, none counts if another one wrote rows.
+        """
+        ends = {g: self.of_writes(g, name).end if g.runs else inf for g in writers}
+        if reading.start < inf:
+            since = emptied_before(self._state, name, reading.start)
+        else:
+            since = emptied_by(self._state, name, max(ends.values(), default=-inf))
+        found = [g for g in writers if ends[g] >= since]
+        return [g for g in found if name not in g.only_created] or found

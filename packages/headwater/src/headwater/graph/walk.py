@@ -1,0 +1,142 @@
+"""Walks through the graph from a node, upstream or downstream."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import NamedTuple
+
+from headwater import deadline
+from headwater.events import JobRef
+from headwater.graph.edges import LevelGraph
+from headwater.graph.effective import Graph, PipelineGraph
+from headwater.graph.generation import Generation
+from headwater.graph.generations import Generations, Walked
+from headwater.graph.levels import Level
+from headwater.graph.nodes import Node
+from headwater.projection import Run
+
+
+class Place(NamedTuple):
+    """A node on a walk; `via` is the dataset from which the walk reached a job.
+
+    It is only set for jobs with stated sources, where it determines the next datasets.
+    """
+
+    node: Node
+    via: Node | None = None
+
+
+def places_next(graph: Graph, place: Place, direction: str) -> list[Place]:
+    """Return the places one step upstream (`up`) or downstream (`down`)."""
+    node, via = place
+    found = neighbours(graph, node, direction)
+    if via is not None:
+        edges, name = graph.edges_of(node.job_ref), via.dataset_name
+        fed = edges.sources_of(name) if direction == "up" else edges.targets_of(name)
+        kept = {*map(Node.of_dataset, fed), *graph.linked(node, direction)}
+        found = [neighbour for neighbour in found if neighbour in kept]
+    start = node if node.type == "dataset" else None
+    return [Place(n, start if start and has_stated_sources(graph, n) else None) for n in found]
+
+
+def has_stated_sources(graph: Graph, node: Node) -> bool:
+    """Return True for a job with an output that does not depend on all inputs."""
+    return node.type == "job" and not graph.edges_of(node.job_ref).is_cross_product
+
+
+def neighbours(graph: Graph, node: Node, direction: str) -> list[Node]:
+    """Return the nodes one step upstream (`up`) or downstream (`down`), sorted."""
+    deadline.check()
+    found = set(graph.linked(node, direction))
+    if node.type == "job":
+        edges = graph.edges_of(node.job_ref)
+        names = edges.reads if direction == "up" else edges.writes
+        found |= {Node.of_dataset(name) for name in names}
+    else:
+        users = graph.writers_of if direction == "up" else graph.readers_of
+        found |= {Node.of_job(ref) for ref in users(node.dataset_name)}
+    return sorted(found)
+
+
+def walked_from(generations: Generations, root: Node, way: str, level: Level) -> LevelGraph:
+    """Return the graph of all nodes upstream (`up`) or downstream (`down`) of a node at a level."""
+    found = reached(generations, root, way, level)
+    graph = LevelGraph.build(generations, level, found)
+    if level is Level.PIPELINE:
+        used = {name for g in found for name in g.edges.reads if g.edges.writes - {name}}
+        shown = PipelineGraph(graph, root, used.__contains__)
+        jobs = {ref: shown.edges_of(ref) for ref in graph.jobs}
+        graph.readers = {name: shown.readers_of(name) for name in graph.readers}
+        graph.jobs = jobs
+    return graph
+
+
+def reached(generations: Generations, root: Node, way: str, level: Level) -> Walked:
+    """Return the generations upstream or downstream of a node, with their edges on the way."""
+    name = root.dataset_name if root.type == "dataset" else None
+    if name is None:
+        ref, near = root.job_ref, generations.present_in_family(root.job_ref)
+        roots = [g for g in near if ref in _jobs_of(generations, g, level)]
+        roots = roots or [g for g in near if any(_is_below(generations, r, ref) for r in g.runs)]
+    elif way == "up":
+        roots = generations.writing(name)
+    else:
+        roots = [g for g in generations.present.using(name) if name in g.edges.reads]
+    if way == "up":
+        return generations.upstream_of(roots, name)
+    return generations.downstream_of(roots, name)
+
+
+def _jobs_of(generations: Generations, generation: Generation, level: Level) -> set[JobRef]:
+    owners = {generations.levels.owner(run, level).key.job for run in generation.runs}
+    return owners or {generation.job}
+
+
+def _is_below(generations: Generations, run: Run, ref: JobRef) -> bool:
+    return any(above.key.job == ref for above in generations.levels.lineage(run))
+
+
+def parts_of(generations: Generations, graph: Graph, root: Node, level: Level) -> list[Node]:
+    """Return the jobs with edges below a job that has no edges itself at a level."""
+    ref = root.job_ref
+    if graph.has_job(ref):
+        return []
+    runs = (run for generation in generations.present_in_family(ref) for run in generation.runs)
+    below = (run for run in runs if _is_below(generations, run, ref))
+    owners = {generations.levels.owner(run, level).key.job for run in below}
+    return sorted(Node.of_job(job) for job in owners if graph.has_job(job))
+
+
+def reach(
+    graph: Graph,
+    root: Node,
+    direction: str,
+    depth: int,
+    step: Callable[[Graph, Node, str], list[Node]] | None = None,
+) -> dict[Node, int]:
+    """Return the number of steps to every node within `depth` steps; -1 means any depth.
+
+    `step` returns the next nodes of a node. By default, a walk continues from a job only to the
+    datasets that depend on the one it came from, or that this one depends on.
+    """
+
+    def beyond(place: Place) -> list[Place]:
+        if step is None:
+            return places_next(graph, place, direction)
+        return [Place(node) for node in step(graph, place.node, direction)]
+
+    steps = {Place(root): 0}
+    open_ = deque([Place(root)])
+    while open_:
+        place = open_.popleft()
+        if steps[place] == depth:
+            continue
+        for other in beyond(place):
+            if other not in steps:
+                steps[other] = steps[place] + 1
+                open_.append(other)
+    nearest: dict[Node, int] = {}
+    for place, count in steps.items():  # the nearest first
+        nearest.setdefault(place.node, count)
+    return nearest

@@ -1,0 +1,149 @@
+"""Tables, tags and exposures in the manifest of a dbt project."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+import attrs
+from openlineage.client.event_v2 import Dataset, InputDataset, Job, JobEvent
+from openlineage.client.facet_v2 import (
+    JobFacet,
+    documentation_job,
+    job_type_job,
+    ownership_job,
+    tags_dataset,
+    tags_job,
+)
+from openlineage.client.facet_v2 import column_lineage_dataset as lineage
+from openlineage.client.facet_v2 import data_quality_assertions_dataset as dq
+
+from headwater.events.facets import EXPOSURE
+from headwater.wrap.openlineage import PRODUCER
+
+Artifact = Mapping[str, Any]
+"""JSON of a file that dbt writes."""
+
+_TABLES = {"model", "seed", "snapshot", "source"}
+
+
+def definitions(manifest: Artifact) -> dict[str, Artifact]:
+    """Return the definitions of the tables by their unique id; ephemeral models are no tables."""
+    return {
+        node: definition
+        for kind in ("nodes", "sources")
+        for node, definition in manifest.get(kind, {}).items()
+        if definition["resource_type"] in _TABLES
+        and definition.get("config", {}).get("materialized") != "ephemeral"
+    }
+
+
+def tables_above(manifest: Artifact, tables: Mapping[str, Artifact], node: str) -> list[str]:
+    """Return the nearest tables upstream, through ephemeral models, metrics and the like."""
+    parents = manifest["parent_map"]
+    found: set[str] = set()
+    open_ = list(parents.get(node, ()))
+    while open_:
+        parent = open_.pop()
+        if parent not in found:
+            found.add(parent)
+            open_ += () if parent in tables else parents.get(parent, ())
+    return sorted(found & tables.keys())
+
+
+def tags_of(definition: Artifact, columns: Iterable[str]) -> tags_dataset.TagsDatasetFacet:
+    """Return the tags of a table and its columns: dbt's tags, and plain values of `meta`.
+
+    Columns are spelled as in `columns` (from the catalog), otherwise as in the project.
+    """
+    spelled = {column.lower(): column for column in columns}
+    fields = [
+        tags_dataset.TagsDatasetFacetFields(key, value, source, field=field)
+        for key, value, source, field in (
+            *((*tag, None) for tag in _tags(definition)),
+            *(
+                (*tag, spelled.get(name.lower(), name))
+                for name, column in definition.get("columns", {}).items()
+                for tag in _tags(column)
+            ),
+        )
+    ]
+    return tags_dataset.TagsDatasetFacet(fields, producer=PRODUCER)
+
+
+def assertions_of(
+    tests: Iterable[tuple[Artifact, Artifact]],
+) -> dq.DataQualityAssertionsDatasetFacet:
+    """Return the results of tests as assertions, like OpenLineage's library; test and result."""
+    found = [
+        dq.Assertion(
+            assertion=(test.get("test_metadata") or test)["name"],
+            name=test["name"],
+            success=result["status"] == "pass",
+            column=test.get("column_name"),
+            severity=str((test.get("config") or {}).get("severity") or "error").lower(),
+        )
+        for test, result in tests
+    ]
+    return dq.DataQualityAssertionsDatasetFacet(found, producer=PRODUCER)
+
+
+def same_columns(
+    namespace: str, name: str, columns: Iterable[str]
+) -> lineage.ColumnLineageDatasetFacet:
+    """Return the column lineage of a copy: each column comes from the one of the same name."""
+    kinds = [lineage.Transformation("DIRECT", "IDENTITY")]
+    fields = {
+        column: lineage.Fields([lineage.InputField(namespace, name, column, kinds)])
+        for column in columns
+    }
+    return lineage.ColumnLineageDatasetFacet(fields, producer=PRODUCER)
+
+
+def _tags(definition: Artifact) -> Iterator[tuple[str, str, str]]:
+    """Yield key, value and source of each tag; dbt 1.10 moved tags and meta into `config`."""
+    config = definition.get("config") or {}
+    tags = dict.fromkeys([*(definition.get("tags") or ()), *(config.get("tags") or ())])
+    yield from ((tag, "true", "DBT") for tag in tags)
+    meta = {**(definition.get("meta") or {}), **(config.get("meta") or {})}
+    for key, value in meta.items():
+        is_repeated = key in tags and value is True
+        is_plain = isinstance(value, str | int | float)
+        if is_plain and not is_repeated and key != "owner":  # the owner has its own facet
+            yield key, str(value).lower() if isinstance(value, bool) else str(value), "DBT_META"
+
+
+@attrs.define
+class _ExposureFacet(JobFacet):
+    """The exposure that a job stands for."""
+
+    type: str | None = None
+    url: str | None = None
+
+
+def exposure_event(
+    namespace: str, exposure: Artifact, inputs: Iterable[Dataset], at: datetime
+) -> JobEvent:
+    """Return the event that declares an exposure as a job that reads tables."""
+    owner = exposure.get("owner") or {}
+    name = owner.get("name") or owner.get("email")
+    text = exposure.get("description") or exposure.get("label")
+    tags = [tags_job.TagsJobFacetFields(*tag) for tag in _tags(exposure)]
+    own = _ExposureFacet(exposure.get("type"), exposure.get("url"), producer=PRODUCER)
+    facets: dict[str, JobFacet] = {
+        "jobType": job_type_job.JobTypeJobFacet("NONE", "DBT", EXPOSURE, producer=PRODUCER),
+        "dbt_exposure": own,
+        "tags": tags_job.TagsJobFacet(tags, producer=PRODUCER),
+    }
+    if text:
+        facets["documentation"] = documentation_job.DocumentationJobFacet(text, producer=PRODUCER)
+    if name:
+        owners = [ownership_job.Owner(name, "MAINTAINER")]
+        facets["ownership"] = ownership_job.OwnershipJobFacet(owners, producer=PRODUCER)
+    return JobEvent(
+        eventTime=at.astimezone(UTC).isoformat(),
+        producer=PRODUCER,
+        job=Job(namespace, exposure["unique_id"], facets),
+        inputs=[InputDataset(item.namespace, item.name, facets=item.facets) for item in inputs],
+    )

@@ -1,0 +1,100 @@
+"""The interface of harvesters, which import events from a source.
+
+A harvester yields portions of events, each with a cursor to continue from. The events of a source
+object are always the same, including run ids, so that reading it twice is harmless and cursors may
+overlap. Harvesters of other packages, which may need boto3 for example, are entry points
+`headwater.harvesters`.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from importlib.metadata import EntryPoint, entry_points
+from typing import TYPE_CHECKING, Any, Protocol
+
+from headwater.errors import ConfigError, how_to_install
+
+if TYPE_CHECKING:
+    from headwater.collect.lines import Lines
+
+_GROUP = "headwater.harvesters"
+_OWN = ("spark-logs", "airflow-logs", "dbt")
+_OF_AWS = ("glue-job-logs", "mwaa-logs", "glue-tables", "redshift")
+
+Cursor = dict[str, Any]
+"""The read position in a source: JSON in the harvester's own format, empty at first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Portion:
+    """Some events and rejected lines of a source, and the cursor to continue from."""
+
+    lines: Lines
+    cursor: Cursor
+
+
+class Harvester(Protocol):
+    """Reads events from one source."""
+
+    @property
+    def source(self) -> str:
+        """The identity of the source, under which its cursor is stored."""
+
+    def harvest(self, cursor: Cursor, since: datetime | None) -> Iterator[Portion]:
+        """Yield the events after a cursor or a time; the caller drops older events.
+
+        Raises:
+            ConfigError: the source does not exist.
+            ServerError: the source does not respond.
+        """
+
+
+def find_harvesters(installed: Iterable[EntryPoint] | None = None) -> dict[str, EntryPoint]:
+    """Return the entry points of harvesters by name, in the order of the help.
+
+    Each is a function that creates a harvester; its parameters are the options of a command.
+    `installed` are those of other packages, by default of all installed ones.
+    """
+    own = [
+        EntryPoint(name, f"headwater.harvest._sources:{name.replace('-', '_')}", _GROUP)
+        for name in _OWN
+    ]
+    points = entry_points(group=_GROUP) if installed is None else installed
+    return {point.name: point for point in (*own, *points)}
+
+
+def load_harvester(
+    name: str, installed: Iterable[EntryPoint] | None = None
+) -> Callable[..., Harvester] | None:
+    """Return the function that creates a harvester; None if there is none of this name.
+
+    Raises:
+        ConfigError: the package of the harvester, or a package that it needs, is missing; also
+            raised by the function.
+    """
+    point = find_harvesters(installed).get(name)
+    if point is not None:
+        return _naming_missing(name, point.load())
+    if name in _OF_AWS:
+        raise ConfigError(
+            f"harvest {name}: the package headwater-aws is missing."
+            f" {how_to_install(package='headwater-aws')}"
+        )
+    return None
+
+
+def _naming_missing(name: str, create: Callable[..., Harvester]) -> Callable[..., Harvester]:
+    package = create.__module__.partition(".")[0].replace("_", "-")
+
+    @functools.wraps(create)
+    def checked(*args: Any, **kwargs: Any) -> Harvester:
+        try:
+            return create(*args, **kwargs)
+        except ModuleNotFoundError as error:
+            missing = f"the package {error.name} is missing. {how_to_install(name, package)}"
+            raise ConfigError(f"harvest {name}: {missing}") from None
+
+    return checked

@@ -1,0 +1,105 @@
+"""Evidence of a schedule in the starts of runs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import datetime
+from itertools import pairwise
+from statistics import median
+from typing import NamedTuple
+
+from headwater.events import from_micros, parse_time, to_micros
+from headwater.events.facets import AirflowDagRun, NominalTime, Tags
+from headwater.projection import Run, State
+from headwater.projection.derived import began_at, is_streaming
+
+AD_HOC = "ad-hoc"
+"""Tag of a job or a run that is started without a schedule."""
+_MINUTE = 60_000_000  # microseconds
+_LEAST_TIMES = 3
+_LEAST_DAYS = 3
+_REGULAR = 0.6  # share of intervals that are about the usual one
+_TOLERANCE = 0.5  # of the usual interval
+_UNSCHEDULED = {"none", "never", "null", "@once", "@continuous", "never, external triggers only"}
+_ASSETS = re.compile(r"\b(asset|dataset)", re.IGNORECASE)
+
+
+class Start(NamedTuple):
+    """The start of a run or of its parent run, in microseconds."""
+
+    at: int
+    is_manual: bool
+    """True if somebody started it by hand."""
+    nominal: int | None
+    """The nominal time, if it is on a whole minute, as those of schedulers are."""
+    schedule: str | None
+    """The schedule of the DAG, as Airflow reports it."""
+
+    @property
+    def place(self) -> tuple[int, bool, int, str]:
+        """The sort key."""
+        return self.at, self.is_manual, self.nominal or 0, self.schedule or ""
+
+
+def start_of_run(state: State, run: Run, above: Run) -> Start | None:
+    """Return the start of a run that is part of another one; None if it is unknown or a stream."""
+    begun = began_at(state, run)
+    if begun is None or is_streaming(state, run):
+        return None
+    dag = _dag_run(run) or _dag_run(above)
+    tags = (tag for part in (run, above) for tag in part.facets.parsed(Tags).tags)
+    tagged = any(tag.key == AD_HOC for tag in tags)
+    is_manual = tagged or bool(dag and dag.run_type in ("manual", "operator_triggered"))
+    nominal = _nominal(run) if _nominal(run) is not None else _nominal(above)
+    return Start(begun, is_manual, nominal, dag.schedule if dag else None)
+
+
+def waits_for_assets(run: Run) -> bool:
+    """Return True if a run belongs to a DAG whose schedule is the writing of assets."""
+    dag = _dag_run(run)
+    return bool(dag and dag.schedule and _ASSETS.search(dag.schedule))
+
+
+def has_schedule(starts: Sequence[Start]) -> bool:
+    """Return True if starts have a schedule: a stated one, nominal times, or regular days."""
+    stated = starts[-1].schedule
+    if stated is not None:
+        return stated.strip().lower() not in _UNSCHEDULED
+    nominal = sorted({start.nominal for start in starts if start.nominal is not None})
+    if len(nominal) >= _LEAST_TIMES and _regular(nominal)[0]:
+        return True
+    is_regular, members = _regular([start.at for start in starts])
+    days = {_day(at) for at in members}
+    return is_regular and len(days) >= _LEAST_DAYS
+
+
+def _regular(times: list[int]) -> tuple[bool, set[int]]:
+    """Return if most intervals are about the usual one, and the times that these separate."""
+    steps = list(pairwise(times))
+    usual = median(after - before for before, after in steps)
+    alike = [step for step in steps if abs(step[1] - step[0] - usual) <= _TOLERANCE * usual]
+    return len(alike) >= _REGULAR * len(steps), {time for step in alike for time in step}
+
+
+def _day(at: int) -> object:
+    moment: datetime = from_micros(at)
+    return moment.date()
+
+
+def _dag_run(run: Run) -> AirflowDagRun | None:
+    for key in ("airflowDagRun", "airflow"):
+        if run.facets.stamp_of(key):
+            return AirflowDagRun.parse(run.facets.get(key))
+    return None
+
+
+def _nominal(run: Run) -> int | None:
+    text = run.facets.parsed(NominalTime).nominalStartTime
+    if text is None:
+        return None
+    try:
+        at = to_micros(parse_time(text))
+    except (ValueError, OverflowError):
+        return None
+    return at if at % _MINUTE == 0 else None

@@ -1,0 +1,173 @@
+"""Nodes blocked by failed jobs and checks: those downstream that were not written since.
+
+A walk from a failed job, or from the dataset of a failed check, continues only through jobs that
+did not run since: one that ran anyway, without the new data, blocks nothing further.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from headwater.datasets.removal import is_gone
+from headwater.events import JobRef
+from headwater.graph.current import generations_of, graph_of, once_an_event
+from headwater.graph.effective import EffectiveGraph
+from headwater.graph.generation import Generation
+from headwater.graph.levels import Level
+from headwater.graph.nodes import Node
+from headwater.graph.walk import neighbours, parts_of, reach
+from headwater.health.failing import failed_checks, failing_jobs
+from headwater.health.freshness import rhythm_of
+from headwater.projection import Run, RunKey, State, outcome
+from headwater.projection.derived import ancestry_of, began_at, is_lost
+from headwater.runs.failures import causes_of, is_failed
+from headwater.runs.summary import newest_run
+
+
+class Blocker(NamedTuple):
+    """A failed job upstream, or one whose check of a dataset upstream failed."""
+
+    distance: int
+    """Steps along edges; 1 for a dataset that the job writes."""
+    job: JobRef
+    run: Run
+    """The run that failed, or that checked."""
+
+
+def _nearness(blocker: Blocker) -> tuple[int, JobRef]:
+    return blocker.distance, blocker.job
+
+
+def blockers_of(state: State, node: Node) -> list[Blocker]:
+    """Return the failed jobs upstream that block a node, nearest first.
+
+    A node is blocked only if it was due: its pipeline ran, or should have run since. The state of a
+    query is that of its task; a pipeline is blocked by other pipelines if one of its tasks is.
+    """
+    if node.type == "dataset" and is_gone(state, node.dataset_name):
+        return []
+    found = {
+        blocker.job: blocker
+        for stand_in in _stand_ins(state, node)
+        for blocker in sorted(_behind(state).get(stand_in, ()), key=_nearness, reverse=True)
+        if (blocker.distance == 1 and node.type == "dataset")
+        or (_was_due(state, stand_in, blocker.run))
+        if stand_in == node or pipeline_of(state, blocker.run) != node.job_ref
+    }
+    return sorted(found.values(), key=_nearness)
+
+
+def blocked_nodes(state: State) -> dict[RunKey, list[Node]]:
+    """Return the nodes that each failed run blocks, nearest first."""
+    found: dict[RunKey, list[tuple[int, Node]]] = {}
+    for node in _behind(state):
+        for blocker in blockers_of(state, node):
+            if blocker.distance == 1 and node.type == "dataset":
+                continue  # its own load failed
+            found.setdefault(blocker.run.key, []).append((blocker.distance, node))
+    return {key: [node for _, node in sorted(near)] for key, near in found.items()}
+
+
+def _stand_ins(state: State, node: Node) -> list[Node]:
+    """Return the tasks that stand for a job in the graph of tasks; otherwise the node itself."""
+    known, graph = generations_of(state), graph_of(state, Level.TASK)
+    if node.type == "dataset" or graph.has_job(node.job_ref) or not _behind(state):
+        return [node]
+    run = newest_run(state, node.job_ref)
+    owner = known.levels.owner(run, Level.TASK).key.job if run else node.job_ref
+    if owner != node.job_ref:
+        return [Node.of_job(owner)]
+    return parts_of(known, graph, node, Level.TASK)
+
+
+@once_an_event
+def _behind(state: State) -> dict[Node, list[Blocker]]:
+    """Return the nodes that were not written since a job upstream, or a check of it, failed."""
+    known, graph = generations_of(state), graph_of(state, Level.TASK)
+    found: dict[Node, list[Blocker]] = {}
+    for ref, run in failing_jobs(state).items():
+        root, since = Node.of_job(ref), began_at(state, run) or 0
+        steps: dict[Node, int] = {}
+        if graph.has_job(ref):
+            steps = _waiting(state, graph, root, ref, since)
+            del steps[root]
+        elif causes_of(state, run) == [run]:  # it failed before it reached a task
+            for part in parts_of(known, graph, root, Level.TASK):
+                below = _waiting(state, graph, part, ref, since)
+                steps |= {node: distance + 1 for node, distance in below.items()}
+        for node, distance in steps.items():
+            found.setdefault(node, []).append(Blocker(distance, ref, run))
+    for name, run in failed_checks(state):
+        *_, above = ancestry_of(state, run)  # what ran before the check in its pipeline is done
+        checked, since = Node.of_dataset(name), began_at(state, above) or 0
+        for node, distance in _waiting(state, graph, checked, run.key.job, since).items():
+            if node != checked:
+                found.setdefault(node, []).append(Blocker(distance + 1, run.key.job, run))
+    return found
+
+
+def _waiting(
+    state: State, graph: EffectiveGraph, root: Node, failed: JobRef, since: int
+) -> dict[Node, int]:
+    """Return a node and those downstream that did not run since a job failed, by distance."""
+
+    def waiting_below(_: object, node: Node, way: str) -> list[Node]:
+        return [n for n in neighbours(graph, node, way) if _ran_at(state, n, failed) < since]
+
+    return reach(graph, root, "down", -1, waiting_below)
+
+
+def _ran_at(state: State, node: Node, failed: JobRef) -> int:
+    """Return the start of the newest run of a job, or of those that write a dataset.
+
+    Failed and stale runs do not count, nor does an open run of the failed job: it may fail again.
+    """
+    known = generations_of(state)
+    jobs = [node.job_ref] if node.type == "job" else known.writers(node.dataset_name)
+    newest = 0
+    for ref in jobs:
+        run = newest_run(state, ref)
+        is_open = run is not None and outcome(state, run).ended is None
+        if run is None or is_failed(state, run) or (is_open and ref == failed):
+            newest = max(newest, known.derived(ref, "done", _newest_start))
+        elif not is_lost(state, run):
+            newest = max(newest, began_at(state, run) or 0)
+    return newest
+
+
+def _newest_start(generations: Iterable[Generation]) -> int:
+    return max((g.order[0] for g in generations if g.is_complete), default=0)
+
+
+def _was_due(state: State, node: Node, failed: Run) -> bool:
+    pipelines = _pipelines(state, node)
+    return pipeline_of(state, failed) in pipelines or any(_is_due(state, p) for p in pipelines)
+
+
+def _pipelines(state: State, node: Node) -> set[JobRef]:
+    """Return the pipelines of a node; without runs, as for a view, those of what is upstream."""
+    known, graph = generations_of(state), graph_of(state, Level.TASK)
+    found: set[JobRef] = set()
+    seen, open_ = {node}, [node]
+    while open_:
+        nearest = open_.pop()
+        is_job = nearest.type == "job"
+        jobs = [nearest.job_ref] if is_job else known.writers(nearest.dataset_name)
+        runs = [run for ref in jobs if (run := newest_run(state, ref))]
+        found |= {pipeline_of(state, run) for run in runs}
+        above = set(neighbours(graph, nearest, "up")) - seen if not runs else ()
+        seen.update(above)
+        open_ += above
+    return found
+
+
+def _is_due(state: State, ref: JobRef) -> bool:
+    rhythm = rhythm_of(state, ref, needs_reason=False)
+    return rhythm is not None and state.now >= rhythm.last + rhythm.every
+
+
+def pipeline_of(state: State, run: Run) -> JobRef:
+    """Return the job of the root run above a run."""
+    *_, root = ancestry_of(state, run)
+    return root.key.job

@@ -1,0 +1,86 @@
+"""Jobs with runs of several branches or environments, which share a name and thus lineage.
+
+The branch of a run is that of Metaflow's `@project`, the tag `project_branch`; its environment is
+the tag, or the reported environment variable, `environment` or `env`. One that has not run for a
+month before the newest run does not count: the job may have moved.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from headwater.events import JobRef
+from headwater.events.column_lineage import objects
+from headwater.events.facets import Tags
+from headwater.graph.current import generations_of
+from headwater.projection import Run, State
+from headwater.projection.derived import began_at
+
+_ENVIRONMENT = ("environment", "env")
+_KINDS = {"project_branch": "branches", **dict.fromkeys(_ENVIRONMENT, "environments")}
+_MONTH = 30 * 86_400_000_000  # microseconds
+
+
+class Mix(NamedTuple):
+    """Branches, projects or environments of one job, newest first, and its newest run."""
+
+    kind: str
+    names: tuple[str, ...]
+    run: Run
+
+
+def mixed_jobs(state: State) -> Iterator[tuple[JobRef, tuple[Mix, ...]]]:
+    """Yield the jobs with runs of several branches or environments, but not the tasks of one.
+
+    A pipeline of mixed tasks that sends no events, as on a production scheduler, is yielded itself.
+    """
+    mixed = generations_of(state).jobs_where("mixed", lambda ref: bool(mixes_of(state, ref)))
+    found: dict[JobRef, tuple[Mix, ...]] = {}
+    for ref in sorted(mixed):
+        parents = sorted(state.jobs[ref].parents)
+        if not any(parent in mixed for parent in parents):
+            silent = (parent for parent in parents if state.jobs[parent].first is None)
+            found.setdefault(next(silent, ref), mixes_of(state, ref))
+    yield from found.items()
+
+
+def mixes_of(state: State, ref: JobRef) -> tuple[Mix, ...]:
+    """Return the properties in which the runs of a job differ."""
+
+    def mixes(runs: list[Run]) -> tuple[Mix, ...]:
+        newest: dict[str, dict[str, tuple[int, str]]] = defaultdict(dict)
+        for run in runs:
+            place = began_at(state, run) or 0, run.key.run_id
+            for kind, name in _labels(run):
+                newest[kind][name] = max(place, newest[kind].get(name, place))
+        by_id = {run.key.run_id: run for run in runs}
+        return tuple(
+            Mix(kind, names, by_id[max(places.values())[1]])
+            for kind, places in sorted(newest.items())
+            if len(names := _recent(places)) > 1
+        )
+
+    return generations_of(state).of_runs(ref, "mixes", mixes)
+
+
+def _recent(places: dict[str, tuple[int, str]]) -> tuple[str, ...]:
+    """Return the names whose newest run is recent, newest first."""
+    since = max(places.values())[0] - _MONTH
+    ordered = sorted(places, key=lambda name: (places[name], name), reverse=True)
+    return tuple(name for name in ordered if places[name][0] >= since)
+
+
+def _labels(run: Run) -> Iterator[tuple[str, str]]:
+    """Yield the branch, the project and the environments of a run, each with its kind."""
+    for tag in run.facets.parsed(Tags).tags:
+        kind = _KINDS.get(tag.key.lower())
+        if tag.key == "project" and tag.source == "METAFLOW":  # others may mean something else
+            kind = "projects"
+        if kind and tag.value.lower() not in ("", "true"):
+            yield kind, tag.value
+    reported = run.facets.get("environmentVariables").get("environmentVariables")
+    for variable in objects(reported):
+        if str(variable.get("name")).lower() in _ENVIRONMENT and variable.get("value"):
+            yield "environments", str(variable["value"])

@@ -1,0 +1,129 @@
+"""Failing jobs: the newest decided run failed, and the pipeline did not run again since."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Set
+from functools import partial
+
+from headwater.datasets.quality import (
+    checks_of,
+    current_failures,
+    datasets_with_failures,
+    tests_without_dataset,
+)
+from headwater.events import JobRef
+from headwater.graph.current import generations_of
+from headwater.graph.nodes import Node
+from headwater.identity import DatasetName
+from headwater.projection import Run, RunState, State, outcome
+from headwater.projection.derived import ancestry_of, is_lost, is_streaming, parent_of
+from headwater.runs.failures import is_failed, is_retried
+from headwater.runs.summary import place_of_run
+
+
+def recent_roots(state: State, ref: JobRef) -> list[Run]:
+    """Return the newest finished root run of a job and the open ones after it, oldest first."""
+
+    def recent(runs: list[Run]) -> list[Run]:
+        roots = [run for run in runs if parent_of(state, run) is None]
+        roots.sort(key=partial(place_of_run, state))
+        ended = [place for place, run in enumerate(roots) if outcome(state, run).ended is not None]
+        return roots[ended[-1] if ended else 0 :]
+
+    return generations_of(state).of_runs(ref, "recent roots", recent)
+
+
+def decided_root(state: State, ref: JobRef) -> Run | None:
+    """Return the newest root run that ended, is stale or is a running stream.
+
+    A newer batch run is not decided yet. A stream that runs again has recovered: it never ends.
+    """
+    runs = (
+        run
+        for run in reversed(recent_roots(state, ref))
+        if outcome(state, run).ended is not None
+        or is_lost(state, run)
+        or _is_running_stream(state, run)
+    )
+    return next(runs, None)
+
+
+def _is_running_stream(state: State, run: Run) -> bool:
+    return is_streaming(state, run) and outcome(state, run).state is RunState.RUNNING
+
+
+def failed_part(state: State, ref: JobRef) -> Run | None:
+    """Return the newest failed run of a job among its newest finished ones under one parent."""
+
+    def failed(runs: list[Run]) -> Run | None:
+        below = [
+            run
+            for run in runs
+            if parent_of(state, run) is not None
+            and (run.end is not None or _is_running_stream(state, run))
+        ]
+        newest = max(below, key=partial(place_of_run, state), default=None)
+        if newest is None:
+            return None
+        together = [run for run in below if parent_of(state, run) is parent_of(state, newest)]
+        wrong = (run for run in together if is_failed(state, run) and not is_retried(state, run))
+        return max(wrong, key=partial(place_of_run, state), default=None)
+
+    return generations_of(state).of_runs(ref, "failed part", failed)
+
+
+def is_superseded(state: State, run: Run) -> bool:
+    """Return True if the pipeline of a run was decided again since."""
+    _, *above = ancestry_of(state, run)
+    newest = decided_root(state, above[-1].key.job) if above else None
+    return newest is not None and place_of_run(state, newest) > place_of_run(state, above[-1])
+
+
+def failing_run(state: State, ref: JobRef) -> Run | None:
+    """Return the newest failed run of a job that fails now; None if it does not."""
+    root, part = decided_root(state, ref), failed_part(state, ref)
+    failed = [root] if root is not None and is_failed(state, root) else []
+    if part is not None and not is_superseded(state, part):
+        failed.append(part)
+    return max(failed, key=partial(place_of_run, state), default=None)
+
+
+def failing_jobs(state: State) -> dict[JobRef, Run]:
+    """Return all jobs that fail now, each with its failed run."""
+
+    def may_fail(ref: JobRef) -> bool:
+        """Return True if a newest finished run failed, whatever the time is."""
+        ended = recent_roots(state, ref)[:1]
+        return any(is_failed(state, run) for run in ended) or failed_part(state, ref) is not None
+
+    candidates: Set[JobRef] = generations_of(state).jobs_where("failing", may_fail)
+    found = {ref: failing_run(state, ref) for ref in sorted(candidates)}
+    return {ref: run for ref, run in found.items() if run is not None}
+
+
+def failed_checks(state: State) -> Iterator[tuple[DatasetName, Run]]:
+    """Yield the datasets whose newest checks failed, each with the run that checked it."""
+    for name in sorted(_names_with_failures(state)):
+        failures = current_failures(state, checks_of(state, name))
+        runs = {check.run.key: check.run for check, _ in failures if check.run is not None}
+        yield from ((name, run) for run in runs.values())
+
+
+def checked_nodes(state: State) -> list[Node]:
+    """Return the datasets, then the jobs, that may have failed checks now."""
+    known, primary = generations_of(state), state.identity.primary
+    without_run = {primary(r.name) for r in state.datasets.values() if r.facets_without_run}
+    jobs = known.jobs_where("failed tests", lambda ref: _has_failed_test(state, ref))
+    datasets = sorted(_names_with_failures(state) | without_run)
+    return [*map(Node.of_dataset, datasets), *map(Node.of_job, sorted(jobs))]
+
+
+def _names_with_failures(state: State) -> set[DatasetName]:
+    """Return the datasets of which a check ever failed."""
+    failing = partial(datasets_with_failures, state)
+    jobs = generations_of(state).jobs_where("failed checks", lambda ref: bool(failing(ref)))
+    return {state.identity.primary(name) for ref in jobs for name in failing(ref)}
+
+
+def _has_failed_test(state: State, ref: JobRef) -> bool:
+    return any(check.failed for check in tests_without_dataset(state, ref))

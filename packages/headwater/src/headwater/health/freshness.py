@@ -1,0 +1,215 @@
+"""Freshness: find jobs that are late compared with their usual interval.
+
+Lateness needs evidence of a schedule: Airflow's schedule of the DAG, nominal times on whole
+minutes, or a rhythm on several days. Runs that somebody started by hand (Airflow's run type, or the
+tag `ad-hoc` of the run) have no rhythm. A DAG that waits for assets is late only if another job
+wrote one of its inputs since it last started.
+
+The intervals are those between the starts of a job's newest runs; runs under one parent run
+(retries, mapped tasks) are one start. A job is late if the time since its last start exceeds all of
+
+- 1.5 times the median interval,
+- the median plus three times the spread (the median absolute deviation, scaled to the standard
+  deviation of a normal distribution), and
+- 1.1 times the 90th percentile.
+
+So a slow morning does not make a job late, nor does the weekend a job that runs on weekdays. After
+thirty intervals, the job has stopped instead. A job with the tag `ad-hoc` runs on request: neither
+it nor the datasets that it writes have an interval. Nor do streaming runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+from math import ceil
+from operator import attrgetter
+from statistics import median
+from typing import NamedTuple
+
+from headwater import deadline
+from headwater.events import JobRef, shown_time
+from headwater.graph.current import generations_of
+from headwater.graph.generation import Generation
+from headwater.graph.lifecycle import removes_data
+from headwater.graph.nodes import Node, name_of, tags_of
+from headwater.health._schedule import (
+    AD_HOC,
+    Start,
+    has_schedule,
+    start_of_run,
+    waits_for_assets,
+)
+from headwater.health.models import LateJob
+from headwater.identity import DatasetName
+from headwater.projection import Run, RunKey, State
+from headwater.projection.derived import (
+    ancestry_of,
+    began_at,
+    descendants_of,
+    parent_of,
+    records_of,
+)
+from headwater.runs.summary import newest_run
+
+_LEAST_RUNS = 3
+_NEWEST = 31  # starts; older intervals are ignored
+_STOPPED = 30  # intervals
+_SCALE = 1.4826
+_PLACE = attrgetter("place")
+
+
+class Rhythm(NamedTuple):
+    """The last start of a job and its usual interval, in microseconds."""
+
+    last: int
+    every: int
+    """The median interval."""
+    limit: int
+    """The longest interval that is not late."""
+
+    def is_late(self, now: int) -> bool:
+        """Return True if it should have started by now."""
+        return self.limit < now - self.last <= max(self.limit, _STOPPED * self.every)
+
+    def is_stopped(self, now: int) -> bool:
+        """Return True if it has not started for so long that it seems to be switched off."""
+        return now - self.last > max(self.limit, _STOPPED * self.every)
+
+
+def rhythm_of(state: State, ref: JobRef, *, needs_reason: bool = True) -> Rhythm | None:
+    """Return the rhythm of a job, or None if it is ad hoc or there is no evidence of a schedule.
+
+    With `needs_reason`, also None for a job that waits for assets that were not written.
+    """
+    if is_ad_hoc(state, ref):
+        return None
+    known = generations_of(state)
+    rhythm = known.of_runs(ref, "rhythm", lambda runs: _rhythm(_starts(state, runs)))
+    return _with_reason(state, rhythm, [ref]) if needs_reason else rhythm
+
+
+def rhythm_of_writes(state: State, name: DatasetName) -> Rhythm | None:
+    """Return the rhythm of a dataset's writes; runs under one root run are one write."""
+    known = generations_of(state)
+
+    def derive(oldest_first: list[Generation]) -> _Writes:
+        runs = (run for generation in oldest_first for run in generation.runs)
+        writes = list(_writes(state, runs, name))
+        jobs = {job for write in writes for job in write.jobs}
+        return _Writes(writes, jobs, _rhythm_of_starts(writes))
+
+    jobs = known.writers(name)
+    found = [known.derived(ref, f"write starts {name}", derive) for ref in jobs]
+    on_request = {ref for writes in found for ref in writes.jobs if is_ad_hoc(state, ref)}
+    if len(found) == 1 and not on_request:  # as for nearly every dataset, without its whole history
+        return _with_reason(state, found[0].rhythm, jobs)
+    every = (write for writes in found for write in writes.writes)
+    counted = [write for write in every if on_request.isdisjoint(write.jobs)]
+    return _with_reason(state, _rhythm_of_starts(counted), jobs)
+
+
+class _Write(NamedTuple):
+    root: RunKey
+    jobs: tuple[JobRef, JobRef]
+    """The jobs of the run and of its root run."""
+    start: Start
+
+
+class _Writes(NamedTuple):
+    """The writes of a dataset by one task, all jobs that these are part of, and their rhythm."""
+
+    writes: list[_Write]
+    jobs: set[JobRef]
+    rhythm: Rhythm | None
+
+
+def _rhythm_of_starts(writes: Iterable[_Write]) -> Rhythm | None:
+    first: dict[RunKey, Start] = {}
+    for write in writes:
+        first[write.root] = min(write.start, first.get(write.root, write.start), key=_PLACE)
+    return _rhythm(first.values())
+
+
+def _writes(state: State, runs: Iterable[Run], name: DatasetName) -> Iterator[_Write]:
+    primary = state.identity.primary
+    for run in deadline.watched(runs):
+        uses = (use for spelled, use in run.outputs.items() if primary(spelled) == name)
+        if not all(removes_data(run, use) for use in uses):
+            *_, root = ancestry_of(state, run)
+            if start := start_of_run(state, run, root):
+                yield _Write(root.key, (run.key.job, root.key.job), start)
+
+
+def _rhythm(begun: Iterable[Start]) -> Rhythm | None:
+    starts = sorted(begun, key=_PLACE)
+    scheduled = [start for start in starts if not start.is_manual]
+    if len(scheduled) < _LEAST_RUNS or not has_schedule(scheduled):
+        return None
+    newest = [start.at for start in scheduled[-_NEWEST:]]
+    intervals = [after - before for before, after in pairwise(newest)]
+    if not median(intervals):
+        return None
+    every = median(intervals)
+    spread = _SCALE * median(abs(interval - every) for interval in intervals)
+    longest = sorted(intervals)[ceil(0.9 * len(intervals)) - 1]
+    limit = int(max(1.5 * every, every + 3 * spread, 1.1 * longest))
+    return Rhythm(starts[-1].at, int(every), limit)
+
+
+def late(state: State, jobs: Iterable[JobRef]) -> list[LateJob]:
+    """Return the jobs that are late or have stopped, those late by most intervals first."""
+    found: list[LateJob] = []
+    for ref in deadline.watched(jobs):
+        rhythm = rhythm_of(state, ref)
+        if rhythm and (rhythm.is_late(state.now) or rhythm.is_stopped(state.now)):
+            due = rhythm.last + rhythm.every
+            found.append(
+                {
+                    "job": name_of(ref),
+                    "lastStartedAt": shown_time(rhythm.last),
+                    "everySeconds": rhythm.every // 1_000_000,
+                    "dueAt": str(shown_time(due)),
+                    "lateSeconds": (state.now - due) // 1_000_000,
+                    "isStopped": rhythm.is_stopped(state.now),
+                }
+            )
+    return sorted(found, key=lambda job: -job["lateSeconds"] / max(1, job["everySeconds"]))
+
+
+def is_ad_hoc(state: State, ref: JobRef) -> bool:
+    """Return True if a job has the tag `ad-hoc`."""
+    return AD_HOC in tags_of(state, Node.of_job(ref))
+
+
+def _with_reason(state: State, rhythm: Rhythm | None, jobs: Iterable[JobRef]) -> Rhythm | None:
+    """Return a rhythm; None if it is over, and no job had a reason to start."""
+    if rhythm is None or state.now - rhythm.last <= rhythm.limit:
+        return rhythm
+    return rhythm if any(_has_reason(state, ref, rhythm) for ref in jobs) else None
+
+
+def _has_reason(state: State, ref: JobRef, rhythm: Rhythm) -> bool:
+    """Return True unless the job waits for assets and none was written since its last start."""
+    run = newest_run(state, ref)
+    if run is None or not waits_for_assets(run):
+        return True
+    family = [run, *descendants_of(state, run)]
+    inputs = {state.identity.primary(name) for member in family for name in member.inputs}
+    own = {member.key.job for member in family}
+    return any(
+        (began_at(state, state.runs[key]) or 0) > rhythm.last and key.job not in own
+        for name in inputs
+        for record in records_of(state, name)
+        for key in deadline.watched(record.writers)
+    )
+
+
+def _starts(state: State, runs: Iterable[Run]) -> Iterable[Start]:
+    """Return the starts of runs; those under one parent run are one start."""
+    first: dict[RunKey, Start] = {}
+    for run in runs:
+        parent = parent_of(state, run) or run
+        if start := start_of_run(state, run, parent):
+            first[parent.key] = min(start, first.get(parent.key, start), key=_PLACE)
+    return first.values()

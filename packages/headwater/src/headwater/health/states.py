@@ -1,0 +1,189 @@
+"""The state of a job or a dataset: one rule for every answer (see HealthState)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
+
+from headwater.datasets.printing import removal_text
+from headwater.datasets.quality import Failure, checks_of, current_failures, tests_without_dataset
+from headwater.datasets.removal import is_gone, removal_of
+from headwater.events import JobRef, parse_time, shown_time, to_micros
+from headwater.graph.current import generations_of
+from headwater.graph.facets import type_of
+from headwater.graph.nodes import Node, node_ref
+from headwater.health.blocked import blockers_of, pipeline_of
+from headwater.health.failing import failing_run
+from headwater.health.freshness import Rhythm, is_ad_hoc, rhythm_of, rhythm_of_writes
+from headwater.health.models import HealthState, NodeHealth
+from headwater.projection import Run, State, outcome
+from headwater.projection.derived import (
+    began_at,
+    ended_at,
+    is_lost,
+    is_streaming,
+    last_event_time,
+)
+from headwater.runs.failures import causes_of, is_failed
+from headwater.runs.summary import newest_run, place_of_run
+
+
+class _Found(NamedTuple):
+    state: HealthState
+    message: str
+    at: int | None = None
+    by: tuple[JobRef, ...] = ()
+
+
+_Rule = Callable[[State, Node], _Found | None]
+
+
+def health_of(state: State, node: Node) -> NodeHealth:
+    """Return the state of a node, by the first rule that applies."""
+    found = next(found for rule in _RULES if (found := rule(state, node)) is not None)
+    return {
+        "state": found.state,
+        "message": found.message,
+        "at": shown_time(found.at),
+        "by": [node_ref(Node.of_job(ref)) for ref in found.by],
+    }
+
+
+def _gone(state: State, node: Node) -> _Found | None:
+    removal = removal_of(state, node.dataset_name) if node.type == "dataset" else None
+    if removal is None or removal["kind"] == "emptied":
+        return None
+    at = to_micros(parse_time(removal["at"]))
+    return _Found("unknown", f"was {removal_text(removal)}", at)
+
+
+def _failed(state: State, node: Node) -> _Found | None:
+    if node.type == "dataset":
+        own = [b for b in blockers_of(state, node) if b.distance == 1]
+        by = tuple(blocker.job for blocker in own)
+        runs = [blocker.run for blocker in own]
+        return (
+            _Found("failed", "the newest load failed", _newest_end(state, runs), by) if by else None
+        )
+    run = failing_run(state, node.job_ref)
+    if run is None:
+        return None
+    causes = tuple(c.key.job for c in causes_of(state, run) if c is not run)
+    return _Found("failed", "the newest run failed", ended_at(state, run), causes)
+
+
+def _failed_checks(state: State, node: Node) -> _Found | None:
+    failures = failures_of(state, node)
+    if not failures:
+        return None
+    title = failures[0].assertion.title
+    more = f" and {len(failures) - 1} more" if len(failures) > 1 else ""
+    return _Found("failed_checks", f"failed {title}{more}", failures[0].check.time)
+
+
+def failures_of(state: State, node: Node) -> list[Failure]:
+    """Return the failed assertions of a dataset, or of the tests of a job without datasets.
+
+    A dropped or renamed dataset has none.
+    """
+    if node.type == "dataset":
+        name = node.dataset_name
+        failures = current_failures(state, checks_of(state, name))
+        return [] if failures and is_gone(state, name) else failures
+    return current_failures(state, tests_without_dataset(state, node.job_ref))
+
+
+def _blocked(state: State, node: Node) -> _Found | None:
+    blockers = blockers_of(state, node)
+    if not blockers:
+        return None
+    names = [blocker.job.name for blocker in blockers]
+    more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+    since = _newest_end(state, (blocker.run for blocker in blockers))
+    jobs = tuple(blocker.job for blocker in blockers)
+    is_shown = type_of(state, node) == "exposure"
+    text = "shows data from before" if is_shown else "not written since"
+    return _Found("blocked", f"{text} {names[0]}{more} failed", since, jobs)
+
+
+def _newest_end(state: State, runs: Iterable[Run]) -> int | None:
+    return max((ended_at(state, run) for run in runs), default=None)
+
+
+def _late(state: State, node: Node) -> _Found | None:
+    rhythm = lateness_of(state, node)
+    if rhythm is None:
+        return None
+    due = rhythm.last + rhythm.every
+    if rhythm.is_late(state.now):
+        return _Found("late", "was due", due)
+    if rhythm.is_stopped(state.now):
+        return _Found("unknown", "has stopped; it was due", due)
+    return None
+
+
+def lateness_of(state: State, node: Node) -> Rhythm | None:
+    """Return the rhythm by which a node is late: of a task, that of its pipeline.
+
+    A dropped or renamed dataset has none.
+    """
+    if node.type == "dataset":
+        name = node.dataset_name
+        rhythm = rhythm_of_writes(state, name)
+        return None if rhythm and is_gone(state, name) else rhythm
+    run = newest_run(state, node.job_ref)
+    pipeline = pipeline_of(state, run) if run else node.job_ref
+    return None if is_ad_hoc(state, node.job_ref) else rhythm_of(state, pipeline)
+
+
+def _unknown(state: State, node: Node) -> _Found | None:
+    """Return why nothing can be said; None if the newest run ended or is a stream."""
+    runs = list(_newest_runs(state, node))
+    if not runs:
+        text = "no run was reported" if node.type == "job" else "no job was reported to write it"
+        return _Found("unknown", text)
+    newest = max(runs, key=lambda run: place_of_run(state, run))
+    if is_lost(state, newest):
+        return _Found("unknown", "the newest run sent no end event", newest.last)
+    if is_streaming(state, newest):
+        return None
+    if not any(
+        outcome(state, run).ended for ref in _jobs(state, node) for run in _runs(state, ref)
+    ):
+        return _Found("unknown", "no run has ended yet", began_at(state, newest))
+    if is_failed(state, newest):
+        text = "the newest run failed, and its pipeline ran again without it"
+        return _Found("unknown", text, ended_at(state, newest))
+    return None
+
+
+def _jobs(state: State, node: Node) -> list[JobRef]:
+    if node.type == "job":
+        return [node.job_ref]
+    return generations_of(state).writers(node.dataset_name)
+
+
+def _runs(state: State, ref: JobRef) -> Iterator[Run]:
+    job = state.jobs.get(ref)
+    return (run for key in (job.runs if job else ()) if (run := state.runs[key]).has_events)
+
+
+def _newest_runs(state: State, node: Node) -> Iterator[Run]:
+    found = (newest_run(state, ref) for ref in _jobs(state, node))
+    return (run for run in found if run is not None)
+
+
+def _fine(state: State, node: Node) -> _Found:
+    newest = max(_newest_runs(state, node), key=lambda run: place_of_run(state, run))
+    last = newest.last
+    if is_streaming(state, newest):
+        is_open = outcome(state, newest).ended is None
+        at = last_event_time(state, newest)
+        return _Found("streaming", "last event" if is_open else "ended", at)
+    if all(is_ad_hoc(state, ref) for ref in _jobs(state, node)):
+        return _Found("ad_hoc", "completed; runs on request", last)
+    return _Found("healthy", "completed", last)
+
+
+_RULES: tuple[_Rule, ...] = (_gone, _failed, _failed_checks, _blocked, _late, _unknown, _fine)
+"""By precedence."""

@@ -1,0 +1,101 @@
+"""Admission of queries: a few run at once, some wait, and the rest get a 503.
+
+Queries run in threads, which compete with the event loop for the interpreter. Limiting them keeps
+events, health checks, keys and streams fast, whatever the number of clients. `Queried` applies the
+limit to every route that reads the projection.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from typing import Any
+
+from fastapi import Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
+
+from headwater import deadline
+from headwater.errors import BusyError
+
+_GONE = 499  # nginx's code for a closed connection; no client receives it
+
+
+class Admission:
+    """Slots for running queries, and a limited queue for a slot."""
+
+    def __init__(self, running: int, waiting: int) -> None:
+        self._running, self._most_waiting = running, waiting
+        self._slots = asyncio.Semaphore(running)
+        self.waiting = 0
+
+    @property
+    def is_full(self) -> bool:
+        """True if a new query would have to wait."""
+        return self._slots.locked()
+
+    @asynccontextmanager
+    async def slot(self) -> AsyncIterator[bool]:
+        """Wait for a slot and hold it; yield True if the query had to wait.
+
+        Raises:
+            BusyError: the queue is full, or the time limit of the query has passed.
+        """
+        has_waited = self.is_full
+        if has_waited and self.waiting >= self._most_waiting:
+            raise BusyError(
+                f"{self._running} queries run and {self.waiting} wait, which is the limit:"
+                " retry later, or raise HEADWATER_WAITING_QUERIES"
+            )
+        self.waiting += 1
+        try:
+            async with asyncio.timeout(deadline.left() if has_waited else None):
+                await self._slots.acquire()
+        except TimeoutError:
+            raise BusyError(
+                f"{self._running} queries run, which is the limit, and none ended before the"
+                " deadline of this one: retry later, or raise HEADWATER_LONGEST_QUERY"
+            ) from None
+        finally:
+            self.waiting -= 1
+        try:
+            yield has_waited
+        finally:
+            self._slots.release()
+
+
+class Strict(APIRoute):
+    """A route that rejects unknown query parameters in /api/v2; Marquez's clients may send some."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Return a handler that first checks the names of the query parameters."""
+        handle = super().get_route_handler()
+        names = [parameter.alias for parameter in self.dependant.query_params]
+        allowed = f"Input should be {', '.join(map(repr, names)) or 'none'}"
+
+        async def checked(request: Request) -> Response:
+            if unknown := [name for name in request.query_params if name not in names]:
+                about = {"type": "unknown", "loc": ("query parameter",), "msg": allowed}
+                raise RequestValidationError([{**about, "input": name} for name in unknown])
+            return await handle(request)
+
+        return checked if self.path.startswith("/api/v2/") else handle
+
+
+class Queried(Strict):
+    """A route that reads the projection: it needs a slot, and its deadline starts on arrival."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Return a handler that first waits for a slot."""
+        handle = super().get_route_handler()
+
+        async def admitted(request: Request) -> Response:
+            state = request.app.state
+            deadline.start(state.options.longest_query)
+            async with state.admission.slot() as has_waited:
+                if has_waited and request.method == "GET" and await request.is_disconnected():
+                    return Response(status_code=_GONE)
+                return await handle(request)
+
+        return admitted

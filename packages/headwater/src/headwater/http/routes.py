@@ -1,0 +1,228 @@
+"""Common parts of the endpoints: routes, parameters, JSON responses, errors."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Coroutine
+from hashlib import blake2b
+from typing import Annotated, Any, TypeVar
+from urllib.parse import unquote
+
+import orjson
+from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi.routing import APIRoute
+from starlette.convertors import Convertor, register_url_convertor
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from headwater import errors
+from headwater.http.admission import Queried
+from headwater.projection.live import Live
+from headwater.query.parameters import MOST_STEPS
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+_MOST_LEVELS = 250  # orjson writes 254
+_CUT = f"… (nested more than {_MOST_LEVELS} levels deep)"
+_TAG = re.compile(r'"[^"]*"')
+_RETRY_AFTER = 5
+"""Seconds after which a client may retry when the store does not respond."""
+
+
+class _Segment(Convertor[str]):
+    """A path segment, decoded only after the route was matched."""
+
+    regex = "[^/]+"
+
+    def convert(self, value: str) -> str:
+        return unquote(value)
+
+    def to_string(self, value: str) -> str:
+        return value
+
+
+register_url_convertor("segment", _Segment())
+
+
+class RawPath:
+    """Match routes on the path as sent: `s3%3A%2F%2Flake` is one segment, not three."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Replace the decoded path by the raw one, in place: outer middleware needs the route."""
+        if scope["type"] == "http" and scope["path"].startswith("/api/") and scope.get("raw_path"):
+            scope["path"] = scope["raw_path"].split(b"?", 1)[0].decode("ascii", "replace")
+        await self._app(scope, receive, send)
+
+
+class Plain(APIRoute):
+    """A route that only calls its function with the request.
+
+    FastAPI's dependency resolution costs as much as ingesting an event.
+    """
+
+    def __init__(self, path: str, endpoint: Callable[..., Any], **documented: Any) -> None:
+        super().__init__(path, endpoint, **documented)
+        self.app = self._call
+
+    async def _call(self, scope: Scope, receive: Receive, send: Send) -> None:
+        response = await self.endpoint(Request(scope, receive))
+        await response(scope, receive, send)
+
+
+class Tagged(Queried):
+    """A query route whose responses carry an ETag; an unchanged response is a 304.
+
+    The tag is a hash of the response. The id of the last event would not be enough, because a run
+    becomes stale and a job late without any event.
+    """
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Return a handler that adds the tag to responses."""
+        handle = super().get_route_handler()
+
+        async def handle_tagged(request: Request) -> Response:
+            return tagged(request, await handle(request), "private, no-cache")
+
+        return handle_tagged
+
+
+def tagged(request: Request, response: Response, cache_control: str) -> Response:
+    """Add an ETag and Cache-Control to a response; return a 304 if the client has it.
+
+    The tag is weak, because the compressed response has it too.
+    """
+    tag = f'"{blake2b(response.body, digest_size=16).hexdigest()}"'
+    headers = {"ETag": f"W/{tag}", "Cache-Control": cache_control}
+    if response.status_code == 200 and _has(request, tag):
+        return Response(status_code=304, headers=headers)
+    response.headers.update(headers)
+    return response
+
+
+def _has(request: Request, tag: str) -> bool:
+    """Return True if If-None-Match contains a tag; weak comparison ignores `W/`."""
+    tags = ",".join(request.headers.getlist("if-none-match"))
+    return tags.strip() == "*" or tag in _TAG.findall(tags)
+
+
+async def _live(request: Request) -> Live:
+    """Return the log and its projection."""
+    live = request.app.state.live
+    assert isinstance(live, Live)
+    return live
+
+
+LiveState = Annotated[Live, Depends(_live)]
+Limit = Annotated[int, Query(ge=0, le=1_000)]
+PageLimit = Annotated[int, Query(ge=1, le=1_000)]
+Cursor = Annotated[
+    str | None,
+    Query(description="Value of `next` in the previous answer, to get the next page."),
+]
+LARGEST = 2**63 - 1  # integer of a database
+Offset = Annotated[int, Query(ge=0, le=LARGEST)]
+Depth = Annotated[int, Query(ge=0, le=MOST_STEPS, description="Maximum number of edges to follow.")]
+
+
+def get(router: APIRouter, path: str) -> Callable[[Function], Function]:
+    """Register a function of the state and of parameters as a GET endpoint.
+
+    Its return type is the model of the response.
+    """
+
+    def register(function: Function) -> Function:
+        def endpoint(live: Live, **values: Any) -> Response:
+            with live.reading() as state:
+                return answer(function(state, **values))
+
+        signature = inspect.signature(function, eval_str=True)
+        live, *parameters = signature.parameters.values()
+        keyword = inspect.Parameter.KEYWORD_ONLY
+        parameters = [parameter.replace(kind=keyword) for parameter in parameters]
+        live = live.replace(name="live", kind=keyword, annotation=LiveState)
+        endpoint.__signature__ = inspect.Signature([live, *parameters])  # type: ignore[attr-defined]
+        endpoint.__name__, endpoint.__doc__ = function.__name__, function.__doc__
+        router.get(path, response_model=signature.return_annotation)(endpoint)
+        return function
+
+    return register
+
+
+def answer(payload: Any, status: int = 200) -> Response:
+    """Return a JSON response."""
+    return Response(encoded(payload), status_code=status, media_type="application/json")
+
+
+def fragment(payload: Any) -> orjson.Fragment:
+    """Return an encoded part of a response."""
+    return orjson.Fragment(encoded(payload))
+
+
+def encoded(payload: Any) -> bytes:
+    """Return the JSON of a response; values nested too deeply are replaced by `_CUT`.
+
+    A facet may use all levels that the encoder supports, and the response adds more.
+    """
+    try:
+        return orjson.dumps(payload, default=_tuple)
+    except TypeError as error:
+        if "Recursion limit" not in str(error):
+            raise
+    return orjson.dumps(_cut(payload), default=_tuple)
+
+
+def _cut(payload: Any) -> Any:
+    """Return a copy that is at most _MOST_LEVELS deep, without recursion."""
+    top = [payload]
+    level: list[Any] = [top]
+    for _ in range(_MOST_LEVELS + 1):
+        below = []
+        for holder in level:
+            for key, value in _nested(holder):
+                holder[key] = value.copy() if isinstance(value, dict) else list(value)
+                below.append(holder[key])
+        level = below
+    for holder in level:
+        for key, _value in _nested(holder):
+            holder[key] = _CUT
+    return top[0]
+
+
+def _nested(holder: Any) -> list[tuple[Any, Any]]:
+    """Return the keys and values of an object or array that are themselves containers."""
+    items = holder.items() if isinstance(holder, dict) else enumerate(holder)
+    return [(key, value) for key, value in items if isinstance(value, dict | list | tuple)]
+
+
+def failure(error: errors.HeadwaterError) -> Response:
+    """Return the response to a failed request."""
+    if isinstance(error, errors.NotFoundError):
+        return answer({"code": 404, "message": str(error), "nearest": error.nearest}, 404)
+    if isinstance(error, errors.EventError):
+        is_large = isinstance(error, errors.TooLargeError)
+        status = 413 if is_large else 400 if isinstance(error, errors.BodyError) else 422
+        return answer({"code": status, "message": str(error), **_places(error)}, status)
+    if isinstance(error, errors.LogError | errors.BusyError):
+        return unavailable(error)
+    status = 408 if isinstance(error, errors.SlowBodyError) else 400
+    return answer({"code": status, "message": str(error)}, status)
+
+
+def _places(error: errors.EventError) -> dict[str, str]:
+    """Return the path in an event, the value received there and the value expected."""
+    return {"path": error.path, "received": error.received, "expected": error.expected}
+
+
+def unavailable(error: errors.HeadwaterError) -> Response:
+    """Return a 503: nothing was done, and the client may retry."""
+    response = answer({"code": 503, "message": str(error)}, 503)
+    response.headers["Retry-After"] = str(_RETRY_AFTER)
+    return response
+
+
+def _tuple(value: Any) -> list[Any]:
+    if isinstance(value, tuple):
+        return list(value)
+    raise TypeError(f"no JSON for {type(value).__name__}")

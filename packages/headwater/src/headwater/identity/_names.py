@@ -1,0 +1,122 @@
+"""Canonical names of datasets, according to the table of naming rules."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+from headwater.identity._rules import (
+    LOCAL_HOST,
+    LOCATION,
+    RULES,
+    SESSION_NAME,
+    UNIQUE_NAMESPACE,
+    NamingRule,
+)
+
+_URI = re.compile(r"([a-z][a-z0-9+.-]*)://([^/]+)(/.*)?", re.IGNORECASE)
+_PORT = re.compile(r"(.*?[^:])(?::(\d*|None))?")
+_PORT_OF_HOST = re.compile(r":\d*$")
+_AWS_LOCATOR = re.compile(r"[^.-]+\.[a-z]{2}(-[a-z]+)+-\d")
+_SNOWFLAKE_HOST = re.compile(r"(\.snowflakecomputing\.com)+(:443)?$")
+_DBFS = re.compile(r"dbfs(:/{0,2})?", re.IGNORECASE)
+_FILE_NAMESPACE = re.compile(r"file(:/{0,3}|://localhost/?)?", re.IGNORECASE)
+_FILE_NAME = re.compile(r"file:(//localhost(?=/)|//(?=/))?(?=/)", re.IGNORECASE)
+_GLUE = re.compile(r"(?:arn:)?(aws[\w-]*:glue:[^:/]+:\d{12})/?")
+_GLUE_TABLE = re.compile(r"table/([^/]+)/([^/]+)|([^/.]+)\.([^/.]+)")
+
+_RULE_BY_SCHEME = {scheme: rule for rule in RULES for scheme in (rule.scheme, *rule.aliases)}
+
+
+class DatasetName(NamedTuple):
+    """A name of a dataset in canonical spelling."""
+
+    namespace: str
+    name: str
+
+
+@lru_cache(maxsize=65_536)
+def canonical_name(namespace: str, name: str) -> DatasetName:
+    """Return the canonical spelling of a name; equal places have equal canonical names.
+
+    The naming rules apply. Files use `file` + `/path`. Glue tables use the ARN of their catalog +
+    `table/database/name`, also for `aws:glue:` + `database.name`.
+    """
+    uri = _URI.fullmatch(namespace)
+    if uri and (rule := _RULE_BY_SCHEME.get(uri[1].lower())):
+        path = (uri[3] or "").rstrip("/")
+        spelled = f"{rule.scheme}://{_authority(rule, uri[2])}{path}"
+        return DatasetName(spelled, name if path else _path(rule, name))
+    if _DBFS.fullmatch(namespace):
+        return DatasetName("dbfs", f"/{name.strip('/')}")
+    if _FILE_NAMESPACE.fullmatch(namespace):
+        file = _FILE_NAME.sub("", name)
+        if namespace.endswith("/") and not file.startswith("/"):
+            file = f"/{file}"
+        return DatasetName("file", file.rstrip("/") or "/")
+    if (catalog := _GLUE.fullmatch(namespace)) and (table := _GLUE_TABLE.fullmatch(name)):
+        return DatasetName(f"arn:{catalog[1]}", "/".join(("table", *filter(None, table.groups()))))
+    return DatasetName(namespace, name)
+
+
+def _authority(rule: NamingRule, spelled: str) -> str:
+    """Return the canonical authority: host in lower case, and a port if there is a default."""
+    if rule.authority == "bucket":
+        return spelled
+    if rule.authority == "account":
+        account = _SNOWFLAKE_HOST.sub("", spelled.lower()).replace("_", "-")
+        return f"{account}.aws" if _AWS_LOCATOR.fullmatch(account) else account
+    user, at, address = spelled.rpartition("@")
+    match = _PORT.fullmatch(address)
+    if match is None or "," in address:
+        return f"{user}{at}{address.lower()}"
+    host, port = match[1].lower(), match[2]
+    port = "" if port in (None, "None") else port
+    if rule.port is not None and not port:
+        port = str(rule.port)
+    return f"{user}{at}{host}{':' if port else ''}{port}"
+
+
+def _path(rule: NamingRule, name: str) -> str:
+    if rule.names == "key":
+        return name.strip("/") or "/"
+    return f"/{name.strip('/')}" if rule.names == "path" else name
+
+
+def glue_table(name: DatasetName) -> str | None:
+    """Return `database.name` of a Glue table; None for any other dataset."""
+    table = _GLUE_TABLE.fullmatch(name.name) if _GLUE.fullmatch(name.namespace) else None
+    return ".".join(filter(None, table.groups())) if table else None
+
+
+def is_location(name: DatasetName) -> bool:
+    """Return True if a name is a storage location rather than a logical name."""
+    return LOCATION.match(name.namespace) is not None
+
+
+def is_local(name: DatasetName) -> bool:
+    """Return True for a local name: others may use it for another dataset."""
+    return locality(name) > UNIQUE
+
+
+UNIQUE, OF_HOST, OF_SESSION = range(3)
+"""Where a name is unique: everywhere, on one host or network, or in one session."""
+
+
+@lru_cache(maxsize=65_536)
+def locality(name: DatasetName) -> int:
+    """Return where a name is unique.
+
+    A name without an authority is one of a session, such as `flink://`. The hosts of machines,
+    clusters and private networks are reused. A location is the place itself, so it is unique.
+    """
+    namespace = name.namespace
+    if is_location(name) or UNIQUE_NAMESPACE.fullmatch(namespace):
+        return UNIQUE
+    _, _, rest = namespace.partition("//")
+    authority = rest.partition("/")[0].rpartition("@")[2].partition(",")[0].lower()
+    host = _PORT_OF_HOST.sub("", authority)
+    if not host or SESSION_NAME.fullmatch(name.name):
+        return OF_SESSION
+    return OF_HOST if LOCAL_HOST.fullmatch(host) else UNIQUE

@@ -1,0 +1,179 @@
+"""The verdict on dropping a column: safe, not safe or unknown, with reasons.
+
+A column is safe to drop only if every job that reads its dataset completed and reported column
+lineage with every use, also in filters, joins and groupings, and none of them uses the column. Nor
+may the SQL text of a job name it, be it only to select the rows of the dataset that it changes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from headwater.console.text import counted
+from headwater.datasets.models import Removal
+from headwater.datasets.printing import removal_text
+from headwater.datasets.removal import removal_of
+from headwater.events import JobRef
+from headwater.events.facets import Sql
+from headwater.graph.column_graph import (
+    Column,
+    described_by,
+    is_text_complete,
+    names_column,
+    producer_of,
+    reports_every_use,
+)
+from headwater.graph.generations import Generations
+from headwater.graph.nodes import Node
+from headwater.lineage.models import AffectedNode, DropReason, DropReasonKind, DropVerdict
+from headwater.projection import Run, RunState
+from headwater.runs.summary import condition_of, newest_run
+
+_CHANGE = re.compile(r"\b(?:update|delete|merge|on\s+(?:conflict|duplicate))\b", re.IGNORECASE)
+"""Statements that select the rows of the table that they change."""
+
+_NAMED = 3  # names in a reason
+_OPEN = {RunState.NEW, RunState.RUNNING, RunState.LOST}
+
+
+def drop_verdict(
+    generations: Generations,
+    root: Node,
+    field: str,
+    values: Sequence[AffectedNode],
+    rows: Sequence[AffectedNode],
+    possible: Sequence[AffectedNode],
+) -> DropVerdict:
+    """Return the verdict on dropping a column with some direct, indirect and possible dependents.
+
+    Jobs without column lineage only appear as nodes in `possible`.
+    """
+    unreported = [node["name"] for node in possible if node["type"] == "job"]
+    removal = removal_of(generations.state, root.dataset_name)
+    used = [
+        _reason("values", "column", "takes values from it", "take values from it", _names(values)),
+        _reason("rows", "column", "depends on rows that it filters, joins, groups or sorts",
+                "depend on rows that it filters, joins, groups or sorts", _names(rows)),
+        _reason("sql_text", "job", "names it in its SQL text", "name it in their SQL texts",
+                _naming(generations, Column(root.dataset_name, field), {
+                    node["job"] for node in (*values, *rows)})),
+    ]  # fmt: skip
+    open_ = [
+        _reason("no_column_lineage", "downstream job", "reported no column lineage",
+                "reported no column lineage", unreported),
+        _reason("values_only", "job", "reads the dataset, and only its use of values is known",
+                "read the dataset, and only their use of values is known",
+                _values_only(generations, root)),
+        _reason("unread_change", "job", "changes the dataset by SQL that could not be read",
+                "change the dataset by SQL that could not be read",
+                _unread_changes(generations, root)),
+        _reason("incomplete", "job", "reads the dataset, and its newest run did not complete",
+                "read the dataset, and their newest runs did not complete",
+                _incomplete(generations, root)),
+    ]  # fmt: skip
+    unsafe, unknown = ([reason for reason in part if reason] for part in (used, open_))
+    if removal and removal["kind"] == "renamed":
+        unknown.append(_removed(removal))  # its columns are used under the new name
+    if unsafe or unknown:
+        return {"verdict": "unsafe" if unsafe else "unknown", "reasons": [*unsafe, *unknown]}
+    readers = generations.readers(root.dataset_name)
+    unused: DropReason = {
+        "kind": "unused" if readers else "no_readers",
+        "message": "All columns that the reading jobs use are known, and this one is not used."
+        if readers
+        else "No job was reported to read the dataset. Readers that send no events are unknown.",
+    }
+    dropped = [_removed(removal)] if removal and removal["kind"] == "dropped" else []
+    return {"verdict": "safe", "reasons": [*dropped, unused]}
+
+
+def _removed(removal: Removal) -> DropReason:
+    return {"kind": "removed", "message": f"The dataset was {removal_text(removal)}."}
+
+
+def _incomplete(generations: Generations, root: Node) -> list[str]:
+    """Return the jobs that read the dataset and whose column lineage may still be missing."""
+    name = root.dataset_name
+    state = generations.state
+
+    def is_open(ref: JobRef) -> bool:
+        run = newest_run(state, ref)
+        condition = condition_of(state, run) if run else RunState.COMPLETED
+        if condition in _OPEN:
+            return True
+        # A job that never completed reported its inputs, but perhaps not their columns.
+        has_result = any(name in g.edges.reads for g in generations.effective(ref) if g.is_complete)
+        return condition != RunState.COMPLETED and not has_result
+
+    return sorted(ref.name for ref in generations.readers(name) if is_open(ref))
+
+
+def _values_only(generations: Generations, root: Node) -> list[str]:
+    """Return the jobs that read the dataset and may use the column in a filter, join or grouping.
+
+    Each is named with the producer of its column lineage.
+    """
+    name, state = root.dataset_name, generations.state
+    found: dict[str, str] = {}
+    for ref in generations.readers(name):
+        for generation in generations.effective(ref):
+            for run in generation.runs:
+                is_reader = name in generations.own(run).reads
+                has_columns = any(True for _ in described_by(state, run))
+                if is_reader and has_columns and not reports_every_use(state, run):
+                    found[ref.name] = producer_of(run) or found.get(ref.name, "")
+    return [f"{job} ({producer})" if producer else job for job, producer in sorted(found.items())]
+
+
+def _naming(generations: Generations, column: Column, known: set[str]) -> list[str]:
+    """Return the jobs whose SQL text names a column, except those with a known use."""
+    name, state = column.dataset, generations.state
+    refs = {*generations.readers(name), *generations.writers(name)}
+    return sorted(
+        ref.name
+        for ref in refs
+        if ref.name not in known
+        and any(names_column(state, run, column) for run in _runs(generations, ref))
+    )
+
+
+def _unread_changes(generations: Generations, root: Node) -> list[str]:
+    """Return the jobs that change the dataset, depending on its own columns, in unread SQL."""
+    name, state = root.dataset_name, generations.state
+
+    def is_unread(run: Run) -> bool:
+        text = run.code.get(Sql.KEY).get("query")
+        if not isinstance(text, str) or not _CHANGE.search(text):
+            return False
+        own = generations.own(run)
+        return name in own.writes - own.reads and not is_text_complete(state, run)
+
+    return sorted(
+        ref.name
+        for ref in generations.writers(name)
+        if any(is_unread(run) for run in _runs(generations, ref))
+    )
+
+
+def _runs(generations: Generations, ref: JobRef) -> Iterator[Run]:
+    return (run for generation in generations.effective(ref) for run in generation.runs)
+
+
+def _names(nodes: Sequence[AffectedNode]) -> list[str]:
+    """Return each column once, with its dataset; nearest first."""
+    names = (
+        node["name"] + (f".{node['field']}" if node["field"] else " (all rows)") for node in nodes
+    )
+    return list(dict.fromkeys(names))
+
+
+def _reason(
+    kind: DropReasonKind, noun: str, one: str, many: str, names: list[str]
+) -> DropReason | None:
+    """Return a reason about some names; None if there are none."""
+    if not names:
+        return None
+    listed = ", ".join(names[:_NAMED]) + (" and more" if len(names) > _NAMED else "")
+    verb = one if len(names) == 1 else many
+    return {"kind": kind, "message": f"{counted(len(names), noun)} {verb}: {listed}."}

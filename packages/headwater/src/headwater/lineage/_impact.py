@@ -1,0 +1,230 @@
+"""The impact of a change of a node or column, and paths between nodes.
+
+Both follow the data edges of the generations that the node's tree shows.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import NamedTuple
+
+from headwater import deadline
+from headwater.datasets.removal import removal_of
+from headwater.errors import NotFoundError
+from headwater.graph.column_graph import (
+    described_datasets,
+    from_unnamed_columns,
+    is_text_complete,
+)
+from headwater.graph.current import generations_of, level_of
+from headwater.graph.edges import LevelGraph
+from headwater.graph.facets import type_of
+from headwater.graph.generation import Generation
+from headwater.graph.generations import Generations, Walked
+from headwater.graph.levels import Level
+from headwater.graph.nodes import Node, find_node, kind_of, node_id, node_ref, owners_of
+from headwater.graph.walk import Place, neighbours, parts_of, places_next, reach, reached
+from headwater.health.states import health_of
+from headwater.identity import DatasetName
+from headwater.lineage.columns import Step, columns_below
+from headwater.lineage.models import AffectedNode, PathAnswer
+from headwater.lineage.tags import Tags, tags_of_tree
+from headwater.projection import State
+from headwater.projection.derived import newest_of
+from headwater.query.parameters import LevelName, Name
+from headwater.query.registry import Times, query
+from headwater.runs.summary import newest_run, run_line
+
+Affected = list[AffectedNode]
+
+
+def impact(generations: Generations, root: Node, level: Level, depth: int) -> Affected:
+    """Return every node downstream of a node, nearest first.
+
+    Readers of a dataset are at the distance 1, the datasets that they write at 2. A dataset whose
+    contents were replaced since is only passed through: nothing in it depends on the node now.
+    """
+    walked = reached(generations, root, "down", level)
+    graph = LevelGraph.build(generations, level, walked)
+    steps = reach(graph, root, "down", depth)
+    parts = parts_of(generations, graph, root, level) if root.type == "job" else []
+    for part in parts:
+        for node, distance in reach(graph, part, "down", depth).items():
+            steps[node] = min(distance, steps.get(node, distance))
+    replaced = _replaced(generations, walked)
+    found = sorted((n, node) for node, n in steps.items() if node not in {root, *replaced})
+    describe = _Describe(generations, graph, tags_of_tree(generations, root, "down", level))
+    return [describe.node(node, distance) for distance, node in found]
+
+
+def _replaced(generations: Generations, walked: Walked) -> set[Node]:
+    """Return the datasets whose contents were not written by any of the walked generations."""
+    writers: dict[DatasetName, list[Generation]] = {}
+    for generation, edges in walked.items():
+        for name in edges.writes:
+            writers.setdefault(name, []).append(generation)
+    return {
+        Node.of_dataset(name)
+        for name, found in writers.items()
+        if set(found).isdisjoint(generations.writing(name))
+    }
+
+
+class ColumnImpact(NamedTuple):
+    """The nodes that a change of a column affects, nearest first."""
+
+    affected: Affected
+    """Columns that take values from the column."""
+    indirect: Affected
+    """Columns whose rows it filters, joins, groups or sorts, and everything downstream of them."""
+    possible: Affected
+    """Jobs that read such a dataset without column lineage, and everything downstream of them."""
+
+
+def column_impact(generations: Generations, root: Node, field: str, depth: int) -> ColumnImpact:
+    """Return the dependents of a column, including possible ones without column lineage.
+
+    Raises:
+        NotFoundError: the dataset has no such column.
+    """
+    found = columns_below(generations, root, field, depth)
+    walked = reached(generations, root, "down", Level.TASK)
+    graph = LevelGraph.build(generations, Level.TASK, walked)
+    describe = _Describe(generations, graph, tags_of_tree(generations, root, "down", Level.TASK))
+
+    def described(steps: dict[Step, int]) -> Affected:
+        ordered = sorted((distance, step) for step, distance in steps.items())
+        return [describe.step(step, distance) for distance, step in ordered]
+
+    datasets = {step.column.dataset for step in (*found.direct, *found.indirect)}
+    datasets.add(root.dataset_name)
+    steps = reach(graph, root, "down", depth)
+    open_ = sorted(
+        (steps[node], node)
+        for node in _possibly_affected(generations, graph, walked, datasets) & set(steps)
+    )
+    return ColumnImpact(
+        described(found.direct),
+        described(found.indirect),
+        [describe.node(node, distance) for distance, node in open_],
+    )
+
+
+def _possibly_affected(
+    generations: Generations, graph: LevelGraph, walked: Walked, datasets: set[DatasetName]
+) -> set[Node]:
+    """Return the jobs that read some datasets without column lineage, and all nodes downstream."""
+    found: set[Node] = set()
+    open_: list[Node] = []
+    for generation, edges in walked.items():
+        deadline.check()
+        if not edges.reads & datasets:
+            continue
+        state = generations.state
+        described: set[DatasetName] = set()
+        for run in generation.runs:
+            described |= described_datasets(state, run)
+        for run in generation.runs:
+            described -= from_unnamed_columns(state, run, datasets)
+        if bare := edges.writes - described - datasets:
+            open_ += map(Node.of_dataset, bare)
+        is_known = any(generation.runs) and all(is_text_complete(state, r) for r in generation.runs)
+        if bare or not (edges.writes or is_known):
+            found.add(Node.of_job(generation.job))
+    while open_:
+        node = open_.pop()
+        if node not in found:
+            found.add(node)
+            open_ += neighbours(graph, node, "down")
+    return found
+
+
+@query("path", Times.THEN)
+def path_answer(state: State, from_: Name, to: Name, level: LevelName = "task") -> PathAnswer:
+    """Return the shortest lineage path between two nodes, in either direction."""
+    start, end, chosen = find_node(state, from_), find_node(state, to), level_of(level)
+    generations = generations_of(state)
+    for first, last in ((start, end), (end, start)):
+        graph = LevelGraph.build(generations, chosen, reached(generations, last, "up", chosen))
+        if found := _shortest(graph, last, first):
+            path = [node_ref(node) for node in found]
+            return {"level": level, "path": path, "isReversed": first != start}
+    raise NotFoundError(
+        f"no lineage path between {node_id(start)} and {node_id(end)} at the level {level}"
+    )
+
+
+def _shortest(graph: LevelGraph, end: Node, start: Node) -> list[Node]:
+    """Return the path from start to end, searched upstream; empty if there is none."""
+    last = Place(end)
+    leads_to = {last: last}
+    open_ = deque([last])
+    while open_:
+        place = open_.popleft()
+        if place.node == start:
+            found = [place.node]
+            while place != last:
+                place = leads_to[place]
+                found.append(place.node)
+            return found
+        for above in places_next(graph, place, "up"):
+            if above not in leads_to:
+                leads_to[above] = place
+                open_.append(above)
+    return []
+
+
+class _Describe:
+    """Descriptions of the nodes and columns that a change affects."""
+
+    def __init__(self, generations: Generations, graph: LevelGraph, tags: Tags) -> None:
+        self._generations, self._graph, self._tags = generations, graph, tags
+
+    def node(self, node: Node, distance: int) -> AffectedNode:
+        if node.type == "dataset":
+            affected = self._dataset(node, distance)
+            affected["tags"] = self._tags.as_info(node.dataset_name)
+            return affected
+        affected = self._affected(node, distance, type_of(self._generations.state, node))
+        run = newest_run(self._generations.state, node.job_ref)
+        affected["run"] = run_line(self._generations.state, run) if run else None
+        return affected
+
+    def step(self, step: Step, distance: int) -> AffectedNode:
+        name, field = step.column
+        return {
+            **self._dataset(Node.of_dataset(name), distance),
+            "type": "column",
+            "field": field or None,
+            "tags": self._tags.as_info(name, field),
+            "transformation": step.how,
+            "job": step.job,
+        }
+
+    def _dataset(self, node: Node, distance: int) -> AffectedNode:
+        state = self._generations.state
+        affected = self._affected(node, distance, kind_of(state, node))
+        affected["removal"] = removal_of(state, node.dataset_name)
+        writers = self._graph.writers_of(node.dataset_name)
+        owners = {name for ref in writers for name in owners_of(state, Node.of_job(ref))}
+        newest = newest_of(self._graph.runs[ref] for ref in writers if ref in self._graph.runs)
+        affected["jobOwners"] = sorted(owners)
+        affected["writtenBy"] = run_line(state, newest) if newest else None
+        return affected
+
+    def _affected(self, node: Node, distance: int, kind: str) -> AffectedNode:
+        return {
+            "distance": distance,
+            **node_ref(node),
+            "kind": kind,
+            "owners": owners_of(self._generations.state, node),
+            "run": None,
+            "jobOwners": [],
+            "writtenBy": None,
+            "tags": [],
+            "field": None,
+            "transformation": "",
+            "job": "",
+            "health": health_of(self._generations.state, node),
+            "removal": None,
+        }

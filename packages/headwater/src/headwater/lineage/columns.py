@@ -1,0 +1,196 @@
+"""Queries about columns: upstream and downstream trees, and all dependents of a column.
+
+They use the same runs as the tree of the dataset, so that both agree.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections import defaultdict
+from collections.abc import Callable, Set
+from functools import cache
+from typing import Annotated, Literal, NamedTuple
+
+from headwater import deadline
+from headwater.errors import NotFoundError
+from headwater.events import Evidence
+from headwater.graph.column_graph import Column, ColumnGraph
+from headwater.graph.current import generations_of
+from headwater.graph.generations import Generations
+from headwater.graph.levels import Level
+from headwater.graph.nodes import Node, dataset_ref, fields_of, find_dataset, node_id
+from headwater.graph.walk import reached
+from headwater.identity import DatasetName
+from headwater.lineage.models import ColumnNode, ColumnsAnswer
+from headwater.lineage.tags import Tags, tags_of_tree
+from headwater.projection import State
+from headwater.query.parameters import Depth, Field, Name
+from headwater.query.registry import Times, query
+
+_NAMED = 20  # columns in a message
+
+
+class Step(NamedTuple):
+    """A neighbour of a column, with the transformations and the job between them."""
+
+    column: Column
+    how: str
+    job: str
+    is_direct: bool
+    evidence: Evidence | None = None
+
+
+class Dependents(NamedTuple):
+    """The columns that depend on a column, each with its nearest step and its distance."""
+
+    direct: dict[Step, int]
+    """Columns that take values from the column."""
+    indirect: dict[Step, int]
+    """Columns that it filters, joins, groups or sorts, and everything downstream of them."""
+
+
+@query("columns", Times.THEN)
+def columns_answer(
+    state: State,
+    node: Name,
+    field: Field = None,
+    direction: Annotated[Literal["up", "down"], "Upstream or downstream."] = "up",
+    depth: Depth = 20,
+    *,
+    indirect: Annotated[bool, "Include columns that only filter, join, group or sort."] = False,
+) -> ColumnsAnswer:
+    """Return the columns upstream or downstream of a dataset or of one column, with tags."""
+    root, generations = find_dataset(state, node), generations_of(state)
+    name = root.dataset_name
+    graph = _graph(generations, root, direction)
+    found = sorted(graph.columns(name, direction, indirect=indirect))
+    if field is not None and field not in found:
+        check_column(generations, root, field)
+    top = _column_node(Step(Column(name, ""), "", "", is_direct=True), "dataset")
+    shown = found if field is None else [field]
+    seen: set[Column] = set()
+    next_of = _steps(graph, direction, indirect=indirect)
+    top["children"] = [_grow(next_of, Column(name, column), depth, seen) for column in shown]
+    _add_tags(top, tags_of_tree(generations, root, direction, Level.TASK))
+    answer: ColumnsAnswer = {"node": node_id(root), "direction": direction, "depth": depth}
+    answer["up" if direction == "up" else "down"] = top
+    return answer
+
+
+def _add_tags(top: ColumnNode, tags: Tags) -> None:
+    open_ = [top]
+    while open_:
+        leaf = open_.pop()
+        leaf["tags"] = tags.as_info(DatasetName(leaf["namespace"], leaf["name"]), leaf["field"])
+        open_ += leaf["children"]
+
+
+def columns_below(generations: Generations, root: Node, field: str, depth: int) -> Dependents:
+    """Return the direct and the indirect dependents of a column. Raises NotFoundError."""
+    start = Column(root.dataset_name, field)
+    graph = _graph(generations, root, "down")
+    if field not in graph.columns(start.dataset, "down", indirect=True):
+        check_column(generations, root, field)
+    direct = _within(_steps(graph, "down", indirect=False), start, depth)
+    values = {step.column for step in direct}
+    every = _within(_steps(graph, "down", indirect=True), start, depth)
+    others = {step: distance for step, distance in every.items() if step.column not in values}
+    return Dependents(direct, others)
+
+
+def combined(found: Set[Evidence]) -> Evidence:
+    """Return the evidence of an edge of several runs: verified if they differ."""
+    return next(iter(found)) if len(found) == 1 else "verified"
+
+
+def check_column(generations: Generations, root: Node, field: str) -> None:
+    """Raise NotFoundError unless a column is in the dataset's schema or column lineage."""
+    name = root.dataset_name
+    named = set(fields_of(generations.state, root))
+    for way in ("up", "down"):
+        named |= _graph(generations, root, way).columns(name, way, indirect=True)
+    if field in named:
+        return
+    listed = ", ".join(sorted(named)[:_NAMED]) + (" and more" if len(named) > _NAMED else "")
+    there = f"it has {listed}" if named else "no column was reported"
+    spelled = {column.lower(): column for column in sorted(named)}
+    close = difflib.get_close_matches(field.lower(), spelled, n=3)
+    raise NotFoundError(
+        f"{root.name} has no column {field!r}; {there}", [spelled[column] for column in close]
+    )
+
+
+def _graph(generations: Generations, root: Node, way: str) -> ColumnGraph:
+    return ColumnGraph.of(generations, reached(generations, root, way, Level.TASK))
+
+
+_Steps = Callable[[Column], list[Step]]
+"""The next steps from a column."""
+
+
+def _steps(graph: ColumnGraph, way: str, *, indirect: bool) -> _Steps:
+    """Return the steps through a graph in one direction."""
+    is_up = way == "up"
+    edges_of = graph.inputs if is_up else graph.outputs
+
+    @cache  # a tree may visit a column repeatedly
+    def steps(column: Column) -> list[Step]:
+        found: defaultdict[Step, set[Evidence]] = defaultdict(set)
+        for edge in edges_of(column, indirect=indirect):
+            other = edge.source if is_up else edge.target
+            job = edge.job.name if edge.job.namespace else ""  # a view has no job
+            found[Step(other, edge.label, job, edge.is_direct)].add(edge.evidence)
+        return [step._replace(evidence=combined(found[step])) for step in sorted(found)]
+
+    return steps
+
+
+def _within(next_of: _Steps, start: Column, depth: int) -> dict[Step, int]:
+    found: dict[Step, int] = {}
+    seen, level = {start}, {start}
+    for distance in range(1, depth + 1):
+        deadline.check()
+        steps = {step for column in level for step in next_of(column)}
+        new = [step for step in steps if step.column not in seen]
+        if not new:
+            break
+        found |= dict.fromkeys(new, distance)
+        level = {step.column for step in new}
+        seen |= level
+    return found
+
+
+def _grow(next_of: _Steps, root: Column, depth: int, seen: set[Column]) -> ColumnNode:
+    top = _column_node(Step(root, "", "", is_direct=True))
+    open_ = [(root, top, 0)]
+    while open_:
+        deadline.check()
+        column, leaf, steps = open_.pop()
+        others = next_of(column)
+        if column in seen:
+            leaf["isRepeated"] = bool(others)
+            continue
+        if steps == depth:
+            leaf["hasMore"] = bool(others)
+            continue
+        seen.add(column)
+        leaf["children"] = [_column_node(step) for step in others]
+        below = zip(others, leaf["children"], strict=True)
+        open_ += reversed([(step.column, child, steps + 1) for step, child in below])
+    return top
+
+
+def _column_node(step: Step, type_: Literal["dataset", "column"] = "column") -> ColumnNode:
+    return {
+        **dataset_ref(step.column.dataset),
+        "type": type_,
+        "field": step.column.field or None,
+        "transformation": step.how,
+        "isDirect": step.is_direct,
+        "evidence": step.evidence,
+        "job": step.job,
+        "tags": [],
+        "isRepeated": False,
+        "hasMore": False,
+        "children": [],
+    }

@@ -1,0 +1,379 @@
+"""Trees, graphs, paths, columns, impact and provenance."""
+
+from __future__ import annotations
+
+from typing import Literal, NotRequired
+
+from typing_extensions import TypedDict
+
+from headwater.datasets.models import Removal
+from headwater.events import Evidence
+from headwater.health.models import NodeHealth
+from headwater.query.models import (
+    Answer,
+    CodeLocation,
+    DatasetRef,
+    DatasetTag,
+    Field,
+    Name,
+    NodeRef,
+    TagInfo,
+    TypedName,
+)
+from headwater.runs.models import RunSummary
+from headwater.search.models import NodeSummary
+
+
+class TreeNode(NodeRef):
+    """A node of a tree."""
+
+    isRepeated: bool
+    """True if the node was expanded elsewhere in the tree."""
+    hasMore: bool
+    """True if neighbours of the node are not shown."""
+    children: list[TreeNode]
+    run: RunSummary | None
+    """Of a job, the run that its edges come from."""
+    latestRun: RunSummary | None
+    """Of a job, its newest run."""
+    aliases: list[Name]
+    """Of a dataset, its other names."""
+    removal: Removal | None
+    """Of a dataset that was dropped, emptied or renamed and not written since."""
+
+
+class TreeAnswer(Answer):
+    """The tree upstream of a node, downstream of it, or both."""
+
+    node: str
+    direction: Literal["up", "down", "both"]
+    depth: int
+    level: str
+    up: NotRequired[TreeNode]
+    down: NotRequired[TreeNode]
+
+
+class OverviewAnswer(NodeRef):
+    """A node with its state, owners, last run, and the trees in both directions."""
+
+    health: NodeHealth
+    removal: Removal | None
+    owners: list[str]
+    lastRun: RunSummary | None
+    """Of a job, its newest run; of a dataset, that of the job that wrote it last."""
+    jobOwners: list[str]
+    """Owners of the job of the last run."""
+    up: TreeNode
+    down: TreeNode
+
+
+class ColumnNode(Name):
+    """A column of a tree; at its top the dataset."""
+
+    id: str
+    """Id of the dataset."""
+    type: Literal["dataset", "column"]
+    isRepeated: bool
+    hasMore: bool
+    children: list[ColumnNode]
+    tags: list[TagInfo]
+    field: str | None
+    """Null stands for all rows of the dataset."""
+    transformation: str
+    """Empty for the columns that the query is about."""
+    isDirect: bool
+    """False if it only filters, joins, groups or sorts."""
+    evidence: Evidence | None
+    """Null for the columns that the query is about."""
+    job: str
+    """Name of the job; empty for a view."""
+
+
+class ColumnsAnswer(Answer):
+    """The column tree upstream or downstream of a dataset."""
+
+    node: str
+    direction: Literal["up", "down"]
+    depth: int
+    up: NotRequired[ColumnNode]
+    down: NotRequired[ColumnNode]
+
+
+class TransformationInfo(Answer):
+    """A transformation of one column into another."""
+
+    type: str
+    subtype: str | None
+    description: str | None
+    isMasking: bool
+
+
+class ColumnInput(DatasetRef):
+    """A column that a job computes another one from."""
+
+    field: str
+    evidence: Evidence
+    transformations: list[TransformationInfo]
+
+
+class CodeInfo(Answer):
+    """The query and the source code of a run."""
+
+    sql: str | None
+    source: str | None
+    language: str | None
+    code: CodeLocation
+
+
+class ColumnProducer(CodeInfo):
+    """A job that writes a column."""
+
+    job: Name
+    task: Name
+    run: RunSummary
+    """The newest of its runs in the current contents."""
+    runs: int
+    inputs: list[ColumnInput]
+
+
+class ColumnAnswer(Answer):
+    """A column and the jobs that write it, newest first."""
+
+    node: str
+    field: str
+    type: str | None
+    description: str | None
+    tags: list[TagInfo]
+    producers: list[ColumnProducer]
+
+
+class Reach(Answer):
+    """Number of nodes upstream and downstream."""
+
+    up: int
+    down: int
+
+
+class GraphNode(NodeSummary):
+    """A node of a graph."""
+
+    up: int
+    """Number of neighbours upstream, shown or not."""
+    down: int
+    """Number of neighbours downstream, shown or not."""
+    isControlOnly: bool
+    """True if only a control dependency leads to the node."""
+    pipeline: str | None
+    """Id of the pipeline that a job is part of; null for pipelines and datasets."""
+    fields: list[Field]
+
+
+GraphEdge = TypedDict(
+    "GraphEdge", {"from": str, "to": str, "kind": Literal["data", "control"]}
+)  # fmt: skip
+GraphEdge.__doc__ = """An edge between two nodes, by their ids."""
+
+
+class ColumnEnd(Answer):
+    """A column of a node, or all rows if `field` is null."""
+
+    id: str
+    field: str | None
+
+
+GraphColumnEdge = TypedDict(
+    "GraphColumnEdge", {"from": ColumnEnd, "to": ColumnEnd, "how": str, "isDirect": bool}
+)  # fmt: skip
+GraphColumnEdge.__doc__ = """An edge between two columns, with its transformation."""
+
+
+class HiddenNodes(Answer):
+    """Number of nodes that edges stand for."""
+
+    jobs: int
+
+
+class JobSources(Answer):
+    """Outputs of a job and the inputs that they come from, by their ids."""
+
+    job: str
+    inputs: list[str]
+    outputs: list[str]
+
+
+class GraphAnswer(Answer):
+    """The graph around a node."""
+
+    node: str
+    level: str
+    roots: list[str]
+    """Ids of the nodes that stand for the node at the level."""
+    reach: Reach
+    nodes: list[GraphNode]
+    edges: list[GraphEdge]
+    sources: list[JobSources]
+    """Of jobs whose outputs have different inputs; otherwise, every input feeds every output."""
+    left: HiddenNodes
+    columns: list[GraphColumnEdge]
+
+
+class PathAnswer(Answer):
+    """The nodes of the shortest path, in the direction of the data."""
+
+    level: str
+    path: list[NodeRef]
+    isReversed: bool
+    """True if the data flows from `to` to `from`."""
+
+
+class DatasetWithAliases(Name):
+    """A dataset with its other names."""
+
+    aliases: list[Name]
+
+
+class DataEdgeRow(Answer):
+    """A job that reads or writes a dataset."""
+
+    job: Name
+    dataset: DatasetWithAliases
+    direction: Literal["reads", "writes"]
+
+
+class PairRow(Answer):
+    """An edge between two jobs or between two datasets."""
+
+    upstream: Name
+    downstream: Name
+
+
+class NodePairRow(Answer):
+    """A direct data edge between two nodes of one type."""
+
+    upstream: TypedName
+    downstream: TypedName
+
+
+class AffectedNode(Name):
+    """A node or column that a change affects."""
+
+    distance: int
+    """Steps along edges."""
+    id: str
+    """Id of the job or dataset."""
+    type: Literal["job", "dataset", "column"]
+    owners: list[str]
+    kind: str
+    run: RunSummary | None
+    """Of a job, its newest run."""
+    jobOwners: list[str]
+    """Of a dataset, the owners of the jobs that write it."""
+    writtenBy: RunSummary | None
+    """Of a dataset, the newest run that wrote it."""
+    tags: list[TagInfo]
+    field: str | None
+    """Of a column, its name; null stands for all rows of the dataset."""
+    transformation: str
+    """Of a column, how it is computed."""
+    job: str
+    """Of a column, the name of the job that computes it."""
+    health: NodeHealth
+    """Of a column, that of its dataset."""
+    removal: Removal | None
+    """Of a dataset, or the dataset of a column, that was dropped, emptied or renamed."""
+
+
+DropReasonKind = Literal[
+    "values",
+    "rows",
+    "sql_text",
+    "no_column_lineage",
+    "values_only",
+    "unread_change",
+    "incomplete",
+    "removed",
+    "unused",
+    "no_readers",
+]
+
+
+UNREPORTED: frozenset[DropReasonKind] = frozenset(
+    {"no_column_lineage", "values_only", "unread_change", "incomplete"}
+)
+"""The reasons that some uses of the column are unknown."""
+
+
+class DropReason(Answer):
+    """A reason of a verdict on dropping a column."""
+
+    kind: DropReasonKind
+    message: str
+
+
+class DropVerdict(Answer):
+    """The verdict on dropping a column: safe if it affects no reported job or dataset."""
+
+    verdict: Literal["safe", "unsafe", "unknown"]
+    """Unknown: no use is known, but the column lineage of a job is missing or has values only."""
+    reasons: list[DropReason]
+
+
+class ImpactAnswer(Answer):
+    """The nodes that a change of a node or column affects, nearest first."""
+
+    node: str
+    depth: int
+    affected: list[AffectedNode]
+    """Of a column, the columns that take values from it."""
+    level: NotRequired[str]
+    field: NotRequired[str]
+    indirect: NotRequired[list[AffectedNode]]
+    """Of a column, those whose rows it filters, joins, groups or sorts, with their downstream."""
+    possible: NotRequired[list[AffectedNode]]
+    """Of a column, nodes that may be affected: no column lineage was reported."""
+    drop: NotRequired[DropVerdict]
+    """Of a column, if `depth` is at least 1."""
+
+
+class DatasetVersions(Name):
+    """A dataset with the versions that were read or written."""
+
+    versions: list[str]
+
+
+class ProvenanceOutput(DatasetVersions):
+    """A written dataset."""
+
+    sources: list[Name] | None
+    """The inputs that feed it, if the events state them; null if all do."""
+
+
+class ProvenanceRun(Answer):
+    """A run that the contents of a dataset come from."""
+
+    job: Name
+    run: RunSummary | None
+    """Null for a job that only declared its edges."""
+    code: CodeLocation
+    inputs: list[DatasetVersions]
+    outputs: list[ProvenanceOutput]
+
+
+class ProvenanceDataset(NodeRef):
+    """A dataset on the way."""
+
+    kind: str
+    owners: list[str]
+
+
+class ProvenanceAnswer(Answer):
+    """All runs, input versions and code versions that a dataset comes from, newest first."""
+
+    node: str
+    version: str | None
+    level: str
+    runs: list[ProvenanceRun]
+    sources: list[DatasetVersions]
+    """Datasets that no run wrote."""
+    datasets: list[ProvenanceDataset]
+    tags: list[DatasetTag]

@@ -1,0 +1,42 @@
+"""Find damaged rows of the log, and move them aside on request."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import delete
+
+from headwater.errors import EventError
+from headwater.log import schema
+from headwater.log._entry import read_logged
+from headwater.log.store import EventLog, RejectedLine
+from headwater.redaction import redact_line
+
+
+@dataclass(frozen=True, slots=True)
+class DamagedRow:
+    """A row that is not an event: its `seq`, the reason and its text."""
+
+    seq: int
+    reason: str
+    text: str
+
+
+def damaged_rows(log: EventLog) -> Iterator[DamagedRow]:
+    """Yield every row of the log that cannot be read, in order of arrival."""
+    for seq, kind, body in log.entries():
+        try:
+            read_logged(kind, body)
+        except EventError as error:
+            yield DamagedRow(seq, redact_line(str(error)), redact_line(body))
+
+
+def move_aside(log: EventLog, rows: Sequence[DamagedRow]) -> None:
+    """Move damaged rows to the rejected lines in one transaction, with their text.
+
+    Snapshots are deleted, even if no row is damaged. The next start creates a new one.
+    """
+    log.reject([(row.seq, RejectedLine(f"log@{row.seq}", row.reason, row.text)) for row in rows])
+    with log.writing() as connection:
+        connection.execute(delete(schema.snapshots))

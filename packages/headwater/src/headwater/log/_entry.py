@@ -1,0 +1,106 @@
+"""Prepare an event for the log: parse it, mask secrets and compute its identity."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from headwater.errors import EventError
+from headwater.events import (
+    Event,
+    Logged,
+    check_limits,
+    dump,
+    identity_of,
+    load,
+    load_plain,
+    parse_alias,
+    parse_event,
+    shown_time,
+)
+from headwater.identity import with_places
+from headwater.log.schema import ALIAS
+from headwater.redaction import is_suspicious, redact
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One event, ready to be appended."""
+
+    event: Logged
+    body: str
+
+    @property
+    def hash(self) -> str:
+        """The identity of the event."""
+        return self.event.hash
+
+
+def entry_of(raw: bytes, body: Any = None) -> Entry:
+    """Create an entry from raw JSON, which must be standard JSON if `body` is its decoded form.
+
+    The text stays unchanged unless it contains a secret or is not standard JSON.
+    """
+    if body is None:
+        raw, body = load_plain(raw)
+    check_limits(raw, body)
+    try:
+        raw, clean = without_secrets(raw, body)
+        event = with_places(parse_event(clean, identity_of(clean)))
+    except RecursionError:
+        raise EventError("$", "a deeper nesting", "at most 254 levels") from None
+    return Entry(event, raw.decode().strip())
+
+
+def without_secrets(raw: bytes, body: Any) -> tuple[bytes, Any]:
+    """Return standard JSON and its decoded form, both with secrets masked.
+
+    The JSON is rewritten if it contains a secret or a repeated key: the decoded form only has the
+    last value of a key, so earlier values were not checked.
+
+    Raises:
+        EventError: the body is nested too deeply.
+        RecursionError: the body is nested too deeply.
+    """
+    if not is_suspicious(raw):
+        return raw, body
+    clean = redact(body)
+    plain = dump(clean)
+    is_same = clean is body and raw.count(b'"') == plain.count(b'"')
+    return raw if is_same else plain, clean
+
+
+def make_alias(
+    one: tuple[str, str],
+    other: tuple[str, str],
+    time: int,
+    *,
+    is_removed: bool = False,
+    is_separate: bool = False,
+) -> Entry:
+    """Create an entry that joins or separates two (namespace, name), or removes such an entry.
+
+    `time` is in microseconds.
+    """
+    body: dict[str, Any] = {
+        "eventTime": shown_time(time),
+        "datasets": [{"namespace": name[0], "name": name[1]} for name in (one, other)],
+        "isRemoved": is_removed,
+    }
+    if is_separate:
+        body["isSeparate"] = True
+    return Entry(parse_alias(body, identity_of(body)), dump(body).decode())
+
+
+def read_entry(body: str) -> Event:
+    """Return the event of a stored text of OpenLineage. Raises EventError if it is damaged."""
+    decoded = load(body)
+    return with_places(parse_event(decoded, identity_of(decoded)))
+
+
+def read_logged(kind: str, body: str) -> Logged:
+    """Return the event or the alias of a stored text. Raises EventError."""
+    if kind != ALIAS:
+        return read_entry(body)
+    decoded = load(body)
+    return parse_alias(decoded, identity_of(decoded))

@@ -1,0 +1,59 @@
+"""Read the items of an array, and stop if it clearly contains no events."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from headwater.errors import EventError
+from headwater.events import dump
+from headwater.log._entry import Entry, entry_of
+
+MOST_REJECTED = 1_000
+"""Rejected items after which the rest of an array is not read."""
+
+MOST_LISTED = 100
+"""Rejected items that an answer lists."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """The reason why an item was rejected; the exception itself would keep 6 kB of traceback."""
+
+    index: int
+    path: str
+    received: str
+    expected: str
+
+    @property
+    def reason(self) -> str:
+        """The reason in one line."""
+        return f"{self.path}: received {self.received}, expected {self.expected}"
+
+
+@dataclass(slots=True)
+class Items:
+    """Events and first rejected items of an array, with counts of rejected and unread ones."""
+
+    entries: list[Entry] = field(default_factory=list)
+    listed: list[Rejected] = field(default_factory=list)
+    rejected: int = 0
+    unread: int = 0
+
+
+def read_items(items: Sequence[Any], most: int | None = None) -> Items:
+    """Read a limited number of items of an array, and none after 1,000 rejected ones."""
+    items_read = Items()
+    for index, item in enumerate(items):
+        if index == most or items_read.rejected == MOST_REJECTED:
+            items_read.unread = len(items) - index
+            break
+        try:
+            items_read.entries.append(entry_of(dump(item), item))
+        except EventError as error:
+            items_read.rejected += 1
+            if len(items_read.listed) < MOST_LISTED:
+                rejected = Rejected(index, error.path, error.received, error.expected)
+                items_read.listed.append(rejected)
+    return items_read

@@ -1,0 +1,437 @@
+"""Append to the log and read it. Each append is one durable transaction."""
+
+from __future__ import annotations
+
+import hashlib
+import shlex
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError, DataError, SQLAlchemyError
+
+from headwater.errors import ConfigError, LogError, UnstorableError, how_to_install
+from headwater.events import AliasEvent
+from headwater.log import schema
+from headwater.log._entry import Entry
+from headwater.redaction import redact_text
+
+_PAGE = 1_000
+_PATIENCE = 10  # seconds to wait for a connection
+# Seconds to wait for SQLite's lock unless its URL has a `timeout`. The lock is not fair: on a slow
+# disk, one of several writers can wait for a long time.
+_LOCK_PATIENCE = 30
+_WRITERS = 0x746C6F67  # key of the advisory lock; any constant
+_PRUNED = "pruned_until"
+_IS_PRUNED = schema.meta.c.key == _PRUNED
+_LAST_SEQ = sa.select(sa.func.max(schema.events.c.seq))  # built once, as every append uses it
+
+
+@dataclass(frozen=True, slots=True)
+class Offset:
+    """The read position of a spool file; `head` is a digest of its first bytes."""
+
+    path: str
+    inode: int
+    position: int
+    head: str
+
+
+@dataclass(frozen=True, slots=True)
+class RejectedLine:
+    """A rejected line with the reason."""
+
+    source: str
+    reason: str
+    line: str
+    id: int = field(default=0, compare=False)  # in order of arrival, once it is stored
+
+
+@dataclass(frozen=True, slots=True)
+class Appended:
+    """The result of an append: the new hashes, and the last `seq` before and after."""
+
+    new: frozenset[str]
+    before: int
+    after: int
+
+
+class EventLog:
+    """The event log at a SQLAlchemy URL; created if it is missing, unless `must_exist`."""
+
+    def __init__(self, url: str, *, must_exist: bool = False) -> None:
+        try:
+            self._engine = _engine(url, must_exist=must_exist)
+            self._add_event = self._insert_missing(schema.events).returning(
+                schema.events.c.hash, schema.events.c.seq
+            )
+            self._add_rejected_line = self._insert_missing(schema.refused)
+            with ExitStack() as undone:
+                undone.callback(self.close)
+                with self._transaction() as connection:
+                    tables = sa.inspect(connection).get_table_names() if must_exist else []
+                    if must_exist and schema.events.name not in tables:
+                        raise _foreign(url) if tables else _missing(url)
+                    schema.prepare(connection)
+                undone.pop_all()
+        except ArgumentError as error:
+            raise ConfigError(
+                f"database: received {_printable(url)!r}, expected a file path or a SQLAlchemy URL"
+                " of SQLite or PostgreSQL, such as sqlite:////var/lib/headwater/log.db or"
+                " postgresql+psycopg://host/lineage"
+            ) from error
+        except ImportError as error:
+            raise ConfigError(
+                f"database: received {_printable(url)!r}, but its driver is missing: {error}."
+                f" {how_to_install('postgresql')}, and pass postgresql+psycopg://host/lineage"
+            ) from error
+        except (SQLAlchemyError, OSError) as error:
+            message = f"cannot open the database {_printable(url)!r}: {_reason(error)}"
+            raise LogError(message) from error
+
+    @property
+    def shown_url(self) -> str:
+        """The database's URL without its password."""
+        return self._engine.url.render_as_string(hide_password=True)
+
+    def append(
+        self,
+        entries: Sequence[Entry],
+        offsets: Sequence[Offset] = (),
+        rejected_lines: Sequence[RejectedLine] = (),
+    ) -> Appended:
+        """Append new events, offsets and rejected lines in one durable transaction."""
+        unique = {entry.hash: entry for entry in entries}
+        now = time.time_ns() // 1_000
+        with self.writing() as connection:
+            before = int(connection.execute(_LAST_SEQ).scalar() or 0)
+            rows = [_row(entry, now) for entry in unique.values()]
+            added = connection.execute(self._add_event, rows) if rows else ()
+            new: dict[str, int] = {row.hash: row.seq for row in added}
+            self._save_offsets(connection, offsets)
+            if lines := [_rejected_row(line, now) for line in rejected_lines]:
+                connection.execute(self._add_rejected_line, lines)
+        return Appended(frozenset(new), before, max(new.values(), default=before))
+
+    def read(self, after: int = 0, page_size: int = _PAGE) -> Iterator[tuple[int, str]]:
+        """Yield the (seq, body) of every OpenLineage event after a `seq`; see `rows`."""
+        rows = self.rows(after, page_size=page_size)
+        return ((row.seq, row.body) for row in rows if row.kind == schema.OPENLINEAGE)
+
+    def entries(
+        self, after: int = 0, *, as_of: int | None = None, known_at: int | None = None
+    ) -> Iterator[tuple[int, str, str]]:
+        """Yield every (seq, kind, body) after a `seq`; see `rows`."""
+        rows = self.rows(after, as_of=as_of, known_at=known_at)
+        return ((row.seq, row.kind, row.body) for row in rows)
+
+    def rows(
+        self,
+        after: int = 0,
+        *,
+        as_of: int | None = None,
+        known_at: int | None = None,
+        page_size: int = _PAGE,
+    ) -> Iterator[Any]:
+        """Yield every row (seq, kind, received_at, body) after a `seq`, in order of arrival.
+
+        Include only events with an event time up to `as_of`, received up to `known_at`
+        (microseconds). Read them page by page.
+        """
+        table = schema.events
+        query = (
+            sa.select(table.c.seq, table.c.kind, table.c.received_at, table.c.body)
+            .where(table.c.seq > sa.bindparam("after"))
+            .order_by(table.c.seq)
+            .limit(page_size)
+        )
+        if as_of is not None:
+            query = query.where(table.c.event_time <= as_of)
+        if known_at is not None:
+            query = query.where(table.c.received_at <= known_at)
+        while True:
+            page = self.fetch(query, after=after)
+            yield from page
+            if len(page) < page_size:
+                return
+            after = page[-1].seq
+
+    def newest(
+        self,
+        limit: int,
+        offset: int,
+        span: tuple[int | None, int | None] = (None, None),
+        *,
+        ascending: bool,
+    ) -> tuple[int, list[str]]:
+        """Return the number of events and a page of their bodies by event time.
+
+        `span` limits the event times in microseconds; its end is exclusive.
+        """
+        table = schema.events
+        order = (table.c.event_time, table.c.seq)
+        since, until = span
+        bounds = [table.c.kind == schema.OPENLINEAGE]
+        bounds += [table.c.event_time >= since] if since is not None else []
+        bounds += [table.c.event_time < until] if until is not None else []
+        query = sa.select(table.c.body).where(*bounds)
+        query = query.order_by(*(c if ascending else c.desc() for c in order))
+        total = self.value(sa.select(sa.func.count()).select_from(table).where(*bounds))
+        return total, [row.body for row in self.fetch(query.limit(limit).offset(offset))]
+
+    def latest(self, before: int | None, limit: int) -> list[tuple[int, str]]:
+        """Return the latest (seq, body), before a `seq` if given, newest first."""
+        table = schema.events
+        query = sa.select(table.c.seq, table.c.body).where(table.c.kind == schema.OPENLINEAGE)
+        if before is not None:
+            query = query.where(table.c.seq < before)
+        rows = self.fetch(query.order_by(table.c.seq.desc()).limit(limit))
+        return [(row.seq, row.body) for row in rows]
+
+    def holding(
+        self, text: str, span: tuple[int, int], after: tuple[int, int], limit: int
+    ) -> list[tuple[int, int, str]]:
+        """Return the (event time, seq, body) of events that contain a text, ignoring case.
+
+        They are ordered by event time and seq. `span` is the first and the last event time
+        (microseconds), `after` the event time and seq after which to start.
+        """
+        table = schema.events
+        place = sa.tuple_(table.c.event_time, table.c.seq)
+        query = (
+            sa.select(table.c.event_time, table.c.seq, table.c.body)
+            .where(
+                table.c.kind == schema.OPENLINEAGE,
+                table.c.event_time.between(*span),
+                place > sa.tuple_(*after),
+                table.c.body.icontains(text, autoescape=True),
+            )
+            .order_by(table.c.event_time, table.c.seq)
+            .limit(limit)
+        )
+        return [(row.event_time, row.seq, row.body) for row in self.fetch(query)]
+
+    def behind(self, seq: int) -> tuple[int, int]:
+        """Return the arrival of the last event up to `seq`, and the number of later events.
+
+        The arrival is in microseconds, 0 if there is no event.
+        """
+        table = schema.events
+        last = sa.select(table.c.received_at).where(table.c.seq <= seq)
+        received_at = self.value(last.order_by(table.c.seq.desc()).limit(1)) or 0
+        later = sa.select(sa.func.count()).select_from(table).where(table.c.seq > seq)
+        return received_at, self.value(later)
+
+    def seq_of(self, hash_: str) -> int | None:
+        """Return the `seq` of an event by its identity; None if it is not in the log."""
+        table = schema.events
+        seq: int | None = self.value(sa.select(table.c.seq).where(table.c.hash == hash_))
+        return seq
+
+    def offsets(self) -> dict[str, Offset]:
+        """Return the offset of every spool file, by path."""
+        rows = self.fetch(sa.select(schema.offsets))
+        return {row.path: Offset(row.path, row.inode, row.position, row.head) for row in rows}
+
+    def rejected_lines(self, after: int = 0, limit: int | None = None) -> list[RejectedLine]:
+        """Return the rejected lines with an id greater than `after`."""
+        table = schema.refused
+        query = sa.select(table).where(table.c.id > after).order_by(table.c.id).limit(limit)
+        rows = self.fetch(query)
+        return [RejectedLine(row.source, row.reason, row.line, row.id) for row in rows]
+
+    def reject(self, rows: Sequence[tuple[int, RejectedLine]]) -> None:
+        """Move rows, by `seq`, to the rejected lines in one transaction."""
+        now = time.time_ns() // 1_000
+        with self.writing() as connection:
+            for seq, line in rows:
+                connection.execute(self._add_rejected_line, [_rejected_row(line, now)])
+                connection.execute(sa.delete(schema.events).where(schema.events.c.seq == seq))
+
+    def forget_offset(self, path: str) -> None:
+        """Delete the offset of a removed spool file."""
+        with self.writing() as connection:
+            connection.execute(sa.delete(schema.offsets).where(schema.offsets.c.path == path))
+
+    def pruned_until(self) -> int:
+        """Return the time (microseconds) before which events were deleted; 0 if none were."""
+        return int(self.value(sa.select(schema.meta.c.value).where(_IS_PRUNED)) or 0)
+
+    def set_pruned_until(self, connection: sa.Connection, time: int) -> None:
+        """Store the time before which events are deleted, in the caller's transaction."""
+        stored = connection.execute(sa.select(schema.meta.c.value).where(_IS_PRUNED)).scalar()
+        value = str(max(time, int(stored or 0)))
+        connection.execute(sa.delete(schema.meta).where(_IS_PRUNED))
+        connection.execute(sa.insert(schema.meta).values(key=_PRUNED, value=value))
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._engine.dispose()
+
+    @contextmanager
+    def writing(self) -> Iterator[sa.Connection]:
+        """Open a connection whose changes are committed at the end. Raises LogError."""
+        try:
+            with self._transaction() as connection:
+                yield connection
+        except SQLAlchemyError as error:
+            kind = UnstorableError if _is_about_a_value(error) else LogError
+            raise kind(f"cannot write to the database: {_reason(error)}") from error
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sa.Connection]:
+        with self._engine.connect() as connection:
+            if self._engine.dialect.name == "sqlite":
+                connection.exec_driver_sql("BEGIN IMMEDIATE")
+                try:
+                    yield connection
+                    connection.exec_driver_sql("COMMIT")
+                except BaseException:
+                    # On a full disk, SQLite may already have rolled back.
+                    driver = connection.connection.driver_connection
+                    if driver is not None and driver.in_transaction:
+                        connection.exec_driver_sql("ROLLBACK")
+                    raise
+                return
+            with connection.begin():
+                # One writer at a time, as in SQLite: otherwise an event could be committed after
+                # one with a greater `seq`, and readers that have passed it would never see it.
+                connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_WRITERS})")
+                yield connection
+
+    @contextmanager
+    def reading(self) -> Iterator[sa.Connection]:
+        """Open a connection for reading. Raises LogError."""
+        try:
+            with self._engine.connect() as connection:
+                yield connection
+        except SQLAlchemyError as error:
+            raise LogError(f"cannot read the database: {_reason(error)}") from error
+
+    def fetch(self, query: sa.Select[Any], **values: object) -> Sequence[Any]:
+        """Return the rows of a query. Raises LogError."""
+        with self.reading() as connection:
+            return connection.execute(query, values).all()
+
+    def value(self, query: sa.Select[Any]) -> Any:
+        """Return the first value of a query; None without rows. Raises LogError."""
+        with self.reading() as connection:
+            return connection.execute(query).scalar()
+
+    def _insert_missing(self, table: sa.Table) -> Any:
+        """Return a statement that inserts the rows whose hash is new."""
+        # Import only one dialect, because each import is slow.
+        if self._engine.dialect.name == "postgresql":
+            from sqlalchemy.dialects.postgresql import insert
+        else:
+            from sqlalchemy.dialects.sqlite import insert  # type: ignore[assignment]
+        return insert(table).on_conflict_do_nothing(index_elements=["hash"])
+
+    def _save_offsets(self, connection: sa.Connection, offsets: Sequence[Offset]) -> None:
+        table = schema.offsets
+        for offset in offsets:
+            connection.execute(sa.delete(table).where(table.c.path == offset.path))
+            row = {c.name: getattr(offset, c.name) for c in table.columns}
+            connection.execute(sa.insert(table).values(row))
+
+
+def _engine(url: str, *, must_exist: bool) -> sa.Engine:
+    if "://" not in url:
+        url = f"sqlite:///{Path(url).expanduser().absolute()}"
+    parsed = make_url(url)
+    if (backend := parsed.get_backend_name()) not in ("sqlite", "postgresql"):
+        raise ArgumentError(backend)
+    if backend == "postgresql":
+        # pool_pre_ping reconnects to a restarted server; connect_timeout gives up on a hanging one.
+        parsed = parsed.update_query_dict({"connect_timeout": str(_PATIENCE), **parsed.query})
+        engine = sa.create_engine(parsed, pool_pre_ping=True)
+        sa.event.listen(engine, "connect", _set_durable)
+        return engine
+    if parsed.database and not parsed.database.startswith("file:"):  # a URI may lack a folder
+        if not (folder := Path(parsed.database).parent).is_dir():
+            raise FileNotFoundError(f"there is no folder {str(folder)!r}; create it")
+        if must_exist and not Path(parsed.database).exists():
+            raise _missing(parsed.database)
+    # The driver begins transactions too late, hence AUTOCOMMIT and an explicit BEGIN IMMEDIATE.
+    wait = float(str(parsed.query.get("timeout", _LOCK_PATIENCE)))
+    engine = sa.create_engine(url, isolation_level="AUTOCOMMIT", connect_args={"timeout": wait})
+    sa.event.listen(engine, "connect", _set_pragmas)
+    return engine
+
+
+def _set_pragmas(connection: Any, _record: Any) -> None:
+    cursor = connection.cursor()
+    cursor.execute("PRAGMA journal_mode = WAL")
+    # NORMAL can lose the last commits on power failure; acknowledged events must be durable.
+    cursor.execute("PRAGMA synchronous = FULL")
+    cursor.close()
+    # A damaged row that is not UTF-8 would make its whole page fail.
+    connection.text_factory = partial(str, encoding="utf-8", errors="replace")
+
+
+def _set_durable(connection: Any, _record: Any) -> None:
+    """Make PostgreSQL's commits durable, whatever the server's default is."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT set_config('synchronous_commit', 'on', false)"
+            " WHERE current_setting('synchronous_commit') = 'off'"
+        )
+    connection.commit()
+
+
+def _row(entry: Entry, now: int) -> dict[str, object]:
+    return {
+        "hash": entry.hash,
+        "kind": schema.ALIAS if isinstance(entry.event, AliasEvent) else schema.OPENLINEAGE,
+        "event_time": entry.event.time,
+        "received_at": now,
+        "body": entry.body,
+    }
+
+
+def _rejected_row(rejected_line: RejectedLine, now: int) -> dict[str, object]:
+    return {
+        "hash": hashlib.sha256(rejected_line.line.encode(errors="replace")).hexdigest(),
+        "received_at": now,
+        "source": rejected_line.source,
+        "reason": redact_text(rejected_line.reason),
+        "line": rejected_line.line,
+    }
+
+
+def _reason(error: Exception) -> str:
+    """Return the error's message without the statement, its values and the link to the docs."""
+    return str(getattr(error, "orig", None) or error).partition("(Background on")[0].strip()
+
+
+def _is_about_a_value(error: SQLAlchemyError) -> bool:
+    """Return True if the database rejected this value; False if it cannot store any value."""
+    state = getattr(getattr(error, "orig", None), "sqlstate", None) or ""
+    return isinstance(error, DataError) or state.startswith("54")  # program limit exceeded
+
+
+def _foreign(url: str) -> LogError:
+    return LogError(
+        f"{_printable(url)!r} is the database of another program: use that of a lineage server"
+    )
+
+
+def _missing(url: str) -> LogError:
+    name = _printable(url)
+    return LogError(
+        f"there is no log in {name!r}: use an existing one,"
+        f" or create it with `headwater ingest PATH --database {shlex.quote(name)}`"
+    )
+
+
+def _printable(url: str) -> str:
+    try:
+        return make_url(url).render_as_string(hide_password=True)
+    except ArgumentError:
+        return url

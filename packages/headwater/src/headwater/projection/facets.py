@@ -1,0 +1,136 @@
+"""Facets in memory: as JSON, shared between equal ones, compressed if long.
+
+Decoded they would take ten times as much memory, and most of them are never read.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterable, Set
+from functools import lru_cache
+from typing import Any, NamedTuple, TypeVar
+
+import orjson
+
+from headwater.events import ColumnLineage, Facets, Json, parse_columns, reports_indirect
+from headwater.events.facets import Facet
+
+Model = TypeVar("Model", bound=Facet)
+Value = TypeVar("Value")
+
+_EMPTY = b"{}"
+_LONG = 400  # bytes from which compression saves memory
+
+
+class Stamp(NamedTuple):
+    """The order of events that decides between two values: time, then hash."""
+
+    time: int
+    hash: str
+
+
+@lru_cache(maxsize=4_096)
+def _interned(text: bytes) -> bytes:
+    """Return one shared object for equal facets, among the recent ones."""
+    return text if len(text) < _LONG else zlib.compress(text, 1)
+
+
+def pack(facet: Json) -> bytes:
+    """Encode a facet for storage in memory."""
+    # A copy: orjson's result keeps its whole write buffer alive, which is often ten times as large.
+    return _interned(bytes(memoryview(orjson.dumps(facet))))
+
+
+@lru_cache(maxsize=2_048)
+def unpack(packed: bytes) -> Json:
+    """Decode a packed facet; the result is shared and must not be changed."""
+    facet: Json = orjson.loads(packed if packed[:1] == b"{" else zlib.decompress(packed))
+    return facet
+
+
+def parsed(packed: bytes, parse: Callable[[Json], Value]) -> Value:
+    """Return a packed facet parsed by a function; once for equal facets, among the recent ones."""
+    value: Value = _parsed(packed, parse)
+    return value
+
+
+@lru_cache(maxsize=8_192)
+def _parsed(packed: bytes, parse: Callable[[Json], Any]) -> Any:
+    return parse(unpack(packed))
+
+
+class FacetBook:
+    """Facets by name, where the newest wins.
+
+    Every run has several books of few facets. They are stored as one flat tuple of names, stamps
+    and packed facets, which takes a third of the memory of a dict of pairs.
+    """
+
+    __slots__ = ("_flat",)
+
+    def __init__(self, flat: tuple[Any, ...] = ()) -> None:
+        self._flat = flat
+
+    def put(self, facets: Facets, stamp: Stamp) -> None:
+        """Add the facets of one event."""
+        if not facets:
+            return
+        stamped = self.stamped()
+        for name, facet in facets.items():
+            if name not in stamped or stamp > stamped[name][0]:
+                stamped[name] = (stamp, pack(facet))
+        self._flat = tuple(part for name, value in stamped.items() for part in (name, *value))
+
+    def packed(self, name: str) -> bytes:
+        """Return the newest facet of that name, packed; an empty one if there is none."""
+        flat = self._flat
+        found: bytes = flat[flat.index(name) + 2] if name in flat else _EMPTY
+        return found
+
+    def get(self, name: str) -> Json:
+        """Return the newest facet of that name; empty if there is none."""
+        return unpack(self.packed(name))
+
+    def parsed(self, model: type[Model]) -> Model:
+        """Return the newest facet of a model; one without values if there is none."""
+        found: Model = _parsed(self.packed(model.KEY), model.parse)
+        return found
+
+    def column_lineage(self) -> ColumnLineage:
+        """Return the newest columnLineage facet; empty if there is none."""
+        found: ColumnLineage = _parsed(self.packed("columnLineage"), parse_columns)
+        return found
+
+    def reports_indirect(self) -> bool:
+        """Return True if the producer of the columnLineage facet reports indirect columns."""
+        found: bool = _parsed(self.packed("columnLineage"), reports_indirect)
+        return found
+
+    def stamp_of(self, name: str) -> Stamp | None:
+        """Return the stamp of the newest facet of that name."""
+        return self.stamped()[name][0] if name in self._flat else None
+
+    def stamped(self) -> dict[str, tuple[Stamp, bytes]]:
+        """Return every packed facet by name, with its stamp."""
+        flat = self._flat
+        return {flat[i]: (flat[i + 1], flat[i + 2]) for i in range(0, len(flat), 3)}
+
+    @property
+    def flat(self) -> tuple[Any, ...]:
+        """The argument that creates an equal book."""
+        return self._flat
+
+    def plain(self) -> Facets:
+        """Return every facet by name."""
+        return {name: unpack(packed) for name, (_, packed) in sorted(self.stamped().items())}
+
+
+def newest_facets(books: Iterable[FacetBook], only: Set[str] | None = None) -> Facets:
+    """Return the newest facet of each name in several books; `only` limits the names."""
+    newest: dict[str, tuple[Stamp, bytes]] = {}
+    for book in books:
+        for name, stamped in book.stamped().items():
+            is_requested = only is None or name in only
+            if is_requested and (name not in newest or stamped[0] > newest[name][0]):
+                newest[name] = stamped
+    return {name: unpack(packed) for name, (_, packed) in sorted(newest.items())}

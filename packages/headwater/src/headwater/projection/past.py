@@ -1,0 +1,69 @@
+"""States of the past: as of an event time, and known at an arrival time.
+
+The log stores two times per event: its own (`as_of`) and that of its arrival (`known_at`). A state
+of the past is projected from the events up to both, or from a snapshot that contains no later
+events. It equals the state of a server that has no other events. The last few states are cached;
+late events are applied to them.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from contextlib import suppress
+from dataclasses import dataclass
+
+from headwater import deadline
+from headwater.errors import EventError
+from headwater.log import EventLog, read_logged
+from headwater.projection._apply import apply
+from headwater.projection.snapshots.state import gc_paused, restore
+from headwater.projection.state import State
+
+_MOST_STATES, _MOST_RUNS = 4, 50_000
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """The last event time and the last arrival time to include, in microseconds."""
+
+    as_of: int | None = None
+    known_at: int | None = None
+
+
+class Past:
+    """States of the past of one log."""
+
+    def __init__(self, log: EventLog) -> None:
+        self._log = log
+        self._states: OrderedDict[Moment, tuple[State, int]] = OrderedDict()
+
+    def at(self, moment: Moment, newest: int) -> State:
+        """Return the state at a moment, of a log whose last `seq` is `newest`."""
+        state, applied = self._states.get(moment) or restore(
+            self._log, moment.as_of, moment.known_at
+        )
+        state.is_past = True
+        until = moment.as_of, moment.known_at
+        missing = self._log.entries(applied, as_of=until[0], known_at=until[1])
+        try:
+            with gc_paused():
+                for seq, kind, body in missing if applied < newest else ():
+                    deadline.check()
+                    with suppress(EventError):  # `Live` reports the row
+                        apply(state, read_logged(kind, body))
+                    applied = seq
+            applied = newest
+        finally:  # after a timeout, the next query continues here
+            self._states[moment] = state, applied
+            self._states.move_to_end(moment)
+            self._forget_old()
+        return state
+
+    def _forget_old(self) -> None:
+        """Drop old states: each takes as much memory as the current one, so few large ones stay."""
+        while len(self._states) > 1 and (
+            len(self._states) > _MOST_STATES
+            or sum(len(state.runs) for state, _ in self._states.values()) > _MOST_RUNS
+        ):
+            _, (state, _) = self._states.popitem(last=False)
+            state.generations = None  # breaks a reference cycle; gc may be paused

@@ -1,0 +1,193 @@
+"""The state, built of values that only grow: sets, minima, maxima, and registers.
+
+A register is a value with the stamp (event time, event hash) of the event that reported it, and the
+greatest stamp wins. Sets, minima, maxima and registers are independent of the order and repetition
+of events, and so is the whole state. Records are not merged by dataset identity: each name has its
+own record, and records are joined when they are read, so a late symlink changes no record. Sets
+that are usually empty are None instead, which saves a tenth of the memory.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from headwater.events import EventType, Facets, JobRef, Relation
+from headwater.events.facets import Reference
+from headwater.identity import DatasetName, Identity
+from headwater.projection.facets import FacetBook, Stamp
+
+
+class RunKey(NamedTuple):
+    """The identity of a run; it includes the job, because some producers share a run id."""
+
+    run_id: str
+    job: JobRef
+
+
+Pair = tuple[DatasetName, DatasetName]
+"""Two names joined by an alias, in sorted order."""
+
+
+class Version(NamedTuple):
+    """A version of a dataset that a run reported."""
+
+    stamp: Stamp
+    name: str
+    io_facets: bytes
+    """The packed input or output facets of the newest event that named it."""
+
+
+class LifecycleChange(NamedTuple):
+    """A change of a dataset as a whole: DROP, TRUNCATE, RENAME, MOVE, CREATE or OVERWRITE.
+
+    RENAME gives another dataset this name, and MOVE gives this dataset another name. The last two
+    are only recorded if no run reported them.
+    """
+
+    stamp: Stamp
+    kind: str
+    run: RunKey | None
+    other: DatasetName | None  # the former name of a RENAME, or the new name of a MOVE
+
+    @property
+    def removes_rows(self) -> bool:
+        """True if earlier rows do not survive."""
+        return self.kind in ("DROP", "TRUNCATE", "RENAME", "MOVE")
+
+
+@dataclass(slots=True)
+class Use:
+    """A dataset as an input or output of one run."""
+
+    facets: FacetBook = field(default_factory=FacetBook)
+    versions: tuple[Version, ...] = ()
+    """The newest reported versions, oldest first: a task may commit to a table repeatedly."""
+    dataset_facets: FacetBook = field(default_factory=FacetBook)  # of the dataset, by this run
+
+    @property
+    def version(self) -> str | None:
+        """The newest reported version."""
+        return self.versions[-1].name if self.versions else None
+
+    @property
+    def version_names(self) -> set[str]:
+        """The names of the reported versions."""
+        return {version.name for version in self.versions}
+
+
+@dataclass(slots=True)
+class Run:
+    """A run; one without `first` is only referenced by other runs."""
+
+    key: RunKey
+    first: int | None = None
+    last: int | None = None
+    started: int | None = None
+    is_running: bool = False
+    end: tuple[Stamp, EventType] | None = None
+    parent: tuple[Stamp, RunKey] | None = None
+    hint: tuple[Stamp, RunKey] | None = None  # the root that a child names
+    children: set[RunKey] | None = None  # candidates; filtered when read
+    upstream: set[Reference] | None = None  # of the jobDependencies facet, like downstream
+    downstream: set[Reference] | None = None
+    facets: FacetBook = field(default_factory=FacetBook)
+    code: FacetBook = field(default_factory=FacetBook)  # of the job, as this run reported it
+    inputs: dict[DatasetName, Use] = field(default_factory=dict)
+    outputs: dict[DatasetName, Use] = field(default_factory=dict)
+    lineage: set[bytes] | None = None  # packed explicit lineage facets; their entries are merged
+
+    @property
+    def has_events(self) -> bool:
+        """True if the run has an event of its own."""
+        return self.first is not None
+
+    @property
+    def has_data(self) -> bool:
+        """True if the run has inputs, outputs or explicit lineage."""
+        return bool(self.inputs or self.outputs or self.lineage)
+
+
+@dataclass(slots=True)
+class Declared:
+    """The inputs and outputs of the newest JobEvent."""
+
+    stamp: Stamp
+    inputs: frozenset[DatasetName]
+    outputs: frozenset[DatasetName]
+    lineage: bytes | None = None  # packed explicit lineage facet
+
+
+@dataclass(slots=True)
+class Job:
+    """A job; one without `first` is only referenced by other jobs."""
+
+    ref: JobRef
+    first: int | None = None
+    last: int | None = None
+    facets: FacetBook = field(default_factory=FacetBook)
+    runs: set[RunKey] = field(default_factory=set)
+    declared: Declared | None = None
+    parents: set[JobRef] = field(default_factory=set)
+    hints: set[JobRef] | None = None
+    children: set[JobRef] | None = None
+    stated_by: set[JobRef] | None = None  # jobs whose explicit lineage has an entry for this one
+
+
+@dataclass(slots=True)
+class DatasetRecord:
+    """The events about a dataset under one of its names."""
+
+    name: DatasetName
+    first: int
+    last: int
+    facets: FacetBook = field(default_factory=FacetBook)
+    readers: set[RunKey] = field(default_factory=set)
+    writers: set[RunKey] = field(default_factory=set)
+    declaring: set[JobRef] | None = None
+    facets_without_run: dict[Stamp, Facets] | None = None  # schema, dataQuality
+    derivation: tuple[Stamp, bytes] | None = None  # packed lineage facet of a DatasetEvent
+    lifecycle: set[LifecycleChange] | None = None
+
+
+@dataclass(slots=True)
+class State:
+    """The projection of a set of events."""
+
+    jobs: dict[JobRef, Job] = field(default_factory=dict)
+    runs: dict[RunKey, Run] = field(default_factory=dict)
+    runs_by_id: dict[str, tuple[RunKey, ...]] = field(default_factory=dict)
+    datasets: dict[DatasetName, DatasetRecord] = field(default_factory=dict)
+    handoffs: dict[JobRef, set[JobRef]] = field(default_factory=dict)
+    """Jobs that pass data on without a dataset, with those that report it; only candidates."""
+    derived_from: dict[DatasetName, set[DatasetName]] = field(default_factory=dict)
+    """Datasets from which others are derived without a job. Only candidates."""
+    exposed: dict[JobRef, set[DatasetName]] = field(default_factory=dict)
+    """Exposures of dbt, with the datasets that feed them. Only candidates."""
+    named_by: dict[JobRef, set[JobRef]] = field(default_factory=dict)
+    """Jobs that other jobs name in a jobDependencies facet, with these. Only candidates."""
+    has_tags: bool = False
+    """True if a dataset ever had a tag."""
+    namespaces: dict[str, tuple[int, int]] = field(default_factory=dict)
+    identity: Identity = field(default_factory=Identity)
+    now: int = 0  # time of the query, in microseconds
+    aliases: dict[Pair, tuple[Stamp, Relation]] = field(default_factory=dict)
+    """The newest statement of a user about each pair of names."""
+    is_past: bool = False  # a state of the past; it may lack later data
+    stale_before: int = 0  # open runs without an event since (microseconds) are lost
+    revision: int = 0  # number of applied events; a cache key
+    derived: dict[Any, Any] = field(default_factory=dict, compare=False)  # until the next event
+    generations: Any = field(default=None, compare=False)  # cache of headwater.graph
+    touched: set[RunKey] = field(default_factory=set, compare=False)
+    """Runs changed since the set was last cleared."""
+    moved: set[JobRef] = field(default_factory=set, compare=False)
+    """Jobs with a new level or relative, or whose runs got another parent, since last cleared."""
+    unreadable: dict[int, str] = field(default_factory=dict, compare=False)
+    """Damaged rows of the log by `seq`, with the reasons. They are not part of the state."""
+    structure_changes: int = field(default=0, compare=False)
+    """Number of events that changed edges without a run, or explicit lineage between jobs."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """A value that changes if an event changes edges without a run or removes an alias."""
+        return self.structure_changes, self.identity.rebuilds

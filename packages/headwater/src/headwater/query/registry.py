@@ -1,0 +1,194 @@
+"""Registry of the queries of /api/v2, shared by the HTTP API and the command line.
+
+A query is a function of a state (`BETWEEN` two moments: of two states) and of named, typed
+parameters with defaults; `Annotated` types may carry a description and bounds.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from pkgutil import iter_modules
+from typing import Annotated, Any, NamedTuple, Protocol, get_args, get_type_hints
+
+import headwater
+from headwater import deadline
+from headwater.errors import ConfigError
+from headwater.events import parse_time, run_id_of, to_micros
+from headwater.log import EventLog
+from headwater.projection import State, outcome
+from headwater.projection.past import Moment
+from headwater.wire import http_name
+
+
+class Times:
+    """Parameters that select the states a query reads: the present, a moment, or two moments."""
+
+    NOW = ()
+    THEN = ("as_of", "known_at")
+    BETWEEN = ("from_", "to")
+
+
+_AS_OF = "Only use events up to this time, or up to the end of the run with this id."
+_MOMENTS: dict[str, Any] = {
+    "as_of": Annotated[str | None, _AS_OF],
+    "known_at": Annotated[str | None, "Only use events received up to this time."],
+    "from_": Annotated[str, "Start: a time, or the id of a run for its end."],
+    "to": Annotated[str | None, "End: a time, or the id of a run for its end; by default now."],
+}
+
+Finish = Callable[[EventLog, int, Any], Any]
+
+
+class ApiQuery(NamedTuple):
+    """A query: its name below /api/v2, the function that answers it, and its states.
+
+    `finish` adds data that is only in the log to an answer, as of a time in microseconds. A query
+    that `searches_sql` gets the argument `may_read_sql`, which is not a parameter of the API.
+    """
+
+    name: str
+    answer: Callable[..., Any]
+    times: tuple[str, ...]
+    finish: Finish | None = None
+    searches_sql: bool = False
+
+    @property
+    def model(self) -> Any:
+        """Return the type of the query's answers."""
+        return get_type_hints(self.answer)["return"]
+
+    @property
+    def parameters(self) -> list[inspect.Parameter]:
+        """Return the parameters with their types resolved, those of the moments last."""
+        hints = get_type_hints(self.answer, include_extras=True)
+        count = 2 if self.times == Times.BETWEEN else 1
+        kind = inspect.Parameter.KEYWORD_ONLY
+        found: list[inspect.Parameter] = []
+        for parameter in list(inspect.signature(self.answer).parameters.values())[count:]:
+            if self.searches_sql and parameter.name == _MAY_READ_SQL:
+                continue
+            hint = hints[parameter.name]
+            if parameter.kind is inspect.Parameter.VAR_KEYWORD:  # **filters: Unpack[Filters]
+                fields = get_type_hints(get_args(hint)[0], include_extras=True)
+                found += [
+                    inspect.Parameter(name, kind, default=None, annotation=field)
+                    for name, field in fields.items()
+                ]
+            else:
+                found.append(parameter.replace(annotation=hint, kind=kind))
+        for name in self.times:
+            default = inspect.Parameter.empty if name == "from_" else None
+            hint = _MOMENTS[name]
+            found.append(inspect.Parameter(name, kind, default=default, annotation=hint))
+        return found
+
+
+_QUERIES: dict[str, ApiQuery] = {}
+_MAY_READ_SQL = "may_read_sql"
+
+
+def query(
+    name: str,
+    times: tuple[str, ...] = Times.NOW,
+    finish: Finish | None = None,
+    *,
+    searches_sql: bool = False,
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Register a function as a query."""
+
+    def register(answer: Callable[..., Any]) -> Callable[..., Any]:
+        _QUERIES[name] = ApiQuery(name, answer, times, finish, searches_sql)
+        return answer
+
+    return register
+
+
+@cache
+def load_queries() -> Mapping[str, ApiQuery]:
+    """Return all queries by name: those of the module `queries` of each feature."""
+    for feature in iter_modules(headwater.__path__, "headwater."):
+        if feature.ispkg and find_spec(f"{feature.name}.queries"):
+            import_module(f"{feature.name}.queries")
+    return dict(sorted(_QUERIES.items()))
+
+
+class Readable(Protocol):
+    """A log with states to read."""
+
+    log: EventLog
+
+    def reading(self, moment: Moment | None = None) -> AbstractContextManager[State]:
+        """Return the state, now or at a moment."""
+
+
+def ask(
+    live: Readable, query: ApiQuery, parameters: Mapping[str, Any], *, may_read_sql: bool = True
+) -> Any:
+    """Run a query; parameters have their Python names.
+
+    Without `may_read_sql`, SQL takes no part in matching, counting or ranking.
+    """
+    values = dict(parameters)
+    if query.searches_sql:
+        values[_MAY_READ_SQL] = may_read_sql
+    with ExitStack() as stack:
+        # The past is opened first, so that the present is not held while waiting for the past.
+        texts = [values.pop(name, None) for name in query.times]
+        moments = list(_moments(live, query.times, texts))
+        states = [stack.enter_context(live.reading(moment)) for moment in moments]
+        found, now = query.answer(*states, **values), states[-1].now
+    if query.finish is not None:
+        found = query.finish(live.log, now, found)
+    deadline.check()  # whatever took the time
+    return found
+
+
+def _moments(
+    live: Readable, times: Sequence[str], texts: Sequence[str | None]
+) -> Iterator[Moment | None]:
+    with live.reading() as state:
+        if times == Times.BETWEEN:
+            names = map(http_name, times)
+            for name, text in zip(names, texts, strict=True):
+                moment = None if text is None else Moment(micros_of(text, name, state))
+                if name == "from" and moment and (moment.as_of or 0) > state.now:
+                    raise ConfigError(f"{name}: received {text!r}, expected a time before now")
+                yield moment
+        else:
+            yield moment_of(state, *texts) if texts else None
+
+
+def moment_of(state: State, as_of: str | None, known_at: str | None = None) -> Moment | None:
+    """Return the moment of two parameters; `as_of` may be a run's id, which means its end."""
+    if as_of is None and known_at is None:
+        return None
+    return Moment(
+        None if as_of is None else micros_of(as_of, "asOf", state),
+        None if known_at is None else micros_of(known_at, "knownAt"),
+    )
+
+
+def micros_of(text: str, what: str, state: State | None = None) -> int:
+    """Return a time in microseconds; with a state, the text may be a run's id (its end).
+
+    Raises:
+        ConfigError: it is neither a time nor a run that has ended.
+    """
+    if state is not None and (keys := state.runs_by_id.get(run_id_of(text))):
+        ends = [outcome(state, state.runs[key]).ended for key in keys]
+        over = [ended for ended in ends if ended is not None]
+        if over:
+            return max(over)
+        raise ConfigError(f"{what}: run {text} has not ended; give a time or another run")
+    try:
+        return to_micros(parse_time(text))
+    except (ValueError, OverflowError):
+        runs = " or the id of a run" if state is not None else ""
+        raise ConfigError(
+            f"{what}: received {text!r}, expected a time such as 2026-11-21T08:30:00Z{runs}"
+        ) from None

@@ -1,0 +1,177 @@
+"""Mask secrets before an event is stored; everything else stays unchanged.
+
+`use_rules`, called once when a process starts, adds rules or turns masking off.
+
+The rules are conservative: a value is masked only if its key marks it as secret, or if its format
+is unambiguous. A column named `token` keeps its name, and an SQL query keeps its meaning.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from headwater.config import filled, read_yaml
+from headwater.errors import ConfigError
+from headwater.redaction._forms import GROUPS
+from headwater.redaction._rules import MASK, Finder, Group, compiled, lower_bytes
+from headwater.redaction._words import PASSWORD_KEY, PLAIN, SECRET_KEY
+
+
+class _Rules(NamedTuple):
+    """The active rules: keys of secret values, and patterns besides the built-in ones."""
+
+    key: str
+    more: tuple[re.Pattern[str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    keys: list[str] = field(default_factory=list)
+    patterns: list[str] = field(default_factory=list)
+
+
+_DEFAULT = _Rules(SECRET_KEY)
+_rules: _Rules | None = _DEFAULT
+
+
+def use_rules(setting: str) -> None:
+    """Apply the setting `redact`: empty, `off`, or a YAML file with more `keys` and `patterns`.
+
+    Both are lists of case-insensitive regular expressions. `keys` match the end of keys with
+    secret values; `patterns` match secrets in any text.
+
+    Raises:
+        ConfigError: the file cannot be read or has another structure.
+    """
+    global _rules
+    if not setting or setting == "off":
+        _rules = None if setting else _DEFAULT
+        return
+    file = filled(_File, read_yaml(Path(setting)), setting)
+    for text in (*file.keys, *file.patterns):
+        try:
+            re.compile(text)
+        except re.error as error:
+            raise ConfigError(
+                f"{setting}: received {text!r}, expected a regular expression: {error}"
+            ) from None
+    key = "|".join([SECRET_KEY, *(f"(?:{key})$" for key in file.keys)])
+    _rules = _Rules(key, tuple(re.compile(text, re.IGNORECASE) for text in file.patterns))
+
+
+_GROUPS_OF: dict[bytes, list[Group]] = {}
+for _group in GROUPS:
+    for _marker in _group.markers:
+        _GROUPS_OF.setdefault(_marker.encode(), []).append(_group)
+# An escaped character, as in "p\u0061ssword", could be part of any marker.
+_ESCAPE = b"\\u00"
+_MARKERS = (*_GROUPS_OF, _ESCAPE)
+_FINDER = Finder(_MARKERS)
+
+
+def is_suspicious(raw: bytes) -> bool:
+    """Return True if raw JSON may contain a secret; this quick check suffices for most events."""
+    if _rules is not _DEFAULT:
+        return _rules is not None
+    lower = raw.lower()
+    for index in {index for index, _ in _FINDER.find(lower)}:
+        groups = _GROUPS_OF.get(_MARKERS[index])
+        if groups is None or any(group.may_match(lower) for group in groups):
+            return True
+    return False
+
+
+def redact_text(text: str) -> str:
+    """Mask the secrets in a text: passwords in URLs, SQL and options, keys and tokens."""
+    if _rules is None:
+        return text
+    markers = {_MARKERS[index] for index, _ in _FINDER.find(lower_bytes(text))}
+    found = {group for marker in markers for group in _GROUPS_OF.get(marker, ())}
+    for group in sorted(found, key=GROUPS.index):
+        text = group.mask(text)
+    for pattern in _rules.more:
+        text = pattern.sub(MASK, text)
+    return text
+
+
+_ESCAPED = re.compile(r"\\(?:u00([2-7][0-9a-fA-F])|([nrt]))")
+_CUT_OFF = ("", "'", '"', "@x")
+"""Closing characters of a secret, which may be missing at the end of a truncated line."""
+
+
+def redact_line(text: str) -> str:
+    """Mask the secrets in a line that is truncated or not JSON, even after JSON escapes."""
+    plain = _ESCAPED.sub(lambda match: chr(int(match[1], 16)) if match[1] else "\n", text)
+    clean = plain
+    for end in _CUT_OFF:
+        clean = redact_text(clean + end).removesuffix(end)
+    return text if clean == plain else clean
+
+
+def redact(value: Any) -> Any:
+    """Return a decoded JSON value with its secrets masked; the same object if it has none."""
+    if _rules is None:
+        return value
+    if isinstance(value, str):
+        return redact_text(value)
+    if isinstance(value, list):
+        return _redact_list(value)
+    if isinstance(value, dict):
+        return _redact_object(value)
+    return value
+
+
+_FLAG = re.compile(r"--?[\w.-]{1,64}", re.ASCII)
+
+
+def _redact_list(value: list[Any]) -> list[Any]:
+    result = [redact(item) for item in value]
+    for index, item in enumerate(value[:-1]):
+        following = value[index + 1]
+        if isinstance(item, str) and item[:1] == "-" and isinstance(following, str):
+            is_secret = _FLAG.fullmatch(item) and _is_secret(item)
+            if is_secret and not following.startswith("-"):  # such as --password x
+                result[index + 1] = _masked(following)
+    return value if result == value else result
+
+
+_NAMES = frozenset({"name", "key", "Name", "Key"})
+_VALUE = re.compile(r"(?:string[._-]?|default[._-]?)?values?", re.IGNORECASE)
+_BY_COLUMN = frozenset({"fields", "columns", "columnMetrics"})
+"""Keys of objects whose keys are column names."""
+
+
+def _redact_object(value: Mapping[str, Any], within: str = "") -> Mapping[str, Any]:
+    names = (value.get(key) for key in _NAMES)
+    has_secret = any(isinstance(name, str) and _is_secret(name) for name in names)
+    result = {}
+    for key, old in value.items():
+        is_column = within in _BY_COLUMN and isinstance(old, dict | list)
+        if not is_column and (_is_secret(key) or (has_secret and _VALUE.fullmatch(key))):
+            new = _masked(old, with_numbers=compiled(PASSWORD_KEY).search(key) is not None)
+        else:
+            new = _redact_object(old, key) if isinstance(old, dict) else redact(old)
+        result[redact_text(key)] = new
+    return value if result == value else result
+
+
+def _is_secret(key: str) -> bool:
+    return compiled((_rules or _DEFAULT).key).search(key) is not None
+
+
+def _masked(value: Any, *, with_numbers: bool = False) -> Any:
+    """Mask every text below a secret key; the same object if there is none."""
+    result = value
+    if isinstance(value, str):
+        return value if compiled(PLAIN).fullmatch(value) else MASK
+    if isinstance(value, list):
+        result = [_masked(item, with_numbers=with_numbers) for item in value]
+    elif isinstance(value, dict):
+        result = {key: _masked(item, with_numbers=with_numbers) for key, item in value.items()}
+    elif with_numbers and isinstance(value, int | float) and not isinstance(value, bool):
+        return MASK
+    return value if result == value else result

@@ -1,0 +1,52 @@
+"""`headwater prune`: delete old events from a log."""
+
+from __future__ import annotations
+
+import time
+from contextlib import closing
+from typing import Annotated
+
+import typer
+
+from headwater.console.client import AsJson, Database, settings_of
+from headwater.console.render import print_json, print_line
+from headwater.console.text import counted
+from headwater.errors import ConfigError
+
+
+def prune(
+    keep: Annotated[
+        str | None, typer.Option(help="Time to keep, such as 30d. [HEADWATER_KEEP]")
+    ] = None,
+    database: Database = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Delete. [only count]")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Delete old events that no current query needs.
+
+    The current graph, column lineage and the provenance of every dataset do not change, nor does
+    any state since that time. Restart a running server afterwards, or use `serve --keep`.
+
+    Example: headwater prune --keep 30d --database lineage.db
+    """
+    from headwater.events import shown_time
+    from headwater.log import EventLog
+    from headwater.retention.prune import plan
+    from headwater.retention.prune import prune as delete
+
+    settings = settings_of(keep=keep, database=database)
+    if settings.keep is None:
+        raise ConfigError("keep: missing value; pass --keep 30d or set HEADWATER_KEEP")
+    cutoff = time.time_ns() // 1_000 - int(settings.keep.total_seconds() * 1e6)
+    with closing(EventLog(settings.database, must_exist=True)) as log:
+        found = plan(log, cutoff)
+        if yes:
+            delete(log, found)
+    if as_json:
+        before = shown_time(cutoff)
+        counts = {"events": len(found.seqs), "runs": len(found.runs)}
+        print_json({"isDeleted": yes, "before": before, **counts})
+        return
+    done = "deleted" if yes else "can be deleted; nothing was changed: add --yes"
+    events, runs = counted(len(found.seqs), "event"), counted(len(found.runs), "run")
+    print_line(f"{events} of {runs} before {shown_time(cutoff)} {done}")

@@ -1,0 +1,182 @@
+"""Queries that find and describe nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from itertools import islice
+from typing import Annotated, Literal, Unpack
+
+from headwater import deadline
+from headwater.errors import ConfigError
+from headwater.graph.current import generations_of, whole_graph_of
+from headwater.graph.edges import LevelGraph
+from headwater.graph.facets import values_of
+from headwater.graph.levels import Level
+from headwater.graph.nodes import Node, find_node, kind_of, node_ref
+from headwater.projection import State
+from headwater.query.facets import choose, wanted_values
+from headwater.query.models import FacetedPage, Facets, Page
+from headwater.query.pages import Place, cut, paged
+from headwater.query.parameters import Cursor, Filters, Limit, Name, WithFacets
+from headwater.query.registry import Times, query
+from headwater.runs.summary import place_of_run, run_line
+from headwater.search import models
+from headwater.search._search import Hit, counts_of, hits_in, search, search_hit
+from headwater.search.listing import (
+    Grouping,
+    datasets_named,
+    groups_of,
+    job_values,
+    jobs_named,
+    listed_dataset,
+    listed_job,
+    place_by_activity,
+    place_by_name,
+)
+from headwater.search.summary import node_in_full
+
+MatchedKind = Literal["name", "column", "tag", "owner", "description", "sql"]
+
+
+@query("node", Times.THEN)
+def node_answer(state: State, node: Name) -> models.NodeAnswer:
+    """Return a node with everything that was last reported about it."""
+    return node_in_full(generations_of(state), find_node(state, node))
+
+
+@query("search", searches_sql=True)
+def search_answer(
+    state: State,
+    text: Annotated[str, "Text to search for; part of a word is enough."],
+    limit: Limit = 20,
+    cursor: Cursor = None,
+    *,
+    matched: Annotated[MatchedKind | None, "Only nodes whose best match is of this kind."] = None,
+    facets: WithFacets = False,
+    may_read_sql: bool = True,
+    **filters: Unpack[Filters],
+) -> models.SearchAnswer:
+    """Search names, columns, tags, owners, descriptions and queries of all nodes.
+
+    `counts` has the number of results by what matched, before the filter `matched`.
+    """
+    if not (text := text.strip()):
+        raise ConfigError("text: missing value; expected a non-empty string")
+    wanted = wanted_values(filters)
+
+    def filtered(hits: list[Hit]) -> tuple[list[Hit], Facets]:
+        return choose(hits, lambda hit: values_of(state, hit.node), wanted)
+
+    hits = search(state, text, with_sql=may_read_sql)
+    matching = filtered(hits)[0] if wanted else hits
+    chosen = hits_in(matching, matched)
+    about = ("search", text, matched, *wanted.items())
+    found, more = cut(about, chosen, lambda hit: hit.place, limit, cursor)
+    return {
+        "items": [search_hit(state, hit) for hit in found],
+        "next": more,
+        "total": len(chosen) if facets else None,
+        "facets": filtered(hits_in(hits, matched))[1] if facets else None,
+        "counts": counts_of(matching),
+    }
+
+
+@query("datasets")
+def datasets_answer(
+    state: State,
+    text: Annotated[str | None, "Only datasets with this text in a name."] = None,
+    sort: Annotated[Literal["name", "written"], "By name, or last written first."] = "name",
+    limit: Limit = 50,
+    cursor: Cursor = None,
+    *,
+    reverse: Annotated[bool, "In the opposite order."] = False,
+    **filters: Unpack[Filters],
+) -> FacetedPage[models.ListedDataset]:
+    """Return datasets, their number, and the counts of their filter values."""
+    wanted = wanted_values(filters)
+    nodes, counts = choose(datasets_named(state, text), partial(values_of, state), wanted)
+    about = ("datasets", text, *wanted.items(), sort, reverse)
+    found, more = _sorted_page(state, about, nodes, sort, reverse, limit, cursor)
+    items = [listed_dataset(state, node) for node in found]
+    return {"items": items, "next": more, "total": len(nodes), "facets": counts}
+
+
+@query("jobs")
+def jobs_answer(
+    state: State,
+    text: Annotated[str | None, "Only jobs with this text in their name."] = None,
+    condition: Annotated[str | None, "Only jobs whose newest run is in this state."] = None,
+    sort: Annotated[Literal["name", "started"], "By name, or last started first."] = "name",
+    limit: Limit = 50,
+    cursor: Cursor = None,
+    *,
+    reverse: Annotated[bool, "In the opposite order."] = False,
+    **filters: Unpack[Filters],
+) -> FacetedPage[models.ListedJob]:
+    """Return jobs with their newest run, their number, and the counts of their filter values.
+
+    A job without runs has the empty state.
+    """
+    wanted = wanted_values(filters, condition)
+    nodes, counts = choose(jobs_named(state, text), partial(job_values, state), wanted)
+    about = ("jobs", text, *wanted.items(), sort, reverse)
+    found, more = _sorted_page(state, about, nodes, sort, reverse, limit, cursor)
+    items = [listed_job(state, node) for node in found]
+    return {"items": items, "next": more, "total": len(nodes), "facets": counts}
+
+
+@query("groups")
+def groups_answer(
+    state: State,
+    by: Annotated[Grouping, "List owners or tags."] = "owner",
+    text: Annotated[str | None, "Only those with this text in their name."] = None,
+    sort: Annotated[
+        Literal["name", "datasets", "jobs"], "By name, or most datasets or jobs first."
+    ] = "name",
+    limit: Limit = 100,
+    cursor: Cursor = None,
+    *,
+    reverse: Annotated[bool, "In the opposite order."] = False,
+) -> Page[models.NodeGroup]:
+    """Return all owners or all reported tags, with the number of datasets and jobs of each.
+
+    A dataset without owners has the owners of the jobs that write it.
+    """
+
+    def place(group: models.NodeGroup) -> Place:
+        count = {"name": 0, "datasets": group["datasets"], "jobs": group["jobs"]}[sort]
+        return count, group["value"].casefold(), group["value"]
+
+    groups = groups_of(state, by, text)
+    newest_first = (sort != "name") is not reverse
+    about = ("groups", by, text, sort, reverse)
+    return paged(*cut(about, groups, place, limit, cursor, newest_first=newest_first))
+
+
+def _sorted_page(
+    state: State, about: tuple[object, ...], nodes: list[Node], sort: str, reverse: bool,
+    limit: int, cursor: str | None,
+) -> tuple[list[Node], str | None]:  # fmt: skip
+    """Return a page of nodes, by name or the most recently active first."""
+    place = place_by_name if sort == "name" else place_by_activity
+    newest_first = (sort != "name") is not reverse
+    return cut(about, nodes, partial(place, state), limit, cursor, newest_first=newest_first)
+
+
+@query("newest")
+def newest_answer(state: State, limit: Limit = 10) -> models.NewestAnswer:
+    """Return the tables and models written last, with the end of the run that wrote them."""
+    return {"items": list(islice(_newest(state, whole_graph_of(state, Level.TASK)), limit))}
+
+
+def _newest(state: State, graph: LevelGraph) -> Iterator[models.NewestDataset]:
+    jobs = sorted(graph.runs, key=lambda ref: place_of_run(state, graph.runs[ref]), reverse=True)
+    seen: set[Node] = set()
+    for ref in deadline.watched(jobs):
+        ended = run_line(state, graph.runs[ref])["endedAt"]
+        for node in map(Node.of_dataset, sorted(graph.edges_of(ref).writes)):
+            kind = kind_of(state, node)
+            if kind in ("table", "model") and node not in seen:
+                seen.add(node)
+                yield {**node_ref(node), "kind": kind, "writtenAt": ended}

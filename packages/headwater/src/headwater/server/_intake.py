@@ -1,0 +1,181 @@
+"""POST /api/v1/lineage and /api/v1/lineage/batch: events as JSON, optionally compressed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Literal
+
+from anyio.to_thread import run_sync
+from fastapi import APIRouter, Request, Response
+
+from headwater.errors import EventError, TooLargeError
+from headwater.events import load, load_plain
+from headwater.http.models import Error
+from headwater.http.routes import Plain, answer
+from headwater.log import Items, Rejected, entry_of, read_items
+from headwater.marquez.models import (
+    BatchCounts,
+    BatchResult,
+    FailedEvent,
+    IntakeError,
+    IntakeSummary,
+)
+from headwater.projection.live import Batch, Receipt
+from headwater.query.models import Json
+from headwater.server._bodies import SMALL, BodyReader
+
+router = APIRouter(route_class=Plain)
+
+_MOST_VALUES = 4_000_000
+"""Largest number of values in a body; the smallest take 70 bytes for 3 bytes of JSON."""
+
+_EVENT: Json = {
+    "eventType": "COMPLETE",
+    "eventTime": "2025-11-21T08:30:00Z",
+    "producer": "https://example.org/shop/1.0",
+    "schemaURL": "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent",
+    "run": {"runId": "00000000-0000-4000-8000-000000000001"},
+    "job": {"namespace": "shop", "name": "load"},
+    "inputs": [{"namespace": "s3://landing", "name": "orders.csv"}],
+    "outputs": [{"namespace": "hive://lake:9083", "name": "shop.orders"}],
+}
+_EVENTS = {"type": "array", "items": {"type": "object"}}
+
+
+def _documented(schema: Json, example: Json | list[Json]) -> Json:
+    content = {"application/json": {"schema": schema, "example": example}}
+    return {"requestBody": {"required": True, "content": content}}
+
+
+@router.post(
+    "/api/v1/lineage",
+    status_code=201,
+    responses={
+        201: {"description": "Ingested. The response to an array has counts."},
+        422: {"description": "At least one event was rejected.", "model": IntakeSummary | Error},
+    },
+    openapi_extra=_documented({"anyOf": [{"type": "object"}, _EVENTS]}, _EVENT),
+)
+async def post_lineage(request: Request) -> Response:
+    """Ingest an event or an array; 201 once the events are durable.
+
+    Valid events of an array are ingested even if others are rejected. At most
+    HEADWATER_MOST_EVENTS are read, and none after 1,000 rejections; `unread` counts the rest. The
+    first 100 errors are listed.
+    """
+    items, count, receipt = await _ingest(request, _lineage_items)
+    if count is None:
+        return Response(status_code=201)
+    summary: IntakeSummary = {
+        "stored": receipt.stored,
+        "duplicates": receipt.duplicates,
+        "rejected": items.rejected,
+        "unread": items.unread,
+        "errors": [_error(item) for item in items.listed],
+    }
+    return answer(summary, 422 if items.rejected or items.unread else 201)
+
+
+@router.post(
+    "/api/v1/lineage/batch",
+    responses={
+        200: {"description": "All events were ingested.", "model": BatchResult},
+        207: {"description": "Some events were rejected.", "model": BatchResult},
+        422: {"description": "All events were rejected.", "model": BatchResult | Error},
+    },
+    openapi_extra=_documented({"anyOf": [{"type": "object"}, _EVENTS]}, [_EVENT]),
+)
+async def post_batch(request: Request) -> Response:
+    """Ingest an array of events, or an object with one in `events`.
+
+    Returns 200 if all events are ingested, 207 if some are and 422 if none is. The response lists
+    the first 100 rejected events with their reasons; do not resend them unchanged. At most
+    HEADWATER_MOST_EVENTS are read, and none after 1,000 rejections. Resend the unread ones.
+    """
+    items, count, receipt = await _ingest(request, _batch_items)
+    taken = receipt.stored + receipt.duplicates
+    failed = items.rejected + items.unread
+    status: Literal["success", "partial_success", "failure"]
+    if not failed:
+        status, code = "success", 200
+    elif taken:
+        status, code = "partial_success", 207
+    else:
+        status, code = "failure", 422
+    summary: BatchCounts = {
+        "received": count or 0,
+        "successful": taken,
+        "failed": failed,
+        "retriable": items.unread,
+        "non_retriable": items.rejected,
+    }
+    failed_events = _failed_events(items, count or 0)
+    result: BatchResult = {"status": status, "summary": summary, "failed_events": failed_events}
+    return answer(result, code)
+
+
+def _error(item: Rejected) -> IntakeError:
+    return {
+        "index": item.index,
+        "path": item.path,
+        "received": item.received,
+        "expected": item.expected,
+    }
+
+
+def _failed_events(items: Items, count: int) -> list[FailedEvent]:
+    """List the first rejected items and the first unread one."""
+    failed: list[FailedEvent] = [
+        {"index": item.index, "reason": item.reason, "retriable": False} for item in items.listed
+    ]
+    if items.unread:
+        reason = f"not read, nor are the items after it: send these {items.unread} by themselves"
+        failed.append({"index": count - items.unread, "reason": reason, "retriable": True})
+    return failed
+
+
+def _lineage_items(raw: bytes, most: int) -> tuple[Items, int | None]:
+    """Read an event or an array; the count of a single event is None."""
+    plain, body = load_plain(raw)
+    if isinstance(body, list):
+        return read_items(body, most), len(body)
+    return Items([entry_of(plain, body)]), None
+
+
+def _batch_items(raw: bytes, most: int) -> tuple[Items, int | None]:
+    body = load(raw)
+    events = body.get("events") if isinstance(body, dict) else body
+    if not isinstance(events, list):
+        raise EventError("$", body, "an array of events, or an object with one in `events`")
+    return read_items(events, most), len(events)
+
+
+async def _ingest(
+    request: Request, read: Callable[[bytes, int], tuple[Items, int | None]]
+) -> tuple[Items, int | None, Receipt]:
+    """Read and store the posted events; count rejected ones for `/metrics`.
+
+    Large bodies are read one at a time in a thread.
+    """
+    state = request.app.state
+    reader: BodyReader = state.bodies
+    raw = await request.body()
+    try:
+        if len(raw) <= SMALL:
+            items, count = read(raw, reader.options.most_events)
+        else:
+            _check_size(raw)
+            most = reader.options.most_events
+            items, count = await run_sync(read, raw, most, limiter=reader.parsing)
+    except EventError:
+        state.request_counts.rejected_events += 1
+        raise
+    state.request_counts.rejected_events += items.rejected
+    return items, count, await asyncio.wrap_future(state.live.submit(Batch(items.entries)))
+
+
+def _check_size(raw: bytes) -> None:
+    values = raw.count(b",") + raw.count(b"[") + raw.count(b"{")
+    if values > _MOST_VALUES:
+        raise TooLargeError("$", f"about {values} values", f"at most {_MOST_VALUES} values")

@@ -1,0 +1,177 @@
+"""`/metrics`: event counts, lags, backlogs and request times in Prometheus's text format.
+
+Values are computed on request, except the counts of events and requests. Counts start at 0 with the
+process. prometheus-client is imported at the first request.
+"""
+
+from __future__ import annotations
+
+import time
+from bisect import bisect_left
+from collections.abc import Iterator
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any
+
+from fastapi import APIRouter, Request, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from headwater.delivery.endpoints import backend_states
+from headwater.errors import LogError
+from headwater.projection.live import Live
+from headwater.server.sample import PREFIX
+
+if TYPE_CHECKING:
+    from prometheus_client.core import Metric
+
+router = APIRouter()
+
+_BOUNDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
+"""Upper bounds in seconds of the groups of request times; the last group has none."""
+
+
+class RequestCounts:
+    """Response times by (method, route, status), and the number of rejected events.
+
+    Only the event loop's thread changes it.
+    """
+
+    def __init__(self) -> None:
+        self.rejected_events = 0
+        self._groups: dict[tuple[str, str, str], tuple[list[int], list[float]]] = {}
+
+    def add(self, labels: tuple[str, str, str], seconds: float) -> None:
+        """Count a request."""
+        new = [0] * (len(_BOUNDS) + 1), [0.0]
+        numbers, total = self._groups.setdefault(labels, new)
+        numbers[bisect_left(_BOUNDS, seconds)] += 1
+        total[0] += seconds
+
+    def histograms(self) -> list[tuple[tuple[str, str, str], list[tuple[str, float]], float]]:
+        """Return labels, cumulative counts by upper bound, and the sum of seconds."""
+        bounds = [*map(str, _BOUNDS), "+Inf"]
+        return [
+            (labels, list(zip(bounds, accumulate(numbers), strict=True)), total[0])
+            for labels, (numbers, total) in list(self._groups.items())
+        ]
+
+
+class Timed:
+    """Measure the seconds until each response begins."""
+
+    def __init__(self, app: ASGIApp, counts: RequestCounts) -> None:
+        self._app = app
+        self._counts = counts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, and count it when its response begins."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        started = time.perf_counter()
+
+        async def send_counted(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                labels = scope["method"], _route_of(scope), str(message["status"])
+                self._counts.add(labels, time.perf_counter() - started)
+            await send(message)
+
+        await self._app(scope, receive, send_counted)
+
+
+def _route_of(scope: Scope) -> str:
+    """Return the template of a request's route; unlike paths, there are only a few."""
+    if scope["path"].startswith(PREFIX):
+        return PREFIX
+    return getattr(scope.get("route"), "path", "other").replace(":segment", "")
+
+
+@router.get("/metrics", include_in_schema=False)
+def get_metrics(request: Request) -> Response:
+    """Return the metrics for Prometheus."""
+    from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
+    from prometheus_client.exposition import CONTENT_TYPE_LATEST
+
+    registry = CollectorRegistry()
+    registry.register(_Collector(request.app.state))
+    ProcessCollector(registry=registry)
+    return Response(generate_latest(registry), headers={"Content-Type": CONTENT_TYPE_LATEST})
+
+
+class _Collector:
+    """Yields the metrics of an application."""
+
+    def __init__(self, state: Any) -> None:
+        self._state = state
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield the metrics; those of the log only while the database responds."""
+        yield from _of_memory(self._state)
+        if self._state.tail is not None:
+            yield _gauge("spool_lag_bytes", "Unread bytes.", self._state.tail.lag().bytes)
+            stuck = len(self._state.tail.stuck)
+            yield _gauge("spool_stuck_files", "Files that cannot be read.", stuck)
+        try:
+            of_log = list(_of_log(self._state.live))
+        except LogError:
+            of_log = []
+        yield _gauge("log_up", "1 if the database responds.", bool(of_log))
+        yield from of_log
+
+
+def _of_memory(state: Any) -> Iterator[Metric]:
+    from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily
+
+    live, counts = state.live, state.request_counts
+    events = CounterMetricFamily(
+        "headwater_events", "Events received by this process, by result.", labels=["result"]
+    )
+    events.add_metric(["stored"], live.totals.stored)
+    events.add_metric(["duplicate"], live.totals.duplicates)
+    yield events
+    rejected = CounterMetricFamily(
+        "headwater_rejected_events", "Rejected events, by source.", labels=["source"]
+    )
+    rejected.add_metric(["http"], counts.rejected_events)
+    rejected.add_metric(["spool"], live.totals.rejected_lines)
+    yield rejected
+    times = HistogramMetricFamily(
+        "headwater_http_request_duration_seconds",
+        "Time until a response begins.",
+        labels=["method", "route", "status"],
+    )
+    for labels, buckets, total in counts.histograms():
+        times.add_metric(labels, buckets, total)
+    yield times
+    yield _gauge("queries_waiting", "Queries that wait for a slot.", state.admission.waiting)
+    yield _gauge("log_damaged_rows", "Rows that cannot be read.", len(live.unreadable))
+    yield _gauges("nodes", "Nodes of the graph.", "kind", live.counts._asdict())
+
+
+def _of_log(live: Live) -> Iterator[Metric]:
+    received_at, behind = live.log.behind(live.newest)
+    yield _gauge("projection_lag_events", "Stored events that queries do not see yet.", behind)
+    text = "Arrival of the newest event that queries see; 0 without events."
+    yield _gauge("projection_newest_event_timestamp_seconds", text, received_at / 1e6)
+    backends = backend_states(live)
+    for name, text, key in (
+        ("delivery_backlog_events", "Events not yet delivered.", "lag"),
+        ("delivery_dead_letters", "Events that the backend rejected.", "deadLetters"),
+        ("delivery_failing", "1 if the last attempt failed.", "isFailing"),
+    ):
+        values = {str(backend["backend"]): backend.get(key) for backend in backends}
+        yield _gauges(name, text, "backend", values)
+
+
+def _gauge(name: str, text: str, value: float) -> Metric:
+    from prometheus_client.core import GaugeMetricFamily
+
+    return GaugeMetricFamily(f"headwater_{name}", text, value=float(value))
+
+
+def _gauges(name: str, text: str, label: str, values: dict[str, Any]) -> Metric:
+    from prometheus_client.core import GaugeMetricFamily
+
+    family = GaugeMetricFamily(f"headwater_{name}", text, labels=[label])
+    for value, number in values.items():
+        family.add_metric([value], float(number))
+    return family

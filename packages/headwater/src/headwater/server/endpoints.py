@@ -1,0 +1,248 @@
+"""Endpoints of headwater itself: queries, single runs, stored events and health."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from contextlib import suppress
+from itertools import islice
+from typing import Annotated, Any, Literal, get_args
+
+import orjson
+from fastapi import APIRouter, Query, Request, Response
+
+from headwater import deadline
+from headwater.errors import ConfigError, EventError
+from headwater.events import (
+    RunEvent,
+    event_warnings,
+    identity_of,
+    load,
+    parse_event,
+    parse_time,
+    to_micros,
+)
+from headwater.graph.current import generations_of
+from headwater.http.admission import Queried, Strict
+from headwater.http.models import EventInfo, EventWarning, Healthz, RejectedLine, StuckFile
+from headwater.http.routes import Cursor, Limit, LiveState, Offset, PageLimit, Tagged, answer, get
+from headwater.marquez import models as marquez
+from headwater.projection import RunKey, State
+from headwater.query.models import Json, Page
+from headwater.query.pages import cursor_of, paged, place_of
+from headwater.query.registry import ApiQuery, ask, load_queries
+from headwater.runs.models import RunAnswer
+from headwater.runs.service import find_run, run_answer
+from headwater.wire import http_name
+
+router = APIRouter(route_class=Strict)
+_tagged = APIRouter(route_class=Tagged)
+_queried = APIRouter(route_class=Queried)
+
+_REJECTED = ("rejected",)
+_WARNINGS = ("events/warnings",)
+_MOST_READ = 2_000
+_MOST_WARNINGS = 20
+
+
+@_queried.get("/api/v1/events/lineage", response_model=marquez.Events)
+def list_events(
+    live: LiveState,
+    limit: Limit = 100,
+    offset: Offset = 0,
+    direction: Annotated[
+        Literal["asc", "desc"], Query(alias="sortDirection", description="Of event times.")
+    ] = "desc",
+    after: Annotated[str | None, Query(description="Only events at or after this time.")] = None,
+    before: Annotated[str | None, Query(description="Only events before this time.")] = None,
+) -> Response:
+    """Return events by event time, newest first; at or after `after`, and before `before`."""
+    span = _micros("after", after), _micros("before", before)
+    total, bodies = live.log.newest(limit, offset, span, ascending=direction == "asc")
+    events = [orjson.Fragment(body) for body in bodies if _loaded(body) is not None]
+    return answer({"totalCount": total, "events": events})
+
+
+@_queried.get("/api/v2/events", response_model=Page[Json])
+def list_events_of_run(
+    live: LiveState,
+    run: Annotated[str, Query(description="Id of a run, or its id in its orchestrator.")],
+    limit: PageLimit = 20,
+    cursor: Cursor = None,
+) -> Response:
+    """Return the stored events of one run, by event time.
+
+    A response reads at most 2,000 events that contain the id, so it may have fewer than `limit`
+    items, or none: continue with `cursor` set to `next` until that is null.
+    """
+    with live.reading() as state:
+        found = find_run(state, run)
+    about, after = ("events", *found.key), (0, 0)
+    if cursor is not None:
+        time, seq = place_of(about, cursor, (int, int))
+        after = (int(time), int(seq))
+    span = found.first or 0, found.last or 0
+    bodies: list[orjson.Fragment] = []
+    events = live.log.holding(found.key.run_id, span, after, _MOST_READ)
+    is_more = len(events) == _MOST_READ
+    for time, seq, text in deadline.watched(events):
+        if len(bodies) == limit:
+            is_more = True
+            break
+        after = (time, seq)
+        if _is_of(found.key, text):
+            bodies.append(orjson.Fragment(text))
+    return answer(paged(bodies, cursor_of(about, after) if is_more else None))
+
+
+@_queried.get("/api/v2/events/warnings", response_model=Page[EventInfo])
+def list_warnings(live: LiveState, limit: PageLimit = 100, cursor: Cursor = None) -> Response:
+    """Return stored events with warnings, last received first.
+
+    A response reads at most 2,000 events, so it may have fewer than `limit` items, or none:
+    continue with `cursor` set to `next` until that is null. At most 20 warnings per event.
+    """
+    found: list[EventInfo] = []
+    last = None if cursor is None else int(place_of(_WARNINGS, cursor, (int,))[0])
+    events = live.log.latest(last, _MOST_READ)
+    for seq, text in events:
+        if len(found) == limit:
+            break
+        last = seq
+        if (body := _loaded(text)) is None:
+            continue
+        if info := _info(body):
+            found.append(info)
+    else:
+        last = last if len(events) == _MOST_READ else None
+    return answer(paged(found, None if last is None else cursor_of(_WARNINGS, (last,))))
+
+
+def _endpoint(query: ApiQuery) -> Callable[..., Response]:
+    def endpoint(live: LiveState, request: Request, **values: Any) -> Response:
+        may_read_sql = request.scope.get("hides_sql") is not True
+        return answer(ask(live, query, values, may_read_sql=may_read_sql))
+
+    kind = inspect.Parameter.KEYWORD_ONLY
+    live = inspect.Parameter("live", kind, annotation=LiveState)
+    request = inspect.Parameter("request", kind, annotation=Request)
+    parameters = [_of_query(parameter) for parameter in query.parameters]
+    endpoint.__signature__ = inspect.Signature([live, request, *parameters])  # type: ignore[attr-defined]
+    endpoint.__name__ = f"get_{query.name}"
+    endpoint.__doc__ = query.answer.__doc__
+    return endpoint
+
+
+def _of_query(parameter: inspect.Parameter) -> inspect.Parameter:
+    """Return a parameter for FastAPI, with its HTTP name and description."""
+    texts = [text for text in get_args(parameter.annotation)[1:] if isinstance(text, str)]
+    query = Query(alias=http_name(parameter.name), description=texts[0] if texts else None)
+    return parameter.replace(annotation=Annotated[parameter.annotation, query])
+
+
+for _query in load_queries().values():
+    _tagged.get(f"/api/v2/{_query.name}", response_model=_query.model)(_endpoint(_query))
+
+
+@get(_tagged, "/api/v2/runs/{run_id:segment}")
+def get_run(state: State, run_id: str) -> RunAnswer:
+    """Return a run and its descendants with their parameters, code and dataset versions."""
+    return run_answer(generations_of(state), run_id)
+
+
+@router.get("/healthz", response_model=Healthz)
+def healthz(request: Request, live: LiveState) -> Response:
+    """Return the status, the size of the graph, unread spool bytes and damaged rows.
+
+    The status is `degraded` while a spool file cannot be read or a row of the log is damaged;
+    `/api/v2/stuck` and `/api/v2/doctor` list them. Events received while a query runs are counted
+    after it.
+    """
+    state = request.app.state
+    stuck = len(state.tail.stuck) if state.tail else 0
+    damaged = len(live.unreadable)
+    health: Healthz = {
+        "status": "degraded" if stuck or damaged else "ok",
+        "jobs": live.counts.jobs,
+        "runs": live.counts.runs,
+        "datasets": live.counts.datasets,
+        "damagedRows": damaged,
+    }
+    if state.tail is not None:
+        lag, unended = state.tail.lag()
+        health["spool"] = {"lagBytes": lag, "unendedBytes": unended, "stuckFiles": stuck}
+    return answer(health)
+
+
+@router.get("/api/v2/rejected", response_model=Page[RejectedLine])
+def list_rejected(live: LiveState, limit: PageLimit = 1_000, cursor: Cursor = None) -> Response:
+    """Return the rejected lines of spool files with the reasons, oldest first."""
+    after = 0 if cursor is None else int(place_of(_REJECTED, cursor, (int,))[0])
+    lines = live.log.rejected_lines(after, limit + 1)
+    more = cursor_of(_REJECTED, (lines[limit - 1].id,)) if len(lines) > limit else None
+    rejected: list[RejectedLine] = [
+        {"source": line.source, "reason": line.reason, "line": line.line} for line in lines[:limit]
+    ]
+    return answer(paged(rejected, more))
+
+
+@router.get("/api/v2/stuck", response_model=Page[StuckFile])
+def list_stuck(request: Request, live: LiveState) -> Response:
+    """List the spool files that cannot be read, with the reason; other files are read."""
+    tail = request.app.state.tail
+    return answer(paged([file._asdict() for file in tail.stuck] if tail else [], None))
+
+
+def _loaded(text: str) -> Json | None:
+    """Return the body of an event; None for a damaged row, which `doctor` reports."""
+    with suppress(EventError):
+        body = load(text)
+        return body if isinstance(body, dict) else None
+    return None
+
+
+def _is_of(key: RunKey, text: str) -> bool:
+    """Return True if a text is an event of the run."""
+    with suppress(EventError):
+        event = parse_event(load(text), "")
+        return isinstance(event, RunEvent) and (event.run_id, event.job) == key
+    return False
+
+
+def _info(body: Json) -> EventInfo | None:
+    """Return an event without facets, with its first warnings; None if it has none."""
+    warnings: list[EventWarning] = [
+        {"path": warning.path, "received": warning.received, "expected": warning.expected}
+        for warning in islice(event_warnings(body), _MOST_WARNINGS)
+    ]
+    if not warnings:
+        return None
+    info: EventInfo = {
+        "hash": identity_of(body),
+        "eventType": body.get("eventType"),
+        "eventTime": body.get("eventTime"),
+        "producer": body.get("producer"),
+        "warnings": warnings,
+    }
+    if body.get("run"):
+        info["run"] = _names_in(body["run"])
+    if body.get("job"):
+        info["job"] = _names_in(body["job"])
+    if body.get("dataset"):
+        info["dataset"] = _names_in(body["dataset"])
+    return info
+
+
+def _names_in(part: Json) -> Json:
+    return {key: part[key] for key in ("runId", "namespace", "name") if key in part}
+
+
+def _micros(parameter: str, text: str | None) -> int | None:
+    try:
+        return None if text is None else to_micros(parse_time(text))
+    except (ValueError, OverflowError):
+        expected = "a time such as 2026-11-21T08:30:00Z"
+        raise ConfigError(f"{parameter}: received {text!r}, expected {expected}") from None
+
+
+router.routes += [*_queried.routes, *_tagged.routes]

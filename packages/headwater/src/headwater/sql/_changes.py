@@ -1,0 +1,183 @@
+"""Interpret UPDATE, DELETE and MERGE as the SELECT whose rows they write."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from sqlglot import exp
+
+from headwater.sql.model import (
+    Statement,
+    columns_of,
+    name_columns,
+    new_statement,
+    read_query,
+    target_of,
+)
+from headwater.sql.relations import Origins, Table
+from headwater.sql.session import Session
+
+
+def read_update(parsed: exp.Update, session: Session) -> Statement | None:
+    """Return what UPDATE reads and writes."""
+    values_by_column = {
+        name: [value] for equation in parsed.expressions for name, value in _assigned(equation)
+    }
+    from_ = parsed.args.get("from_")
+    select = _select_from(parsed.this, [from_.this] if from_ else [])
+    return _new_change(
+        "update", parsed, values_by_column, select, parsed.args.get("where"), session
+    )
+
+
+def _assigned(equation: exp.Expr) -> Iterator[tuple[str, exp.Expr]]:
+    """Yield the columns and values of `a = x`, `(a, b) = (x, y)` and `(a, b) = (SELECT x, y …)`."""
+    target, value = equation.this, equation.expression
+    if not isinstance(target, exp.Tuple):
+        yield target.name, value
+        return
+    for index, column in enumerate(target.expressions):
+        if isinstance(value, exp.Tuple):
+            yield column.name, value.expressions[index]
+        else:
+            one = value.copy()
+            one.unnest().set("expressions", [one.unnest().expressions[index]])
+            yield column.name, one
+
+
+def read_delete(parsed: exp.Delete, session: Session) -> Statement | None:
+    """Return what DELETE reads and writes."""
+    if not parsed.this:  # DELETE t USING …, without FROM
+        parsed.set("this", parsed.args["tables"][0])
+    using, where = parsed.args.get("using") or [], parsed.args.get("where")
+    select = _select_from(parsed.this, using)
+    kind = "delete" if using or where else "truncate"
+    return _new_change(kind, parsed, {}, select, where, session)
+
+
+def read_merge(parsed: exp.Merge, session: Session) -> Statement | None:
+    """Return what MERGE reads and writes."""
+    target, source = parsed.this, parsed.args["using"]
+    values_by_column: dict[str, list[exp.Expr]] = {}
+    conditions = []
+    names = columns_of(target, session)
+    for when in parsed.args["whens"].expressions:
+        then = when.args.get("then")
+        if condition := when.args.get("condition"):
+            conditions.append(condition.copy())
+        if is_all := _takes_all(then):
+            pairs = _all_values(source, names, session, by_name=is_all == "name")
+        elif isinstance(then, exp.Update):
+            pairs = [
+                (assignment.this.name, assignment.expression) for assignment in then.expressions
+            ]
+        elif isinstance(then, exp.Insert):
+            pairs = _inserted_values(then, names)
+        else:
+            continue
+        for name, value in pairs:
+            values_by_column.setdefault(name, []).append(value)
+    if parsed.meta.get("removes_duplicates") and isinstance(source, exp.Table):
+        names = columns_of(source, session)
+        for name, own in zip(columns_of(target, session) or names, names, strict=False):
+            values_by_column[name] = [exp.column(own, table=source.alias_or_name)]
+    select = exp.select().from_(target.copy())
+    on, using = parsed.args.get("on"), parsed.args.get("using_cond")
+    if on:
+        select = select.join(source.copy(), on=on.copy())
+    else:
+        select = select.join(source.copy(), using=[item.copy() for item in using or ()])
+    where = exp.Where(this=exp.and_(*conditions)) if conditions else None
+    return _new_change("merge", parsed, values_by_column, select, where, session)
+
+
+def _takes_all(then: exp.Expr | None) -> str:
+    """Return "name" for UPDATE SET * and INSERT *, "place" for INSERT ROW, else nothing.
+
+    In DuckDB, UPDATE and INSERT alone mean the same, and INSERT BY NAME looks like a column `by`.
+    """
+    if isinstance(then, exp.Update):
+        items = then.expressions
+        return "name" if not items or isinstance(items[0], exp.Star) else ""
+    if isinstance(then, exp.Insert) and not then.expression:
+        columns = then.this.expressions if isinstance(then.this, exp.Tuple) else []
+        is_by_name = bool(columns) and columns[0].sql().lower() == "by as name"
+        if not then.this or isinstance(then.this, exp.Star) or is_by_name:
+            return "name"
+    is_row = isinstance(then, exp.Insert) and isinstance(then.this, exp.Var)
+    return "place" if is_row else ""
+
+
+def _all_values(
+    source: exp.Expr, names: list[str], session: Session, *, by_name: bool
+) -> list[tuple[str, exp.Expr]]:
+    """Return the columns of a target with those of the source of a MERGE."""
+    if isinstance(source, exp.Table):
+        own = columns_of(source, session)
+    else:
+        query = source.unnest()
+        own = query.named_selects if isinstance(query, exp.Query) and not query.is_star else []
+    values = [exp.column(name, table=source.alias_or_name) for name in own]
+    if by_name or not (names and own):
+        names = [name for name in names or own if name in (own or names)]
+        values = [exp.column(name, table=source.alias_or_name) for name in names]
+    return list(zip(names, values, strict=False))
+
+
+def _inserted_values(then: exp.Insert, known: list[str]) -> list[tuple[str, exp.Expr]]:
+    """Return the columns and values of WHEN NOT MATCHED THEN INSERT."""
+    if then.expression:
+        values = then.expression.expressions
+        names = [column.name for column in then.this.expressions] if then.this else known
+        return list(zip([*names, *[""] * (len(values) - len(names))], values, strict=False))
+    # Without column names, sqlglot parses VALUES as a function in their place.
+    values = then.this.expressions[0].expressions if isinstance(then.this, exp.Tuple) else []
+    return list(zip([*known, *[""] * (len(values) - len(known))], values, strict=False))
+
+
+def _new_change(
+    kind: str,
+    parsed: exp.Expr,
+    values_by_column: Mapping[str, list[exp.Expr]],
+    select: exp.Select,
+    where: exp.Expr | None,
+    session: Session,
+) -> Statement:
+    """Return a statement that changes a table by the rows of a query of it and other tables.
+
+    Dependencies of the target on itself are left out: they add no source.
+    """
+    table, _ = target_of(parsed.this)
+    statement = new_statement(kind, table, session)
+    pairs = [(name, value) for name, values in values_by_column.items() for value in values]
+    for _, value in pairs:
+        select = select.select(value.copy())
+    if where is not None:
+        select = select.where(where.this.copy())
+    if with_ := parsed.args.get("with_"):
+        select.set("with_", with_.copy())
+    relation = read_query(select, statement, session, changed=statement.target)
+    name_columns(statement, relation, [name for name, _ in pairs], session)
+    if unnamed := statement.columns.pop("", None):
+        statement.unnamed = _without(unnamed, statement.target)
+        statement.has_all_columns = False
+    for name, origins in statement.columns.items():
+        statement.columns[name] = _without(origins, statement.target)
+    statement.indirect = _without(statement.indirect, statement.target)
+    return statement
+
+
+def _without(origins: Origins, table: Table | None) -> Origins:
+    return frozenset(origin for origin in origins if origin.table != table)
+
+
+def _select_from(target: exp.Expr, tables: Iterable[exp.Expr]) -> exp.Select:
+    """Return a SELECT from a target and other tables, such as `a, b JOIN c`."""
+    select = exp.select().from_(target.copy())
+    for table in tables:
+        bare = table.copy()
+        joins = bare.args.pop("joins", None) or []
+        select = select.join(bare, join_type="cross")
+        for join in joins:
+            select.append("joins", join.copy())
+    return select

@@ -1,0 +1,496 @@
+"""Column lineage of a query, by one pass over it from its sources to its columns."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+
+from sqlglot import exp
+
+from headwater.sql._kinds import (
+    FILTER,
+    GROUP_BY,
+    IDENTITY,
+    JOIN,
+    SORT,
+    Kind,
+    parts_of,
+)
+from headwater.sql._pivots import pivot_of, pivoted
+from headwater.sql._stars import PSEUDO_COLUMNS, chooses_columns, name_pattern
+from headwater.sql.relations import (
+    NONE,
+    Frame,
+    NamedColumns,
+    Origin,
+    Origins,
+    Relation,
+    Resolved,
+    Table,
+    combined,
+    under,
+)
+from headwater.sql.steps import Steps
+
+
+class Reader:
+    """Interpreter of queries.
+
+    `table` resolves a name that is not a CTE, and `variable` one that is not a column.
+    """
+
+    def __init__(
+        self,
+        table: Callable[[exp.Table], Relation],
+        dialect: str,
+        variable: Callable[[str], Origins | None],
+        steps: Steps,
+    ) -> None:
+        self._table = table
+        self._dialect = dialect
+        self._variable = variable
+        self._steps = steps
+        self.has_unknown_columns = False
+        self.has_unknown_uses = False
+        """True if the query may use columns that are not in `used`, nor origins of its result."""
+        self.used: set[tuple[Table, str]] = set()
+        """The columns of tables that expressions name, even if no result depends on them."""
+        self._read: set[int] = set()
+        """The ids of the nodes that name columns and were interpreted."""
+
+    def query(
+        self,
+        node: exp.Expr,
+        ctes: Mapping[str, Relation] | None = None,
+        outer: Frame | None = None,
+    ) -> Relation:
+        """Return the columns of a query; `outer` is the query around a subquery."""
+        self._steps.take(_STEPS_OF_A_QUERY)
+        ctes = self._ctes(node, ctes or {}, outer)
+        if isinstance(node, exp.Select):
+            return self._select(node, ctes, outer)
+        if isinstance(node, exp.Values):
+            return self._values(node, ctes, outer)
+        if isinstance(node, exp.SetOperation):
+            found = self._set_operation(node, ctes, outer)
+        elif isinstance(node, exp.Subquery):
+            found = self._renamed(self.query(node.this, ctes, outer), node.alias_column_names)
+        elif isinstance(node, exp.Pivot) and node.this:
+            frame = Frame(outer, ctes)
+            _, relation = self._source(node.this, frame)
+            return self._pivoted(pivot_of(node), relation or Relation(is_whole=False), frame)
+        else:
+            return Relation(is_whole=False)
+        rows = self._order(node, Frame(outer, ctes), found.columns)
+        return replace(found, rows=found.rows | rows)
+
+    def has_unread_columns(self, node: exp.Expr) -> bool:
+        """Return True if some columns in a query were not interpreted, as in MATCH_RECOGNIZE."""
+        return any(id(column) not in self._read for column in node.find_all(exp.Column))
+
+    def _ctes(
+        self, node: exp.Expr, outside: Mapping[str, Relation], outer: Frame | None
+    ) -> Mapping[str, Relation]:
+        with_ = node.args.get("with_")
+        if not with_:
+            return outside
+        ctes = dict(outside)
+        for cte in with_.expressions:
+            names = cte.alias_column_names
+            if with_.recursive and isinstance(cte.this, exp.SetOperation):
+                found = self.query(cte.this.this, ctes, outer).renamed(names)
+                before = None
+                while before != (found.columns, found.rows):
+                    before = found.columns, found.rows
+                    found = self.query(cte.this, ctes | {cte.alias: found}, outer).renamed(names)
+            else:
+                found = self._renamed(self.query(cte.this, ctes, outer), names)
+            ctes[cte.alias] = found
+        return ctes
+
+    def _set_operation(
+        self, node: exp.SetOperation, ctes: Mapping[str, Relation], outer: Frame | None
+    ) -> Relation:
+        left = self.query(node.this, ctes, outer)
+        right = self.query(node.expression, ctes, outer)
+        rows = left.rows | right.rows
+        if node.args.get("distinct"):
+            self._use_whole(left, right)
+        if isinstance(node, exp.Except):  # the right side only removes rows
+            removing = NONE.union(*(origins for _, origins in right.columns))
+            return replace(left, rows=rows | under(FILTER, removing))
+        if not (left.is_whole and right.is_whole):
+            return Relation(
+                rows=rows, is_whole=False, other=lambda name: left.column(name) | right.column(name)
+            )
+        if node.args.get("by_name"):
+            names = dict.fromkeys((*left.by_name, *right.by_name))
+            both = tuple((name, left.column(name) | right.column(name)) for name in names)
+            return Relation(both, rows)
+        pairs = zip(left.columns, right.columns, strict=False)
+        return Relation(tuple((name, mine | its) for (name, mine), (_, its) in pairs), rows)
+
+    def _values(
+        self, node: exp.Values, ctes: Mapping[str, Relation], outer: Frame | None
+    ) -> Relation:
+        frame = Frame(outer, ctes)
+        rows = [
+            row.expressions if isinstance(row, exp.Tuple) else [row] for row in node.expressions
+        ]
+        origins = [
+            NONE.union(*(self._origins(value, frame) for value in column))
+            for column in zip(*rows, strict=False)
+        ]
+        columns = ((f"column{number}", found) for number, found in enumerate(origins, start=1))
+        return Relation(tuple(columns)).renamed(node.alias_column_names)
+
+    def _select(
+        self, node: exp.Select, ctes: Mapping[str, Relation], outer: Frame | None
+    ) -> Relation:
+        frame = Frame(outer, ctes)
+        frame.windows = {window.name: window for window in node.args.get("windows") or ()}
+        from_ = node.args.get("from_")
+        rows = self._add(from_.this, frame) if from_ else NONE
+        for item in (*(node.args.get("joins") or ()), *(node.args.get("laterals") or ())):
+            rows |= self._add(item, frame)
+        if match := node.args.get("match"):
+            rows |= self._match(match, frame)
+        columns: list[tuple[str, Origins]] = []
+        stars = []
+        for projection in node.expressions:
+            if projection.is_star or chooses_columns(projection):
+                stars.append(self._star(projection, frame))
+                columns += stars[-1].columns
+                continue
+            if isinstance(projection, exp.Aliases):
+                columns += self._aliases(projection, frame)
+                continue
+            name, origins = self._name(projection), self._origins(projection, frame)
+            columns.append((name, origins))
+            if isinstance(projection, exp.Alias):
+                frame.aliases[name] = origins
+        for kind, clause in _clauses(node):
+            rows |= self._origins(clause, frame, kind)
+        rows |= self._group(node, frame, columns) | self._order(node, frame, columns)
+        if node.args.get("distinct"):
+            self._use_whole(*stars)
+        unknown = [star for star in stars if not star.is_whole]
+        other = unknown[0].other if len(unknown) == 1 else None
+        return Relation(tuple(columns), rows, not unknown, other)
+
+    def _star(self, projection: exp.Expr, frame: Frame) -> Relation:
+        """Return the columns of `*`, which may have EXCEPT, REPLACE and RENAME."""
+        star = projection if isinstance(projection, exp.Star) else projection.this
+        for named in projection.find_all(exp.Column):
+            self._mark(named)
+            if not named.is_star:
+                self._column(named, frame)
+        excluded = {column.name for column in star.args.get("except_") or ()}
+        renamed = {item.this.name: item.alias for item in star.args.get("rename") or ()}
+        table = projection.table if isinstance(projection, exp.Column) else ""
+        found = frame.star(table, excluded, renamed)
+        self._steps.take(len(found.columns))
+        replaced = {
+            item.alias: self._origins(item, frame) for item in star.args.get("replace") or ()
+        }
+        for name in replaced:  # it must exist
+            self._use(found.by_name.get(name, NONE))
+        columns = ((name, replaced.get(name, origins)) for name, origins in found.columns)
+        pattern = name_pattern(projection)
+        chosen = tuple(pair for pair in columns if pattern is None or pattern.search(pair[0]))
+        if isinstance(projection, exp.Columns) and pattern is None:
+            self.has_unknown_uses = True
+            return Relation(is_whole=False)
+        return replace(found, columns=chosen)
+
+    def _name(self, projection: exp.Expr) -> str:
+        """Return the name that PostgreSQL and Redshift give a column; mostly the function's."""
+        inner = projection
+        while isinstance(inner, exp.Window | exp.WithinGroup | exp.Filter | exp.Paren):
+            inner = inner.this
+        if name := inner.output_name:
+            return name
+        function = _FUNCTION.match(inner.sql(self._dialect))
+        return (function[1] or function[2]).lower() if function else "?column?"
+
+    def _match(self, match: exp.MatchRecognize, frame: Frame) -> Origins:
+        """Replace the sources by those rows that MATCH_RECOGNIZE returns; return their origins."""
+        for column in match.find_all(exp.Column):
+            column.set("table", None)  # a variable of the pattern
+        keys, measures = match.args.get("partition_by") or (), match.args.get("measures") or ()
+        columns = [(key.name, self._origins(key, frame)) for key in keys]
+        if "ALL ROWS" in str(match.args.get("rows") or "").upper():
+            columns = list(frame.star("", set()).columns)
+        columns += [(item.this.alias, self._origins(item.this, frame)) for item in measures]
+        order = match.args.get("order")
+        rows = self._origins(order, frame, SORT) if order else NONE
+        for item in match.args.get("define") or ():
+            rows |= self._origins(item, frame, FILTER)
+        is_whole = all(source.is_whole for source in frame.sources.values())
+        frame.sources = {match.alias: Relation(tuple(columns), is_whole=is_whole)}
+        return rows
+
+    def _aliases(self, item: exp.Aliases, frame: Frame) -> NamedColumns:
+        """Return the columns of a function with several, such as `stack(…) AS (a, b)`."""
+        return self._named(item.this, [column.name for column in item.expressions], frame)
+
+    def _named(self, function: exp.Expr, names: list[str], frame: Frame) -> NamedColumns:
+        """Return the columns of a function, of which each has all of its arguments.
+
+        Those of `stack(n, …)` have the arguments of their place in each row.
+        """
+        if not isinstance(function, exp.Stack):
+            origins = self._origins(function, frame)
+            return [(name, origins) for name in names]
+        values = function.expressions
+        return [
+            (name, NONE.union(*(self._origins(one, frame) for one in values[place :: len(names)])))
+            for place, name in enumerate(names)
+        ]
+
+    def _add(self, item: exp.Expr, frame: Frame) -> Origins:
+        """Add an item of FROM to a frame; return the origins that it adds to the rows."""
+        if not isinstance(item, exp.Join):
+            name, relation = self._source(item, frame)
+            if relation is None:  # joins in parentheses, whose tables are visible
+                rows = self._add(item.this, frame)
+            else:
+                frame.sources[name] = relation
+                rows = relation.rows
+            joins = item.args.get("joins") if isinstance(item, exp.Table | exp.Subquery) else None
+            return rows.union(*(self._add(join, frame) for join in joins or ()))
+        before = dict(frame.sources)
+        rows = self._join(item, frame, before)
+        if item.kind in ("SEMI", "ANTI") or item.side in ("SEMI", "ANTI"):  # only selects rows
+            for name in frame.sources.keys() - before.keys():
+                del frame.sources[name]
+        return rows
+
+    def _join(self, item: exp.Join, frame: Frame, before: Mapping[str, Relation]) -> Origins:
+        rows = self._add(item.this, frame)
+        after = [relation for name, relation in frame.sources.items() if name not in before]
+        for name in _using(item, before.values(), after):
+            left = frame.shared.get(name) or combined(name, before.values())
+            right = combined(name, after)
+            self._mark(*item.args.get("using") or ())
+            sides = {"RIGHT": right, "FULL": left | right}
+            frame.shared[name] = sides.get(item.side, left)
+            rows |= self._use(under(JOIN, left | right))
+        if item.method == "NATURAL" and not all(
+            source.is_whole for source in frame.sources.values()
+        ):
+            self.has_unknown_uses = True
+        conditions = (item.args.get("on"), item.args.get("match_condition"))
+        return rows.union(*(self._origins(on, frame, JOIN) for on in conditions if on))
+
+    def _source(self, item: exp.Expr, frame: Frame) -> tuple[str, Relation | None]:
+        """Return the alias and the relation of an item of FROM."""
+        name, names = item.alias_or_name, item.alias_column_names
+        if isinstance(item, exp.Table) and isinstance(item.this, exp.Identifier):
+            cte = None if item.db else frame.ctes.get(item.name)
+            relation = self._renamed(cte or self._table(item), names)
+        elif isinstance(item, exp.Subquery):
+            if isinstance(item.this, exp.Table | exp.Subquery) and not item.alias:
+                return name, None
+            relation = self._derived(item, frame)
+        elif isinstance(item, exp.Lateral) and isinstance(item.this, exp.Subquery):
+            relation = self._renamed(self.query(item.this, frame.ctes, frame), names)
+        elif isinstance(item, exp.Values):
+            relation = self.query(item, frame.ctes, frame.outer)
+        else:
+            return self._function(item, frame)
+        for pivot in item.args.get("pivots") or ():
+            relation = self._pivoted(pivot, relation, frame).renamed(pivot.alias_column_names)
+            name = pivot.alias or name
+        return name, relation
+
+    def _function(self, item: exp.Expr, frame: Frame) -> tuple[str, Relation]:
+        """Return the alias and the relation of a function, or of an array of a column before it.
+
+        Without names, its columns are unknown; its alias is also a name of the value of a row.
+        """
+        name, names = item.alias_or_name, item.alias_column_names
+        origins = self._origins(item, frame)
+        if offset := item.args.get("offset"):
+            names += [offset.name] if isinstance(offset, exp.Identifier) else []
+        if _names_a_table(item):  # or a file
+            self.has_unknown_columns = self.has_unknown_uses = True
+        function = item.this if isinstance(item, exp.Lateral) else item
+        columns = tuple(self._named(function, names, frame))
+        relation = Relation(columns, NONE, bool(names), lambda _: origins, row=origins)
+        return name or (names[0] if names else ""), relation
+
+    def _derived(self, item: exp.Subquery, frame: Frame) -> Relation:
+        if not isinstance(item.this, exp.Table):
+            return self.query(item, frame.ctes, frame.outer)
+        inner = Frame(frame.outer, frame.ctes)
+        rows = self._add(item.this, inner)
+        return self._renamed(replace(inner.star("", set()), rows=rows), item.alias_column_names)
+
+    def _renamed(self, relation: Relation, names: list[str]) -> Relation:
+        """Return a relation with other names, which need every column in its place."""
+        if names:
+            self._use_whole(relation)
+        return relation.renamed(names)
+
+    def _pivoted(self, pivot: exp.Pivot, relation: Relation, frame: Frame) -> Relation:
+        inner = Frame(frame.outer, frame.ctes, {"": relation})
+        self._mark(*pivot.find_all(exp.Column))
+        self.has_unknown_uses |= not (pivot.unpivot or relation.is_whole)
+        return pivoted(pivot, relation, lambda item, kind: self._origins(item, inner, kind))
+
+    def _group(self, node: exp.Select, frame: Frame, columns: NamedColumns) -> Origins:
+        items: list[exp.Expr] = []
+        if group := node.args.get("group"):
+            items += _flat(group)
+            if group.args.get("all"):
+                items += [
+                    expression
+                    for expression in node.expressions
+                    if not expression.find(exp.AggFunc)
+                ]
+        if distinct := node.args.get("distinct"):
+            items += _flat(distinct.args.get("on"))
+        return NONE.union(*(self._item(item, frame, columns, GROUP_BY) for item in items))
+
+    def _order(self, node: exp.Expr, frame: Frame, columns: NamedColumns) -> Origins:
+        rows = NONE
+        order = node.args.get("order")
+        for key in (item.this for item in order.expressions) if order else ():
+            is_name = isinstance(key, exp.Column) and not key.table
+            is_all = isinstance(key, exp.Var) and key.name.upper() == "ALL"
+            matching = [
+                origins for name, origins in columns if is_all or (is_name and name == key.name)
+            ]
+            if matching:
+                self._mark(key)
+            rows |= (
+                under(SORT, NONE.union(*matching))
+                if matching
+                else self._item(key, frame, columns, SORT)
+            )
+        return rows
+
+    def _item(self, item: exp.Expr, frame: Frame, columns: NamedColumns, kind: Kind) -> Origins:
+        """Return the origins of an item of GROUP BY or ORDER BY; a number is a column's place."""
+        if not item.is_int:
+            return self._origins(item, frame, kind)
+        place = int(item.name) - 1
+        return under(kind, columns[place][1]) if 0 <= place < len(columns) else NONE
+
+    def _origins(self, node: exp.Expr, frame: Frame, kind: Kind = IDENTITY) -> Origins:
+        """Return the origins of an expression. Iterates, as conditions may be long chains."""
+        found: set[Origin] = set()
+        stack = [(node, kind)]
+        while stack:
+            part, kind = stack.pop()
+            self._steps.take()
+            if isinstance(part, exp.Column):
+                found |= under(kind, self._column(part, frame))
+            elif isinstance(part, exp.Query) or (
+                isinstance(part, exp.Exists) and isinstance(part.this, exp.Query)
+            ):
+                is_query = isinstance(part, exp.Query)
+                inner = self.query(part if is_query else part.this, frame.ctes, frame)
+                found |= under(kind, inner.rows)
+                self.has_unknown_uses |= is_query and not inner.is_whole
+                if is_query:
+                    found |= under(kind, NONE.union(*(origins for _, origins in inner.columns)))
+            elif isinstance(part, exp.Star):
+                if not isinstance(part.parent, exp.Count):
+                    found |= under(kind, self._resolved(frame.whole("")))
+            else:
+                self.has_unknown_uses |= self._is_opaque(part)
+                stack += [(child, kind.over(way)) for child, way in parts_of(part)]
+                if isinstance(part, exp.Window) and part.alias in frame.windows:
+                    window = frame.windows[part.alias]
+                    stack += [(child, kind.over(way)) for child, way in parts_of(window)]
+        return frozenset(found)
+
+    def _is_opaque(self, node: exp.Expr) -> bool:
+        """Return True for an expression that may use columns without naming them.
+
+        COLUMNS('...'), the `$1` of Snowflake, the type of a table, and queries in quotes, as in
+        `dblink('select ...')`.
+        """
+        if isinstance(node, exp.Literal) and node.is_string:
+            is_argument = isinstance(node.parent, exp.Func)
+            start = _SELECT.search(node.name) if is_argument else None
+            return start is not None and _FROM.search(node.name, start.end()) is not None
+        if isinstance(node, exp.Cast) and node.to.this is exp.DataType.Type.USERDEFINED:
+            return isinstance(node.this, exp.Null)  # a row of a table, as in null::t
+        if isinstance(node, exp.Parameter):
+            return self._dialect == "snowflake" and node.name.isdigit()
+        return isinstance(node, exp.Columns)
+
+    def _column(self, column: exp.Column, frame: Frame) -> Origins:
+        self._mark(column)
+        if not frame.is_visible(column.name):
+            is_level = column.table and column.name == "level"  # also a usual name of a column
+            if column.name in PSEUDO_COLUMNS.get(self._dialect, ()) and not is_level:
+                return NONE
+            if not column.table and (variable := self._variable(column.name)) is not None:
+                return variable
+        resolved = frame.whole(column.table) if column.is_star else frame.column(column)
+        if resolved is None:
+            self.has_unknown_columns = self.has_unknown_uses = True
+            return NONE
+        return self._resolved(resolved)
+
+    def _resolved(self, resolved: Resolved) -> Origins:
+        self.has_unknown_uses |= not resolved.is_certain
+        self._steps.take(len(resolved.origins))
+        return self._use(resolved.origins)
+
+    def _mark(self, *nodes: exp.Expr) -> None:
+        self._read.update(map(id, nodes))
+
+    def _use_whole(self, *relations: Relation) -> None:
+        """Use all columns of some relations, because their equal rows are combined."""
+        for relation in relations:
+            self.has_unknown_uses |= not relation.is_whole
+            self._use(NONE.union(*(origins for _, origins in relation.columns)))
+
+    def _use(self, origins: Origins) -> Origins:
+        self.used |= {(origin.table, origin.column) for origin in origins}
+        return origins
+
+
+_NAMING = {"anonymous", "dynamicidentifier", "tablefromrows"}
+"""Expressions with a text that may name a table, such as IDENTIFIER('t')."""
+
+_STEPS_OF_A_QUERY = 10
+_SELECT, _FROM = (re.compile(rf"\b{word}\b", re.IGNORECASE) for word in ("select", "from"))
+_FUNCTION = re.compile(r"(CASE)\b|(\w+)\(", re.IGNORECASE)
+
+
+def _names_a_table(item: exp.Expr) -> bool:
+    """Return True for a function in FROM with a text that may name a table."""
+    texts = (literal for literal in item.find_all(exp.Literal) if literal.is_string)
+    return any(text.parent is not None and text.parent.key in _NAMING for text in texts)
+
+
+def _clauses(node: exp.Select) -> Iterator[tuple[Kind, exp.Expr]]:
+    for name in ("where", "having", "qualify", "connect"):
+        if clause := node.args.get(name):
+            yield FILTER, clause
+
+
+def _flat(node: exp.Expr | None) -> Iterator[exp.Expr]:
+    """Yield the items of GROUP BY without the parentheses, ROLLUP and so on around them."""
+    if isinstance(
+        node, exp.Group | exp.Tuple | exp.Paren | exp.Rollup | exp.Cube | exp.GroupingSets
+    ):
+        for child in node.iter_expressions():
+            yield from _flat(child)
+    elif node is not None:
+        yield node
+
+
+def _using(join: exp.Join, before: Iterable[Relation], after: Iterable[Relation]) -> list[str]:
+    """Return the columns of USING, or those that a NATURAL JOIN compares."""
+    if join.method == "NATURAL":
+        own = {name for relation in after for name in relation.by_name}
+        return [name for relation in before for name in relation.by_name if name in own]
+    return [column.name for column in join.args.get("using") or ()]

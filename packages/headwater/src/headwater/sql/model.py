@@ -1,0 +1,158 @@
+"""The inputs and the output of one SQL statement, and functions that fill them in."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from headwater.sql._query import Reader
+from headwater.sql.relations import NONE, Origins, Relation, Table
+from headwater.sql.session import Session, SessionTable, Temporary
+from headwater.sql.steps import UnreadError
+
+
+@dataclass(slots=True)
+class Statement:
+    """Inputs and output of a statement. Files are URLs; temporary tables are not among them."""
+
+    kind: str
+    shape: str
+    """Digest that is the same for statements that differ in literals only."""
+    target: Table | None = None
+    to_file: str | None = None
+    tables: list[Table] = field(default_factory=list)
+    files: list[str] = field(default_factory=list)
+    columns: dict[str, Origins] = field(default_factory=dict)
+    """The columns of the target that are known by name."""
+    unnamed: Origins = NONE
+    """Origins of values that go into columns whose names are unknown."""
+    has_unknown_columns: bool = False
+    """True if it uses columns that are unknown: those of `*`, or one that may belong to several
+    tables."""
+    used: frozenset[tuple[Table, str]] = frozenset()
+    """The columns that it names, even if nothing depends on them, also those of the target."""
+    has_unknown_uses: bool = False
+    """True if it may use columns that are neither named nor origins."""
+    has_all_columns: bool = True
+    """False if the query has columns that are unknown, such as those of `*`."""
+    indirect: Origins = NONE
+    """Columns that determine the rows."""
+    temporary: tuple[str, ...] = ()
+    """Temporary tables that it writes or drops; if there are any, it has no output dataset."""
+    layout: SessionTable | None = None
+    """The temporary table that it creates, without rows."""
+    spellings: dict[str, str] = field(default_factory=dict)
+    """The spelling of the columns that it defines, by lower-case name."""
+    unknown: list[str] = field(default_factory=list)
+    """Temporary tables that it reads and whose contents are unknown."""
+
+    @property
+    def moves_data(self) -> bool:
+        """True unless it only creates, empties or drops a temporary table."""
+        return not self.temporary or bool(self.tables or self.files)
+
+
+def after(temporary: Temporary, statement: Statement) -> dict[str, SessionTable]:
+    """Return a session's temporary tables after a statement succeeded."""
+    tables = dict(temporary)
+    for name in statement.temporary:
+        table = tables.pop(name, SessionTable())
+        if statement.kind == "drop":
+            continue
+        if statement.layout is not None:
+            table = statement.layout
+        elif statement.kind == "truncate":
+            table = table.emptied()
+        tables[name] = table.with_rows(
+            statement.columns, statement.indirect, statement.tables, statement.files
+        )
+    return tables
+
+
+def new_statement(kind: str, table: exp.Table, session: Session) -> Statement:
+    """Return a statement that writes to a table."""
+    temporary = (table.name,) if session.is_temporary(table) else ()
+    return Statement(kind, "", session.table(table), temporary=temporary)
+
+
+def target_of(node: exp.Expr) -> tuple[exp.Table, list[str]]:
+    """Return the table that is written, and the columns that are listed with it."""
+    if isinstance(node, exp.Schema) and isinstance(node.this, exp.Table):
+        return node.this, [column.name for column in node.expressions]
+    if isinstance(node, exp.Table):
+        return node, []
+    raise UnreadError(f"it writes to {node.sql()[:80]}, which is not a table")
+
+
+def is_file(table: exp.Table) -> bool:
+    """Return True for the path of a file in the place of a table, as in FROM 'a.csv'."""
+    return _is_quoted(table) and _PATH.search(table.name) is not None
+
+
+def _is_quoted(table: exp.Table) -> bool:
+    return isinstance(table.this, exp.Identifier) and bool(table.this.quoted)
+
+
+_PATH = re.compile(r"/|\.(?:csv|tsv|txt|json|jsonl|ndjson|parquet|orc|avro|xlsx|gz|zst)$", re.I)
+
+
+def columns_of(table: exp.Table, session: Session) -> list[str]:
+    """Return the names of a table's columns if all are known."""
+    relation = session.relation(table)
+    return [name for name, _ in relation.columns] if relation.is_whole else []
+
+
+def read_query(
+    query: exp.Expr, statement: Statement, session: Session, changed: Table | None = None
+) -> Relation:
+    """Read a query, and record the tables and files that it reads, except the one it changes."""
+
+    def relation(found: exp.Table) -> Relation:
+        if is_file(found):
+            statement.files.append(found.name)
+            statement.has_unknown_columns = statement.has_unknown_uses = True
+            return Relation(is_whole=False, other=lambda _: NONE)
+        if session.table(found) != changed:
+            if not session.is_temporary(found):
+                statement.tables.append(session.table(found))
+            elif session_table := session.temporary.get(found.name):
+                statement.tables += session_table.tables
+                statement.files += session_table.files
+            else:
+                statement.unknown.append(found.name)
+        return session.relation(found)
+
+    def variable(name: str) -> Origins | None:
+        if (value := session.variables.get(name)) is None:
+            return None
+        statement.tables += value.tables
+        return value.rows.union(*(origins for _, origins in value.columns))
+
+    reader = Reader(relation, session.dialect, variable, session.steps)
+    found = reader.query(query)
+    statement.has_unknown_columns |= reader.has_unknown_columns
+    is_unknown = not found.is_whole or reader.has_unread_columns(query)
+    statement.has_unknown_uses |= reader.has_unknown_uses or is_unknown
+    statement.used |= reader.used
+    statement.tables = list(dict.fromkeys(statement.tables))
+    statement.files = list(dict.fromkeys(statement.files))
+    statement.indirect = found.rows
+    return found
+
+
+def name_columns(
+    statement: Statement, relation: Relation, names: list[str], session: Session
+) -> None:
+    """Set the columns of a statement to those of a query, under the names of the target's."""
+    statement.has_all_columns &= relation.is_whole
+    statement.has_unknown_columns |= not relation.is_whole  # those of `*` of an unknown schema
+    if names and not relation.is_whole:  # their order is unknown
+        return
+    known_columns = session.columns.get(statement.target, {}) if statement.target else {}
+    for index, (own_name, origins) in enumerate(relation.columns):
+        name = names[index] if index < len(names) else own_name
+        if name not in known_columns and name.lower() in known_columns:  # an alias in quotes
+            name = name.lower()
+        statement.columns[name] = statement.columns.get(name, NONE) | origins

@@ -1,0 +1,212 @@
+"""Relations that a query reads or returns, and the names that are visible within a SELECT.
+
+Names are compared exactly, so identifiers must be spelled as in the catalog.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import NamedTuple
+
+from sqlglot import exp
+
+from headwater.sql._kinds import Kind
+
+Table = tuple[str, str, str]
+"""Database, schema and name."""
+
+
+class Origin(NamedTuple):
+    """A column that another column, or all rows of a table, depend on."""
+
+    table: Table
+    column: str
+    kind: Kind
+
+
+Origins = frozenset[Origin]
+NONE: Origins = frozenset()
+NamedColumns = Sequence[tuple[str, Origins]]
+
+
+def under(kind: Kind, origins: Iterable[Origin]) -> Origins:
+    """Return origins as seen through one more transformation."""
+    return frozenset(origin._replace(kind=kind.over(origin.kind)) for origin in origins)
+
+
+@dataclass(frozen=True)
+class Relation:
+    """Columns of a table or a query, and the origins that determine which rows it has."""
+
+    columns: tuple[tuple[str, Origins], ...] = ()
+    rows: Origins = NONE
+    is_whole: bool = True
+    """True if `columns` has all columns in their order."""
+    other: Callable[[str], Origins] | None = None
+    """Returns the origins of a column that is not in `columns`."""
+    row: Origins = NONE
+    """Origins of the value of a row, if the relation is a function."""
+
+    @cached_property
+    def by_name(self) -> dict[str, Origins]:
+        """Origins by column name; columns of one name are combined."""
+        found: dict[str, Origins] = {}
+        for name, origins in self.columns:
+            found[name] = found.get(name, NONE) | origins
+        return found
+
+    def column(self, name: str) -> Origins:
+        """Return the origins of a column; none if it is unknown."""
+        if name in self.by_name:
+            return self.by_name[name]
+        return self.other(name) if self.other else NONE
+
+    def renamed(self, names: list[str]) -> Relation:
+        """Return this relation with other names of its first columns."""
+        if not names:
+            return self
+        named = zip(names, (origins for _, origins in self.columns), strict=False)
+        return replace(self, columns=(*named, *self.columns[len(names) :]))
+
+
+class Resolved(NamedTuple):
+    """The origins of a name."""
+
+    origins: Origins
+    is_certain: bool = True
+    """False if the name may be another column, of a source whose columns are unknown."""
+
+
+@dataclass
+class Frame:
+    """Names that are visible within one SELECT."""
+
+    outer: Frame | None
+    ctes: Mapping[str, Relation]
+    sources: dict[str, Relation] = field(default_factory=dict)
+    shared: dict[str, Origins] = field(default_factory=dict)
+    """Columns that JOIN … USING merges from both sides."""
+    aliases: dict[str, Origins] = field(default_factory=dict)
+    windows: dict[str, exp.Expr] = field(default_factory=dict)
+
+    def column(self, column: exp.Column) -> Resolved | None:
+        """Return the origins of a column, which may be one of an outer query.
+
+        None if it is unknown to which source the column belongs.
+        """
+        name = column.name
+        if column.table:
+            if relation := self._source(column.table):
+                return Resolved(relation.column(name))
+            first, *rest = (part.name for part in column.parts)
+            if (relation := self._source(first)) and len(rest) > 1:
+                return Resolved(relation.column(rest[0]))
+            name = first  # a field of a column
+        is_certain = True  # no inner source with unknown columns may have the column
+        for frame in self._outwards():
+            if (found := frame._visible(name)) is not None:
+                is_alias = name in frame.aliases and not frame._has_column(name)
+                return Resolved(found, is_certain and not (is_alias and frame._has_unknown()))
+            is_certain &= not frame._has_unknown()
+        for frame in self._outwards():
+            if (found := frame._possible(name)) is not None:
+                return Resolved(found, name not in frame.sources)
+        return self._row(name) or self._only_table(name)
+
+    def _source(self, name: str) -> Relation | None:
+        found = (frame.sources[name] for frame in self._outwards() if name in frame.sources)
+        return next(found, None)
+
+    def whole(self, table: str) -> Resolved:
+        """Return the origins of all columns of one source or, without a name, of all."""
+        for frame in self._outwards():
+            if not table or table in frame.sources:
+                star = frame.star(table, set())
+                return Resolved(
+                    NONE.union(*(origins for _, origins in star.columns)), star.is_whole
+                )
+        return Resolved(NONE, is_certain=False)
+
+    def _row(self, name: str) -> Resolved | None:
+        """Return the origins of a whole row, which is named like its source."""
+        source = self._source(name)
+        if source is not None and source.row:
+            return Resolved(source.row)
+        return self.whole(name) if source is not None else None
+
+    def _only_table(self, name: str) -> Resolved | None:
+        for frame in self._outwards():
+            if (found := frame._undocumented(name)) is not None:
+                return Resolved(found)
+        return None
+
+    def _has_column(self, name: str) -> bool:
+        return name in self.shared or any(name in item.by_name for item in self.sources.values())
+
+    def _has_unknown(self) -> bool:
+        return any(not source.is_whole for source in self.sources.values())
+
+    def _outwards(self) -> Iterator[Frame]:
+        frame: Frame | None = self
+        while frame:
+            yield frame
+            frame = frame.outer
+
+    def _visible(self, name: str) -> Origins | None:
+        if name in self.shared:
+            return self.shared[name]
+        found = [source.by_name[name] for source in self.sources.values() if name in source.by_name]
+        return NONE.union(*found) if found else self.aliases.get(name)
+
+    def _possible(self, name: str) -> Origins | None:
+        """Return the column of the only source whose columns are unknown, if there is one."""
+        found = [source for source in self.sources.values() if source.other and not source.is_whole]
+        return found[0].column(name) if len(found) == 1 else None
+
+    def _undocumented(self, name: str) -> Origins | None:
+        """Return the column of the only table, even if the known schema lacks the column."""
+        found = [source for source in self.sources.values() if source.other]
+        return found[0].column(name) if len(found) == 1 == len(self.sources) else None
+
+    def _fields_of(self, name: str) -> Relation:
+        """Return the unknown fields of a column."""
+        origins = self.column(exp.column(name))
+        found = origins.origins if origins else NONE
+        return Relation(is_whole=False, other=lambda _: found)
+
+    def is_visible(self, name: str) -> bool:
+        """Return True if a source of this query, or of one around it, has a column."""
+        return any(frame._visible(name) is not None for frame in self._outwards())
+
+    def star(
+        self, table: str, excluded: set[str], renamed: Mapping[str, str] | None = None
+    ) -> Relation:
+        """Return the columns of `*` or, with a table, of `table.*`."""
+        chosen = [source for name, source in self.sources.items() if table in ("", name)]
+        shared = {} if table else self.shared
+        columns = list(shared.items())
+        columns += [pair for source in chosen for pair in source.columns if pair[0] not in shared]
+        unknown = [source for source in chosen if not source.is_whole]
+        if table and not chosen:  # the fields of a column
+            return self._fields_of(table)
+        return Relation(
+            tuple(
+                ((renamed or {}).get(name, name), origins)
+                for name, origins in columns
+                if name not in excluded
+            ),
+            is_whole=not unknown,
+            other=unknown[0].other if len(unknown) == 1 else None,
+        )
+
+
+def combined(name: str, relations: Iterable[Relation]) -> Origins:
+    """Return a column of the first relation that has it."""
+    relations = list(relations)
+    known = [relation.by_name[name] for relation in relations if name in relation.by_name]
+    if known:
+        return known[0]
+    possible = [relation for relation in relations if relation.other and not relation.is_whole]
+    return possible[0].column(name) if len(possible) == 1 else NONE

@@ -1,0 +1,350 @@
+"""The tables and columns that the SQL text of a job reads and writes.
+
+A text may have several statements, which share one session. A text is read once for each set of
+known columns; later calls return the same result.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import NamedTuple
+
+from sqlglot import TokenType, exp
+from sqlglot.dialects.dialect import Dialect
+from sqlglot.errors import SqlglotError
+from sqlglot.helper import ensure_list
+
+from headwater.sql._cache import TextCache
+from headwater.sql.model import Statement, after
+from headwater.sql.relations import NONE, Origins, Table
+from headwater.sql.session import Columns, Session, SessionTable
+from headwater.sql.statements import defined_columns, read_statements, read_uses
+from headwater.sql.steps import (
+    LONGEST,
+    Steps,
+    UnreadError,
+    parse_statement,
+    parse_statements,
+    reason_of,
+)
+
+_QUERY = re.compile(r"(?:\s|--[^\n]*\n|/\*.*?\*/|\()*+(?:select|with)\b", re.I | re.S)
+_COMMENT = r"(?:\s|--[^\n]*\n|/\*.*?\*/)*+"
+_NO_USES = re.compile(
+    _COMMENT + r"(?:(?:abort|analy[sz]e|attach|begin|comment|commit|detach|discard|drop|end|grant"
+    r"|install|load|lock|optimize|pragma|release|reset|revoke|rollback|savepoint|show|start"
+    r"|truncate|use|vacuum)\b|(?:set|declare)\b(?!.*\b(?:select|from)\b)"
+    r"|alter\s+(?:table|session|warehouse)\b"
+    r"|create\b[^(;]*?\b(?:table|schema|database|sequence|extension|role)\b)",
+    re.I | re.S,
+)
+"""Statements that use no column, so that a column may be dropped without an error in them."""
+
+_CREATE = re.compile(_COMMENT + r"create\b[^(;]*?\btable\b", re.I | re.S)
+_VARIABLES = re.compile(_COMMENT + r"(?:declare|set)\b", re.I)
+_BLOCK = re.compile(
+    _COMMENT + r"(?:begin\b(?!\s*(?:tran|work|isolation|read|deferred|immediate|exclusive|not|$))"
+    r"|else\b|(?:else\s*)?if\b.*?\bthen\b|loop\b|repeat\b|(?:while|for)\b.*?\bdo\b)",
+    re.I | re.S,
+)
+"""The beginnings of the blocks of a script, of which each may have a statement behind it."""
+
+_SELECT = re.compile(r"\bselect\b", re.I)
+_WORD = re.compile(_COMMENT + r"(\w+)")
+_TEMPORARY = re.compile(r"\bcreate\b[^;(]*?\btemp(?:orary)?\b", re.IGNORECASE)
+_WITH = re.compile(r"\bwith\b", re.I)
+
+KnownColumns = tuple[tuple[Table, tuple[str, ...]], ...]
+"""The columns of the tables whose schema is known, in their order."""
+
+
+_Others = tuple[str, str, str, Table | None, KnownColumns]
+"""The arguments of `read_script` besides the text."""
+
+
+class Written(NamedTuple):
+    """What the statements of a text write into one table."""
+
+    sources: frozenset[Table]
+    columns: tuple[tuple[str, Origins], ...]
+    rows: Origins
+    """Columns that determine the rows, and those whose values go into unknown columns."""
+    has_all_columns: bool
+    """True if `columns` has every column that is written."""
+    has_unknown_columns: bool
+    """True if some of the used columns are unknown, or the tables to which they belong."""
+
+
+class Unread(NamedTuple):
+    """The reason why a text could not be read."""
+
+    reason: str
+
+
+class Script(NamedTuple):
+    """What the statements of a text read and write."""
+
+    written: tuple[tuple[Table, Written], ...]
+    used: frozenset[tuple[Table, str]]
+    """The columns that the statements name, even if no written table depends on them."""
+    is_complete: bool
+    """True if every column that the statements use is in `used`, or an origin in `written`."""
+    spellings: Mapping[str, str]
+    """The spelling of the columns that the statements define, by lower-case name."""
+    skipped: tuple[str, ...]
+    """The first words of statements, such as CALL, whose effects are unknown."""
+
+
+def read_script(
+    text: str, dialect: str, database: str, schema: str, target: Table | None, known: KnownColumns
+) -> Script | Unread:
+    """Return what a text reads and writes, or why a statement of it cannot be read.
+
+    Args:
+        text: one or more statements.
+        dialect: a dialect of sqlglot.
+        database: the database of names without one.
+        schema: the schema of names without one.
+        target: the table that a query alone defines, as in a dbt model.
+        known: the columns of tables, with lower-case names.
+    """
+    others = dialect, database, schema, target, known
+    return _SCRIPTS.get(text, others, lambda: _read_script(text, *others))
+
+
+def _read_script(
+    text: str, dialect: str, database: str, schema: str, target: Table | None, known: KnownColumns
+) -> Script | Unread:
+    if len(text) > LONGEST:
+        return Unread(f"it has more than {LONGEST:,} characters")
+    columns = {table: dict.fromkeys(names, "") for table, names in known}
+    try:
+        parts = list(_statements(text, dialect))
+        session = Session(database, "", columns, {}, dialect, schema)
+        target = target if len(parts) == 1 else None
+        read, is_complete, skipped = _read_all(parts, target, session)
+    except (SqlglotError, UnreadError, RecursionError) as error:
+        return Unread(reason_of(error).partition(" but got ")[0])  # without a part of the text
+    written: dict[Table, list[Statement]] = {}
+    for statement in read:
+        if statement.target is not None and not statement.temporary:
+            written.setdefault(statement.target, []).append(statement)
+    return Script(
+        tuple((table, _merged(found)) for table, found in written.items()),
+        frozenset(column for statement in read for column in statement.used),
+        is_complete and not any(item.has_unknown_uses for item in read),
+        {name: own for item in reversed(read) for name, own in item.spellings.items()},
+        tuple(skipped),
+    )
+
+
+class LocalNames(NamedTuple):
+    """Lower-case names that a text gives to queries, and that are no tables of it."""
+
+    names: frozenset[str] = frozenset()
+    temporary: frozenset[str] = frozenset()
+    """Those of temporary tables."""
+
+
+def local_names(text: str, dialect: str) -> LocalNames:
+    """Return the names of the common table expressions and temporary tables of a text.
+
+    A name that is also read or written as a table, such as in `WITH t AS (SELECT * FROM t)`, is
+    not among them. Nor is any name of a text that cannot be parsed.
+    """
+    if len(text) > LONGEST or not (_WITH.search(text) or _TEMPORARY.search(text)):
+        return LocalNames()
+    return _LOCAL_NAMES.get(text, dialect, lambda: _local_names(text, dialect))
+
+
+def _local_names(text: str, dialect: str) -> LocalNames:
+    try:
+        parsed = parse_statements(text, dialect, Steps())
+    except (SqlglotError, UnreadError, RecursionError):
+        return LocalNames()
+    local: set[str] = set()
+    temporary: set[str] = set()
+    tables: set[str] = set()
+    for statement in parsed:
+        local |= {cte.alias.lower() for cte in statement.find_all(exp.CTE)}
+        created = _temporary_table(statement)
+        for table in statement.find_all(exp.Table):
+            is_local = table is created or table.name.lower() in temporary or _is_cte(table)
+            if table.db or not is_local:
+                tables.add(table.name.lower())
+        if created is not None:
+            temporary.add(created.name.lower())
+    temporary -= tables
+    return LocalNames(frozenset(local - tables | temporary), frozenset(temporary))
+
+
+def _temporary_table(statement: exp.Expr) -> exp.Table | None:
+    """Return the temporary table that a statement creates."""
+    if not isinstance(statement, exp.Create) or not statement.find(exp.TemporaryProperty):
+        return None
+    target = statement.this.this if isinstance(statement.this, exp.Schema) else statement.this
+    return target if isinstance(target, exp.Table) else None
+
+
+def _is_cte(table: exp.Table) -> bool:
+    """Return True if a name without a schema refers to a common table expression around it.
+
+    Inside its own definition, the name of one that is not recursive refers to a table.
+    """
+    node: exp.Expr | None = table
+    inside: exp.Expr = table
+    while node is not None:
+        with_ = node.args.get("with_")
+        for cte in with_.expressions if with_ else ():
+            is_own = cte is inside
+            if is_own and with_ is not None and not with_.args.get("recursive"):
+                break
+            if cte.alias.lower() == table.name.lower():
+                return True
+            if is_own:
+                break
+        if isinstance(node, exp.CTE):
+            inside = node
+        node = node.parent
+    return False
+
+
+def _statements(text: str, dialect: str) -> Iterator[str]:
+    """Yield the statements that are not empty.
+
+    Raises:
+        UnreadError: the text has placeholders of a template outside strings and comments.
+    """
+    start, before, is_empty = 0, None, True
+    for token in Dialect.get_or_raise(dialect).tokenize(text):
+        kind = token.token_type
+        if kind is TokenType.BLOCK_START or (kind is TokenType.L_BRACE and before in ("{", "$")):
+            raise UnreadError("it is a template")
+        before = token.text
+        if kind is not TokenType.SEMICOLON:
+            is_empty = False
+            continue
+        if not is_empty:
+            yield text[start : token.start]
+        start, is_empty = token.end + 1, True
+    if not is_empty:
+        yield text[start:]
+
+
+def _read_all(
+    parts: list[str], target: Table | None, session: Session
+) -> tuple[list[Statement], bool, list[str]]:
+    """Return what statements read and write, whether all uses of columns are known, and what
+    statements were skipped.
+
+    Raises:
+        UnreadError: a statement cannot be read.
+    """
+    read: list[Statement] = []
+    skipped: list[str] = []
+    is_complete = True
+    for part in parts:
+        sql, condition = _without_blocks(part)
+        statements = _read(sql, target, session)
+        if not (statements or _NO_USES.match(sql)) and (word := _WORD.match(sql)):
+            skipped.append(word[1].upper())
+        is_complete &= not _SELECT.search(condition)
+        for statement in statements:
+            if statement.unknown:
+                raise UnreadError(f"the temporary table {statement.unknown[0]} is unknown")
+            session = replace(session, temporary=after(session.temporary, statement))
+        if _CREATE.match(sql):
+            defined = _defined(sql, statements, session)
+            session = replace(session, columns={**defined, **session.columns})
+        if _VARIABLES.match(sql):
+            session = replace(session, variables={**session.variables, **_set(sql, session)})
+        read += statements
+    return read, is_complete and not skipped, skipped
+
+
+def _defined(sql: str, read: list[Statement], session: Session) -> Columns:
+    """Return the columns of the tables that CREATE TABLE defines by a list or by a query."""
+    found = {
+        statement.target: dict.fromkeys(statement.columns, "")
+        for statement in read
+        if statement.target and not statement.temporary and statement.has_all_columns
+    }
+    if not read and (defined := defined_columns(sql, session)):
+        table, layout = defined
+        if layout.columns and layout.is_whole:
+            found[table] = dict.fromkeys((name for name, _ in layout.columns), "")
+    return found
+
+
+def _without_blocks(sql: str) -> tuple[str, str]:
+    """Return a statement without the BEGIN, IF, ELSE or LOOP before it, and those."""
+    start = 0
+    while found := _BLOCK.match(sql, start):
+        start = found.end()
+    return sql[start:], sql[:start]
+
+
+def _read(sql: str, target: Table | None, session: Session) -> list[Statement]:
+    found = read_statements(sql, session)
+    if not found and _QUERY.match(sql):
+        if target is None:
+            return [read_uses(sql, session)]
+        name = ".".join(f'"{part}"' for part in target if part)
+        quoted = exp.to_table(name).sql(session.dialect)
+        return read_statements(f"create view {quoted} as {sql}", session)
+    return found
+
+
+def _set(sql: str, session: Session) -> dict[str, SessionTable]:
+    """Return the sources of the variables that DECLARE or SET defines, by lower-case name."""
+    found: dict[str, SessionTable] = {}
+    parsed = parse_statement(sql, session.dialect, session.steps)
+    for item in parsed.find_all(exp.DeclareItem, exp.SetItem):
+        names, value = ensure_list(item.this), item.args.get("default")
+        if isinstance(item.this, exp.EQ):
+            names, value = [item.this.left], item.this.right
+        sources = SessionTable()
+        if isinstance(value, exp.Expr) and value.find(exp.Select):
+            query = exp.select(exp.alias_(value.copy(), "value")).sql(session.dialect)
+            (read,) = read_statements(f"create temporary table _value as {query}", session)
+            sources = after({}, read)["_value"]
+        found |= {name.name.lower(): sources for name in names if isinstance(name, exp.Expr)}
+    return found
+
+
+def _merged(statements: list[Statement]) -> Written:
+    columns: dict[str, Origins] = {}
+    for statement in statements:
+        for name, origins in statement.columns.items():
+            columns[name] = columns.get(name, NONE) | origins
+    return Written(
+        frozenset(table for statement in statements for table in statement.tables),
+        tuple(columns.items()),
+        NONE.union(*(statement.indirect | statement.unnamed for statement in statements)),
+        all(statement.has_all_columns for statement in statements),
+        any(statement.has_unknown_columns for statement in statements),
+    )
+
+
+_BYTES = 150
+"""Approximate memory of an origin or a name."""
+
+
+def _size_of(script: Script | Unread, others: _Others) -> int:
+    known = sum(len(names) for _, names in others[-1])
+    if isinstance(script, Unread):
+        return _BYTES * (10 + known)
+    origins = (
+        len(found)
+        for _, written in script.written
+        for found in (*(origins for _, origins in written.columns), written.rows, written.sources)
+    )
+    return _BYTES * (10 + known + sum(origins) + len(script.used) + len(script.spellings))
+
+
+_SCRIPTS: TextCache[_Others, Script | Unread] = TextCache(32_000_000, _size_of)
+_LOCAL_NAMES: TextCache[str, LocalNames] = TextCache(
+    8_000_000, lambda local, _: _BYTES * (4 + len(local.names))
+)

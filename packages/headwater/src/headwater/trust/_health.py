@@ -1,0 +1,171 @@
+"""Health: current failures, late jobs and failed checks."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from headwater.console.text import counted
+from headwater.events import parse_time, shown_time, to_micros
+from headwater.graph.current import generations_of
+from headwater.graph.levels import Level
+from headwater.graph.nodes import Node
+from headwater.health.blocked import blocked_nodes
+from headwater.health.branches import mixed_jobs
+from headwater.health.failing import (
+    checked_nodes,
+    decided_root,
+    failed_part,
+    is_superseded,
+    recent_roots,
+)
+from headwater.health.freshness import late
+from headwater.health.states import failures_of, health_of, lateness_of
+from headwater.projection import Run, RunKey, State
+from headwater.projection.derived import ancestry_of, is_lost
+from headwater.query.pages import Place
+from headwater.runs.failures import causes_of, is_failed
+from headwater.trust.findings import (
+    failed_checks,
+    failed_run,
+    late_dataset,
+    late_job,
+    lost_run,
+    several_branches,
+)
+from headwater.trust.models import Finding, HealthAnswer, HealthFinding
+
+_KINDS = ("failed", "lost", "late", "quality", "stopped", "branches")
+_LATEST = 2**62  # microseconds
+Blocked = dict[RunKey, list[Node]]
+"""The nodes that wait for each failed run."""
+
+
+class HealthWithFindings(HealthAnswer):
+    """Health with its findings, to which their stored states are added."""
+
+    findings: list[HealthFinding]
+
+
+def health_answer(state: State) -> HealthAnswer:
+    """Return the size of the graph and the number of open findings; `findings` lists them.
+
+    Stopped jobs do not affect `isHealthy`.
+    """
+    findings = sorted(findings_of(state), key=place_of_finding)
+    errors, warnings = open_counts(findings)
+    health: HealthWithFindings = {
+        "at": shown_time(state.now),
+        "isHealthy": not errors,
+        "counts": {
+            "jobs": len(state.jobs),
+            "runs": sum(run.has_events for run in state.runs.values()),
+            "datasets": len(state.identity),
+            "errors": errors,
+            "warnings": warnings,
+        },
+        "findings": findings,
+    }
+    return health
+
+
+def open_counts(findings: Iterable[HealthFinding]) -> tuple[int, int]:
+    """Return the numbers of open errors and warnings."""
+    count = Counter(found["severity"] for found in findings if found["state"] == "open")
+    return count["error"], count["warning"]
+
+
+def place_of_finding(found: Finding) -> Place:
+    """Return the sort key of a finding: its kind, the newest first or the longest late first."""
+    time = to_micros(parse_time(found["at"])) if found["at"] else 0
+    is_late = found["kind"] in ("late", "stopped")
+    rank = time if is_late else _LATEST - time
+    return _KINDS.index(found["kind"]), rank, found["subject"], found["runId"] or ""
+
+
+def findings_of(state: State) -> Iterator[HealthFinding]:
+    """Yield failed and stale runs, late, stopped and mixed jobs, and failed checks, all open.
+
+    A root run is the newest of its job that ended or is stale, even while a newer one is running.
+    A failed run below counts unless a run above failed, or its pipeline ran again.
+    """
+    for found in _findings_of(state):
+        yield {**found, "state": "open", "note": None, "mutedUntil": None}
+
+
+def _findings_of(state: State) -> Iterator[Finding]:
+    blocked = blocked_nodes(state)
+    for ref in state.jobs:
+        run = decided_root(state, ref)
+        if run is not None:
+            is_decided = run is recent_roots(state, ref)[-1]
+            yield from _failed_or_lost(state, run, blocked, has_retry=not is_decided)
+    for ref in state.jobs:
+        part = failed_part(state, ref)
+        if part is not None and not _is_reported_above(state, part):
+            yield _failed_part(state, part, blocked)
+    slow = late(state, (ref for ref in state.jobs if recent_roots(state, ref)))
+    yield from map(late_job, slow)
+    yield from _late_datasets(state)
+    for node in checked_nodes(state):
+        if failures := failures_of(state, node):
+            yield failed_checks(node, failures)
+    for ref, mixes in mixed_jobs(state):
+        yield several_branches(state, ref, mixes)
+
+
+def _failed_or_lost(
+    state: State, run: Run, blocked: Blocked, *, has_retry: bool
+) -> Iterator[Finding]:
+    if is_failed(state, run):
+        found = _with_blocked(state, failed_run(state, run), run, blocked)
+    elif is_lost(state, run):
+        found = lost_run(state, run)
+    else:
+        return
+    if has_retry:
+        found["remedy"] = f"a newer run has not ended yet; if it fails too, {found['remedy']}"
+    yield found
+
+
+def _with_blocked(state: State, found: Finding, run: Run, blocked: Blocked) -> Finding:
+    """Add the number of jobs and datasets that wait for a failed run or for one of its causes."""
+    runs = {run.key, *(cause.key for cause in causes_of(state, run))}
+    nodes = dict.fromkeys(node for key in runs for node in blocked.get(key, ()))
+    counts = Counter(node.type for node in nodes)
+    if nodes:
+        parts = [counted(counts[kind], kind) for kind in ("job", "dataset") if counts[kind]]
+        found["message"] += f"; blocks {' and '.join(parts)}"
+    return found
+
+
+def _is_reported_above(state: State, run: Run) -> bool:
+    """Return True if a run above failed, or if its pipeline was decided again since."""
+    _, *above = ancestry_of(state, run)
+    if not above or any(is_failed(state, ancestor) for ancestor in above):
+        return bool(above)  # without one, runs name each other as parents
+    return is_superseded(state, run)
+
+
+def _failed_part(state: State, run: Run, blocked: Blocked) -> Finding:
+    """Return the finding about a failed run below one that did not fail."""
+    found = _with_blocked(state, failed_run(state, run), run, blocked)
+    level = generations_of(state).levels.of(run.key.job)
+    if level > Level.TASK:
+        found["severity"] = "warning"  # its task may handle the error
+    return found
+
+
+def _late_datasets(state: State) -> Iterator[Finding]:
+    """Yield the datasets that are late although the pipelines that write them are not."""
+    for name in sorted(set(state.identity)):
+        node = Node.of_dataset(name)
+        rhythm = lateness_of(state, node)
+        if rhythm is None or not rhythm.is_late(state.now):
+            continue
+        writers = map(Node.of_job, generations_of(state).writers(name))
+        if health_of(state, node)["state"] == "late" and not any(
+            (of_job := lateness_of(state, writer)) and of_job.is_late(state.now)
+            for writer in writers
+        ):
+            yield late_dataset(name, rhythm)

@@ -1,0 +1,97 @@
+"""Find names that may join too much or too little, each with the command that corrects it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+
+from headwater.console.text import counted
+from headwater.graph.nodes import Node, node_id
+from headwater.identity import DatasetName, Identity, is_local, is_location
+from headwater.projection import State
+from headwater.trust.findings import some, warning
+from headwater.trust.models import Finding
+
+_Names = dict[DatasetName, set[DatasetName]]
+
+
+def names_of_several_locations(state: State) -> Iterator[Finding]:
+    """Find names that were reported for several locations."""
+    identity = state.identity
+    for name in identity.shared_names():
+        places = identity.places(name)
+        yield warning(
+            "one name, two locations",
+            name,
+            f"is a local name of {counted(len(places), 'dataset')}, which it does not join:"
+            f" {some(map(_id, places))}",
+            f"if they are one dataset: {_command(places[0], places[1])}; if not:"
+            f" {_command(name, _link_of(identity, name, places[1]), '--separate')}",
+        )
+    places_of, _ = _links(identity)
+    for name, joined in sorted(places_of.items()):
+        first, *others = sorted(joined)
+        if others := [other for other in others if not identity.is_stated(first, other)]:
+            yield warning(
+                "one name, two locations",
+                name,
+                f"joins {counted(len(others) + 1, 'location')} into one dataset:"
+                f" {some(map(_id, (first, *others)))}",
+                f"if it moved: {_command(first, others[0])}; if they are two datasets:"
+                f" {_command(name, others[0], '--separate')}",
+            )
+
+
+def locations_with_several_names(state: State) -> Iterator[Finding]:
+    """Find locations that have several names in one catalog."""
+    identity = state.identity
+    _, names_of = _links(identity)
+    for place, names in sorted(names_of.items()):
+        for group in _by_namespace(names):
+            first, *others = group
+            if others := [other for other in others if not identity.is_stated(first, other)]:
+                yield warning(
+                    "one location, two names",
+                    place,
+                    f"joins {counted(len(others) + 1, 'name')} of one catalog into one dataset:"
+                    f" {some(map(_id, (first, *others)))}",
+                    f"if it was renamed: {_command(first, others[0])}; if they are two datasets:"
+                    f" {_command(others[0], place, '--separate')}",
+                )
+
+
+def _links(identity: Identity) -> tuple[_Names, _Names]:
+    """Return the locations of each name that is unique, and the names of each location."""
+    places_of: defaultdict[DatasetName, set[DatasetName]] = defaultdict(set)
+    names_of: defaultdict[DatasetName, set[DatasetName]] = defaultdict(set)
+    for own, link in identity.links():
+        if is_local(own) or is_local(link):
+            continue
+        name, place = (own, link) if is_location(link) and not is_location(own) else (link, own)
+        if name != place:
+            places_of[name].add(place)
+            names_of[place].add(name)
+    return places_of, names_of
+
+
+def _by_namespace(names: Iterable[DatasetName]) -> Iterator[list[DatasetName]]:
+    """Yield the names of each namespace, without those of parts such as branches: `table.part`."""
+    groups: defaultdict[str, list[DatasetName]] = defaultdict(list)
+    for name in sorted(names):
+        group = groups[name.namespace]
+        if not any(name.name.startswith(f"{other.name}.") for other in group):
+            group.append(name)
+    yield from groups.values()
+
+
+def _link_of(identity: Identity, name: DatasetName, dataset: DatasetName) -> DatasetName:
+    """Return the name of a dataset of which a local name is a symlink."""
+    return min(anchor for anchor in identity.anchors(name) if identity.primary(anchor) == dataset)
+
+
+def _command(one: DatasetName, other: DatasetName, option: str = "") -> str:
+    return f"headwater alias {option}{' ' if option else ''}'{_id(one)}' '{_id(other)}'"
+
+
+def _id(name: DatasetName) -> str:
+    return node_id(Node.of_dataset(name))

@@ -1,0 +1,159 @@
+"""Findings: problems of runs, jobs and datasets, in one format for all answers and alerts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+
+from headwater.console.text import duration_of
+from headwater.datasets.quality import Failure
+from headwater.events import JobRef, shown_time
+from headwater.graph.nodes import Node, node_id
+from headwater.health.branches import Mix
+from headwater.health.freshness import Rhythm
+from headwater.health.models import LateJob
+from headwater.identity import DatasetName
+from headwater.projection import Run, RunState, State, outcome
+from headwater.projection.derived import began_at
+from headwater.runs.failures import causes_of
+from headwater.trust.models import Finding, Severity
+
+_MOST_MESSAGE = 200  # characters of an error
+_NAMED = 3
+
+
+def finding(
+    kind: str,
+    subject: str | JobRef | DatasetName | Node,
+    message: str,
+    remedy: str,
+    *,
+    severity: Severity = "error",
+    column: str | None = None,
+    run: Run | None = None,
+    at: int | None = None,
+) -> Finding:
+    """Return a finding; `at` is in microseconds."""
+    if isinstance(subject, JobRef):
+        subject = Node.of_job(subject)
+    elif isinstance(subject, DatasetName):
+        subject = Node.of_dataset(subject)
+    return {
+        "severity": severity,
+        "kind": kind,
+        "subject": node_id(subject) if isinstance(subject, Node) else subject,
+        "column": column,
+        "message": message,
+        "remedy": remedy,
+        "runId": run.key.run_id if run else None,
+        "at": shown_time(at),
+    }
+
+
+warning = partial(finding, severity="warning")
+"""Return a finding that may be a problem."""
+
+
+def name_of_subject(found: Finding) -> str:
+    """Return the name of the subject without type and namespace."""
+    return found["subject"].rpartition(":")[2]
+
+
+def names_of(findings: Iterable[Finding]) -> str:
+    """Return the names of the first subjects."""
+    return some(dict.fromkeys(map(name_of_subject, findings)))
+
+
+def some(texts: Iterable[str]) -> str:
+    """Return the first three texts and the number of the others."""
+    listed = list(texts)
+    more = f" and {len(listed) - _NAMED} more" if len(listed) > _NAMED else ""
+    return ", ".join(listed[:_NAMED]) + more
+
+
+def failed_run(state: State, run: Run) -> Finding:
+    """Return the finding about a failed run, with the lowest failed runs below it as its causes."""
+    causes = [cause for cause in causes_of(state, run) if cause is not run]
+    texts = [
+        f"{cause.key.job.name}: {_error(cause) or 'no error message'}" for cause in causes[:_NAMED]
+    ]
+    detail = f" ({'; '.join(texts)})" if texts else f": {_error(run)}" if _error(run) else ""
+    condition, ended = outcome(state, run)
+    found = finding(
+        "failed",
+        run.key.job,
+        ("was aborted" if condition is RunState.ABORTED else "failed") + detail,
+        "correct the cause and run the job again",
+        run=run,
+        at=began_at(state, run) if ended is None else ended,
+    )
+    if causes:
+        found["causes"] = [failed_run(state, cause) for cause in causes]
+    return found
+
+
+def _error(run: Run) -> str:
+    message = str(run.facets.get("errorMessage").get("message") or "")
+    return " ".join(message.split())[:_MOST_MESSAGE]
+
+
+def lost_run(state: State, run: Run) -> Finding:
+    """Return the finding about a stale run."""
+    message = "started but sent no end event"
+    remedy = "check whether the process was killed; a late end event corrects the state"
+    return finding("lost", run.key.job, message, remedy, run=run, at=began_at(state, run))
+
+
+def late_job(late: LateJob) -> Finding:
+    """Return the finding about a job that is late or has stopped."""
+    every = duration_of(late["everySeconds"] * 1_000)
+    condition = "has stopped" if late["isStopped"] else "is late"
+    found = finding(
+        "stopped" if late["isStopped"] else "late",
+        JobRef(late["job"]["namespace"], late["job"]["name"]),
+        f"{condition}: it usually runs every {every} and was due at {late['dueAt']}",
+        "check that its schedule is on and that its scheduler works",
+        severity="warning" if late["isStopped"] else "error",
+    )
+    return {**found, "at": late["dueAt"]}
+
+
+def several_branches(state: State, ref: JobRef, mixes: Sequence[Mix]) -> Finding:
+    """Return the finding about a job whose runs are of several branches or environments."""
+    parts = [f"{len(mix.names)} {mix.kind} ({some(mix.names)})" for mix in mixes]
+    run = mixes[0].run
+    return warning(
+        "branches",
+        ref,
+        f"got runs of {' and '.join(parts)} under one name",
+        "give each of them its own OPENLINEAGE_NAMESPACE, and in Metaflow also its own"
+        " METAFLOW_OPENLINEAGE_DEPLOYMENT, so that their jobs and artifacts stay apart",
+        run=run,
+        at=began_at(state, run),
+    )
+
+
+def late_dataset(name: DatasetName, rhythm: Rhythm) -> Finding:
+    """Return the finding about a dataset that was not written at its usual time."""
+    due = rhythm.last + rhythm.every
+    every = duration_of(rhythm.every // 1_000)
+    message = f"is late: it is usually written every {every} and was due at {shown_time(due)}"
+    remedy = "check that the jobs that write it are part of the runs of their pipeline"
+    return finding("late", name, message, remedy, at=due)
+
+
+def failed_checks(node: Node, failures: list[Failure]) -> Finding:
+    """Return the finding about failed assertions, newest first, of a dataset or a job."""
+    check = failures[0].check
+    failed = [failure.assertion for failure in failures]
+    texts = dict.fromkeys(assertion.title for assertion in failed)
+    version = f" on version {check.version}" if check.version else ""
+    return finding(
+        "quality",
+        node,
+        f"failed its checks{version}: {', '.join(texts)}",
+        "correct the data and write it again, or correct the check",
+        column=failed[0].column if len(failed) == 1 else None,
+        run=check.run,
+        at=check.time,
+    )

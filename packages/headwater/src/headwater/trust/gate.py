@@ -1,0 +1,259 @@
+"""The gate: check the provenance of datasets against a policy.
+
+Only data edges count. `examples/policy.yaml` documents every key of a policy.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from fnmatch import fnmatchcase
+from math import inf
+from typing import Annotated
+
+from annotated_types import Ge, Le
+
+from headwater.console.text import counted
+from headwater.datasets.quality import Check, checks_of, current_failures
+from headwater.events import JobRef, shown_time
+from headwater.graph.column_graph import Column
+from headwater.graph.current import generations_of
+from headwater.graph.generation import Generation
+from headwater.graph.generations import Generations, Walked
+from headwater.graph.nodes import Node, facets_of, find_dataset, node_id
+from headwater.graph.run_edges import derived_dataset, only_datasets
+from headwater.health.freshness import late
+from headwater.health.states import health_of
+from headwater.identity import DatasetName
+from headwater.lineage.provenance import origin, sources_of
+from headwater.lineage.tags import Tags
+from headwater.log import EventLog
+from headwater.projection import Run, State
+from headwater.projection.derived import ancestry_of, began_at, is_lost, parent_of
+from headwater.query.registry import Times, query
+from headwater.runs.failures import is_failed, is_retried
+from headwater.trust.completeness import measure_units, units_of
+from headwater.trust.documents import Document, Text, decoded, validated
+from headwater.trust.finding_states import muted_findings
+from headwater.trust.findings import (
+    failed_checks,
+    failed_run,
+    finding,
+    late_job,
+    lost_run,
+    names_of,
+)
+from headwater.trust.models import Finding, GateAnswer, GatedDataset, Measure, Violation
+
+_HEALTH_KINDS = {
+    "no_failed_runs": ("failed", "lost"),
+    "fresh": ("late", "stopped"),
+    "quality_passed": ("quality",),
+}
+"""The kinds of findings of health that violate a rule."""
+
+
+class Policy(Document):
+    """The rules of a gate; by default those that need no parameters."""
+
+    no_failed_runs: bool = True
+    quality_passed: bool = True
+    no_pii: bool = True
+    fresh: bool = False
+    allow_muted: bool = False
+    """Pass despite violations whose findings of health are muted."""
+    sources: list[Text] | None = None
+    """Patterns of `NAMESPACE:NAME`."""
+    completeness: dict[Measure, Annotated[float, Ge(0), Le(1)]] = {}
+
+
+def with_mutes(log: EventLog, now: int, answer: GateAnswer) -> GateAnswer:
+    """Return the answer with its muted violations marked; `allow_muted` lets these pass."""
+    muted = muted_findings(log, now)
+    allows = Policy.model_validate(answer["policy"]).allow_muted
+    for dataset in answer["datasets"]:
+        for found in dataset["violations"]:
+            kinds = _HEALTH_KINDS.get(found["kind"], ())
+            subjects = (found["subject"], found["pipeline"])
+            found["isMuted"] = any((kind, about) in muted for kind in kinds for about in subjects)
+        dataset["passed"] = all(allows and found["isMuted"] for found in dataset["violations"])
+    return {**answer, "passed": all(dataset["passed"] for dataset in answer["datasets"])}
+
+
+@query("gate", Times.THEN, finish=with_mutes)
+def gate_answer(
+    state: State,
+    dataset: Annotated[list[str], "A dataset: an id or a short name; any number of them."],
+    policy: Annotated[str | None, "The policy as JSON; without it the default one."] = None,
+) -> GateAnswer:
+    """Check the provenance of datasets against a policy."""
+    body = decoded(policy or "null", "policy")
+    rules = validated(Policy, {} if body is None else body, "policy")
+    datasets: list[GatedDataset] = []
+    for node in [find_dataset(state, text) for text in dataset]:
+        violations = list(_violations(generations_of(state), node, rules))
+        datasets.append({"id": node_id(node), "violations": violations, "passed": not violations})
+    return {
+        "at": shown_time(state.now),
+        "passed": all(gated["passed"] for gated in datasets),
+        "datasets": datasets,
+        "policy": rules.model_dump(mode="json"),
+    }
+
+
+def _violations(known: Generations, root: Node, policy: Policy) -> Iterator[Violation]:
+    state, generations = known.state, origin(known, root)
+    if policy.sources is not None:
+        yield from _of_rule("sources", _unknown_sources(state, generations, root, policy.sources))
+    if policy.no_failed_runs:
+        yield from _of_rule("no_failed_runs", _failed_runs(known, generations, root))
+    if policy.fresh:
+        yield from _of_rule("fresh", _late(known, generations, root))
+    if policy.quality_passed:
+        yield from _of_rule("quality_passed", _failed_checks(state, generations, root))
+    yield from _of_rule("completeness", _incomplete(known, generations, policy))
+    if policy.no_pii:
+        yield from _of_rule("no_pii", _pii(known, generations, root))
+
+
+def _of_rule(rule: str, findings: Iterable[Finding | tuple[Finding, str]]) -> Iterator[Violation]:
+    """Yield findings, some with the id of their pipeline, as violations of a rule."""
+    for item in findings:
+        found, pipeline = item if isinstance(item, tuple) else (item, None)
+        yield {**found, "kind": rule, "pipeline": pipeline, "isMuted": False}
+
+
+def _unknown_sources(
+    state: State, generations: Walked, root: Node, patterns: Iterable[str]
+) -> Iterator[Finding]:
+    for source in sorted(sources_of(generations, root)):
+        names = [f"{name.namespace}:{name.name}" for name in state.identity.names(source)]
+        if not any(fnmatchcase(name, pattern) for name in names for pattern in patterns):
+            remedy = "read an allowed source, or add it to the `sources` of the policy"
+            yield finding("source", source, "is not an allowed source", remedy)
+
+
+def _failed_runs(
+    known: Generations, generations: Walked, root: Node
+) -> Iterator[tuple[Finding, str]]:
+    """Yield the findings about failed and stale runs, each with the id of its pipeline."""
+    state = known.state
+    runs = [unit.run for unit in units_of(known, _runs(generations))]
+    runs += _newest_runs(known, generations, root)
+    for run in {run.key: run for run in runs}.values():
+        *_, top = ancestry_of(state, run)
+        pipeline = node_id(Node.of_job(top.key.job))
+        if is_failed(state, run) and not is_retried(state, run):
+            yield failed_run(state, run), pipeline
+        elif is_lost(state, run):
+            yield lost_run(state, run), pipeline
+
+
+def _newest_runs(known: Generations, generations: Walked, root: Node) -> Iterator[Run]:
+    """Yield the newest run of each upstream job, with its siblings, even without data.
+
+    A run that failed before it read or wrote anything has no generation. A run that began after the
+    last reader of its job's outputs ended is ignored, because it cannot have affected that reader.
+    """
+    state = known.state
+    until: dict[JobRef, float] = {}
+    for generation in generations:
+        for source, name, is_kept in known.flows_into(generation):
+            if source not in generations or derived_dataset(source.job) is not None:
+                continue
+            times = known.times
+            end = (
+                times.of_writes(generation, name).start
+                if is_kept
+                else times.of_reads(generation, name).end
+            )
+            until[source.job] = max(end, until.get(source.job, 0))
+    writing = known.writing(root.dataset_name)
+    until |= {writer.job: inf for writer in writing if derived_dataset(writer.job) is None}
+    for ref, last in until.items():
+        runs = [state.runs[key] for key in state.jobs[ref].runs]
+        begun = [run for run in runs if run.has_events and (began_at(state, run) or 0) <= last]
+        newest = max(begun, key=lambda run: (began_at(state, run) or 0, run.key), default=None)
+        above = parent_of(state, newest) if newest else None
+        yield from (
+            run for run in begun if run is newest or (above and parent_of(state, run) is above)
+        )
+
+
+def _late(known: Generations, generations: Walked, root: Node) -> Iterator[Finding]:
+    """Yield the late pipelines upstream, and the dataset if it is late or blocked."""
+    roots = {known.levels.lineage(run)[-1].key.job for run in _runs(generations)}
+    found = [late_job(job) for job in late(known.state, sorted(roots))]
+    yield from found
+    health = health_of(known.state, root)
+    if health["state"] == "blocked" or (health["state"] == "late" and not found):
+        remedy = "write it again once the cause is corrected; `headwater health` names it"
+        yield finding("late", root, f"is {health['state']}: {health['message']}", remedy)
+
+
+def _failed_checks(state: State, generations: Walked, root: Node) -> Iterator[Finding]:
+    for name, versions in sorted(_upstream_versions(state, generations, root).items()):
+        by_version: dict[str | None, list[Check]] = defaultdict(list)
+        for check in checks_of(state, name):
+            if check.version is None or check.version in versions:
+                by_version[check.version].append(check)
+        for checks in by_version.values():
+            for failure in current_failures(state, checks):
+                yield failed_checks(Node.of_dataset(name), [failure])
+
+
+def _upstream_versions(
+    state: State, generations: Walked, root: Node
+) -> dict[DatasetName, set[str]]:
+    """Return the upstream datasets with the versions that producers reported."""
+    found: dict[DatasetName, set[str]] = {root.dataset_name: set()}
+    for run in _runs(generations):
+        for uses in (run.inputs, run.outputs):
+            for name, use in uses.items():
+                versions = found.setdefault(state.identity.primary(name), set())
+                versions |= use.version_names
+    return found
+
+
+def _incomplete(known: Generations, generations: Walked, policy: Policy) -> Iterator[Finding]:
+    if not policy.completeness:
+        return
+    results = measure_units(known, units_of(known, _runs(generations)))
+    for measure, minimum in policy.completeness.items():
+        share, findings = results[measure]["share"], results[measure]["findings"]
+        if share is not None and share < minimum:
+            runs = counted(results[measure]["runs"], "run")
+            message = (
+                f"{measure}: {share:.0%} of {runs} are complete, the policy requires {minimum:.0%};"
+                f" incomplete: {names_of(findings)}"
+            )
+            yield {**findings[0], "severity": "error", "message": message}
+
+
+def _pii(known: Generations, generations: Walked, root: Node) -> Iterator[Finding]:
+    """Yield PII columns of the dataset itself and of the inputs of upstream models."""
+    tags = Tags(known, generations)
+    checked = {root.dataset_name}
+    for edges in generations.values():
+        if any(_is_model(known.state, name) for name in edges.writes):
+            checked |= only_datasets(edges.reads)
+    for tagged in (tagged for name in sorted(checked) for tagged in tags.of(name)):
+        if tagged.tag.is_pii:
+            column, origin = tagged.column, tagged.origin
+            message = f"contains PII in {column.field}" if column.field else "contains PII"
+            message += f" from {_title(origin)}" if origin != column else ""
+            remedy = "mask it by a transformation with `masking: true`, or leave it out"
+            yield finding("pii", column.dataset, message, remedy, column=column.field or None)
+
+
+def _title(column: Column) -> str:
+    return ".".join(filter(None, (column.dataset.name, column.field)))
+
+
+def _is_model(state: State, name: DatasetName) -> bool:
+    books = facets_of(state, Node.of_dataset(name))
+    return any(str(book.get("datasetType").get("datasetType")).upper() == "MODEL" for book in books)
+
+
+def _runs(generations: Iterable[Generation]) -> list[Run]:
+    return [run for generation in generations for run in generation.runs]

@@ -1,0 +1,190 @@
+"""Models of the answers about trust; every problem is a `Finding`.
+
+`headwater.query.models` explains the models.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NotRequired
+
+from headwater.health.models import NodeHealth
+from headwater.query.models import Answer, Json, Name
+
+Severity = Literal["error", "warning"]
+FindingState = Literal["open", "acknowledged", "muted"]
+Measure = Literal["inputs", "outputs", "columns", "code", "ends"]
+"""Measures of completeness (see headwater.trust.completeness)."""
+
+
+class Finding(Answer):
+    """Something that is wrong, or may be."""
+
+    severity: Severity
+    """`error` if something is wrong or lost, `warning` if it may be."""
+    kind: str
+    subject: str
+    """Id of the node, name of the producer, or place of the problem."""
+    column: str | None
+    message: str
+    """The problem, as a sentence whose subject is the name of `subject`."""
+    remedy: str
+    runId: str | None
+    at: str | None
+    """When it began or was found."""
+    causes: NotRequired[list[Finding]]
+    """For a failed run: the lowest failed runs below it."""
+
+
+class HealthFinding(Finding):
+    """A finding of health, and whether it is muted or acknowledged."""
+
+    state: FindingState
+    """`open`, `acknowledged` until the finding changes, or `muted` until `mutedUntil`."""
+    note: str | None
+    mutedUntil: str | None
+    """Null if it is not muted, or muted without an end."""
+
+
+class MeasureResult(Answer):
+    """A measure of completeness."""
+
+    share: float | None
+    """Share of complete runs; null if the measure applies to no run."""
+    runs: int
+    """Number of runs that the measure applies to."""
+    findings: list[Finding]
+    """Jobs with incomplete runs, those with most first."""
+
+
+class CompletenessAnswer(Answer):
+    """All measures over the newest runs of all jobs, and the nodes without edges."""
+
+    measures: dict[Measure, MeasureResult]
+    orphans: list[Finding]
+    """Jobs without datasets and child jobs, datasets without jobs, parent runs without events.
+
+    A pipeline with datasets has one entry for all its tasks without datasets.
+    """
+
+
+class PipelineCompleteness(Answer):
+    """The gaps in the lineage that the newest runs of a pipeline report."""
+
+    id: str
+    job: Name
+    runs: int
+    """Number of task runs that were checked."""
+    missing: list[Finding]
+    """The incomplete jobs by measure; empty if all runs are complete."""
+    isMeasured: bool
+    """False if no completed run read or wrote data, so that completeness is unknown."""
+
+
+class HealthCounts(Answer):
+    """Size of the graph, and the number of findings by severity."""
+
+    jobs: int
+    runs: int
+    datasets: int
+    errors: int
+    warnings: int
+
+
+class HealthAnswer(Answer):
+    """Numbers of jobs, runs, datasets and findings."""
+
+    at: str | None
+    isHealthy: bool
+    """True if no open finding is an error."""
+    counts: HealthCounts
+
+
+class Reason(Finding):
+    """A problem upstream: `failed`, `lost`, `running` or `late`."""
+
+    distance: int
+    """Steps along edges."""
+
+
+class LatenessAnswer(Answer):
+    """The due time of a node, and the problems upstream that delay it."""
+
+    node: str
+    lastAt: str | None
+    everySeconds: int | None
+    dueAt: str | None
+    lateSeconds: int | None
+    isLate: bool
+    isStopped: bool
+    health: NodeHealth
+    reasons: list[Reason]
+
+
+class Violation(Finding):
+    """A violation of a policy; `kind` is a key of the policy."""
+
+    pipeline: str | None
+    """Id of the pipeline whose run failed or is stale."""
+    isMuted: bool
+    """True if the finding of health about the subject or its pipeline is muted."""
+
+
+class GatedDataset(Answer):
+    """A dataset with the rules that its provenance violates."""
+
+    id: str
+    passed: bool
+    """True if there is no violation; with `allow_muted`, none that is not muted."""
+    violations: list[Violation]
+
+
+class GateAnswer(Answer):
+    """True in `passed` if the provenance of all datasets meets the policy."""
+
+    at: str | None
+    passed: bool
+    datasets: list[GatedDataset]
+    policy: Json
+    """The policy with its defaults."""
+
+
+class CheckAnswer(Answer):
+    """The differences of the captured lineage from a contract."""
+
+    passed: bool
+    findings: list[Finding]
+    contract: Json
+    """The contract updated to the captured lineage, as `headwater check --write` writes it."""
+
+
+class Producer(Answer):
+    """An integration that sent events."""
+
+    name: str
+    lastEventAt: str | None
+    runs: int
+
+
+class UnreadSql(Answer):
+    """The SQL texts of a job that could not be read; its lineage is what the producer reported."""
+
+    job: str
+    """Id of the node."""
+    producer: str
+    texts: int
+    """Number of different texts."""
+    reason: str
+    """Why the newest of them could not be read."""
+    sql: str
+    """The beginning of the newest of them; null if the API key may not read SQL."""
+
+
+class DoctorAnswer(Answer):
+    """The producers and the problems of the received lineage."""
+
+    producers: list[Producer]
+    findings: list[Finding]
+    eventsWithWarnings: int
+    """Number among the newest events (`GET /api/v2/events/warnings`)."""
+    unreadSql: list[UnreadSql]
+    """Unread SQL texts of the 1,000 newest runs with SQL, by job and producer, most first."""

@@ -1,0 +1,153 @@
+"""Run a command with unchanged terminal, files, signals and exit code."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from functools import cache
+from types import FrameType
+from typing import TYPE_CHECKING
+
+from headwater.wrap._declared import Declared
+from headwater.wrap.parent import RunRef, child_environment, parents
+from headwater.wrap.report import Report
+
+if TYPE_CHECKING:
+    from headwater.wrap.openlineage import ReportedRun
+
+_FORWARDED = ("SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM", "SIGUSR1", "SIGUSR2")
+_OF_TERMINAL = (signal.SIGINT, signal.SIGQUIT)
+_CRASHES = (signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE, signal.SIGABRT)
+_NOT_FOUND, _NOT_RUN = 127, 126  # like a shell's
+
+
+def run_command(
+    declared: Declared,
+    command: Sequence[str],
+    report: Report,
+    heartbeat: float,
+    environment: Mapping[str, str],
+) -> int:
+    """Run the command as a run of the declared job, with RUNNING every `heartbeat` seconds.
+
+    Return its exit code; the negated signal number if a signal ended it.
+    """
+    ref, ancestors = RunRef.new(declared.job.namespace, declared.job.name), parents(environment)
+    root = ancestors[1] if ancestors else ref
+    started = datetime.now(UTC)
+    child = _Child(command, {**environment, **child_environment(ref, root)})
+
+    @cache
+    def run() -> ReportedRun:
+        from headwater.wrap._events import declared_run
+        from headwater.wrap.git import git_location
+
+        return declared_run(declared, ref, ancestors, git_location(declared.path))
+
+    def send(type_: str, at: datetime, error: str | None = None) -> None:
+        report.send(lambda: run().to_json(type_, at, error))
+
+    send("START", started)
+    is_over = threading.Event()
+
+    def beat() -> None:
+        while not is_over.wait(heartbeat):
+            send("RUNNING", datetime.now(UTC))
+
+    beats = threading.Thread(target=beat, daemon=True)
+    if heartbeat:
+        beats.start()
+    code = child.wait()
+    is_over.set()
+    if heartbeat:
+        beats.join()
+    type_, error = _outcome(command[0], code, child)
+    send(type_, datetime.now(UTC), error)
+    for problem in report.close():
+        sys.stderr.write(f"headwater: {problem}\n")
+    return code
+
+
+def end_like(code: int) -> int:
+    """Exit by the signal that ended the command; otherwise return its exit code."""
+    if code >= 0:
+        return code
+    sys.stdout.flush()
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # only the command's core dump matters
+    with suppress(OSError, ValueError):  # SIGKILL has no disposition to set
+        signal.signal(-code, signal.SIG_DFL)
+    os.kill(os.getpid(), -code)
+    return 128 - code  # the signal did not end this process
+
+
+class _Child:
+    """The command's process, to which signals are forwarded."""
+
+    def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
+        self.problem: str | None = None
+        self.was_stopped = False
+        self._early: list[int] = []
+        self._process: subprocess.Popen[bytes] | None = None
+        self._code = 0
+        for name in _FORWARDED:
+            number = signal.Signals[name]
+            if signal.getsignal(number) is not signal.SIG_IGN:  # keep it ignored, as nohup does
+                signal.signal(number, self._forward)
+        try:
+            # The command inherits all open files: a shell may pass more than three.
+            self._process = subprocess.Popen(command, env=environment, close_fds=False)
+        except OSError as error:
+            self.problem = f"{command[0]}: {error.strerror}"
+            self._code = _NOT_FOUND if isinstance(error, FileNotFoundError) else _NOT_RUN
+            sys.stderr.write(f"headwater: {self.problem}\n")
+        for early in self._early:
+            self._send(early)
+
+    def wait(self) -> int:
+        """Wait for the end of the process and return its exit code."""
+        return self._process.wait() if self._process else self._code
+
+    def _forward(self, number: int, _: FrameType | None) -> None:
+        self.was_stopped |= number not in (signal.SIGUSR1, signal.SIGUSR2)
+        if number in _OF_TERMINAL and _is_in_foreground():
+            return  # the terminal has also sent it to the command
+        if self._process is None:
+            self._early.append(number)
+        else:
+            self._send(number)
+
+    def _send(self, number: int) -> None:
+        if self._process is not None:
+            self._process.send_signal(number)
+
+
+def _is_in_foreground() -> bool:
+    try:
+        terminal = os.open(os.ctermid(), os.O_RDONLY | os.O_NOCTTY)
+    except OSError:
+        return False
+    try:
+        return os.tcgetpgrp(terminal) == os.getpgrp()
+    except OSError:
+        return False
+    finally:
+        os.close(terminal)
+
+
+def _outcome(program: str, code: int, child: _Child) -> tuple[str, str | None]:
+    if child.problem:
+        return "FAIL", child.problem
+    if code == 0:
+        return "COMPLETE", None
+    if code > 0:
+        return ("ABORT" if child.was_stopped else "FAIL"), f"{program} ended with exit code {code}"
+    names = {number.value: number.name for number in signal.Signals}
+    name = names.get(-code, f"signal {-code}")  # real-time signals have no name
+    return ("FAIL" if -code in _CRASHES else "ABORT"), f"{program} was ended by {name}"

@@ -1,0 +1,191 @@
+"""A decorator that reports each call of a Python function as a run of a job.
+
+Importing this module is fast. The first call with lineage loads openlineage-python.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import logging
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+
+from headwater.wrap.parent import RunRef, parents
+
+if TYPE_CHECKING:
+    from headwater.wrap.git import GitLocation
+    from headwater.wrap.openlineage import ReportedRun
+
+__all__ = ["lineage"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+Dataset = tuple[str, str]
+"""Namespace and name of a dataset."""
+Datasets = Sequence[Dataset] | Callable[..., Sequence[Dataset]]
+"""Datasets, or a function that returns them for the arguments of a call."""
+
+_OWN = ("HEADWATER_SPOOL", "HEADWATER_URL")
+_TRANSPORTS = ("OPENLINEAGE_URL", "OPENLINEAGE_CONFIG", "OPENLINEAGE__TRANSPORT")
+log = logging.getLogger("headwater")
+_enclosing: ContextVar[tuple[RunRef, RunRef] | None] = ContextVar("_enclosing", default=None)
+"""The run of the decorated function that is running in this thread, and its root."""
+
+
+def lineage(
+    *,
+    inputs: Datasets = (),
+    outputs: Datasets = (),
+    job: str | None = None,
+    namespace: str | None = None,
+) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Report each call of a function as a run, with its inputs and outputs.
+
+    The parent is the run of the decorated function that called it in the same thread, or else that
+    of the environment (OPENLINEAGE_PARENT_ID). The job is named after the module and the function
+    unless `job` is given; its namespace is OPENLINEAGE_NAMESPACE or `default`. Events go to
+    HEADWATER_SPOOL or HEADWATER_URL, or else to openlineage-python's transport. Without any of
+    them, or with OPENLINEAGE_DISABLED=true, the function is only called. Lineage never changes its
+    result or exception.
+
+    Raises:
+        TypeError: the function is asynchronous or a generator.
+    """
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        checks = (inspect.iscoroutinefunction, inspect.isgeneratorfunction)
+        if any(check(function) for check in (*checks, inspect.isasyncgenfunction)):
+            raise TypeError(f"lineage: received {function.__qualname__}, expected a plain function")
+        name = (job or f"{_module(function)}.{function.__qualname__}").replace("/", ".")
+
+        @functools.wraps(function)
+        def call(*args: P.args, **kwargs: P.kwargs) -> R:
+            if not _is_on(os.environ):
+                return function(*args, **kwargs)
+
+            def datasets() -> Iterator[Sequence[Dataset]]:
+                for item in (inputs, outputs):
+                    yield item(*args, **kwargs) if callable(item) else item
+
+            with _reported(function, namespace, name, datasets):
+                return function(*args, **kwargs)
+
+        return call
+
+    return decorate
+
+
+def _module(function: Callable[..., object]) -> str:
+    """Return the module of a function; for a script, the name of its file."""
+    if function.__module__ == "__main__" and (file := inspect.getsourcefile(function)):
+        return Path(file).stem
+    return function.__module__
+
+
+def _is_on(environment: Mapping[str, str]) -> bool:
+    if environment.get("OPENLINEAGE_DISABLED", "").strip().lower() == "true":
+        return False
+    return any(environment.get(name) for name in (*_OWN, *_TRANSPORTS))
+
+
+@contextmanager
+def _reported(
+    function: Callable[..., object],
+    namespace: str | None,
+    name: str,
+    datasets: Callable[[], Iterator[Sequence[Dataset]]],
+) -> Iterator[None]:
+    """Send START, then COMPLETE, FAIL, or ABORT if the process is asked to end."""
+    namespace = namespace or os.environ.get("OPENLINEAGE_NAMESPACE") or "default"
+    ref, ancestors = RunRef.new(namespace, name), _enclosing.get() or parents(os.environ)
+    send, close = _destination()
+
+    @functools.cache
+    def described() -> ReportedRun:
+        return _described(function, ref, ancestors, *datasets())
+
+    def report(state: str, error: BaseException | None = None) -> None:
+        try:
+            described()  # before the start time: its first call imports openlineage-python
+            send(described, state, datetime.now(UTC), None if error is None else _message(error))
+        except Exception as problem:  # lineage must never break a function
+            log.warning("lineage of %s is not complete: %r", ref.job, problem)
+
+    report("START")
+    token = _enclosing.set((ref, ancestors[1] if ancestors else ref))
+    try:
+        yield
+    except BaseException as error:
+        report("FAIL" if isinstance(error, Exception) else "ABORT", error)
+        raise
+    else:
+        report("COMPLETE")
+    finally:
+        _enclosing.reset(token)
+        for problem in close():
+            log.warning("%s", problem)
+
+
+def _message(error: BaseException) -> str:
+    from headwater.redaction import redact_text
+
+    return redact_text(f"{type(error).__name__}: {error}")
+
+
+Send = Callable[[Callable[[], "ReportedRun"], str, datetime, str | None], None]
+
+
+def _destination() -> tuple[Send, Callable[[], list[str]]]:
+    """Return the function that sends an event, and the one that waits briefly at the end."""
+    try:
+        if any(os.environ.get(name) for name in _OWN):
+            from headwater.settings import resolve
+            from headwater.wrap.report import Report
+
+            report = Report.from_settings(resolve({}), os.environ, url=None, api_key=None)
+            return (
+                lambda run, *about: report.send(lambda: run().to_json(*about)),
+                report.close,
+            )
+        client = _client()
+        return lambda run, *about: client.emit(run().event(*about)), list
+    except Exception as problem:  # lineage must never break a function
+        log.warning("lineage is not sent: %r", problem)
+        return lambda *_: None, list
+
+
+@functools.cache
+def _client() -> Any:
+    from openlineage.client import OpenLineageClient
+
+    return OpenLineageClient()
+
+
+def _described(
+    function: Callable[..., object],
+    ref: RunRef,
+    ancestors: tuple[RunRef, RunRef] | None,
+    *datasets: Sequence[Dataset],
+) -> ReportedRun:
+    """Return the run with its datasets, and the docstring and git location of the function."""
+    from headwater.wrap._declared import Declaration, Declared
+    from headwater.wrap._events import declared_run
+
+    job = Declaration(ref.namespace, ref.job, inspect.getdoc(function))
+    inputs, outputs = (tuple(Declaration(*name) for name in side) for side in datasets)
+    file = Path(inspect.getsourcefile(function) or "")
+    declared = Declared(file, job, inputs, outputs)
+    return declared_run(declared, ref, ancestors, _location(file), "PYTHON")
+
+
+@functools.cache
+def _location(file: Path) -> GitLocation | None:
+    from headwater.wrap.git import git_location
+
+    return git_location(file) if file.name else None

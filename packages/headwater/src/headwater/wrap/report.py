@@ -1,0 +1,123 @@
+"""Send the events of a command without delaying or breaking it.
+
+The spool file is written immediately. A thread sends events to a server; at the end, the command
+waits only briefly for it. After a timeout no further events are sent.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from urllib.parse import urljoin
+from urllib.request import Request, urlopen
+
+from headwater.errors import how_to_install
+from headwater.settings import Settings
+from headwater.spool_file import SpoolFile
+
+_ENDPOINT = "api/v1/lineage"
+"""Path of the endpoint below a server's URL."""
+
+
+class Report:
+    """Sends the events of one run to a spool folder, a server, or both."""
+
+    def __init__(
+        self,
+        spool: Path | None,
+        url: str | None,
+        api_key: str | None = None,
+        address: str | None = None,
+        patience: float = 2.0,
+    ) -> None:
+        """Set the destination of events.
+
+        `address` is the URL to post to, by default `url`'s. `patience` is the time in seconds to
+        wait for one response, and at the end for all of them.
+        """
+        self._spool = SpoolFile(spool) if spool else None
+        self._url = url
+        self._api_key = api_key
+        self._address = address or f"{url}/{_ENDPOINT}"
+        self._patience = patience
+        self._queue: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._thread: threading.Thread | None = None
+        self._problems: dict[str, str] = {}
+
+    @classmethod
+    def from_settings(
+        cls,
+        settings: Settings,
+        environment: Mapping[str, str],
+        *,
+        url: str | None,
+        api_key: str | None,
+    ) -> Report:
+        """Return the destination of the events, from the first of these that is set.
+
+        1. The options `url` and `settings.spool`: a spool, a server, or both.
+        2. The variables HEADWATER_SPOOL, or else HEADWATER_URL.
+        3. OPENLINEAGE_URL, with OPENLINEAGE_ENDPOINT and OPENLINEAGE_API_KEY.
+        4. The default server.
+        """
+        if url is not None:
+            return cls(settings.spool, settings.url, settings.api_key)
+        if settings.spool:
+            return cls(settings.spool, None)
+        openlineage_url = environment.get("OPENLINEAGE_URL", "").strip()
+        if environment.get("HEADWATER_URL") or not openlineage_url:
+            return cls(None, settings.url, settings.api_key)
+        # Like openlineage-python: a last part of the URL without a slash is replaced.
+        address = urljoin(openlineage_url, environment.get("OPENLINEAGE_ENDPOINT") or _ENDPOINT)
+        key = api_key or environment.get("OPENLINEAGE_API_KEY")
+        return cls(None, openlineage_url, key, address)
+
+    def send(self, create: Callable[[], bytes]) -> None:
+        """Create an event, append it to the spool, and queue it for the server."""
+        try:
+            body = create()
+        except ModuleNotFoundError as error:
+            missing = f"the package {error.name} is missing. {how_to_install('producer')}"
+            self._problems["event"] = missing
+            return
+        except Exception as error:  # lineage must never break a command
+            self._problems["event"] = f"an event cannot be created: {error!r}"
+            return
+        if self._spool:
+            try:
+                self._spool.append(body + b"\n")
+            except OSError as error:
+                self._problems["spool"] = f"not written to {self._spool.path}: {error}"
+        if self._url:
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._post_all, daemon=True)
+                self._thread.start()
+            self._queue.put(body)
+
+    def close(self) -> list[str]:
+        """Wait briefly for the server; return one line for each destination that failed."""
+        if self._thread is not None:
+            self._queue.put(None)
+            self._thread.join(self._patience)
+            if self._thread.is_alive():
+                self._problems["url"] = f"{self._url} did not respond in time"
+        return [f"lineage of this run is not complete: {why}" for why in self._problems.values()]
+
+    def _post_all(self) -> None:
+        while (body := self._queue.get()) is not None:
+            try:
+                self._post(body)
+            except Exception as error:  # lineage must never break a command
+                reason = getattr(error, "reason", None) or error
+                self._problems["url"] = f"{self._url} did not accept an event: {reason}"
+                if isinstance(reason, TimeoutError):
+                    return
+
+    def _post(self, body: bytes) -> None:
+        headers = {"Content-Type": "application/json"}
+        if self._api_key:
+            headers["Authorization"] = f"Bearer {self._api_key}"
+        request = Request(self._address, data=body, headers=headers)
+        urlopen(request, timeout=self._patience).close()  # the body is not needed, only the status

@@ -1,0 +1,230 @@
+"""Aliases that users declare: independent of order, removable, at any time, with permission."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+import orjson
+import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from headwater.aliases._service import alias_entry
+from headwater.aliases.queries import aliases_answer
+from headwater.errors import NotFoundError
+from headwater.events import parse_time, to_micros
+from headwater.export.queries import export
+from headwater.identity import DatasetName
+from headwater.log import EventLog, make_alias, read_logged
+from headwater.projection import State, project
+from headwater.projection.live import Batch, Live
+from headwater.projection.past import Moment
+from headwater.server.app import make_app
+
+_A, _B, _C = ("pg", "shop.orders"), ("hive://h", "orders"), ("s3://lake", "orders")
+
+
+def _at(time: str) -> int:
+    return to_micros(parse_time(f"2025-11-21T{time}Z"))
+
+
+def _event(build: Any, run: str, time: str, reads: str, writes: str, **links: Any) -> Any:
+    event = build.run("COMPLETE", run, f"job-{run}", time, reads=(reads,))
+    event["outputs"] = [build.dataset(writes, **links)]
+    return build.entry(event)
+
+
+@pytest.fixture
+def shop(live: Live, build: Any) -> Live:
+    """Return a job that writes shop.orders, and one that reads the same table under Hive's name."""
+    live.ingest(
+        Batch(
+            [
+                _event(build, "1", "08:00:00", "file|/in.csv", "pg|shop.orders"),
+                _event(build, "2", "08:01:00", "hive://h|orders", "db|report"),
+            ]
+        )
+    )
+    return live
+
+
+def _shown(state: State) -> list[DatasetName]:
+    return sorted(state.identity)
+
+
+def _say(live: Live, one: str, other: str, time: str, *, is_removed: bool = False) -> None:
+    with live.reading() as state:
+        entry = alias_entry(state, one, other, _at(time), is_removed=is_removed)
+    live.ingest(Batch([entry]))
+
+
+@pytest.mark.each_database
+def test_alias_joins_names_until_removed(shop: Live) -> None:
+    with shop.reading() as state:
+        before = _shown(state)
+    _say(shop, "dataset:pg:shop.orders", "dataset:hive://h:orders", "09:00:00")
+    with shop.reading() as state:
+        assert state.identity.names(DatasetName(*_A)) == [_B, _A]
+        assert [item["since"] for item in aliases_answer(state)["items"]] == [
+            "2025-11-21T09:00:00Z"
+        ]
+    _say(shop, "orders", "shop.orders", "10:00:00", is_removed=True)
+    with shop.reading() as state:
+        assert (_shown(state), aliases_answer(state)["items"]) == (before, [])
+    again = Live(shop.log)
+    with again.reading() as state:
+        assert (_shown(state), aliases_answer(state)["items"]) == (before, [])
+
+
+@pytest.mark.each_database
+def test_alias_applies_from_its_event_and_arrival_time(shop: Live) -> None:
+    _say(shop, "orders", "shop.orders", "09:00:00")
+    _say(shop, "orders", "shop.orders", "10:00:00", is_removed=True)
+    for time, joined in (("08:59:59", 0), ("09:00:00", 1), ("09:59:59", 1), ("10:00:00", 0)):
+        with shop.reading(Moment(as_of=_at(time))) as state:
+            assert len(aliases_answer(state)["items"]) == joined, time
+    with shop.reading(Moment(known_at=0)) as state:
+        assert not state.aliases
+
+
+def test_removed_alias_keeps_symlinks(shop: Live, build: Any) -> None:
+    link = ("s3a://lake", "orders", "LOCATION")
+    _say(shop, "orders", "shop.orders", "09:00:00")
+    shop.ingest(Batch([_event(build, "3", "09:30:00", "db|x", "hive://h|orders", symlinks=[link])]))
+    with shop.reading() as state:
+        assert set(state.identity.names(DatasetName(*_C))) == {_A, _B, _C}
+    _say(shop, "dataset:pg:shop.orders", "dataset:hive://h:orders", "10:00:00", is_removed=True)
+    with shop.reading() as state:
+        assert state.identity.names(DatasetName(*_C)) == [_B, _C]
+        assert state.identity.names(DatasetName(*_A)) == [_A]
+
+
+def test_separated_symlink_stays_separate_until_removed(shop: Live, build: Any) -> None:
+    link = ("s3a://lake", "orders", "LOCATION")
+    shop.ingest(Batch([_event(build, "3", "09:30:00", "db|x", "hive://h|orders", symlinks=[link])]))
+    one, other = "dataset:hive://h:orders", "dataset:s3://lake:orders"
+
+    def state_after(time: str, **statement: bool) -> tuple[int, list[bool]]:
+        with shop.reading() as state:
+            entry = alias_entry(state, one, other, _at(time), **statement)
+        shop.ingest(Batch([entry]))
+        with shop.reading() as state:
+            stated = [item["isSeparate"] for item in aliases_answer(state)["items"]]
+            return len(state.identity.names(DatasetName(*_B))), stated
+
+    assert state_after("10:00:00", is_separate=True) == (1, [True])
+    assert state_after("11:00:00", is_removed=True) == (2, [])
+
+
+def test_only_names_of_a_symlink_can_be_separated(shop: Live, build: Any) -> None:
+    links = [("s3://lake", "a", "LOCATION"), ("s3://lake", "b", "LOCATION")]
+    shop.ingest(Batch([_event(build, "3", "09:30:00", "db|x", "hive://h|orders", symlinks=links)]))
+    with shop.reading() as state:
+        with pytest.raises(NotFoundError, match="separate a pair of names") as error:
+            alias_entry(state, "s3://lake:a", "s3://lake:b", 1, is_separate=True)
+        assert "dataset:hive://h:orders dataset:s3://lake:a" in error.value.nearest
+        with pytest.raises(NotFoundError, match="no symlink joins"):
+            alias_entry(state, "shop.orders", "s3://lake:b", 1, is_separate=True)
+
+
+def test_latest_alias_event_applies_despite_clock_change(shop: Live) -> None:
+    _say(shop, "orders", "shop.orders", "10:00:00")
+    _say(shop, "orders", "shop.orders", "09:00:00", is_removed=True)
+    with shop.reading() as state:
+        assert aliases_answer(state)["items"] == []
+
+
+_SAID = st.tuples(
+    st.sampled_from([(_A, _B), (_B, _A), (_B, _C), (_A, _C), (("x", "y"), _A)]),
+    st.integers(0, 4),
+    st.booleans(),
+)
+
+
+@settings(max_examples=80)
+@given(said=st.lists(_SAID, max_size=8), seed=st.integers(0, 99))
+def test_order_of_aliases_does_not_change_the_projection(
+    build: Any, said: list[Any], seed: int
+) -> None:
+    link = ("hive://h", "orders", "TABLE")
+    entries = [
+        _event(build, "1", "08:00:00", "file|/in.csv", "pg|shop.orders"),
+        _event(build, "2", "08:00:02", "hive://h|orders", "s3a://lake|orders", symlinks=[link]),
+        *(
+            make_alias(one, other, _at(f"08:00:0{second}"), is_removed=is_removed)
+            for (one, other), second, is_removed in said
+        ),
+    ]
+    events = [entry.event for entry in entries]
+    expected = orjson.dumps(export(project(events)), default=list)
+    again = events + events[::2]
+    Random(seed).shuffle(again)
+    assert orjson.dumps(export(project(again)), default=list) == expected
+
+
+def test_api_adds_lists_and_removes_aliases(shop: Live) -> None:
+    with TestClient(make_app(shop)) as client:
+        pair = {"one": "orders", "other": "shop.orders"}
+        answer = client.post("/api/v2/aliases", json=pair)
+        assert (answer.status_code, answer.json()["items"][0]["one"]["namespace"]) == (
+            201,
+            "hive://h",
+        )
+        assert client.get("/api/v2/aliases").json() == answer.json()
+        listed = client.get("/api/v1/events/lineage").json()
+        assert (listed["totalCount"], len(listed["events"])) == (2, 2)
+        assert (
+            client.post("/api/v2/aliases", json={**pair, "isRemoved": True}).json()["items"] == []
+        )
+        for wrong, status in (
+            ({**pair, "isRemoved": True}, 404),
+            ({**pair, "one": "no such"}, 404),
+            ({"one": "orders", "other": "dataset:hive://h:orders"}, 400),
+            ({"one": "orders"}, 400),
+            ({**pair, "one": 3}, 400),
+        ):
+            assert client.post("/api/v2/aliases", json=wrong).status_code == status, wrong
+
+
+@pytest.mark.each_database
+@pytest.mark.parametrize("is_local", [True, False])
+def test_cli_adds_lists_and_removes_aliases(
+    is_local: bool,
+    call: Any,
+    shop: Live,
+    database: str,
+    serving: Callable[[FastAPI], str],
+) -> None:
+    where = ("--database", database) if is_local else ("--url", serving(make_app(shop)))
+    pair = ("dataset:hive://h:orders", "dataset:pg:shop.orders")
+    assert call("alias", "--list", *where).stdout == "No manual aliases.\n"
+    output = call("alias", *pair, *where).stdout
+    assert output.startswith("orders  (hive://h)  = shop.orders  (pg)  since ")
+    assert call("alias", "--list", *where).stdout == output
+    assert call("alias", *pair, "--remove", *where).stdout.startswith("No manual")
+    missing = call("alias", *pair, "--remove", *where)
+    assert (missing.returncode, "not joined by an alias" in missing.stderr) == (1, True)
+    assert call("alias", *where).returncode == 2
+    assert call("alias", "one", *where).returncode == 2
+
+
+def test_projection_of_the_reversed_log_has_the_aliases(shop: Live) -> None:
+    _say(shop, "orders", "shop.orders", "09:00:00")
+    entries = [read_logged(kind, body) for _, kind, body in shop.log.entries()]
+    with shop.reading() as state:
+        assert export(project(reversed(entries))) == export(state)
+
+
+@pytest.mark.each_database
+def test_aliases_are_stored_but_are_not_events(log: EventLog) -> None:
+    log.append([make_alias(_A, _B, _at("08:00:00"), is_removed=False)])
+    assert (list(log.read()), log.latest(None, 5), log.newest(5, 0, ascending=True)) == (
+        [],
+        [],
+        (0, []),
+    )
+    assert [kind for _, kind, _ in log.entries()] == ["alias"]

@@ -1,0 +1,214 @@
+"""Column lineage of the effective runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+import pytest
+
+from headwater.errors import NotFoundError
+from headwater.graph.column_graph import Column
+from headwater.graph.current import column_graph_of
+from headwater.identity import DatasetName
+from headwater.lineage.queries import columns_answer
+from headwater.projection.live import Batch, Live
+
+IDENTITY = {"type": "DIRECT", "subtype": "IDENTITY"}
+SUM = {"type": "DIRECT", "subtype": "AGGREGATION"}
+FILTER = {"type": "INDIRECT", "subtype": "FILTER"}
+GROUP_BY = {"type": "INDIRECT", "subtype": "GROUP_BY"}
+
+
+SPARK = "https://github.com/OpenLineage/OpenLineage/tree/1.53.0/integration/spark"
+"""A producer that reports every use of columns."""
+
+
+def _write(build: Any, run: str, hour: str, job: str, **fields: list[tuple[Any, ...]]) -> Any:
+    """`t__c=[("s.d", transformation)]` writes column c of t from column d of s."""
+    tables: dict[str, dict[str, Any]] = {}
+    for target, sources in fields.items():
+        table, column = target.split("__")
+        listed = []
+        for source, *transformations in sources:
+            name, field = source.rsplit(".", 1)
+            details = {"transformations": transformations} if transformations else {}
+            listed.append({"namespace": "db", "name": name, "field": field, **details})
+        tables.setdefault(table, {})[column] = {"inputFields": listed}
+    read = {f"db|{item[0].rsplit('.', 1)[0]}" for sources in fields.values() for item in sources}
+    event = build.run("COMPLETE", run, job, f"{hour}:00:00", reads=tuple(sorted(read)))
+    event["outputs"] = [
+        build.dataset(f"db|{table}", columnLineage={"_producer": SPARK, "fields": columns})
+        for table, columns in tables.items()
+    ]
+    return event
+
+
+def _filtered(build: Any) -> Any:
+    """Write day.fare and day.note from raw, grouped by raw.zone as Spark's listener reports it."""
+    event = _write(build, "1", "08", "sum", day__fare=[("raw.fare", SUM)])
+    written = event["outputs"][0]["facets"]
+    written["columnLineage"]["dataset"] = [
+        {"namespace": "db", "name": "raw", "field": "zone", "transformations": [GROUP_BY]}
+    ]
+    fields = [{"name": "fare", "type": "double"}, {"name": "note", "type": "string"}]
+    written["schema"] = {"fields": fields}
+    return event
+
+
+def _tree(leaf: dict[str, Any]) -> Any:
+    mark = "*" if leaf["isRepeated"] else "…" if leaf["hasMore"] else ""
+    how = f" {leaf['transformation']}" if leaf["transformation"] else ""
+    below = [_tree(child) for child in leaf["children"]]
+    return {f"{leaf['name']}.{leaf['field']}{how}{mark}": below}
+
+
+@pytest.fixture
+def events(build: Any) -> list[Any]:
+    return [
+        _write(build, "1", "08", "load", raw__id=[("file.ID", IDENTITY)],
+               raw__fare=[("file.fare", IDENTITY), ("file.kind", FILTER)]),
+        _write(build, "2", "09", "sum", day__fare=[("raw.fare", SUM), ("raw.id", FILTER)],
+               day__rides=[("raw.id", SUM)]),
+    ]  # fmt: skip
+
+
+def test_column_tree_ends_at_the_source_columns(events: list[Any], build: Any) -> None:
+    state = build.state(*events)
+    top = columns_answer(state, "day")["up"]
+    assert top["name"] == "day"
+    assert [_tree(child) for child in top["children"]] == [
+        {"day.fare": [{"raw.fare AGGREGATION": [{"file.fare IDENTITY": []}]}]},
+        {"day.rides": [{"raw.id AGGREGATION": [{"file.ID IDENTITY": []}]}]},
+    ]
+    (step,) = top["children"][0]["children"]
+    assert step["job"] == "sum"
+    (one,) = columns_answer(state, "day", "fare", depth=1)["up"]["children"]
+    assert _tree(one) == {"day.fare": [{"raw.fare AGGREGATION…": []}]}
+
+
+def test_indirect_columns_are_optional(events: list[Any], build: Any) -> None:
+    (fare,) = columns_answer(build.state(*events), "day", "fare", indirect=True)["up"]["children"]
+    assert _tree(fare) == {
+        "day.fare": [
+            {"raw.fare AGGREGATION": [{"file.fare IDENTITY": []}, {"file.kind FILTER": []}]},
+            {"raw.id FILTER": [{"file.ID IDENTITY": []}]},
+        ]
+    }
+
+
+def test_columns_downstream(events: list[Any], build: Any) -> None:
+    (column,) = columns_answer(build.state(*events), "file", "ID", "down")["down"]["children"]
+    assert _tree(column) == {"file.ID": [{"raw.id IDENTITY": [{"day.rides AGGREGATION": []}]}]}
+
+
+def test_inputs_only_in_column_lineage_have_outputs(events: list[Any], build: Any) -> None:
+    for event in events:
+        event["inputs"] = []
+    graph = column_graph_of(build.state(*events))
+    (edge,) = graph.outputs(Column(DatasetName("db", "file"), "kind"), indirect=True)
+    assert edge.target == Column(DatasetName("db", "raw"), "fare")
+
+
+def test_filter_column_is_indirect_input_of_every_column(build: Any) -> None:
+    state = build.state(_filtered(build))
+    top = columns_answer(state, "day", indirect=True)["up"]
+    assert [_tree(child) for child in top["children"]] == [
+        {"day.fare": [{"raw.fare AGGREGATION": []}, {"raw.zone GROUP_BY": []}]},
+        {"day.note": [{"raw.zone GROUP_BY": []}]},
+    ]
+    assert [step["isDirect"] for step in top["children"][0]["children"]] == [True, False]
+    direct = columns_answer(state, "day")["up"]["children"]
+    assert [_tree(child) for child in direct] == [{"day.fare": [{"raw.fare AGGREGATION": []}]}]
+
+
+def test_filter_column_has_every_column_downstream(build: Any) -> None:
+    (zone,) = columns_answer(build.state(_filtered(build)), "raw", "zone", "down", indirect=True)[
+        "down"
+    ]["children"]
+    assert _tree(zone) == {"raw.zone": [{"day.fare GROUP_BY": []}, {"day.note GROUP_BY": []}]}
+
+
+def test_entries_for_all_rows_are_indirect_even_if_reported_direct(build: Any) -> None:
+    event = _filtered(build)
+    (whole,) = event["outputs"][0]["facets"]["columnLineage"]["dataset"]
+    whole["transformations"] = [IDENTITY]
+    state = build.state(event)
+    assert columns_answer(state, "raw", "zone", "down")["down"]["children"][0]["children"] == []
+    (indirect,) = columns_answer(state, "day", "note", indirect=True)["up"]["children"][0][
+        "children"
+    ]
+    assert (indirect["field"], indirect["isDirect"]) == ("zone", False)
+
+
+def test_repeated_columns_are_marked(build: Any) -> None:
+    state = build.state(
+        _write(build, "1", "08", "load", raw__id=[("file.ID",)]),
+        _write(build, "2", "09", "both", out__a=[("raw.id",)], out__b=[("raw.id",)]),
+        _write(build, "3", "10", "self", raw__more=[("raw.id",)]),
+    )
+    top = columns_answer(state, "out")["up"]
+    assert [_tree(child) for child in top["children"]] == [
+        {"out.a": [{"raw.id": [{"file.ID": []}]}]},
+        {"out.b": [{"raw.id*": []}]},
+    ]
+
+
+def test_newest_run_replaces_column_inputs(
+    build: Any,
+) -> None:
+    first = _write(build, "1", "08", "load", t__x=[("a.x", IDENTITY)])
+    second = _write(build, "2", "09", "load", t__x=[("b.x", IDENTITY)])
+    for events in ((first, second), (second, first)):
+        (x,) = columns_answer(build.state(*events), "t", "x")["up"]["children"]
+        assert _tree(x) == {"t.x": [{"b.x IDENTITY": []}]}
+
+
+@pytest.mark.parametrize(
+    ("node", "field", "message"),
+    [
+        ("day", "fair", "day has no column 'fair'; it has fare, rides"),
+        ("file", "id", "file has no column 'id'; it has ID, fare, kind"),
+        ("job:demo:sum", None, "'job:demo:sum' is a job; expected a dataset"),
+    ],
+)
+def test_unknown_column_error_lists_the_columns(
+    node: str, field: str | None, message: str, events: list[Any], build: Any
+) -> None:
+    with pytest.raises(NotFoundError) as caught:
+        columns_answer(build.state(*events), node, field)
+    assert str(caught.value) == message
+
+
+def test_misspelled_column_error_suggests_similar_names(events: list[Any], build: Any) -> None:
+    written = build.run("COMPLETE", "9", "other", "12:00:00")
+    schema = {"fields": [{"name": "note", "type": "string"}, {"name": "Rides", "type": "long"}]}
+    written["outputs"] = [build.dataset("db|plain", schema=schema)]
+    state = build.state(*events, written)
+    for node, field in (("plain", "note"), ("file", "ID")):
+        (leaf,) = columns_answer(state, node, field)["up"]["children"]
+        assert (leaf["field"], leaf["children"]) == (field, [])
+    with pytest.raises(NotFoundError, match="plain has no column 'rides'; it has Rides") as caught:
+        columns_answer(state, "plain", "rides")
+    assert caught.value.nearest == ("Rides",)
+    unreported = build.state(build.run("COMPLETE", "1", "j", "08:00:00", reads=("db|t",)))
+    with pytest.raises(NotFoundError, match="no column 'x'; no column was reported"):
+        columns_answer(unreported, "t", "x")
+
+
+@pytest.mark.parametrize(
+    "facet",
+    [
+        {"fields": []},
+        {"fields": {"x": None, "y": {"inputFields": "no"}, "z": {"inputFields": [7, {}]}}},
+        {"fields": {"x": {"inputFields": [{"namespace": "db", "name": 1, "field": "x"}]}}},
+        {"fields": {"x": {"inputFields": [{"namespace": "db", "name": "a", "field": "x",
+                                           "transformations": [3]}]}}},
+    ],
+)  # fmt: skip
+def test_invalid_column_lineage_is_ignored(facet: Any, live: Live, build: Any) -> None:
+    event = build.run("COMPLETE", "1", "j", "08:00:00", reads=("db|a",))
+    event["outputs"] = [build.dataset("db|t", columnLineage=facet)]
+    live.ingest(Batch([build.entry(orjson.loads(orjson.dumps(event)))]))
+    with live.reading() as state:
+        assert columns_answer(state, "t")["up"]["name"] == "t"

@@ -1,0 +1,287 @@
+"""All answers about one store agree: impact, tree, path, columns, provenance, gates, the past."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from headwater.agents._reply import Context
+from headwater.agents.tools import call as call_tool
+from headwater.events import parse_time, to_micros
+from headwater.graph.current import generations_of, graph_of, latest_of, whole_graph_of
+from headwater.graph.levels import Level
+from headwater.graph.nodes import Node, node_id
+from headwater.lineage.queries import (
+    columns_answer,
+    impact_answer,
+    path_answer,
+    provenance_answer,
+    tree_answer,
+)
+from headwater.log import EventLog
+from headwater.projection import State
+from headwater.projection.live import Batch, Live
+from headwater.projection.past import Moment
+from headwater.query.registry import load_queries
+from headwater.runs.failures import is_retried
+from headwater.trust.gate import gate_answer
+
+from .entry_strategies import canonical
+
+_NAMES = ("db|a", "db|b", "db|c", "db|d", "s3://b|a")
+_SETS = st.lists(st.sampled_from(_NAMES), max_size=2, unique=True)
+_KINDS = (
+    "plain", "columns", "explicit", "keeps rows", "version", "STREAMING", "DROP", "TRUNCATE",
+    "RENAME", "CREATE", "alias", "exposure",
+)  # fmt: skip
+_RUN = st.fixed_dictionaries(
+    {
+        "job": st.sampled_from("pqrs"),
+        "parent": st.sampled_from((None, None, "d0", "d1")),
+        "start": st.integers(0, 9),
+        "hours": st.integers(0, 4),
+        "end": st.sampled_from(("COMPLETE", "COMPLETE", "COMPLETE", "FAIL", None)),
+        "reads": _SETS,
+        "writes": _SETS,
+        "kind": st.sampled_from(_KINDS),
+    }
+)
+RUNS = st.lists(_RUN, min_size=1, max_size=9)
+
+
+def events_of(build: Any, runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the events of runs: START without and the end with inputs and outputs."""
+    found = []
+    for number, run in enumerate(runs):
+        parent = (run["parent"], f"dag_{run['parent']}") if run["parent"] else None
+        about = {"parent": parent, "reads": tuple(run["reads"]), "writes": tuple(run["writes"])}
+        name = f"r{number}"
+        end = run["end"] or "RUNNING"
+        time = f"{run['start'] + run['hours']:02}:00:{number:02}"
+        body = build.run(end, name, run["job"], time, **about)
+        _ADD.get(run["kind"], _nothing)(body, run["kind"])
+        start = build.run("START", name, run["job"], f"{run['start']:02}:00:00", parent=parent)
+        start["job"]["facets"] = body["job"]["facets"]
+        found += [start, body]
+    return found
+
+
+def _nothing(_body: dict[str, Any], _kind: str) -> None:
+    """Leave an event as it is."""
+
+
+def _add_columns(body: dict[str, Any], _kind: str) -> None:
+    made_of = [
+        {"namespace": item["namespace"], "name": item["name"], "field": "x"}
+        for item in body["inputs"]
+    ]
+    for item in body["outputs"]:
+        item["facets"]["columnLineage"] = {"fields": {"x": {"inputFields": made_of}}}
+
+
+def _add_explicit(body: dict[str, Any], _kind: str) -> None:
+    inputs = [
+        {"type": "DATASET", "namespace": i["namespace"], "name": i["name"]} for i in body["inputs"]
+    ]
+    entries = [
+        {
+            "type": "DATASET",
+            "namespace": item["namespace"],
+            "name": item["name"],
+            "inputs": inputs[:1],
+        }
+        for item in body["outputs"]
+    ]
+    body["job"]["facets"]["lineage"] = {"entries": entries}
+
+
+def _add_rows(body: dict[str, Any], _kind: str) -> None:
+    for item in body["outputs"]:
+        metrics = {"addedRecords": 1, "totalRecords": 2}
+        item["outputFacets"] = {"icebergCommitReport": {"commitMetrics": metrics}}
+
+
+def _add_version(body: dict[str, Any], _kind: str) -> None:
+    for item in (*body["inputs"], *body["outputs"]):
+        item["facets"]["version"] = {"datasetVersion": str(len(body["inputs"]))}
+
+
+def _add_stream(body: dict[str, Any], kind: str) -> None:
+    body["job"]["facets"]["jobType"] = {"processingType": kind, "integration": "FLINK"}
+
+
+def _add_change(body: dict[str, Any], kind: str) -> None:
+    for item in body["outputs"]:
+        change = {
+            "lifecycleStateChange": kind,
+            "previousIdentifier": {"namespace": "db", "name": "d"},
+        }
+        item["facets"]["lifecycleStateChange"] = change
+
+
+def _add_exposure(body: dict[str, Any], _kind: str) -> None:
+    for item in body["outputs"]:
+        exposures = [{"unique_id": f"exposure of {body['run']['runId']}"}]
+        item["facets"]["dbt_exposures"] = {"exposures": exposures}
+
+
+def _add_alias(body: dict[str, Any], _kind: str) -> None:
+    table = {"namespace": "db", "name": "a", "type": "TABLE"}
+    for item in (*body["inputs"], *body["outputs"]):
+        if item["namespace"] == "s3://b":
+            item["facets"]["symlinks"] = {"identifiers": [table]}
+
+
+_ADD = {
+    "columns": _add_columns,
+    "explicit": _add_explicit,
+    "keeps rows": _add_rows,
+    "version": _add_version,
+    "STREAMING": _add_stream,
+    **dict.fromkeys(("DROP", "TRUNCATE", "RENAME", "CREATE"), _add_change),
+    "alias": _add_alias,
+    "exposure": _add_exposure,
+}
+
+
+def _datasets(state: State) -> list[str]:
+    return sorted(node_id(Node.of_dataset(name)) for name in set(state.identity))
+
+
+def _ids(tree: Any) -> Iterator[str]:
+    for child in tree["children"]:
+        yield child["id"]
+        yield from _ids(child)
+
+
+def _above(state: State, node: str, level: str) -> set[str]:
+    return set(_ids(tree_answer(state, node, "up", level=level)["up"])) - {node}
+
+
+def _affected(state: State, node: str, level: str) -> set[str]:
+    return {item["id"] for item in impact_answer(state, node, level=level)["affected"]} - {node}
+
+
+@settings(max_examples=150)
+@given(runs=RUNS)
+def test_impact_and_tree_are_inverse(runs: list[dict[str, Any]], build: Any) -> None:
+    state = build.state(*events_of(build, runs))
+    for level in ("task", "query"):
+        names = _datasets(state)
+        above = {name: _above(state, name, level) for name in names}
+        below = {name: _affected(state, name, level) for name in names}
+        forward = {(x, y) for y in names for x in above[y] if x in below}
+        backward = {(x, y) for x in names for y in below[x] if y in above}
+        assert forward == backward, level
+        jobs = {node for found in below.values() for node in found if node.startswith("job:")}
+        for job in jobs:
+            assert {x for x in names if job in below[x]} == _above(state, job, level) & set(names)
+
+
+def _column_sources(node: Any) -> Iterator[str]:
+    for child in node["children"]:
+        if child["id"] != "":
+            yield child["id"]
+        yield from _column_sources(child)
+
+
+@settings(max_examples=60)
+@given(runs=RUNS)
+def test_sources_of_columns_and_provenance_are_in_the_tree(
+    runs: list[dict[str, Any]], build: Any
+) -> None:
+    state = build.state(*events_of(build, runs))
+    for name in _datasets(state):
+        above = _above(state, name, "task")
+        for source in {*_column_sources(columns_answer(state, name)["up"])} - {name}:
+            assert source in above
+            assert name in {item["id"] for item in impact_answer(state, source)["affected"]}
+            assert not path_answer(state, source, name)["isReversed"]
+        provenance = provenance_answer(state, name)
+        jobs = {f"job:{run['job']['namespace']}:{run['job']['name']}" for run in provenance["runs"]}
+        read = {_id(item) for run in provenance["runs"] for item in run["inputs"]}
+        assert jobs <= above
+        assert read <= above | {name}
+        assert {_id(item) for item in provenance["sources"]} <= above | {name}
+
+
+def _id(item: Any) -> str:
+    return f"dataset:{item['namespace']}:{item['name']}"
+
+
+@settings(max_examples=60)
+@given(runs=RUNS)
+def test_gate_judges_all_runs_of_the_provenance(runs: list[dict[str, Any]], build: Any) -> None:
+    state = build.state(*events_of(build, runs))
+    for name in _datasets(state):
+        (gated,) = gate_answer(state, [name])["datasets"]
+        found = [item for item in gated["violations"] if item["kind"] == "no_failed_runs"]
+        failed = {
+            part["run"]["runId"]
+            for part in provenance_answer(state, name)["runs"]
+            if part["run"] and part["run"]["state"] in ("FAILED", "ABORTED", "LOST")
+        }
+        retried = {key.run_id for key, run in state.runs.items() if is_retried(state, run)}
+        assert failed - retried <= {item["runId"] for item in found}
+        above = _above(state, name, "task")
+        pipelines = {item["pipeline"] for item in gated["violations"]}
+        assert {item["subject"] for item in found} <= above | pipelines
+
+
+@settings(max_examples=60)
+@given(runs=RUNS)
+def test_marquez_draws_no_edge_that_the_graph_lacks(runs: list[dict[str, Any]], build: Any) -> None:
+    state = build.state(*events_of(build, runs))
+    latest = latest_of(state)
+    for ref in state.jobs:
+        levels = [whole_graph_of(state, level).edges_of(ref) for level in Level]
+        edges = latest.edges_of(ref)
+        owned = [graph_of(state, Level.TASK).edges_of(o) for o in generations_of(state).owners(ref)]
+        assert edges.reads <= {name for found in (*levels, *owned) for name in found.reads}
+        assert edges.writes <= {name for found in (*levels, *owned) for name in found.writes}
+
+
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(runs=RUNS)
+def test_past_equals_a_store_with_the_events_until_then(
+    runs: list[dict[str, Any]], build: Any, tmp_path: Path
+) -> None:
+    events = events_of(build, runs)
+    database = tmp_path / "log.db"
+    database.unlink(missing_ok=True)
+    log = EventLog(f"sqlite:///{database}")
+    try:
+        live = Live(log)
+        live.ingest(Batch([build.entry(event) for event in events]))
+        for time in sorted({event["eventTime"] for event in events}):
+            until = [event for event in events if event["eventTime"] <= time]
+            with live.reading(Moment(as_of=to_micros(parse_time(time)))) as past:
+                assert canonical(past) == canonical(build.state(*until))
+                expected = build.state(*until)
+                for name in _datasets(expected):
+                    assert _above(past, name, "task") == _above(expected, name, "task")
+    finally:
+        log.close()
+
+
+@settings(max_examples=25)
+@given(runs=RUNS)
+def test_agents_and_the_interface_give_the_same_verdicts(
+    runs: list[dict[str, Any]], build: Any
+) -> None:
+    state = build.state(*events_of(build, runs))
+    queries = load_queries()
+    context = Context(lambda name, params: queries[name].answer(state, **params))
+    for name in _datasets(state):
+        impact = impact_answer(state, name)
+        below = json.loads(call_tool("downstream", {"node": name}, context))
+        listed = {item["id"]: item["steps"] for item in below.get("affected", [])}
+        assert listed == {item["id"]: item["distance"] for item in impact["affected"]}
+        above = json.loads(call_tool("upstream", {"node": name}, context))
+        found = {item["id"] for item in above.get("upstream", [])}
+        assert found - {name} == _above(state, name, "task")

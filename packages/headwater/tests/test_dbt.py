@@ -1,0 +1,398 @@
+"""dbt: what `harvest dbt` reads in artifacts, and exposures in the events of dbt-ol."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headwater.graph.current import generations_of
+from headwater.lineage.queries import edges_answer, impact_answer
+from headwater.log import EventLog
+from headwater.projection import State, project
+from headwater.projection._apply import apply
+from headwater.projection.live import Live
+from headwater.query.registry import ask, load_queries
+
+from .conftest import Call
+
+_NAMESPACE = "postgres://shop:5432"
+_SCHEMAS = "https://schemas.getdbt.com/dbt"
+_SQL_ERROR = 'Database Error in model daily\n  column "amount" does not exist'
+
+_SUCCESS = ("success", "pass")  # of a table, of a test
+
+Artifacts = dict[str, Any]
+Harvest = Callable[..., str]
+Query = Callable[..., Any]
+
+
+def _node(kind: str, name: str, parents: tuple[str, ...] = (), **more: Any) -> Artifacts:
+    return {
+        "unique_id": f"{kind}.shop.{name}",
+        "resource_type": kind,
+        "name": name,
+        "alias": name,
+        "database": "db",
+        "schema": "main",
+        "columns": {},
+        "original_file_path": f"models/{name}.sql",
+        "config": {"materialized": "table"},
+        "parents": parents,
+        **more,
+    }
+
+
+def _shop() -> Artifacts:
+    """Return a project: raw, fx -> orders -> cte_a -> cte_b -> daily -> metric -> dashboard."""
+    ephemeral = {"config": {"materialized": "ephemeral"}}
+    email = {"name": "email", "meta": {"pii": True}, "config": {"tags": ["secret"]}}
+    test = {
+        "config": {"severity": "ERROR"},
+        "test_metadata": {"name": "unique", "kwargs": {}},
+        "attached_node": "model.shop.daily",
+    }
+    seed, snapshot = "seed.shop.raw", "snapshot.shop.history"
+    nodes = [
+        _node("seed", "raw"),
+        _node("source", "fx", tags=["bank"]),
+        _node("model", "orders", ("seed.shop.raw",), columns={"email": email}),
+        _node("model", "cte_a", ("model.shop.orders", "source.shop.fx"), **ephemeral),
+        _node("model", "cte_b", ("model.shop.cte_a",), **ephemeral),
+        _node("model", "daily", ("model.shop.cte_b",), meta={"tier": 1, "pii": False}),
+        _node("test", "unique_daily", ("model.shop.daily", "source.shop.fx"), **test),
+        _node("snapshot", "history", ("model.shop.daily",)),
+        _node("test", "not_null_raw", (seed,), **{**test, "attached_node": seed}),
+        _node("test", "unique_history", (snapshot,), **{**test, "attached_node": snapshot}),
+        _node("metric", "revenue", ("model.shop.daily",)),
+        _node(
+            "exposure", "dashboard", ("metric.shop.revenue",),
+            type="dashboard", url="https://bi.example.org/1", owner={"email": "cfo@example.org"},
+        ),
+    ]  # fmt: skip
+    return {node["unique_id"]: node for node in nodes}
+
+
+def _write(
+    folder: Path,
+    nodes: Artifacts,
+    command: str,
+    results: Artifacts,
+    *,
+    day: int,
+    target: str | None,
+) -> None:
+    """Write the artifacts of an invocation, as dbt does."""
+    at = f"2026-11-{day:02}T08:00:00Z"
+    timing = [{"name": "execute", "started_at": at, "completed_at": at}]
+    groups = {"source": "sources", "exposure": "exposures", "metric": "metrics"}
+    manifest: Artifacts = {
+        "metadata": {"dbt_schema_version": f"{_SCHEMAS}/manifest/v12.json"},
+        "parent_map": {node: list(found["parents"]) for node, found in nodes.items()},
+        **{name: {} for name in ("nodes", *groups.values())},
+    }
+    for node, found in nodes.items():
+        manifest[groups.get(found["resource_type"], "nodes")][node] = found
+    run_results = {
+        "metadata": {
+            "dbt_schema_version": f"{_SCHEMAS}/run-results/v6.json",
+            "generated_at": at,
+            "invocation_id": f"invocation {day}",
+        },
+        "args": {"which": command, "profiles_dir": str(folder), "target": target},
+        "results": [
+            {
+                "unique_id": node,
+                "status": status,
+                "message": text,
+                "timing": [] if status == "error" else timing,
+                "failures": 0,
+            }
+            for node, (status, text) in results.items()
+        ],
+    }
+    profile = {"type": "postgres", "host": "shop", "port": 5432}
+    dev = {**profile, "host": "laptop"}
+    catalog = {
+        "metadata": {"dbt_schema_version": f"{_SCHEMAS}/catalog/v1.json", "generated_at": at},
+        "nodes": {
+            node: {"columns": {name: {"name": name, "type": "TEXT"}}}
+            for node, name in (("model.shop.orders", "EMAIL"), ("seed.shop.raw", "id"))
+        },
+    }
+    files = {
+        "target/catalog.json": catalog,
+        "dbt_project.yml": {"name": "shop", "profile": "shop"},
+        "profiles.yml": {"shop": {"target": "prod", "outputs": {"prod": profile, "dev": dev}}},
+        "target/manifest.json": manifest,
+        "target/run_results.json": run_results,
+    }
+    (folder / "target").mkdir(parents=True, exist_ok=True)
+    for name, content in files.items():
+        (folder / name).write_text(json.dumps(content))
+
+
+@pytest.fixture
+def harvest(tmp_path: Path, call: Call) -> Harvest:
+    """Return a function that imports an invocation into a log; it returns the output."""
+
+    def run(
+        nodes: Artifacts,
+        *more: str,
+        command: str = "build",
+        day: int = 1,
+        target: str | None = None,
+        code: int = 0,
+        **statuses: str,
+    ) -> str:
+        ran = [node for node in nodes if node.startswith(("seed.", "model.", "snapshot.", "test."))]
+        results = {
+            node: (statuses.get(node.split(".")[2], _SUCCESS[node.startswith("test.")]), _SQL_ERROR)
+            for node in ran
+            if nodes[node]["config"].get("materialized") != "ephemeral"
+        }
+        _write(tmp_path / "shop", nodes, command, results, day=day, target=target)
+        folder = str(tmp_path / "shop")
+        options = ("--profiles-dir", folder, "--yes", "--database", str(tmp_path / "log.db"))
+        done = call("harvest", "dbt", folder, *options, *more)
+        assert done.returncode == code, done.stderr
+        return done.stdout + done.stderr
+
+    return run
+
+
+@pytest.fixture
+def query(tmp_path: Path) -> Iterator[Query]:
+    """Return a function that queries the log."""
+    logs: list[EventLog] = []
+
+    def run(name: str, **parameters: Any) -> Any:
+        logs.append(EventLog(f"sqlite:///{tmp_path / 'log.db'}"))
+        return ask(Live(logs[-1]), load_queries()[name], parameters)
+
+    yield run
+    for log in logs:
+        log.close()
+
+
+def _inputs(query: Query, job: str) -> set[str]:
+    rows = query("edges", level="task", limit=100)["items"]
+    return {row["dataset"]["name"] for row in rows if row["job"]["name"] == job
+            and row["direction"] == "reads"}  # fmt: skip
+
+
+def test_ephemeral_models_are_replaced_with_their_sources(harvest: Harvest, query: Query) -> None:
+    harvest(_shop())
+    assert _inputs(query, "db.main.shop.daily.build.run") == {"db.main.orders", "db.main.fx"}
+    assert _inputs(query, "db.main.shop.orders.build.run") == {"db.main.raw"}
+    names = {item["name"] for item in query("datasets")["items"]}
+    assert not names & {"db.main.cte_a", "db.main.cte_b"}
+
+
+def test_exposures_read_the_tables_behind_their_metrics(
+    harvest: Harvest, query: Query, call: Call, tmp_path: Path
+) -> None:
+    harvest(_shop())
+    assert "unused" not in call("doctor", "--database", str(tmp_path / "log.db")).stdout
+    assert _inputs(query, "exposure.shop.dashboard") == {"db.main.daily"}
+    affected = query("impact", node="db.main.orders")["affected"]
+    (found,) = (node for node in affected if node["name"] == "exposure.shop.dashboard")
+    assert found["owners"] == ["cfo@example.org"]
+    assert query("search", text="dashboard")["items"][0]["name"] == "exposure.shop.dashboard"
+    links = query("node", node="dashboard")["links"]
+    assert links == [{"name": "Dashboard", "url": "https://bi.example.org/1"}]
+
+
+def test_import_replaces_the_exposures_that_dbt_ol_reported(
+    harvest: Harvest, query: Query, call: Call, tmp_path: Path, build: Any
+) -> None:
+    event = _exposing(build, "08:00:00", f"{_NAMESPACE}|db.main.daily", "exposure.shop.dashboard")
+    event["job"]["namespace"] = "dbt"
+    (tmp_path / "dbt-ol.json").write_text(json.dumps(event))
+    call("ingest", str(tmp_path / "dbt-ol.json"), "--database", str(tmp_path / "log.db"))
+    assert _inputs(query, "exposure.shop.dashboard") == {"db.main.daily"}
+    nodes = _shop()
+    nodes["exposure.shop.dashboard"]["parents"] = ("model.shop.orders",)
+    harvest(nodes, day=30)
+    assert _inputs(query, "exposure.shop.dashboard") == {"db.main.orders"}
+
+
+def test_column_of_a_seed_comes_from_the_column_of_its_file(harvest: Harvest, query: Query) -> None:
+    harvest(_shop())
+    (target,) = query("columns", node="db.main.raw", field="id")["up"]["children"]
+    (column,) = target["children"]
+    assert (column["name"].rpartition("/")[2], column["field"]) == ("raw.sql", "id")
+
+
+@pytest.mark.parametrize(
+    ("test", "table"), [("not_null_raw", "raw"), ("unique_history", "history")]
+)
+def test_tests_of_seeds_and_snapshots_count(
+    harvest: Harvest, query: Query, test: str, table: str
+) -> None:
+    harvest(_shop(), **{test: "fail"})
+    health = query("node", node=f"db.main.{table}")["health"]
+    assert (health["state"], health["message"]) == ("failed_checks", f"failed {test}")
+
+
+def test_seeds_and_tests_of_dbt_are_not_incomplete(harvest: Harvest, query: Query) -> None:
+    harvest(_shop())
+    incomplete = query("completeness")["measures"].values()
+    jobs = {item["subject"] for measure in incomplete for item in measure["findings"]}
+    assert not [job for job in jobs if job.endswith((".seed", ".test"))]
+
+
+def test_model_that_never_ran_has_a_stable_time(harvest: Harvest) -> None:
+    """A model that failed before it ran has no timing."""
+    assert "duplicates 0" in harvest(_shop(), daily="error")
+    assert "stored 0, duplicates" in harvest(_shop(), "--from-start", daily="error")
+
+
+def _tags(query: Query) -> set[tuple[str, str | None, str, str]]:
+    return {
+        (tag["name"].rpartition(".")[2], tag["field"], tag["key"], tag["value"])
+        for tag in query("tags", limit=100)["items"]
+        if tag["name"] == tag["from"]["name"] and tag["field"] == tag["from"]["field"]
+    }
+
+
+def test_tags_and_meta_of_tables_and_columns_reach_gates(harvest: Harvest, query: Query) -> None:
+    harvest(_shop())
+    assert _tags(query) == {
+        ("fx", None, "bank", "true"), ("orders", "EMAIL", "pii", "true"),
+        ("orders", "EMAIL", "secret", "true"), ("daily", None, "tier", "1"),
+        ("daily", None, "pii", "false"),
+    }  # fmt: skip
+    policy = json.dumps({"no_pii": True})
+    for name, kinds in (("orders", ["no_pii"]), ("fx", [])):
+        (answer,) = query("gate", dataset=[f"db.main.{name}"], policy=policy)["datasets"]
+        assert [violation["kind"] for violation in answer["violations"]] == kinds
+
+    nodes = _shop()
+    nodes["model.shop.orders"]["columns"] = {}
+    harvest(nodes, day=2)
+    assert {name for name, *_ in _tags(query)} == {"fx", "daily"}
+
+
+def test_failed_models_and_tests_have_the_message_of_dbt(harvest: Harvest, query: Query) -> None:
+    harvest(_shop(), daily="error", unique_daily="fail")
+    causes = {
+        cause["subject"].rpartition(":")[2]: cause["message"]
+        for finding in query("findings", kind="failed")["items"]
+        for cause in finding.get("causes", [])
+    }
+    message = " ".join(_SQL_ERROR.split())
+    assert causes == {
+        "db.main.shop.daily.build.run": f"failed: {message}",
+        "db.main.shop.daily.build.test": f"failed: unique_daily: {message}",
+    }
+
+
+def test_exposure_of_a_failed_model_is_blocked(harvest: Harvest, query: Query) -> None:
+    harvest(_shop())
+    assert query("node", node="dashboard")["health"]["state"] == "unknown"
+    harvest(_shop(), day=2, orders="error", daily="skipped", unique_daily="skipped")
+    health = query("node", node="dashboard")["health"]
+    text = "shows data from before db.main.shop.orders.build.run failed"
+    assert (health["state"], health["message"]) == ("blocked", text)
+    harvest(_shop(), day=3)
+    assert query("node", node="dashboard")["health"]["state"] == "unknown"
+
+
+def test_runs_of_several_targets_under_one_name_are_a_finding(
+    harvest: Harvest, query: Query
+) -> None:
+    harvest(_shop())
+    harvest(_shop(), target="dev", day=2)
+    (finding,) = query("findings", kind="branches")["items"]
+    assert finding["subject"] == "job:dbt:dbt-run-shop"
+    assert finding["message"] == "got runs of 2 environments (dev, prod) under one name"
+    namespaces = {item["namespace"] for item in query("datasets")["items"]}
+    assert {"postgres://shop:5432", "postgres://laptop:5432"} <= namespaces
+
+
+@pytest.mark.parametrize(("command", "name"), [("generate", "docs generate"), ("list", "list")])
+def test_results_of_commands_that_run_nothing_are_refused(
+    harvest: Harvest, command: str, name: str
+) -> None:
+    output = harvest(_shop(), command=command, code=1)
+    assert f"received the results of `dbt {name}`, expected those of one of: build, run" in output
+    assert "`dbt docs generate --no-compile` keeps them" in output
+
+
+def _exposing(build: Any, time: str, dataset: str, *exposures: str) -> dict[str, Any]:
+    """Return an event of a model whose output feeds exposures, as dbt-ol sends it."""
+    event: dict[str, Any] = build.run("COMPLETE", time, f"model of {dataset}", time, writes=(
+        dataset,))  # fmt: skip
+    listed = [{"unique_id": name, "name": name, "type": "dashboard"} for name in exposures]
+    event["outputs"][0]["facets"]["dbt_exposures"] = {"exposures": listed}
+    return event
+
+
+def _reads(state: State) -> set[tuple[str, str]]:
+    return {
+        (row["job"]["name"], row["dataset"]["name"])
+        for row in edges_answer(state, "task")["items"]
+        if row["direction"] == "reads"
+    }
+
+
+def test_exposures_of_dbt_ol_read_the_datasets_that_name_them(build: Any) -> None:
+    bodies = [
+        _exposing(build, "08:00:00", "db|a", "board", "report"),
+        _exposing(build, "09:00:00", "db|a", "board"),
+        _exposing(build, "08:30:00", "db|b", "board"),
+    ]
+    events = [build.entry(body).event for body in bodies]
+    for order in permutations(events):
+        state = State()
+        for event in order:
+            apply(state, event)
+            generations_of(state)  # builds the caches that the next event must update
+            assert _reads(state) == _reads(project(order[: order.index(event) + 1]))
+        assert _reads(state) == {("board", "a"), ("board", "b")}
+
+
+def test_column_of_a_table_behind_an_exposure_is_never_safe(build: Any) -> None:
+    event = _exposing(build, "08:00:00", "db|a", "board")
+    event["outputs"][0]["facets"]["schema"] = {"fields": [{"name": "total", "type": "int"}]}
+    drop = impact_answer(build.state(event), "a", field="total")["drop"]
+    assert drop["verdict"] == "unknown"
+    assert drop["reasons"][0]["message"].endswith("reported no column lineage: board.")
+
+
+@pytest.mark.parametrize(
+    ("severity", "status", "state"),
+    [
+        ("warn", "warn", "healthy"),
+        ("ERROR", "warn", "healthy"),  # by warn_if and error_if
+        ("ERROR", "fail", "failed_checks"),
+        ("warn", "error", "failed_checks"),  # the query of the test failed
+        ("ERROR", "skipped", "healthy"),
+    ],
+)
+def test_results_of_dbt_tests_decide_their_severity(
+    harvest: Harvest, query: Query, severity: str, status: str, state: str
+) -> None:
+    nodes = _shop()
+    nodes["test.shop.unique_daily"]["config"]["severity"] = severity
+    harvest(nodes, unique_daily=status)
+    assert query("node", node="db.main.daily")["health"]["state"] == state
+    failed = [item["kind"] for item in query("findings")["items"]]
+    assert bool(failed) == (state != "healthy")
+
+
+@pytest.mark.parametrize(("has_text", "reads"), [(True, {"raw.a"}), (False, {"raw.a", "main.a"})])
+def test_ephemeral_model_of_dbt_ol_is_no_table(build: Any, has_text: bool, reads: Any) -> None:
+    """Without a text that contains its query, it may be the only source."""
+    event = build.run("COMPLETE", "1", "daily", "08:00:00", reads=("postgres://h:5432|raw.a",),
+                      writes=("postgres://h:5432|main.b",))  # fmt: skip
+    config = {"config": {"materialized": "ephemeral"}}
+    event["inputs"].append(build.dataset("postgres://h:5432|main.a", dbt_model=config))
+    text = "with __dbt__cte__a as (select x from raw.a) select x from __dbt__cte__a"
+    event["job"]["facets"] = {"sql": {"query": text}} if has_text else {}
+    assert {dataset for _, dataset in _reads(build.state(event))} == reads

@@ -1,0 +1,279 @@
+"""The gate: passing provenance, and violations with rule and subject."""
+
+from __future__ import annotations
+
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from headwater.errors import ConfigError, NotFoundError
+from headwater.projection import State
+from headwater.trust.documents import validated
+from headwater.trust.gate import Policy
+from headwater.trust.queries import gate_answer
+
+from .test_health import _WEEK, at
+from .test_history import checked
+from .test_tags import IDENTITY, MASKED, makes, tagged
+
+_EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "policy.yaml"
+NOW = "2025-11-21T12:00:00Z"
+_LOST = "started but sent no end event"
+
+
+def _gate(state: State, node: str, **policy: Any) -> list[dict[str, Any]]:
+    """Return the violations of a policy with only the given rules."""
+    import json
+
+    off = {"no_failed_runs": False, "quality_passed": False, "no_pii": False}
+    answer = gate_answer(state, [node], json.dumps(off | policy))
+    (result,) = answer["datasets"]
+    assert answer["passed"] is result["passed"] is (not result["violations"])
+    violations: list[dict[str, Any]] = result["violations"]
+    return violations
+
+
+def _chain(build: Any) -> list[dict[str, Any]]:
+    """Return completely reported lineage: file → load → raw → train → model."""
+    load = build.run("COMPLETE", "l", "load", "08:00:00", reads=("file|/in/a.csv",))
+    load["outputs"] = [build.dataset("db|raw", version={"datasetVersion": "1"})]
+    train = build.run("COMPLETE", "t", "train", "09:00:00", writes=("mf|model",))
+    train["inputs"] = [build.dataset("db|raw", version={"datasetVersion": "1"})]
+    train["outputs"] = [build.dataset("mf|model", datasetType={"datasetType": "MODEL"})]
+    for event in (load, train):
+        event["job"]["facets"]["sourceCodeLocation"] = {"type": "git", "url": "u", "version": "a"}
+    return [load, train]
+
+
+def _state(build: Any, *more: dict[str, Any]) -> State:
+    return at(build.state(*_chain(build), *more), NOW)
+
+
+def test_passing_gate_returns_the_default_policy(
+    build: Any,
+) -> None:
+    answer = gate_answer(_state(build), ["model", "raw"])
+    assert answer["passed"] is True
+    assert [dataset["id"] for dataset in answer["datasets"]] == [
+        "dataset:mf:model",
+        "dataset:db:raw",
+    ]
+    assert answer["policy"] == {
+        "no_failed_runs": True, "quality_passed": True, "no_pii": True,
+        "fresh": False, "allow_muted": False, "sources": None, "completeness": {},
+    }  # fmt: skip
+    with pytest.raises(NotFoundError):
+        gate_answer(_state(build), ["model", "nothing"])
+
+
+def test_source_matching_no_pattern_is_a_violation(build: Any) -> None:
+    assert _gate(_state(build), "model", sources=["file:/in/*"]) == []
+    (result,) = _gate(_state(build), "model", sources=["file:/out/*", "s3:*"])
+    assert (result["kind"], result["subject"]) == ("sources", "dataset:file:/in/a.csv")
+    assert result["message"] == "is not an allowed source"
+    unwritten = _gate(_state(build), "/in/a.csv", sources=["db:*"])
+    assert [item["subject"] for item in unwritten] == ["dataset:file:/in/a.csv"]
+
+
+def test_only_data_edges_count(build: Any) -> None:
+    after = build.run("COMPLETE", "l", "load", "08:00:01",
+                      facets={"jobDependencies": {"upstream": [
+                          {"job": {"namespace": "demo", "name": "first"}}]}})  # fmt: skip
+    failed = build.run("FAIL", "f", "first", "07:00:00", reads=("ftp|/x",), writes=("db|other",))
+    state = _state(build, after, failed)
+    assert _gate(state, "model", sources=["file:*"], no_failed_runs=True) == []
+    assert len(_gate(state, "other", no_failed_runs=True)) == 1
+
+
+def test_upstream_failed_or_stale_run_is_a_violation_unless_repeated(
+    build: Any,
+) -> None:
+    error = {"errorMessage": {"message": "disk\nfull"}}
+    failed = build.run("FAIL", "l2", "load", "10:00:00", writes=("db|raw",), facets=error)
+    (result,) = _gate(_state(build, failed), "raw", no_failed_runs=True)
+    assert (result["runId"], result["subject"]) == ("l2", "job:demo:load")
+    assert result["message"] == "failed: disk full"
+    assert _gate(_state(build, failed), "model", no_failed_runs=True) == []  # trained before
+    again = build.run("COMPLETE", "l3", "load", "11:00:00", writes=("db|raw",))
+    assert _gate(_state(build, failed, again), "raw", no_failed_runs=True) == []
+
+    open_ = build.run("START", "l4", "load", "10:30:00", writes=("db|raw",))
+    assert _gate(_state(build, open_), "raw", no_failed_runs=True) == []
+    later = at(_state(build, open_), "2025-11-23T00:00:00Z")
+    assert [item["message"] for item in _gate(later, "raw", no_failed_runs=True)] == [_LOST]
+
+
+def test_run_that_failed_without_datasets_is_a_violation(build: Any) -> None:
+    failed = build.run("FAIL", "l2", "load", "10:00:00")
+    (result,) = _gate(_state(build, failed), "raw", no_failed_runs=True)
+    assert (result["runId"], result["message"]) == ("l2", "failed")
+    assert _gate(_state(build, failed), "model", no_failed_runs=True) == []  # trained before
+    before = build.run("FAIL", "l2", "load", "08:30:00")
+    assert len(_gate(_state(build, before), "model", no_failed_runs=True)) == 1
+    again = build.run("COMPLETE", "l3", "load", "11:00:00")
+    assert _gate(_state(build, failed, again), "raw", no_failed_runs=True) == []
+
+    silent = at(_state(build, build.run("START", "l2", "load", "10:00:00")), "2025-11-23T00:00:00Z")
+    assert [item["message"] for item in _gate(silent, "raw", no_failed_runs=True)] == [_LOST]
+
+
+def test_failed_element_of_a_task_counts_despite_later_elements(
+    build: Any,
+) -> None:
+    elements = [
+        build.run(
+            type_, run, "dag.t", time, parent=("d", "dag"), kind="AIRFLOW/TASK", writes=writes
+        )
+        for run, type_, time, writes in (
+            ("1", "START", "08:00:00", ()),
+            ("2", "COMPLETE", "08:01:00", ("db|t",)),
+            ("1", "FAIL", "08:02:00", ()),
+        )
+    ]
+    (result,) = _gate(at(build.state(*elements), NOW), "t", no_failed_runs=True)
+    assert result["runId"] == "1"
+
+
+def test_failed_attempt_repeated_under_its_parent_is_no_violation(build: Any) -> None:
+    def tried(run: str, type_: str, time: str) -> dict[str, Any]:
+        event: dict[str, Any] = build.run(type_, run, "dag.t", time, parent=("d", "dag"),
+                                          kind="AIRFLOW/TASK", writes=("db|t",))  # fmt: skip
+        return event
+
+    failed, again = tried("1", "FAIL", "08:00:00"), tried("2", "COMPLETE", "08:05:00")
+    assert _gate(at(build.state(failed, again), NOW), "t", no_failed_runs=True) == []
+    assert len(_gate(at(build.state(failed), NOW), "t", no_failed_runs=True)) == 1
+
+
+def test_late_upstream_pipeline_violates_the_freshness_rule(build: Any) -> None:
+    events = []
+    for day in _WEEK:
+        event = build.run("COMPLETE", day, "daily", "00:00:00", reads=("f|a",), writes=("db|t",))
+        events.append(event | {"eventTime": f"{day}T06:00:00Z"})
+    state = at(build.state(*events), "2025-11-15T07:00:00Z")
+    assert _gate(state, "t", fresh=True) == []
+    (result,) = _gate(at(state, "2025-11-16T06:00:00Z"), "t", fresh=True)
+    assert result["subject"] == "job:demo:daily"
+    assert result["message"].endswith("was due at 2025-11-15T06:00:00Z")
+    assert _gate(state, "t") == []
+
+
+def _check(build: Any, hour: str, version: str | None, **fields: Any) -> dict[str, Any]:
+    event = checked(build, hour, {"assertion": "not_null", "column": "id", **fields})
+    facets = {"version": {"datasetVersion": version}} if version else {}
+    event["inputs"][0] |= {"namespace": "db", "name": "raw", "facets": facets}
+    return event
+
+
+@pytest.mark.parametrize(
+    ("checks", "refused"),
+    [
+        ([("08", "1", False)], True),
+        ([("08", "1", False), ("10", "1", True)], False),  # the newest check of a version counts
+        ([("08", "1", True), ("10", "1", False)], True),
+        ([("10", "2", False)], False),  # of a version without downstream data
+        ([("08", "1", False), ("10", "2", True)], True),
+        ([("10", None, False)], True),  # the producer reports no version: its newest check counts
+        ([("10", None, False), ("11", None, True)], False),
+    ],
+)
+def test_newest_assertions_of_every_upstream_version_must_pass(
+    checks: list[tuple[str, str | None, bool]], refused: bool, build: Any
+) -> None:
+    events = [_check(build, hour, version, success=ok) for hour, version, ok in checks]
+    result = _gate(_state(build, *events), "model", quality_passed=True)
+    assert bool(result) is refused
+    for item in result:
+        assert (item["subject"], item["column"]) == ("dataset:db:raw", "id")
+        assert item["message"].startswith("failed its checks")
+        assert item["message"].endswith(": not_null of id")
+
+
+def test_assertion_of_severity_warn_is_no_violation(build: Any) -> None:
+    event = _check(build, "10", "1", success=False, severity="warn")
+    assert _gate(_state(build, event), "model", quality_passed=True) == []
+
+
+def test_low_completeness_is_a_violation_naming_the_jobs(build: Any) -> None:
+    assert _gate(_state(build), "model", completeness={"inputs": 1, "code": 1, "ends": 1}) == []
+    bare = build.run("COMPLETE", "x", "bare", "08:30:00", reads=("file|/y",), writes=("db|raw",))
+    (result,) = _gate(_state(build, bare), "raw", completeness={"code": 0.9, "inputs": 1})
+    assert result["subject"] == "job:demo:bare"
+    assert result["message"] == (
+        "code: 50% of 2 runs are complete, the policy requires 90%; incomplete: bare"
+    )  # fmt: skip
+    assert _gate(_state(build, bare), "raw", completeness={"code": 0.5}) == []
+
+
+def _trained(build: Any, how: Any) -> State:
+    """Return the events of raw.email → features, by a transformation, → model."""
+    model = build.run("COMPLETE", "m", "train", "10:00:00", reads=("db|features",))
+    model["outputs"] = [build.dataset("mf|model", datasetType={"datasetType": "MODEL"})]
+    after = build.run("COMPLETE", "w", "write", "11:00:00", reads=("mf|model",),
+                      writes=("db|forecast",))  # fmt: skip
+    return build.state(
+        tagged(build, "db|raw", ("pii", "true", "email")),
+        makes(build, "08", "raw", "features", {"hash": [("email", how)]}), model, after,
+    )  # fmt: skip
+
+
+def test_unmasked_pii_in_model_inputs_is_a_violation(build: Any) -> None:
+    result = _gate(_trained(build, IDENTITY), "model", no_pii=True)
+    places = {(item["subject"], item["column"]) for item in result}
+    assert places == {("dataset:db:features", "hash"), ("dataset:mf:model", None)}
+    assert "contains PII in hash from raw.email" in {item["message"] for item in result}
+    for node in ("model", "features", "forecast"):
+        assert _gate(_trained(build, MASKED), node, no_pii=True) == []
+    assert len(_gate(_trained(build, MASKED), "raw", no_pii=True)) == 1
+
+
+def test_order_of_events_does_not_change_the_response(build: Any) -> None:
+    failed = build.run("FAIL", "l2", "load", "10:00:00", writes=("db|raw",))
+    events = [*_chain(build), failed, _check(build, "10", "1", success=False)]
+    expected = gate_answer(at(build.state(*events), NOW), ["raw", "model"])
+    assert not expected["passed"]
+    for order in permutations(events):
+        state = at(build.state(*order, order[0]), NOW)
+        assert gate_answer(state, ["raw", "model"]) == expected
+
+
+def test_example_has_every_key_and_starts_with_the_defaults() -> None:
+    body = yaml.safe_load(_EXAMPLE.read_text())
+    policy = validated(Policy, body, "policy")
+    assert set(body) == set(Policy.model_fields)
+    default = Policy()
+    for key in ("no_failed_runs", "quality_passed", "no_pii"):
+        assert getattr(policy, key) is getattr(default, key) is True
+    assert validated(Policy, policy.model_dump(), "policy") == policy
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ([], r"policy: received \[\], expected an object of no_failed_runs, "),
+        (
+            {"no_pi": True},
+            r"received the key 'no_pi', expected only .* \(did you mean 'no_pii'\?\)",
+        ),
+        ({"fresh": "yes"}, "fresh: received 'yes', expected a valid boolean"),
+        ({"sources": "file:*"}, "sources: received 'file:.*', expected a valid list"),
+        ({"completeness": 0.9}, "completeness: received 0.9, expected a valid dictionary"),
+        (
+            {"completeness": {"code": 9}},
+            "completeness.code: received 9, expected less than or eq",
+        ),
+        ({"completeness": {"cod": 1}}, "did you mean 'code'"),
+    ],
+)
+def test_invalid_policy_error_names_the_key(body: Any, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        validated(Policy, body, "policy")
+
+
+@pytest.mark.parametrize("text", ["{", "[1", "[" * 100_000])
+def test_policy_that_is_not_json_is_rejected(text: str, build: Any) -> None:
+    with pytest.raises(ConfigError, match="policy: received .* expected JSON"):
+        gate_answer(_state(build), ["raw"], text)

@@ -1,0 +1,219 @@
+"""History of a dataset or a job."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from headwater.changes.queries import drift_answer, history_answer
+from headwater.log import entry_of
+from headwater.projection import facets, project
+
+SPARK, PYTHON = "https://example.org/spark", "https://example.org/python"
+_DAY = "2025-11-21T"
+
+
+def schema(producer: str = SPARK, **fields: str) -> dict[str, Any]:
+    return {
+        "_producer": producer,
+        "fields": [{"name": name, "type": type_} for name, type_ in fields.items()],
+    }
+
+
+def wrote(
+    build: Any, hour: str, reports: dict[str, Any] | None, name: str = "db|t"
+) -> dict[str, Any]:
+    event: dict[str, Any] = build.run("COMPLETE", f"w{hour}", "load", f"{hour}:00:00")
+    event["outputs"] = [build.dataset(name, **({"schema": reports} if reports else {}))]
+    return event
+
+
+def checked(
+    build: Any, hour: str, *assertions: dict[str, Any], place: str = "inputFacets"
+) -> dict[str, Any]:
+    event: dict[str, Any] = build.run("COMPLETE", f"c{hour}", "check", f"{hour}:00:00")
+    reported = {"dataQualityAssertions": {"assertions": list(assertions)}}
+    event["inputs"] = [{**build.dataset("db|t"), place: reported}]
+    return event
+
+
+def _changes(answer: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
+    return [
+        (
+            change["at"][11:13],
+            *(
+                [item["name"] for item in change[key]]
+                for key in ("added", "removed", "changed")
+            ),
+        )
+        for change in answer
+    ]  # fmt: skip
+
+
+def test_drift_has_the_change_its_time_and_its_run(build: Any) -> None:
+    state = build.state(
+        wrote(build, "08", schema(id="int", fare="int")),
+        wrote(build, "09", schema(id="int", fare="int")),
+        wrote(build, "10", schema(id="int", fare="double", tip="double")),
+        wrote(build, "11", schema(id="int", tip="double")),
+    )
+    result = drift_answer(state, "t")["items"]
+    assert _changes(result) == [("11", [], ["fare"], []), ("10", ["tip"], [], ["fare"])]
+    assert result[1]["runId"] == "w10"
+    assert result[1]["job"] == {"namespace": "demo", "name": "load"}
+    assert result[1]["changed"] == [{"name": "fare", "from": "int", "to": "double"}]
+    assert result[1]["added"] == [{"name": "tip", "type": "double"}]
+    assert drift_answer(state)["items"] == result
+
+
+def test_types_are_compared_within_one_producer(build: Any) -> None:
+    state = build.state(
+        wrote(build, "08", schema(SPARK, id="int")),
+        wrote(build, "09", schema(PYTHON, id="int64")),
+        wrote(build, "10", schema(SPARK, id="long")),
+        wrote(build, "11", schema(PYTHON, id="int64", fare="float")),
+    )
+    result = drift_answer(state, "t")["items"]
+    assert _changes(result) == [("11", ["fare"], [], []), ("10", [], [], ["id"])]
+    assert result[1]["changed"] == [{"name": "id", "from": "int", "to": "long"}]
+
+
+def test_changed_nested_field_has_its_path(build: Any) -> None:
+    def nested(*names: str) -> dict[str, Any]:
+        below = [{"name": name, "type": "int"} for name in names]
+        fields = [{"name": "trip", "type": "struct", "fields": below}]
+        return {"_producer": SPARK, "fields": fields}
+
+    events = [wrote(build, "08", nested("a")), wrote(build, "09", nested("a", "b"))]
+    flat = wrote(build, "10", schema(PYTHON, trip="struct"))  # reports no nested fields
+    assert _changes(drift_answer(build.state(*events, flat))["items"]) == [
+        ("09", ["trip.b"], [], [])
+    ]
+
+
+def test_schemas_of_readers_count_only_without_writers(build: Any) -> None:
+    def read(hour: str, reports: dict[str, Any]) -> dict[str, Any]:
+        event: dict[str, Any] = build.run("COMPLETE", f"r{hour}", "read", f"{hour}:30:00")
+        event["inputs"] = [build.dataset("db|t", schema=reports)]
+        return event
+
+    reads = [read("08", schema(id="int")), read("09", schema(id="int", fare="int"))]
+    assert _changes(drift_answer(build.state(*reads))["items"]) == [("09", ["fare"], [], [])]
+    assert drift_answer(build.state(wrote(build, "07", schema(id="int")), *reads))["items"] == []
+
+
+def test_schema_without_run_is_included(build: Any) -> None:
+    described = {
+        "eventTime": f"{_DAY}09:00:00Z",
+        "dataset": build.dataset("db|t", schema=schema(id="int", tip="int")),
+    }
+    result = drift_answer(build.state(wrote(build, "08", schema(id="int")), described))["items"]
+    assert _changes(result) == [("09", ["tip"], [], [])]
+    assert result[0]["runId"] is None
+
+
+def test_schema_under_an_alias_is_included(build: Any) -> None:
+    other = wrote(build, "09", schema(id="int", tip="int"), "s3|bucket/t")
+    other["outputs"][0]["facets"]["symlinks"] = {
+        "identifiers": [{"namespace": "db", "name": "t", "type": "TABLE"}]
+    }
+    state = build.state(wrote(build, "08", schema(id="int")), other)
+    assert _changes(drift_answer(state, "db/t")["items"]) == [("09", ["tip"], [], [])]
+
+
+def test_dataset_history_has_versions_checks_and_schemas(build: Any) -> None:
+    first, second = wrote(build, "08", schema(id="int")), wrote(build, "10", schema(no="int"))
+    first["outputs"][0]["outputFacets"] = {"outputStatistics": {"rowCount": 7, "size": 70}}
+    second["outputs"][0]["facets"]["version"] = {"datasetVersion": "42"}
+    bad = {"assertion": "not_null", "column": "id", "success": False}
+    state = build.state(first, checked(build, "09", bad), second)
+    result = history_answer(state, "t")["items"]
+    assert [(item["at"][11:13], item["done"]) for item in result] == [
+        ("10", "wrote"), ("10", "schema"), ("09", "checked"), ("08", "wrote"),
+    ]  # fmt: skip
+    newest, change, check, oldest = result
+    assert (newest["version"], newest["run"]["runId"], newest["rows"]) == ("42", "w10", None)
+    assert [item["name"] for item in change["removed"]] == ["id"]
+    assert (check["assertions"], check["run"]["job"]["name"]) == ([bad], "check")
+    assert (oldest["version"], oldest["rows"], oldest["bytes"]) == ("w08", 7, 70)
+    assert history_answer(state, "t", limit=1)["items"] == [newest]
+
+
+@pytest.mark.parametrize("place", ["inputFacets", "facets"])
+def test_assertions_are_found_in_every_facet(place: str, build: Any) -> None:
+    event = checked(build, "09", {"assertion": "a", "success": True}, place=place)
+    (result,) = history_answer(build.state(event), "t")["items"]
+    assert result["assertions"] == [{"assertion": "a", "success": True}]
+
+
+def test_job_history_compares_with_the_last_completed_run(
+    build: Any,
+) -> None:
+    def ran(hour: str, type_: str, code: str, **uses: Any) -> dict[str, Any]:
+        event: dict[str, Any] = build.run(type_, f"r{hour}", "j", f"{hour}:00:00", **uses)
+        event["job"]["facets"]["sourceCodeLocation"] = {"version": code}
+        return event
+
+    state = build.state(
+        ran("08", "COMPLETE", "a", reads=("db|x",), writes=("db|t",)),
+        ran("09", "FAIL", "a", reads=("db|x",)),
+        ran("10", "COMPLETE", "b", reads=("db|x", "db|y"), writes=("db|t",)),
+        ran("11", "COMPLETE", "b", reads=("db|x", "db|y"), writes=("db|t",)),
+    )
+    result = history_answer(state, "j")["items"]
+    assert [(item["run"]["runId"], item["changed"]) for item in result] == [
+        ("r11", []), ("r10", ["code", "inputs"]), ("r09", ["outputs"]), ("r08", []),
+    ]  # fmt: skip
+    assert history_answer(state, "j", limit=2)["items"] == result[:2]
+
+
+def test_equal_facets_share_one_object(build: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    # A separate cache: another thread may evict recent entries from the shared one.
+    monkeypatch.setattr(facets, "_interned", lru_cache(None)(facets._interned.__wrapped__))
+    state = build.state(*(wrote(build, f"{hour:02}", schema(id="int")) for hour in range(24)))
+    uses = [use for run in state.runs.values() for use in run.outputs.values()]
+    assert len({id(use.dataset_facets.stamped()["schema"][1]) for use in uses}) == 1
+
+
+_FIELDS = st.sets(st.sampled_from("abc"), min_size=1)
+_WRITES = st.tuples(
+    st.integers(8, 12), st.sampled_from((SPARK, PYTHON)), _FIELDS, st.sampled_from(("i", "l"))
+)
+
+
+@settings(max_examples=60)
+@given(reports=st.lists(_WRITES, min_size=1, max_size=6), random=st.randoms(use_true_random=False))
+def test_history_does_not_depend_on_order_or_repetition(
+    reports: list[tuple[int, str, set[str], str]], random: Random, build: Any
+) -> None:
+    bodies = [
+        wrote(build, f"{hour:02}", schema(producer, **dict.fromkeys(sorted(names), type_)))
+        for hour, producer, names, type_ in reports
+    ]
+    again = bodies + bodies[:2]
+    random.shuffle(again)
+    assert (
+        drift_answer(build.state(*again), "t")["items"]
+        == drift_answer(build.state(*bodies), "t")["items"]
+    )
+    assert history_answer(build.state(*again), "t") == history_answer(build.state(*bodies), "t")
+
+
+def test_history_of_real_events_does_not_depend_on_order(shared: Path) -> None:
+    folder = shared / "openlineage-events" / "this-stack"
+    lines = [line for f in sorted(folder.glob("*.jsonl")) for line in f.read_bytes().splitlines()]
+    events = [entry_of(line).event for line in lines]
+    first, second = project(events), project(events[::-1])
+    for name in first.identity:
+        node = f"dataset:{name.namespace}:{name.name}"
+        assert history_answer(first, node, 1000) == history_answer(second, node, 1000)
+    for ref in first.jobs:
+        node = f"job:{ref.namespace}:{ref.name}"
+        assert history_answer(first, node, 1000) == history_answer(second, node, 1000)
+    assert drift_answer(first, limit=1000)["items"] == drift_answer(second, limit=1000)["items"]

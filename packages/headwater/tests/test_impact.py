@@ -1,0 +1,227 @@
+"""Impact of changes, and paths between nodes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from headwater.errors import NotFoundError
+from headwater.lineage.queries import impact_answer, path_answer
+from headwater.projection import State
+
+from .test_columns import FILTER, IDENTITY, SUM, _filtered, _write
+
+
+@pytest.fixture
+def state(build: Any) -> State:
+    owned = build.run("COMPLETE", "3", "report", "10:00:00", reads=("db|day",))
+    owned["job"]["facets"]["ownership"] = {"owners": [{"name": "team:bi"}, {"name": "ann"}]}
+    owned["outputs"] = [build.dataset("db|page", ownership={"owners": [{"name": "ann"}, {}]})]
+    return build.state(
+        _write(build, "1", "08", "load", raw__id=[("file.id", IDENTITY)],
+               raw__fare=[("file.fare", IDENTITY)]),
+        _write(build, "2", "09", "sum", day__fare=[("raw.fare", SUM), ("raw.id", FILTER)]),
+        owned,
+        build.run("COMPLETE", "4", "else", "08:00:00", reads=("db|x",), writes=("db|y",)),
+    )  # fmt: skip
+
+
+def _ways(answer: dict[str, Any]) -> list[tuple[Any, ...]]:
+    return [(item["distance"], item["name"], item["owners"]) for item in answer["affected"]]
+
+
+def test_impact_lists_downstream_nodes_nearest_first_with_owners(
+    state: State,
+) -> None:
+    assert _ways(impact_answer(state, "raw")) == [
+        (1, "sum", []),
+        (2, "day", []),
+        (3, "report", ["ann", "team:bi"]),
+        (4, "page", ["ann"]),
+    ]
+    (near,) = impact_answer(state, "raw", depth=1)["affected"]
+    assert (near["name"], near["run"]["state"]) == ("sum", "COMPLETED")
+    assert impact_answer(state, "page")["affected"] == []
+    assert _ways(impact_answer(state, "job:demo:report")) == [(1, "page", ["ann"])]
+
+
+def test_impact_of_a_pipeline_is_that_of_its_tasks(build: Any) -> None:
+    events = [
+        build.run("COMPLETE", "d", "dag", "08:00:00", kind="AIRFLOW/DAG"),
+        build.run("COMPLETE", "t", "dag.t", "08:01:00", parent=("d", "dag"), kind="AIRFLOW/TASK",
+                  reads=("db|a",), writes=("db|b",)),
+    ]  # fmt: skip
+    assert _ways(impact_answer(build.state(*events), "job:demo:dag", level="task")) == [
+        (0, "dag.t", []),
+        (1, "b", []),
+    ]
+
+
+def test_column_impact_separates_direct_and_indirect_dependents(state: State) -> None:
+    def reached(field: str) -> list[list[tuple[Any, ...]]]:
+        answer = impact_answer(state, "file", field)
+        keys = ("distance", "name", "field", "transformation", "job")
+        return [
+            [tuple(item[key] for key in keys) for item in answer[part]]
+            for part in ("affected", "indirect")
+        ]
+
+    assert reached("fare") == [
+        [(1, "raw", "fare", "IDENTITY", "load"), (2, "day", "fare", "AGGREGATION", "sum")],
+        [],
+    ]
+    assert reached("id") == [
+        [(1, "raw", "id", "IDENTITY", "load")],
+        [(2, "day", "fare", "FILTER", "sum")],
+    ]
+    assert impact_answer(state, "day", "fare")["affected"] == []  # a known column, the last one
+    with pytest.raises(NotFoundError, match="file has no column 'nix'; it has fare"):
+        impact_answer(state, "file", "nix")
+
+
+def test_grouping_column_affects_every_column_indirectly(build: Any) -> None:
+    answer = impact_answer(build.state(_filtered(build)), "raw", "zone")
+    assert answer["affected"] == []
+    assert [
+        (item["name"], item["field"], item["transformation"]) for item in answer["indirect"]
+    ] == [
+        ("day", "fare", "GROUP_BY"),
+        ("day", "note", "GROUP_BY"),
+    ]
+    assert answer["possible"] == []
+
+
+def test_readers_without_column_lineage_are_possibly_affected(
+    state: State,
+) -> None:
+    def possible(node: str, field: str) -> list[tuple[int, str]]:
+        result = impact_answer(state, node, field)["possible"]
+        return [(item["distance"], item["name"]) for item in result]
+
+    assert possible("day", "fare") == [(1, "report"), (2, "page")]
+    assert possible("file", "fare") == [(5, "report"), (6, "page")]  # through raw and day
+
+
+def _verdict(state: State, node: str, field: str, **options: int) -> tuple[str, list[str]]:
+    drop = impact_answer(state, node, field, **options)["drop"]
+    return drop["verdict"], [reason["kind"] for reason in drop["reasons"]]
+
+
+def test_column_with_dependents_is_not_safe_to_drop(state: State) -> None:
+    assert _verdict(state, "file", "fare") == ("unsafe", ["values", "no_column_lineage"])
+    assert _verdict(state, "raw", "id", depth=1) == ("unsafe", ["rows"])
+    assert impact_answer(state, "raw", "id")["drop"]["reasons"][0]["message"] == (
+        "1 column depends on rows that it filters, joins, groups or sorts: day.fare."
+    )
+    assert "drop" not in impact_answer(state, "raw", "id", depth=0)
+    assert "drop" not in impact_answer(state, "raw")
+
+
+def test_column_is_safe_to_drop_if_every_reader_reported_other_columns(
+    build: Any,
+) -> None:
+    event = _write(build, "1", "08", "sum", day__fare=[("raw.fare", SUM)])
+    schema = {"fields": [{"name": "fare"}, {"name": "note"}]}
+    event["inputs"] = [build.dataset("db|raw", schema=schema)]
+    event["outputs"][0]["facets"]["schema"] = schema
+    state = build.state(event)
+    assert _verdict(state, "raw", "note") == ("safe", ["unused"])
+    assert _verdict(state, "day", "note") == ("safe", ["no_readers"])
+
+
+@pytest.mark.parametrize(
+    ("producer", "verdict"),
+    [
+        ("https://github.com/OpenLineage/OpenLineage/tree/1.18.0/integration/spark", "safe"),
+        ("https://github.com/OpenLineage/OpenLineage/tree/1.9.1/integration/spark", "unknown"),
+        ("https://github.com/OpenLineage/OpenLineage/tree/1.54.0/integration/dbt", "unknown"),
+        ("https://github.com/apache/airflow/tree/providers-openlineage/2.20.3", "unknown"),
+        ("https://example.org/own", "unknown"),
+        (None, "unknown"),
+    ],
+)
+def test_column_is_safe_to_drop_only_if_the_producer_reports_every_use(
+    producer: str | None, verdict: str, build: Any
+) -> None:
+    event = _write(build, "1", "08", "sum", day__fare=[("raw.fare", SUM)])
+    event["outputs"][0]["facets"]["columnLineage"]["_producer"] = producer
+    schema = {"fields": [{"name": "fare"}, {"name": "note"}]}
+    event["inputs"] = [build.dataset("db|raw", schema=schema)]
+    drop = impact_answer(build.state(event), "raw", "note")["drop"]
+    assert drop["verdict"] == verdict
+    if verdict == "unknown":
+        (reason,) = drop["reasons"]
+        assert reason["kind"] == "values_only"
+        assert reason["message"].endswith(
+            {"dbt": "sum (dbt 1.54.0).", "air": "sum (providers-openlineage 2.20.3)."}.get(
+                "dbt" if "dbt" in str(producer) else "air" if "airflow" in str(producer) else "",
+                reason["message"],
+            )
+        )
+
+
+def test_missing_column_lineage_makes_the_verdict_unknown(state: State) -> None:
+    assert _verdict(state, "day", "fare") == ("unknown", ["no_column_lineage"])
+
+
+@pytest.mark.parametrize(
+    ("end", "verdict"), [(None, "unknown"), ("FAIL", "unknown"), ("COMPLETE", "safe")]
+)
+def test_reader_without_a_completed_run_makes_the_verdict_unknown(
+    end: str | None, verdict: str, build: Any
+) -> None:
+    def event(type_: str, hour: str) -> Any:
+        written = _write(build, "1", hour, "sum", day__fare=[("raw.fare", SUM)])
+        schema = {"fields": [{"name": "fare"}, {"name": "note"}]}
+        written["inputs"] = [build.dataset("db|raw", schema=schema)]
+        return written | {"eventType": type_}
+
+    events = [event("START", "08"), *([event(end, "09")] if end else [])]
+    assert _verdict(build.state(*events), "raw", "note")[0] == verdict
+
+
+def test_failed_newest_run_does_not_hide_the_lineage_of_a_completed_one(build: Any) -> None:
+    done = _write(build, "1", "08", "sum", day__fare=[("raw.fare", SUM)])
+    schema = {"fields": [{"name": "fare"}, {"name": "note"}]}
+    done["inputs"] = [build.dataset("db|raw", schema=schema)]
+    failed = _write(build, "2", "09", "sum", day__fare=[("raw.fare", SUM)])
+    failed |= {"eventType": "FAIL"}
+    assert _verdict(build.state(done, failed), "raw", "note")[0] == "safe"
+
+
+def test_dataset_named_like_a_pipeline_is_no_job(build: Any) -> None:
+    parent = {"parent": ("p", "shop"), "kind": "AIRFLOW/TASK"}
+    state = build.state(
+        build.run("START", "p", "shop", "08:00:00", kind="AIRFLOW/DAG"),
+        build.run("COMPLETE", "1", "report", "08:01:00", reads=("demo|shop",), writes=("db|r",)),
+        build.run("COMPLETE", "2", "shop.copy", "09:00:00", reads=("db|r",), writes=("db|c",),
+                  **parent),
+    )  # fmt: skip
+    found = impact_answer(state, "dataset:demo:shop")["affected"]
+    assert [(node["distance"], node["name"]) for node in found] == [
+        (1, "report"), (2, "r"), (3, "shop.copy"), (4, "c")
+    ]  # fmt: skip
+
+
+def test_dataset_has_the_owners_of_its_jobs(build: Any) -> None:
+    owned = build.run("COMPLETE", "1", "load", "10:00:00", reads=("db|a",), writes=("db|b",))
+    owned["job"]["facets"]["ownership"] = {"owners": [{"name": "team:bi"}]}
+    job, dataset = impact_answer(build.state(owned), "a")["affected"]
+    assert (job["kind"], dataset["kind"]) == ("query", "table")
+    assert (dataset["owners"], dataset["jobOwners"]) == ([], ["team:bi"])
+    assert dataset["writtenBy"]["runId"] == job["run"]["runId"] == "1"
+
+
+def test_path_is_shortest_in_either_direction(
+    state: State,
+) -> None:
+    way = ["file", "load", "raw", "sum", "day", "report", "page"]
+    for nodes, is_reversed in ((("file", "page"), False), (("page", "file"), True)):
+        answer = path_answer(state, *nodes)
+        assert [node["name"] for node in answer["path"]] == way
+        assert answer["isReversed"] is is_reversed
+    itself = path_answer(state, "raw", "raw")
+    assert ([node["name"] for node in itself["path"]], itself["isReversed"]) == (["raw"], False)
+    with pytest.raises(NotFoundError, match="between dataset:db:raw and dataset:db:y at"):
+        path_answer(state, "raw", "y")

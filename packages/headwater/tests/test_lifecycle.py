@@ -1,0 +1,211 @@
+"""Dropped, emptied and renamed datasets are treated as what they are."""
+
+from __future__ import annotations
+
+from itertools import permutations
+from typing import Any
+
+import pytest
+
+from headwater.lineage.queries import impact_answer, provenance_answer, tree_answer
+from headwater.projection import State
+from headwater.projection._apply import apply
+
+
+def _names(node: dict[str, Any]) -> set[str]:
+    return {name for child in node["children"] for name in {child["name"], *_names(child)}}
+
+
+def _tree(state: State, name: str) -> set[str]:
+    return _names(tree_answer(state, name)["up"])
+
+
+def _change(build: Any, run: str, job: str, time: str, name: str, kind: str, **more: Any) -> Any:
+    facet = {"lifecycleStateChange": kind, **more}
+    event = build.run("COMPLETE", run, job, time)
+    return event | {"outputs": [build.dataset(f"db|{name}", lifecycleStateChange=facet)]}
+
+
+def _copy(build: Any, run: str, job: str, time: str, source: str, target: str) -> Any:
+    reads, writes = (f"db|{source}",), (f"db|{target}",)
+    return build.run("COMPLETE", run, job, time, reads=reads, writes=writes)
+
+
+def _renamed(build: Any, run: str, job: str, time: str, old: str, new: str) -> Any:
+    former = {"namespace": "db", "name": old}
+    return _change(build, run, job, time, new, "RENAME", previousIdentifier=former)
+
+
+@pytest.mark.parametrize("kind", ["DROP", "TRUNCATE", "drop"])
+def test_job_that_removes_data_is_no_producer(kind: str, build: Any) -> None:
+    events = [
+        _copy(build, "1", "fill", "10:00:00", "orders", "tmp"),
+        _copy(build, "2", "publish", "10:05:00", "tmp", "daily"),
+        _change(build, "3", "cleanup", "10:10:00", "tmp", kind),
+    ]
+    for order in permutations(events):
+        state = build.state(*order)
+        assert _tree(state, "daily") == {"publish", "tmp", "fill", "orders"}
+        runs = provenance_answer(state, "daily")["runs"]
+        assert {run["job"]["name"] for run in runs} == {"publish", "fill"}
+
+
+@pytest.mark.parametrize("kind", ["DROP", "TRUNCATE"])
+def test_reader_depends_only_on_rows_written_after_a_removal(kind: str, build: Any) -> None:
+    state = build.state(
+        _copy(build, "1", "old_load", "09:00:00", "a", "t"),
+        _copy(build, "2", "early", "09:30:00", "t", "early_report"),
+        _change(build, "3", "empty", "10:00:00", "t", kind),
+        _copy(build, "4", "load", "10:05:00", "b", "t"),
+        _copy(build, "5", "report", "10:10:00", "t", "r"),
+    )
+    assert _tree(state, "r") == {"report", "t", "load", "b"}
+    assert _tree(state, "early_report") == {"early", "t", "old_load", "a"}
+
+
+def test_renamed_table_keeps_its_lineage(build: Any) -> None:
+    events = [
+        _copy(build, "1", "build", "10:00:00", "orders", "daily_new"),
+        _renamed(build, "2", "swap", "10:05:00", "daily_new", "daily"),
+        _copy(build, "3", "report", "10:10:00", "daily", "final"),
+    ]
+    for order in permutations(events):
+        state = build.state(*order)
+        assert _tree(state, "final") == {"report", "daily", "swap", "daily_new", "build", "orders"}
+        affected = {node["name"] for node in impact_answer(state, "orders")["affected"]}
+        assert {"final", "daily"} <= affected
+
+
+def test_rename_replaces_the_earlier_rows_of_the_new_name(build: Any) -> None:
+    state = build.state(
+        _copy(build, "0", "old_build", "09:00:00", "old_orders", "daily"),
+        _copy(build, "1", "build", "10:00:00", "orders", "daily_new"),
+        _renamed(build, "2", "park", "10:04:00", "daily", "daily_old"),
+        _renamed(build, "3", "swap", "10:05:00", "daily_new", "daily"),
+        _copy(build, "4", "report", "10:10:00", "daily", "final"),
+        _copy(build, "5", "archive", "10:20:00", "daily_old", "archived"),
+        _copy(build, "6", "rebuild", "11:00:00", "orders", "daily_new"),
+    )
+    assert _tree(state, "final") == {"report", "daily", "swap", "daily_new", "build", "orders"}
+    assert _tree(state, "archived") == {
+        "archive", "daily_old", "park", "daily", "old_build", "old_orders"
+    }  # fmt: skip
+
+
+def test_failed_drop_removes_nothing(build: Any) -> None:
+    drop = _change(build, "2", "cleanup", "10:10:00", "t", "DROP") | {"eventType": "FAIL"}
+    state = build.state(
+        _copy(build, "1", "fill", "10:00:00", "orders", "t"),
+        drop,
+        _copy(build, "3", "report", "10:20:00", "t", "r"),
+    )
+    assert _tree(state, "r") == {"report", "t", "fill", "orders"}
+
+
+def test_rename_without_a_run_keeps_the_lineage(build: Any) -> None:
+    former = {"namespace": "db", "name": "daily_new"}
+    facet = {"lifecycleStateChange": "RENAME", "previousIdentifier": former}
+    renamed = {
+        "eventTime": "2025-11-21T10:05:00Z",
+        "producer": "https://example.org/tests",
+        "schemaURL": "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/DatasetEvent",
+        "dataset": build.dataset("db|daily", lifecycleStateChange=facet),
+    }
+    state = build.state(
+        _copy(build, "1", "build", "10:00:00", "orders", "daily_new"),
+        renamed,
+        _copy(build, "3", "report", "10:10:00", "daily", "final"),
+    )
+    assert _tree(state, "final") == {"report", "daily", "daily_new", "build", "orders"}
+
+
+def test_table_rewritten_after_a_drop_has_only_new_producers(build: Any) -> None:
+    state = build.state(
+        _copy(build, "1", "old_load", "09:00:00", "a", "t"),
+        _change(build, "2", "cleanup", "10:00:00", "t", "DROP"),
+        _copy(build, "3", "load", "10:05:00", "b", "t"),
+        _change(build, "4", "cleanup", "11:00:00", "t", "DROP"),
+    )
+    assert _tree(state, "t") == {"load", "b"}
+
+
+def test_swapped_tables_exchange_their_lineage(build: Any) -> None:
+    events = [
+        _copy(build, "1", "fill_a", "10:00:00", "x", "a"),
+        _copy(build, "2", "fill_b", "10:00:00", "y", "b"),
+        _renamed(build, "3", "swap", "11:00:00", "b", "a"),
+        _copy(build, "4", "read_a", "12:00:00", "a", "from_a"),
+        _copy(build, "5", "read_b", "12:00:00", "b", "from_b"),
+    ]
+    events[2]["outputs"] += _renamed(build, "3", "swap", "11:00:00", "a", "b")["outputs"]
+    state = build.state(*events)
+    assert _tree(state, "from_a") == {"read_a", "a", "swap", "b", "fill_b", "y"}
+    assert _tree(state, "from_b") == {"read_b", "b", "swap", "a", "fill_a", "x"}
+
+
+def _created(build: Any, time: str, kind: str, **facets: Any) -> Any:
+    event = _change(build, "c", "create", time, "t", kind)
+    event["outputs"][0]["facets"] |= facets
+    return event
+
+
+@pytest.mark.parametrize("kind", ["CREATE", "ALTER"])
+@pytest.mark.parametrize("time", ["08:00:00", "09:30:00"])
+def test_change_without_rows_of_a_written_table_is_no_write(
+    time: str, kind: str, build: Any
+) -> None:
+    rows = [
+        _copy(build, "1", "load", "09:00:00", "a", "t"),
+        _copy(build, "2", "report", "10:00:00", "t", "r"),
+    ]
+    assert _tree(build.state(*rows, _created(build, time, kind)), "r") == {
+        "report",
+        "t",
+        "load",
+        "a",
+    }
+    assert _tree(build.state(rows[1], _created(build, time, kind)), "r") == {
+        "report",
+        "t",
+        "create",
+    }
+    made_of: dict[str, Any] = {"fields": {"x": {"inputFields": []}}}
+    with_rows = _created(build, time, kind, columnLineage=made_of)
+    assert "create" in _tree(build.state(*rows, with_rows), "r")
+
+
+def test_removal_by_another_name_updates_earlier_answers(build: Any) -> None:
+    table = build.dataset("db|t", symlinks=[("hive://m", "t", "TABLE")])
+    load = _copy(build, "1", "load", "09:00:00", "a", "t") | {"outputs": [table]}
+    state = build.state(load, _copy(build, "2", "report", "10:00:00", "t", "r"))
+    assert "load" in _tree(state, "r")
+    drop = _change(build, "3", "empty", "09:30:00", "t", "TRUNCATE")
+    drop["outputs"][0]["namespace"] = "hive://m"
+    assert "r" in {node["name"] for node in impact_answer(state, "a")["affected"]}
+    apply(state, build.entry(drop).event)
+    assert "r" not in {node["name"] for node in impact_answer(state, "a")["affected"]}
+    assert _tree(state, "r") == {"report", "t"}
+
+
+def test_run_that_empties_a_table_before_it_fills_it_is_a_producer(build: Any) -> None:
+    reload = _change(build, "1", "reload", "09:00:00", "t", "TRUNCATE")
+    reload["inputs"] = [build.dataset("db|a")]
+    reload["outputs"][0]["outputFacets"] = {"outputStatistics": {"rowCount": 3}}
+    state = build.state(reload, _copy(build, "2", "report", "10:00:00", "t", "r"))
+    assert _tree(state, "r") == {"report", "t", "reload", "a"}
+
+
+def test_job_that_empties_and_refills_a_table_keeps_its_sources(build: Any) -> None:
+    refill = _change(build, "1", "swap", "10:00:00", "t", "TRUNCATE")
+    refill["inputs"] = [build.dataset("db|a")]
+    assert _tree(build.state(refill), "t") == {"swap", "a"}
+
+
+def test_creating_an_existing_table_again_keeps_its_lineage(build: Any) -> None:
+    state = build.state(
+        build.run("COMPLETE", "1", "load", "08:00:00", reads=("db|a",), writes=("db|b",)),
+        _change(build, "2", "load", "09:00:00", "b", "CREATE"),
+    )
+    assert _tree(state, "b") == {"load", "a"}
+    affected = impact_answer(state, "dataset:db:a")["affected"]
+    assert [item["name"] for item in affected] == ["load", "b"]

@@ -1,0 +1,135 @@
+"""The naming rules: equal places have one canonical name, different places never do."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headwater.identity import canonical_name, is_local
+from headwater.identity._names import DatasetName
+from headwater.identity._rules import RULES
+
+_TABLE = "db.public.t"
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "name"),
+    [
+        ("abfs://c@a.dfs.core.windows.net", "abfss://c@A.dfs.core.windows.net/", "/x/y"),
+        ("wasb://c@a.blob.core.windows.net", "wasbs://c@a.blob.core.windows.net", "x/y"),
+        ("gcs://b", "gs://b", "/x/y/"),
+        ("hdfs://nn", "hdfs://NN:8020", "/x"),
+        ("dbfs:/", "dbfs", "/mnt/x"),
+        ("cosn://b", "cos://b", "x"),
+        ("postgresql://DB", "postgres://db:5432", _TABLE),
+        ("postgres://db:None", "postgres://db:5432", _TABLE),
+        ("mariadb://db:3306", "mysql://db", _TABLE),
+        ("mssql://db", "sqlserver://db:1433", _TABLE),
+        ("redshift://c.eu-west-1", "redshift://c.eu-west-1:5439", _TABLE),
+        ("oracle://h", "oracle://H:1521", _TABLE),
+        ("cassandra://h", "cassandra://h:9042", _TABLE),
+        ("trino://h", "trino://h:8080/", _TABLE),
+        ("thrift://h:9083", "hive://H:9083", "db.t"),
+        ("kafka://b", "kafka://b:9092", "topic"),
+        ("snowflake://ASDF1234.eu-central-1", "snowflake://asdf1234.eu-central-1.aws", _TABLE),
+        ("snowflake://org-my_account", "snowflake://ORG-MY-ACCOUNT", _TABLE),
+    ],
+)
+def test_spellings_of_one_place_are_equal(one: str, other: str, name: str) -> None:
+    assert canonical_name(one, name) == canonical_name(other, name)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("abfss://c@a.dfs.core.windows.net|x", "abfss://c@b.dfs.core.windows.net|x"),
+        ("abfss://c@a.dfs.core.windows.net|x", "abfss://d@a.dfs.core.windows.net|x"),
+        ("abfss://c@a.dfs.core.windows.net|x", "wasbs://c@a.blob.core.windows.net|x"),
+        ("s3://b|x", "gs://b|x"),
+        ("s3://b|X", "s3://b|x"),
+        ("hdfs://a|/x", "hdfs://b|/x"),
+        ("hdfs://a:8020|/x", "hdfs://a:9000|/x"),
+        ("postgres://h:5432|a.b.T", "postgres://h:5432|a.b.t"),
+        ("postgres://h:5433|a.b.t", "postgres://h|a.b.t"),
+        ("postgres://h:5439|a.b.t", "redshift://h:5439|a.b.t"),
+        ("hive://h|b.t", "hive://h:9083|b.t"),
+        ("snowflake://a.eu-central-1|d.s.t", "snowflake://a.eu-central-1.azure|d.s.t"),
+        ("snowflake://a-b|d.s.T", "snowflake://a-b|d.s.t"),
+        ("bigquery|p.d.T", "bigquery|p.d.t"),
+        ("kafka://a:9092|t", "kafka://b:9092|t"),
+        ("metaflow://Dev|F/x", "metaflow://dev|F/x"),
+    ],
+)
+def test_names_of_different_places_differ(one: str, other: str) -> None:
+    assert canonical_name(*one.split("|")) != canonical_name(*other.split("|"))
+
+
+_SCHEMES = [scheme for rule in RULES for scheme in (rule.scheme, *rule.aliases)]
+_AUTHORITIES = ["h", "H:5432", "h:None", "h:", "c@a.net", "b1:9092,b2:9092", "[::1]:5432",
+                "x.eu-central-1", "a_b.snowflakecomputing.com", "h:5432/", "h/wh/", ""]  # fmt: skip
+
+
+@given(
+    scheme=st.sampled_from(_SCHEMES),
+    authority=st.sampled_from(_AUTHORITIES) | st.text("aB1:@/._-", max_size=9),
+    name=st.text("aB/.", max_size=6),
+)
+def test_canonical_names_of_all_rules_are_idempotent(
+    scheme: str, authority: str, name: str
+) -> None:
+    once = canonical_name(f"{scheme}://{authority}", name)
+    assert canonical_name(*once) == once
+
+
+@given(
+    scheme=st.sampled_from(_SCHEMES),
+    one=st.from_regex(r"[a-z]{1,6}(\.[a-z]{2,4})?(:[1-9]\d{1,3})?", fullmatch=True),
+    other=st.from_regex(r"[a-z]{1,6}(\.[a-z]{2,4})?(:[1-9]\d{1,3})?", fullmatch=True),
+)
+def test_different_hosts_never_have_one_name(scheme: str, one: str, other: str) -> None:
+    def place(authority: str) -> tuple[str, str]:
+        host, _, port = authority.partition(":")
+        default = next(rule.port for rule in RULES if scheme in (rule.scheme, *rule.aliases))
+        return host, port or str(default or "")
+
+    names = canonical_name(f"{scheme}://{one}", "t"), canonical_name(f"{scheme}://{other}", "t")
+    assert (names[0] == names[1]) == (place(one) == place(other))
+
+
+def test_every_rule_cites_a_source() -> None:
+    assert all(rule.source.startswith(("https://", "openlineage-spark")) for rule in RULES)
+    assert len(set(_SCHEMES)) == len(_SCHEMES)
+
+
+@pytest.mark.parametrize(
+    "namespace",
+    [
+        "flink://", "unity-catalog", "spark_catalog", "default", "warehouse", "/wh/shop.db",
+        "hive://localhost:9083", "hive://127.0.0.1:9083", "hive://[::1]:9083", "hive://10.0.9.12",
+        "hive://ip-10-0-9-12.ec2.internal:9083", "thrift://ip-10-0-9-12.eu-west-1.compute.internal",
+        "hive://producer-test-m:9083", "hive://job-m.us-east1-b.c.project.internal:9083",
+        "hive://metastore.data.svc.cluster.local:9083", "hive://metastore-7c9d8f6b5d-x2x8z:9083",
+        "hive://3f2a9c81b7de:9083", "postgres://host.docker.internal", "trino://laptop.local",
+        "hive://vm.abc.internal.cloudapp.net",
+    ],
+)  # fmt: skip
+def test_namespaces_of_a_session_or_machine_are_local(namespace: str) -> None:
+    assert is_local(canonical_name(namespace, "db.t"))
+
+
+@pytest.mark.parametrize(
+    "namespace",
+    [
+        "hive://lakehouse", "hive://lake:9083", "hive://metastore.example.org:9083", "bigquery",
+        "arn:aws:glue:eu-west-1:123456789012", "s3://lake", "file", "file:/wh", "dbfs",
+        "http://catalog:8181", "snowflake://org-account", "hdfs://nn/wh", "hive://metastore.prod",
+    ],
+)  # fmt: skip
+def test_names_of_catalogs_and_locations_are_not_local(namespace: str) -> None:
+    assert not is_local(canonical_name(namespace, "db.t"))
+
+
+def test_names_in_flinks_default_catalog_are_local() -> None:
+    assert is_local(DatasetName("kafka://k:9092", "default_catalog.default_database.source"))
+    assert not is_local(DatasetName("kafka://k:9092", "default_database.source"))

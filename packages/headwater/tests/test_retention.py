@@ -1,0 +1,353 @@
+"""Retention: old events are deleted, and no answer about the kept time changes."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from typing import Any, Literal
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sqlalchemy import update
+
+from headwater.datasets.removal import removal_of
+from headwater.delivery._store import Deliveries
+from headwater.errors import ConfigError, LogError
+from headwater.graph.nodes import Node, node_id
+from headwater.lineage.queries import (
+    columns_answer,
+    edges_answer,
+    provenance_answer,
+    tags_answer,
+    tree_answer,
+)
+from headwater.log import Entry, EventLog, read_logged, schema
+from headwater.projection import State
+from headwater.projection.live import Batch, Live
+from headwater.projection.past import Moment
+from headwater.query.parameters import LevelName
+from headwater.retention.prune import NEWEST, Plan, plan, prune
+from headwater.retention.pruner import Pruner
+
+from .conftest import Build, Call
+from .entry_strategies import some_entries
+
+_WAYS: tuple[Literal["up", "down"], ...] = ("up", "down")
+_LEVELS: tuple[LevelName, ...] = ("query", "task", "pipeline")
+_KINDS: tuple[Literal["data", "control", "direct"], ...] = ("data", "control", "direct")
+_SECOND = 1_000_000
+_DAY = 86_400 * _SECOND
+_BASE = 1_763_712_000 * _SECOND  # 2025-11-21T08:00:00Z
+
+
+def _answers(state: State) -> dict[str, Any]:
+    """Return answers about a state: graph, trees, columns, tags, and provenance of datasets."""
+    nodes = [node_id(Node.of_dataset(name)) for name in sorted(set(state.identity))]
+    return {
+        "edges": [edges_answer(state, level, kind) for level in _LEVELS for kind in _KINDS],
+        "provenance": [provenance_answer(state, n, level="query") for n in nodes],
+        "trees": [tree_answer(state, node, "both") for node in nodes],
+        "columns": [
+            columns_answer(state, n, direction=way) for n in nodes for way in ("up", "down")
+        ],
+        "tags": tags_answer(state),
+        "removals": [removal_of(state, name) for name in sorted(set(state.identity))],
+        "jobs": {ref: (job.first, job.last, job.facets.plain()) for ref, job in state.jobs.items()},
+        "datasets": {
+            name: (record.first, record.last, record.facets.plain())
+            for name, record in state.datasets.items()
+        },
+    }
+
+
+def _received(log: EventLog, time: int, *hashes: str) -> None:
+    """Set the arrival of events; of all without hashes."""
+    table = schema.events
+    chosen = table.c.hash.in_(hashes) if hashes else table.c.seq > 0
+    with log.writing() as connection:
+        connection.execute(update(table).where(chosen).values(received_at=time))
+
+
+def _count(log: EventLog) -> int:
+    return sum(1 for _ in log.entries())
+
+
+def _now(live: Live, moment: Moment | None = None) -> dict[str, Any]:
+    with live.reading(moment) as state:
+        return _answers(state)
+
+
+def _plan(log: EventLog, cutoff: int = _BASE + _DAY) -> Plan:
+    """Return a plan that keeps only the newest run tree of each job for freshness."""
+    return plan(log, cutoff, newest=1)
+
+
+@st.composite
+def _history(draw: st.DrawFn) -> list[Entry]:
+    """Generate a minute of many runs of few jobs and datasets, and a few events of any kind."""
+    names = st.sampled_from(("db|a", "db|b", "file|/a", "s3://b|k"))
+    runs = st.tuples(
+        st.integers(0, 2),  # job
+        st.sampled_from(("COMPLETE", "COMPLETE", "COMPLETE", "FAIL", "START")),
+        st.lists(names, max_size=2),
+        st.lists(names, max_size=2),
+        st.integers(0, 9),  # what else the event has
+    )
+    bodies = []
+    for n, (job, type_, reads, writes, more) in enumerate(
+        draw(st.lists(runs, min_size=15, max_size=45))
+    ):
+        facets: dict[str, Any] = {}
+        if more in (1, 2):
+            facets["parent"] = Build.run("START", f"dag-{n - n % more}", "dag", "08:00:00")
+            facets["parent"] = {key: facets["parent"][key] for key in ("run", "job")}
+        if more == 3:
+            run = {"runId": f"run-{n // 2}"}
+            of_job = {"namespace": "demo", "name": f"job-{n % 3}"}
+            facets["jobDependencies"] = {"upstream": [{"run": run, "job": of_job}]}
+        body = Build.run(
+            type_, f"run-{n}", f"job-{job}", f"08:00:{n:02}", reads=tuple(reads),
+            writes=tuple(writes), facets=facets,
+        )  # fmt: skip
+        if more == 4:
+            body["job"]["facets"]["documentation"] = {"description": f"by {n}"}
+        for output in body["outputs"]:
+            if more == 5:
+                output["facets"]["ownership"] = {"owners": [{"name": f"team-{n}"}]}
+            if more == 6:
+                origin = {"namespace": "db", "name": "a", "field": "x"}
+                lineage = {"fields": {"y": {"inputFields": [origin]}}}
+                output["facets"]["columnLineage"] = lineage
+            if more in (8, 9):
+                output["facets"]["lifecycleStateChange"] = _lifecycle(n, output["name"])
+            if more == 7:
+                output["outputFacets"] = {"icebergCommitReport": _appended(n)}
+        bodies.append(body)
+    entries = [Build.entry(body) for body in bodies]
+    return draw(st.permutations(entries)) if draw(st.booleans()) else entries
+
+
+def _lifecycle(number: int, name: str) -> dict[str, Any]:
+    """Return a change of a table as a whole: dropped, emptied, created or renamed."""
+    kind = ("DROP", "TRUNCATE", "CREATE", "RENAME")[number % 4]
+    former = {"namespace": "db", "name": "b" if name == "a" else "a"}
+    return {"lifecycleStateChange": kind, "previousIdentifier": former}
+
+
+def _appended(number: int) -> dict[str, Any]:
+    """Return a commit report of a table that keeps its rows."""
+    return {"commitMetrics": {"addedRecords": 1, "totalRecords": number + 2}}
+
+
+@pytest.mark.replay
+@settings(max_examples=25)
+@given(
+    entries=_history(),
+    others=some_entries(),
+    second=st.integers(1, 60),
+    late=st.sets(st.integers(0, 60), max_size=3),
+)
+def test_answers_since_the_cutoff_are_unchanged(
+    entries: list[Entry], others: list[Entry], second: int, late: set[int]
+) -> None:
+    cutoff = _BASE + second * _SECOND
+    log = EventLog("sqlite://")
+    log.append([*entries, *others[:3]])
+    _received(log, _BASE)
+    _received(log, _BASE + _DAY, *(e.hash for i, e in enumerate(entries) if i in late))
+    live = Live(log)
+    moments = [None, Moment(cutoff), Moment(cutoff, cutoff), Moment(None, cutoff)]
+    before = [_now(live, moment) for moment in moments]
+    prune(log, _plan(log, cutoff))
+    assert [_now(Live(log), moment) for moment in moments] == before
+    log.close()
+
+
+def _nights(build: Any, count: int) -> list[dict[str, Any]]:
+    """Return nightly loads of `a` into `b`, each by a task below a DAG run."""
+    found = []
+    for n in range(count):
+        time = f"08:{n:02}:00"
+        top = (f"dag-{n}", "dag")
+        found += [
+            build.run("START", f"dag-{n}", "dag", time, kind="AIRFLOW/DAG"),
+            build.run("COMPLETE", f"load-{n}", "dag.load", time, reads=("db|a",), writes=("db|b",),
+                      parent=top, kind="AIRFLOW/TASK"),
+            build.run("COMPLETE", f"dag-{n}", "dag", f"08:{n:02}:30", kind="AIRFLOW/DAG"),
+        ]  # fmt: skip
+    return found
+
+
+def _load(log: EventLog, build: Any, count: int = 20) -> Live:
+    live = Live(log)
+    live.ingest(Batch([build.entry(body) for body in _nights(build, count)]))
+    _received(log, _BASE)
+    return live
+
+
+@pytest.mark.each_database
+def test_superseded_runs_are_deleted_as_whole_trees(log: EventLog, build: Any) -> None:
+    live = _load(log, build)
+    before = _now(live)
+    found = _plan(log)
+    assert len(found.seqs) == 3 * 18  # the first and the last night stay
+    prune(log, found)
+    assert _count(log) == 6
+    assert _now(Live(log)) == before
+    assert _plan(log).seqs == ()
+    live.reload()
+    assert _now(live) == before
+    assert live.counts.runs == 4
+
+
+@pytest.mark.parametrize("kind", ["DROP", "TRUNCATE", "RENAME"])
+def test_removals_that_lineage_depends_on_stay(kind: str, log: EventLog, build: Any) -> None:
+    def change(minute: int) -> Any:
+        event = build.run("COMPLETE", f"change-{minute}", "change", f"08:{minute:02}:00")
+        former = {"namespace": "db", "name": f"t{minute}"}
+        facet = {"lifecycleStateChange": kind, "previousIdentifier": former}
+        return event | {"outputs": [build.dataset("db|t", lifecycleStateChange=facet)]}
+
+    def copy(minute: int, job: str, source: str, target: str) -> Any:
+        reads, writes = (f"db|{source}",), (f"db|{target}",)
+        time = f"08:{minute:02}:00"
+        return build.run("COMPLETE", f"{job}-{minute}", job, time, reads=reads, writes=writes)
+
+    live = Live(log)
+    events = [
+        change(1),
+        copy(2, "old_load", "a", "t"),
+        change(5),  # neither the first nor the last, but `report` reads no earlier rows
+        copy(6, "load", "b", "t"),
+        copy(10, "report", "t", "r"),
+        change(20),
+        copy(21, "load", "b", "t"),
+        change(30),
+        change(40),
+    ]
+    live.ingest(Batch([build.entry(event) for event in events]))
+    _received(log, _BASE)
+    before = _now(live)
+    prune(log, _plan(log))
+    assert _now(Live(log)) == before
+    kept = {read_logged(kind, body).hash for _, kind, body in log.entries()}
+    assert (build.entry(change(30)).hash in kept) == (kind == "RENAME")  # with its former name
+
+
+def test_newest_runs_of_a_job_stay_for_freshness(log: EventLog, build: Any) -> None:
+    _load(log, build, 40)
+    assert len(plan(log, _BASE + _DAY).seqs) == 3 * (40 - NEWEST - 1)
+
+
+def test_past_before_the_cutoff_is_reported_as_deleted(log: EventLog, build: Any) -> None:
+    live = _load(log, build)
+    cutoff = _BASE + 600 * _SECOND
+    early = Moment(cutoff - 1)
+    assert _now(live, early)
+    prune(log, _plan(log, cutoff))
+    for moment in (early, Moment(None, cutoff - 1)):
+        with pytest.raises(ConfigError, match="events before 2025-11-21T08:10:00Z were deleted"):
+            _now(live, moment)
+    assert _now(Live(log), Moment(cutoff))
+
+
+def test_resent_deleted_event_is_stored_again_and_changes_nothing(
+    log: EventLog, build: Any
+) -> None:
+    live = _load(log, build)
+    prune(log, _plan(log))
+    live.reload()
+    before = _now(live)
+    old = build.entry(_nights(build, 20)[4])
+    assert live.ingest(Batch([old])).stored == 1
+    assert live.ingest(Batch([old])).duplicates == 1
+    assert _now(live) == before
+    _received(log, _BASE)
+    live.ingest(Batch([build.entry(_nights(build, 21)[-1])]))
+    assert len(_plan(log).seqs) == 1
+
+
+def test_undelivered_events_and_dead_letters_stay(log: EventLog, build: Any) -> None:
+    _load(log, build)
+    deliveries = Deliveries(log, "marquez")
+    deliveries.cursor()
+    assert _plan(log).seqs == ()
+    deliveries.advance(10, "it is invalid")
+    deliveries.advance(45)
+    seqs = _plan(log).seqs
+    assert seqs == tuple(seq for seq in range(4, 46) if seq not in (10, 11, 12))
+
+
+def test_events_that_arrived_lately_stay(log: EventLog, build: Any) -> None:
+    _load(log, build)
+    body = _nights(build, 20)[10]
+    _received(log, _BASE + 2 * _DAY, build.entry(body).hash)
+    assert not {10, 11, 12} & set(_plan(log).seqs)
+
+
+def test_event_of_an_old_run_during_the_prune_stops_it(log: EventLog, build: Any) -> None:
+    live = _load(log, build)
+    found = _plan(log)
+    live.ingest(Batch([build.entry(build.run("COMPLETE", "load-5", "dag.load", "09:00:00"))]))
+    with pytest.raises(LogError, match="try again"):
+        prune(log, found)
+    assert _count(log) == 61
+
+
+def test_changed_graph_stops_the_prune(log: EventLog, build: Any) -> None:
+    _load(log, build)
+    found = _plan(log)
+    wrong = type(found)(found.cutoff, tuple(range(1, 61)), found.runs, found.newest)
+    with pytest.raises(LogError, match="the graph would change"):
+        prune(log, wrong)
+    assert _count(log) == 60
+
+
+def test_new_events_are_visible_after_the_prune(log: EventLog, build: Any) -> None:
+    live = _load(log, build)
+    prune(log, _plan(log))
+    event = build.run("COMPLETE", "x", "other", "09:00:00", writes=("db|new",))
+    assert live.ingest(Batch([build.entry(event)])).stored == 1
+    with live.reading() as state:
+        assert ("db", "new") in state.datasets
+    live.reload()
+    with live.reading() as state:
+        assert ("db", "new") in state.datasets
+
+
+def test_command_counts_first_and_deletes_on_request(
+    log: EventLog, database: str, call: Call, build: Any
+) -> None:
+    _load(log, build, NEWEST + 19)
+    arguments = ("prune", "--keep", "1d", "--database", database)
+    counted = call(*arguments)
+    assert (counted.returncode, _count(log)) == (0, 150)
+    assert counted.stdout.startswith("54 events of 36 runs before ")
+    assert "nothing was changed: add --yes" in counted.stdout
+    deleted = json.loads(call(*arguments, "--yes", "--json").stdout)
+    assert (deleted["isDeleted"], deleted["events"], _count(log)) == (True, 54, 96)
+    assert call("prune", "--database", database).returncode == 2
+    assert call("prune", "--keep", "soon", "--database", database).returncode == 2
+
+
+@pytest.mark.server
+def test_pruner_deletes_in_a_process_and_reloads(log: EventLog, database: str, build: Any) -> None:
+    live = _load(log, build, 40)
+    pruner = Pruner(database, timedelta(days=30), live.reload)
+    pruner.poll()
+    process = pruner._process
+    assert process is not None
+    process.wait()
+    pruner.poll()
+    assert pruner._process is None  # the next one is due in a day
+    assert live.counts.runs == 64
+    assert _count(log) == 96
+    pruner.poll()
+    assert pruner._process is None
+
+
+def test_server_without_keep_prunes_nothing(live: Live) -> None:
+    pruner = Pruner("nowhere", None, live.reload)
+    pruner.poll()
+    assert pruner._process is None

@@ -1,0 +1,121 @@
+"""Search over names, columns, tags, owners, descriptions and queries."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from headwater.errors import ConfigError
+from headwater.projection import State
+from headwater.search.queries import search_answer
+
+
+@pytest.fixture
+def state(build: Any) -> State:
+    event = build.run("COMPLETE", "1", "load_trips", "08:00:00", reads=("file|/in/trips.csv",))
+    event["job"]["facets"] |= {
+        "sql": {"query": "INSERT INTO raw\nSELECT fare FROM staging"},
+        "ownership": {"owners": [{"name": "team:rides"}]},
+        "documentation": {"description": "Brings the monthly file in."},
+    }
+    zone = {"name": "zone", "fields": [{"name": "borough"}]}
+    fields = {"fields": [{"name": "pickup_at"}, {"name": "fare"}, zone, 7, {"name": None}]}
+    tags = {"tags": [{"key": "pii", "value": "location", "field": "pickup_at"}]}
+    symlinks = [("hive://h", "lake.rides", "TABLE")]
+    event["outputs"] = [build.dataset("s3://b|rides", schema=fields, tags=tags, symlinks=symlinks)]
+    return build.state(event)
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "matched"),
+    [
+        ("TRIPS.csv", "/in/trips.csv", "name"),
+        ("pickup", "lake.rides", "column"),
+        ("zone.borough", "lake.rides", "column"),
+        ("pii", "lake.rides", "tag"),
+        ("location", "lake.rides", "tag"),
+        ("team:r", "load_trips", "owner"),
+        ("monthly", "load_trips", "description"),
+        ("from staging", "load_trips", "sql"),
+    ],
+)
+def test_search_finds_every_kind_of_match(text: str, name: str, matched: str, state: State) -> None:
+    result = search_answer(state, text)["items"][0]
+    assert (result["name"], result["matched"], result["isFuzzy"]) == (name, matched, False)
+
+
+def test_nodes_are_ranked_by_their_best_match(state: State) -> None:
+    result = search_answer(state, "rides")["items"]
+    assert [(item["name"], item["matched"]) for item in result] == [
+        ("lake.rides", "name"),
+        ("load_trips", "owner"),
+    ]
+    assert [item["name"] for item in search_answer(state, "fare")["items"]] == [
+        "lake.rides",
+        "load_trips",
+    ]
+    assert len(search_answer(state, "fare", limit=1)["items"]) == 1
+
+
+def test_name_with_the_word_ranks_before_a_column_of_that_name(build: Any) -> None:
+    event = build.run("COMPLETE", "1", "train", "08:00:00", writes=("db|rides_forecast",))
+    column = {"fields": [{"name": "forecast"}]}
+    event["outputs"].append(build.dataset("db|model", schema=column))
+    result = search_answer(build.state(event), "forecast")["items"]
+    assert [item["name"] for item in result] == ["rides_forecast", "model"]
+
+
+def test_table_columns_rank_before_file_columns(build: Any) -> None:
+    event = build.run("COMPLETE", "1", "load", "08:00:00")
+    column = {"fields": [{"name": "distance"}]}
+    event["inputs"] = [build.dataset("file|/a/2019-03.parquet", schema=column)]
+    event["outputs"] = [build.dataset("hive://lake|trips", schema=column)]
+    result = search_answer(build.state(event), "distance")["items"]
+    assert [item["name"] for item in result] == ["trips", "/a/2019-03.parquet"]
+
+
+def test_columns_of_tables_in_use_rank_first(build: Any) -> None:
+    column = {"fields": [{"name": "distance"}]}
+    check = build.run("COMPLETE", "1", "check", "08:00:00")
+    check["outputs"] = [
+        build.dataset(f"hive://lake|{name}", schema=column) for name in ("quarantine", "raw")
+    ]
+    train = build.run("COMPLETE", "2", "train", "09:00:00", reads=("hive://lake|raw",))
+    result = search_answer(build.state(check, train), "distance")["items"]
+    assert [item["name"] for item in result] == ["raw", "quarantine"]
+
+
+def test_hits_are_counted_and_have_kind_owners_and_tags(
+    state: State,
+) -> None:
+    result = search_answer(state, "fare", limit=1)
+    assert (result["counts"]["column"], result["counts"]["sql"], result["counts"]["name"]) == (
+        1,
+        1,
+        0,
+    )
+    (table,) = result["items"]
+    assert (table["kind"], table["tags"]) == ("table", ["pii:location (pickup_at)"])
+    (job,) = search_answer(state, "load_trips", limit=1)["items"]
+    assert (job["kind"], job["owners"]) == ("query", ["team:rides"])
+
+
+@pytest.mark.parametrize("slip", ["pickpu", "pickup_ta", "Pikup at"])
+def test_misspelled_search_finds_similar_names(state: State, slip: str) -> None:
+    (result,) = search_answer(state, slip)["items"]
+    assert (result["name"], result["text"], result["isFuzzy"]) == ("lake.rides", "pickup_at", True)
+
+
+def test_most_similar_name_ranks_first(build: Any) -> None:
+    names = ("db|rides_hourly_actuals", "db|rides_hourly_forecast")
+    state = build.state(build.run("COMPLETE", "1", "job", "08:00:00", writes=names))
+    result = search_answer(state, "rides_hourly_forcast")["items"]
+    assert result[0]["name"] == "rides_hourly_forecast"
+    assert {item["isFuzzy"] for item in result} == {True}
+
+
+def test_unmatched_search_is_empty_and_blank_text_fails(state: State) -> None:
+    assert search_answer(state, "zzzzzz")["items"] == []
+    with pytest.raises(ConfigError, match="expected a non-empty string"):
+        search_answer(state, "  ")["items"]

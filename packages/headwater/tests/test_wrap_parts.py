@@ -1,0 +1,279 @@
+"""Parts of `headwater run` without a process: parents, declarations, destinations, events."""
+
+from __future__ import annotations
+
+import json
+import time
+import uuid
+from collections.abc import Callable
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+from openlineage.client.event_v2 import InputDataset, OutputDataset
+
+from headwater.errors import ConfigError
+from headwater.harvest.events import FinishedRun, dataset_event, location, run_id, schema
+from headwater.log import entry_of
+from headwater.settings import resolve
+from headwater.wrap._declared import read_declared
+from headwater.wrap.git import git_location
+from headwater.wrap.openlineage import ReportedRun, to_json
+from headwater.wrap.parent import RunRef, child_environment, parents
+from headwater.wrap.report import Report
+
+from .sinks import Sink, serving
+
+_IDS = st.uuids().map(str)
+_TEXT = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=12)
+_JOBS = _TEXT.filter(lambda text: "/" not in text and text == text.strip())
+_SPACES = _TEXT.filter(lambda text: text == text.strip())
+_NAMES = _TEXT.filter(str.strip)  # a declaration rejects blank names
+_REFS = st.builds(RunRef, _SPACES, _JOBS, _IDS)
+_AT = datetime(2025, 11, 21, 8, tzinfo=UTC)
+
+
+@given(ref=_REFS, root=_REFS, has_context=st.booleans())
+def test_child_reads_the_parent_that_was_written(
+    ref: RunRef, root: RunRef, has_context: bool
+) -> None:
+    environment = child_environment(ref, root)
+    context = environment.pop("OPENLINEAGE_CONTEXT")
+    if has_context:
+        environment = {"OPENLINEAGE_CONTEXT": context}
+    assert parents(environment) == (ref, root)
+
+
+@given(text=st.text(max_size=30) | st.lists(_TEXT).map("/".join))
+def test_arbitrary_text_is_not_a_parent(text: str) -> None:
+    variables = ("OPENLINEAGE_PARENT_ID", "OPENLINEAGE_ROOT_PARENT_ID", "OPENLINEAGE_CONTEXT")
+    assert parents(dict.fromkeys(variables, text)) is None
+
+
+@given(value=st.recursive(
+    st.none() | st.integers() | _TEXT,
+    lambda inner: st.lists(inner, max_size=2)
+    | st.dictionaries(st.sampled_from(["parent", "root", "run", "job", "runId", "name"]), inner),
+))  # fmt: skip
+def test_any_context_without_ids_is_ignored(value: Any) -> None:
+    assert parents({"OPENLINEAGE_CONTEXT": json.dumps(value)}) is None
+
+
+def test_new_run_ids_are_uuids_in_order_of_time() -> None:
+    before = time.time_ns() // 1_000_000
+    ids = [uuid.UUID(RunRef.new("n", "j").run_id) for _ in range(200)]
+    after = time.time_ns() // 1_000_000
+    assert {(item.version, item.variant) for item in ids} == {(7, uuid.RFC_4122)}
+    assert len(set(ids)) == 200
+    stamps = [item.int >> 80 for item in ids]
+    assert stamps == sorted(stamps)
+    assert before <= stamps[0] <= stamps[-1] <= after
+
+
+_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | _TEXT,
+    lambda inner: (
+        st.lists(inner, max_size=2)
+        | st.dictionaries(
+            st.sampled_from(
+                ["job", "inputs", "outputs", "namespace", "name", "owner", "description"]
+            )
+            | _TEXT,
+            inner,
+            max_size=3,
+        )
+    ),
+)
+
+
+@given(value=_VALUES)
+def test_any_declaration_file_parses_or_names_its_path(
+    value: Any, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    file = tmp_path_factory.getbasetemp() / "any.yaml"
+    file.write_text(yaml.safe_dump(value, allow_unicode=True))
+    try:
+        declared = read_declared(file, {})
+    except ConfigError as caught:
+        error: ConfigError | None = caught
+    else:
+        error = None
+        assert declared.job.name.strip()
+        assert all(dataset.namespace for dataset in (*declared.inputs, *declared.outputs))
+    assert error is None or str(error).startswith(str(file))
+
+
+def test_file_outside_of_git_has_no_location(tmp_path: Path) -> None:
+    assert git_location(tmp_path / "lineage.yaml") is None
+    assert git_location(tmp_path / "no" / "such" / "folder.yaml") is None
+
+
+@pytest.mark.parametrize(
+    ("given", "variables", "expected"),
+    [
+        ({}, {}, "http://localhost:9002/api/v1/lineage"),
+        ({"url": "http://a:1"}, {"OPENLINEAGE_URL": "http://b:1"}, "http://a:1/api/v1/lineage"),
+        ({}, {"OPENLINEAGE_URL": "http://b:1"}, "http://b:1/api/v1/lineage"),
+        ({}, {"OPENLINEAGE_URL": " http://b:1/x/ "}, "http://b:1/x/api/v1/lineage"),
+        (
+            {},
+            {"OPENLINEAGE_URL": "http://b:1", "OPENLINEAGE_ENDPOINT": "in"},
+            "http://b:1/in",
+        ),
+        (
+            {},
+            {"OPENLINEAGE_URL": "http://b:1", "HEADWATER_URL": "http://c:1"},
+            "http://c:1/api/v1/lineage",
+        ),
+    ],
+)
+def test_first_destination_that_is_set_receives_the_events(
+    given: dict[str, str],
+    variables: dict[str, str],
+    expected: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    settings = resolve(given)
+    report = Report.from_settings(settings, variables, url=given.get("url"), api_key=None)
+    assert report._address == expected
+
+
+@pytest.mark.server
+def test_events_reach_server_in_order_and_spool_at_once(tmp_path: Path) -> None:
+    with serving(Sink()) as sink:
+        report = Report(tmp_path, sink.url, "key")
+        for number in range(20):
+            report.send(partial(bytes, b'{"number": %d}' % number))
+            (spool,) = tmp_path.iterdir()
+            assert len(spool.read_bytes().splitlines()) == number + 1
+        assert report.close() == []
+        assert [body["number"] for body in sink.requests] == list(range(20))
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (ValueError("bad url"), "an event cannot be created: ValueError('bad url')"),
+        (ModuleNotFoundError(name="attr"), "the package attr is missing"),
+    ],
+)
+def test_event_that_cannot_be_created_is_one_problem(
+    error: Exception, message: str, tmp_path: Path
+) -> None:
+    def fail() -> bytes:
+        raise error
+
+    report = Report(tmp_path / "spool", None)
+    report.send(fail)
+    report.send(fail)
+    report.send(lambda: b"{}")
+    (problem,) = report.close()
+    assert problem.startswith("lineage of this run is not complete: ")
+    assert message in problem
+    (spool,) = (tmp_path / "spool").iterdir()
+    assert spool.read_bytes() == b"{}\n"
+
+
+@pytest.fixture(scope="module")
+def check(shared: Path) -> Callable[[Any], None]:
+    """Validate an event and each of its facets against their JSON schemas."""
+    from jsonschema import Draft202012Validator
+    from referencing import Registry, Resource
+
+    schemas = [json.loads(file.read_text()) for file in (shared.parent / "spec").rglob("*.json")]
+    registry = Registry().with_resources((s["$id"], Resource.from_contents(s)) for s in schemas)
+
+    def validate(event: Any) -> None:
+        holders = [event[key] for key in ("run", "job", "dataset") if key in event]
+        holders += [*event.get("inputs", ()), *event.get("outputs", ())]
+        facets = [facet for holder in holders for facet in holder.get("facets", {}).values()]
+        pairs = [(event["schemaURL"], event), *((f["_schemaURL"], f) for f in facets)]
+        for url, value in pairs:
+            Draft202012Validator({"$ref": url}, registry=registry).validate(value)
+
+    return validate
+
+
+@given(
+    ref=_REFS, parent=st.none() | st.tuples(_REFS, _REFS), error=st.none() | _TEXT,
+    state=st.sampled_from(["START", "RUNNING", "COMPLETE", "FAIL", "ABORT"]),
+    kind=st.none() | st.just("QUERY"), read=_NAMES, written=_NAMES,
+)  # fmt: skip
+def test_every_reported_run_is_a_valid_event(
+    ref: RunRef, parent: tuple[RunRef, RunRef] | None, error: str | None, state: str,
+    kind: str | None, read: str, written: str, check: Callable[[Any], None],
+) -> None:  # fmt: skip
+    run = ReportedRun(
+        ref=ref,
+        integration="TEST",
+        job_type=kind,
+        parents=parent,
+        inputs=[InputDataset("db", read)],
+        outputs=[OutputDataset("db", written, facets={"schema": schema([("a", "int", "")])})],
+    )
+    body = run.to_json(state, _AT, error)
+    event = json.loads(body)
+    check(event)
+    assert entry_of(body).event.time > 0
+    facets = event["run"].get("facets", {})
+    assert ("parent" in facets, "errorMessage" in facets) == (parent is not None, error is not None)
+    assert event["job"]["facets"]["jobType"].get("jobType") == kind
+
+
+def test_secrets_of_an_event_are_masked() -> None:
+    run = ReportedRun(ref=RunRef.new("n", "j"), integration="TEST")
+    body = run.to_json("FAIL", _AT, "psql: postgresql://app:hunter2Xq9@db/x is down")
+    assert b"hunter2Xq9" not in body
+    assert b"postgresql://app:***@db/x" in body
+
+
+def test_finished_run_ends_after_its_start(check: Callable[[Any], None]) -> None:
+    ref = RunRef("n", "j", run_id("n", "1"))
+    early = _AT.replace(hour=7)
+    run = FinishedRun(
+        ref=ref, integration="TEST", started=_AT, ended=early, state="FAIL", error="no table",
+        parents=(ref, ref),
+    )  # fmt: skip
+    start, end = (json.loads(to_json(event)) for event in run.events())
+    check(start)
+    check(end)
+    assert (start["eventTime"], end["eventTime"]) == (_AT.isoformat(), _AT.isoformat())
+    assert (start["eventType"], end["eventType"]) == ("START", "FAIL")
+    assert "errorMessage" not in start["run"]["facets"]
+    assert end["run"]["facets"]["errorMessage"]["programmingLanguage"] == "SQL"
+    assert json.loads(to_json(next(run.events()))) == start  # equal sources give equal events
+
+
+def test_dataset_event_describes_columns(check: Callable[[Any], None]) -> None:
+    columns = schema([("a", "int", "first"), ("b", "text", "")])
+    event = json.loads(to_json(dataset_event("db", "t", {"schema": columns}, _AT)))
+    check(event)
+    assert event["dataset"]["facets"]["schema"]["fields"] == [
+        {"name": "a", "type": "int", "description": "first"},
+        {"name": "b", "type": "text"},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("s3://lake/a/b", ("s3://lake", "a/b")),
+        ("s3a://lake/a/b/", ("s3://lake", "a/b")),
+        ("s3://lake", ("s3://lake", "/")),
+        ("hdfs://node:8020/a", ("hdfs://node:8020", "/a")),
+    ],
+)
+def test_location_has_its_bucket_as_namespace(url: str, expected: tuple[str, str]) -> None:
+    assert location(url) == expected
+
+
+def test_run_id_is_the_same_in_every_version() -> None:
+    assert run_id("dbt", "1") == "98fa5ef0-870d-57f3-8a2d-b299c2aec5cd"
+    assert run_id("dbt", "2") != run_id("dbt", "1")

@@ -1,0 +1,135 @@
+import { useMemo, type ReactNode } from "react";
+import { PROGRAM } from "../../api/base";
+import { troubleOf, useAnswer } from "../../api/answers";
+import { isUnknown } from "../../api/client";
+import { go, useAddress } from "../../app/address";
+import { Command, Copy } from "../../components/Copy";
+import { Icon } from "../../components/Icon";
+import { Link } from "../../components/Link";
+import { AsOf, Sheet } from "../../components/Sheet";
+import { ErrorMessage } from "../../components/ErrorMessage";
+import { impactOf, parseProvenance, provenanceOf } from "../../graph/places";
+import { originTree, piiVerdict, provenanceLine, provenanceText, unknownsOf } from "../../graph/provenance";
+import { addressOf } from "../../graph/view";
+import { moment, parts, shellQuoted } from "../../graph/words";
+import { RecentDatasets } from "../fallback/EmptyView";
+import { OriginTree } from "./OriginTree";
+import { clsx } from "clsx";
+import { COMPONENTS } from "../../strings/components";
+import { PROVENANCE } from "../../strings/provenance";
+import styles from "./provenance.module.css";
+import controls from "../../components/controls.module.css";
+import sheets from "../../components/sheet.module.css";
+import { Loading } from "../../components/Skeleton";
+
+const SHOWN = 200;
+
+/** The upstream versions, runs and commits of a dataset or one of its versions. */
+export default function ProvenancePage(): ReactNode {
+  const view = parseProvenance(useAddress().searchParams);
+  const { node, version, at } = view;
+  const answer = useAnswer("provenance", { node, version, asOf: at });
+  const { data, isPlaceholderData } = answer;
+  const trouble = troubleOf(answer);
+  const id = data?.node ?? node;
+  const { data: history } = useAnswer("history", data ? { node: id, asOf: at, limit: SHOWN } : null);
+  const versions = useMemo(() => (history?.items ?? []).flatMap((entry) => (entry.done === "wrote" && entry.version ? [entry] : [])), [history]);
+  const tree = useMemo(() => data && originTree(data), [data]);
+  const title = parts(id.slice(id.lastIndexOf(":") + 1), "dataset").title;
+  const command = ["headwater provenance", shellQuoted(id), version && `--version ${shellQuoted(version)}`, at && `--as-of ${at}`].filter(Boolean).join(" ");
+  const isKnown = !version || versions.some((entry) => entry.version === version);
+  return (
+    <Sheet
+      icon="origin"
+      kind={COMPONENTS.provenance}
+      name={PROVENANCE.title(title)}
+      title={PROVENANCE.title(title)}
+      about={data?.datasets.find((dataset) => dataset.id === id)?.namespace}
+      isBusy={isPlaceholderData}
+      actions={
+        <>
+          <Link className={controls.button} href={addressOf(id, { up: 3, at })}>
+            <Icon name="pipeline" /> {COMPONENTS.graph}
+          </Link>
+          <Link className={controls.button} href={impactOf(id, { at })}>
+            <Icon name="impact" /> {COMPONENTS.impact}
+          </Link>
+          {tree && <Copy text={provenanceText(tree)} label={COMPONENTS.copy.text} isWide />}
+        </>
+      }
+    >
+      <AsOf at={at} now={provenanceOf(node, { version })} />
+      {trouble ? (
+        <>
+          <ErrorMessage error={trouble} />
+          {isUnknown(trouble) && at === null && <RecentDatasets linkTo={provenanceOf} />}
+        </>
+      ) : !data || !tree ? (
+        <Loading />
+      ) : (
+        <>
+          <div className={sheets.tools}>
+            <label className={sheets.line}>
+              <span className="muted">{PROVENANCE.version}</span>
+              <select className={controls.select} aria-label={PROVENANCE.version} value={version ?? ""} onChange={(event) => go(provenanceOf(node, { at, version: event.target.value || null }))}>
+                <option value="">{PROVENANCE.contents(Boolean(at))}</option>
+                {!isKnown && <option value={version}>{version}</option>}
+                {versions.map((entry) => (
+                  <option key={entry.version} value={entry.version ?? ""}>
+                    {PROVENANCE.option(entry.version, entry.at ? moment(entry.at) : "")}
+                  </option>
+                ))}
+              </select>
+            </label>
+            <span className="muted">{provenanceLine(data)}</span>
+            {history?.next && <span className="muted">{PROVENANCE.newest(versions.length, PROGRAM)}</span>}
+          </div>
+          <PersonalData provenance={data} />
+          <OriginTree root={tree} at={at} />
+          <Unknowns provenance={data} />
+          <section className={sheets.part}>
+            <h2>{COMPONENTS.commandLine}</h2>
+            <Command text={command} />
+          </section>
+        </>
+      )}
+    </Sheet>
+  );
+}
+
+type ProvenanceAnswer = Parameters<typeof piiVerdict>[0];
+
+/** A note on personal data in the dataset. */
+function PersonalData({ provenance }: { provenance: ProvenanceAnswer }): ReactNode {
+  const { tone, text, columns } = piiVerdict(provenance);
+  return (
+    <div className={clsx(styles.verdict, styles[tone])} role="note" aria-label={PROVENANCE.personalData}>
+      <Icon name={tone === "good" ? "done" : "alert"} />
+      <p>
+        {text}
+        {columns.length > 0 ? ": " : "."}
+        {columns.map((column, place) => (
+          <span key={column}>
+            {place > 0 && ", "}
+            <code>{column}</code>
+          </span>
+        ))}
+      </p>
+    </div>
+  );
+}
+
+function Unknowns({ provenance }: { provenance: ProvenanceAnswer }): ReactNode {
+  const unknown = unknownsOf(provenance);
+  return (
+    <section className={sheets.part} aria-labelledby="unknown">
+      <h2 id="unknown">{PROVENANCE.unknown}</h2>
+      {unknown.length === 0 && <p className="muted">{PROVENANCE.complete}</p>}
+      <ul className={styles.unknown}>
+        {unknown.map((gap) => (
+          <li key={gap}>{gap}.</li>
+        ))}
+      </ul>
+    </section>
+  );
+}

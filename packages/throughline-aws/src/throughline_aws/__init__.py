@@ -1,9 +1,0 @@
-"""OpenLineage to Amazon DataZone / SageMaker Catalog: a backend of throughline, and a proxy.
-
-- `authorizer`, `receiver`, `worker`, `audit`: the proxy's Lambda functions, each with a `handler`.
-- `payloads`: types of what Lambda passes to the handlers and takes from them.
-- `datazone`: the backend of throughline's delivery.
-- `harvest`: the harvesters `glue`, `logs` and `redshift` of `throughline harvest`.
-"""
-
-__all__ = ["audit", "authorizer", "datazone", "harvest", "payloads", "receiver", "worker"]

@@ -1,6 +1,0 @@
-"""Mask secrets in events, rejected lines, errors, alerts and log lines."""
-
-from throughline.redaction._rules import MASK
-from throughline.redaction.redact import is_suspicious, redact, redact_line, redact_text, use_rules
-
-__all__ = ["MASK", "is_suspicious", "redact", "redact_line", "redact_text", "use_rules"]
