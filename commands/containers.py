@@ -8,6 +8,10 @@ from __future__ import annotations
 import os
 import sys
 from typing import NoReturn
+from urllib.parse import urlsplit
+
+import psycopg
+from psycopg.sql import SQL, Identifier
 
 from commands.environment import child_environ, script, write_airflow_password
 from commands.processes import become
@@ -39,10 +43,32 @@ def serve(container: str) -> NoReturn:
         )
     settings = load_settings()
     if container == "lineage":
+        create_database(os.environ[DATABASES[container]])
         become([script("headwater"), "serve"], lineage_environ(settings))
     prepare(settings)
     write_airflow_password(settings)
     become([script("airflow"), "standalone"], airflow_environ(settings))
+
+
+def create_database(url: str, server_database: str = "airflow") -> None:
+    """Create the lineage server's PostgreSQL database if it is missing.
+
+    One of the server's former name, in a volume of that time, is renamed. `server_database` is the
+    one that the image of PostgreSQL creates.
+    """
+    parts = urlsplit(url.replace("postgresql+psycopg", "postgresql", 1))
+    name, server = parts.path.removeprefix("/"), parts._replace(path=f"/{server_database}")
+    with psycopg.connect(server.geturl(), autocommit=True) as connection:
+        existing = {row[0] for row in connection.execute("SELECT datname FROM pg_database")}
+        if name in existing:
+            return
+        if (former := name.replace("headwater", "throughline")) in existing:
+            command = SQL("ALTER DATABASE {} RENAME TO {}").format(
+                Identifier(former), Identifier(name)
+            )
+        else:
+            command = SQL("CREATE DATABASE {}").format(Identifier(name))
+        connection.execute(command)
 
 
 def airflow_environ(settings: Settings) -> dict[str, str]:

@@ -231,8 +231,14 @@ def write_secrets(settings: Settings) -> Path:
     path.touch(mode=0o600)
     path.chmod(0o600)
     # OpenMetadata requires keys of 32 bytes in this encoding; the others accept any.
-    missing = [name for name in SECRETS if name not in dotenv_values(path)]
-    new = [f"{name}={urlsafe_b64encode(secrets.token_bytes(32)).decode()}" for name in missing]
+    values = dotenv_values(path)
+    missing = [name for name in SECRETS if name not in values]
+    # The key of the server's former name goes on being valid.
+    former = {name: values.get(name.replace("HEADWATER", "THROUGHLINE")) for name in missing}
+    new = [
+        f"{name}={former[name] or urlsafe_b64encode(secrets.token_bytes(32)).decode()}"
+        for name in missing
+    ]
     path.write_text("\n".join([*path.read_text().splitlines(), *new, ""]))
     return path
 
@@ -244,7 +250,8 @@ def with_key(settings: Settings) -> Settings:
     """
     if settings.headwater_api_key.get_secret_value():
         return settings
-    key = dotenv_values(settings.state_dir / "docker.env").get("HEADWATER_API_KEY")
+    values = dotenv_values(settings.state_dir / "docker.env")
+    key = values.get("HEADWATER_API_KEY") or values.get("THROUGHLINE_API_KEY")
     return settings.model_copy(update={"headwater_api_key": SecretStr(key)}) if key else settings
 
 

@@ -6,6 +6,7 @@ OpenLineage's variables are interpreted like in openlineage-python 1.54.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,22 @@ def file_values() -> dict[str, Any]:
     Raises:
         ValueError: the file is not a mapping of names to values.
     """
+    given = _read()
+    renamed = {new_name(name): value for name, value in given.items()}
+    return renamed | {name: value for name, value in given.items() if name == new_name(name)}
+
+
+def old_names() -> list[str]:
+    """Return the names in the file that are no longer the present ones; they are still read."""
+    return [name for name in _read() if name != new_name(name)]
+
+
+def new_name(name: str) -> str:
+    """Return the present name of a setting; the lineage server was called throughline before."""
+    return re.sub("^throughline_", "headwater_", name)
+
+
+def _read() -> dict[str, Any]:
     path = settings_file()
     if not path.exists():
         return {}

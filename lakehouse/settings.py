@@ -298,7 +298,9 @@ class Settings(BaseSettings):
     @property
     def lineage_database(self) -> Path:
         """The database of the lineage server on this machine."""
-        return self.state_dir / "headwater.db"
+        path = self.state_dir / "headwater.db"
+        old = self.state_dir / "throughline.db"  # of the server's old name
+        return old if old.exists() and not path.exists() else path
 
     @property
     def warehouse(self) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import lzma
 import re
 import subprocess
 import sys
@@ -36,6 +38,45 @@ def test_forge_files_match_their_schema(schema: str, folder: str, count: int) ->
     command = [checker, "--builtin-schema", schema, *map(str, files)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+OLD_NAME = (
+    *(
+        ".github/actions/lineage-check/action.yml",
+        "CHANGELOG.md",
+        "docs/decisions/0020-the-name.md",
+    ),
+    *("commands/containers.py", "commands/docker.py"),
+    *("lakehouse/setting_sources.py", "lakehouse/settings.py"),
+    *(f"packages/headwater/src/headwater/{name}.py" for name in ("old_name", "settings")),
+    "packages/headwater/web/src/api/stored.ts",
+    "packages/headwater/tests/test_old_name.py",
+    "tests/commands/test_repository_files.py",
+    *("tests/docker/test_commands.py", "tests/lakehouse/test_setting_sources.py"),
+)
+"""The files that find stores and settings of headwater's old name, and say so."""
+
+
+def test_old_name_is_only_in_files_that_find_it() -> None:
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=REPOSITORY, capture_output=True)
+    files = [REPOSITORY / name for name in listed.stdout.decode().split("\0")[:-1]]
+    found = {
+        str(file.relative_to(REPOSITORY))
+        for file in files or pytest.fail("not a checkout of git")
+        if file.is_file()  # else deleted in the working tree
+        and (b"throughline" in _content(file).lower() or "throughline" in str(file).lower())
+    }
+    assert found == set(OLD_NAME)
+
+
+def _content(file: Path) -> bytes:
+    content = file.read_bytes()
+    match file.suffix:
+        case ".xz":
+            return lzma.decompress(content)
+        case ".gz":
+            return gzip.decompress(content)
+    return content
 
 
 def test_ci_tests_every_supported_python() -> None:

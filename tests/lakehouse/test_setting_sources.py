@@ -9,6 +9,7 @@ import pytest
 from commands.environment import child_environ
 from lakehouse.backends import deliveries, is_embedded, is_on, lineage_environ, spark_transport
 from lakehouse.errors import SettingsError
+from lakehouse.setting_sources import old_names
 from lakehouse.settings import Settings, load_settings, sources
 
 GLUE = {"bucket": "a-bucket", "aws_account": "012345678901"}
@@ -107,6 +108,26 @@ def test_child_in_another_folder_finds_the_settings_file(
     for name, value in environ.items():
         monkeypatch.setenv(name, value)
     assert load_settings().months_back == 5
+
+
+def test_old_name_in_the_file_counts_unless_the_new_one_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SETTINGS_FILE", str(tmp_path / "mine.yaml"))
+    (tmp_path / "mine.yaml").write_text("throughline_port: 9555\n")
+    assert load_settings().headwater_port == 9555
+    (tmp_path / "mine.yaml").write_text("headwater_port: 9556\nthroughline_port: 9555\n")
+    assert load_settings().headwater_port == 9556
+    assert old_names() == ["throughline_port"]
+
+
+def test_lineage_database_of_the_old_name_is_used_until_there_is_a_new_one(tmp_path: Path) -> None:
+    settings = load_settings(state_dir=tmp_path)
+    assert settings.lineage_database == tmp_path / "headwater.db"
+    (tmp_path / "throughline.db").touch()
+    assert settings.lineage_database == tmp_path / "throughline.db"
+    (tmp_path / "headwater.db").touch()
+    assert settings.lineage_database == tmp_path / "headwater.db"
 
 
 def test_empty_value_is_none_from_any_source(

@@ -65,13 +65,18 @@ def _duration(text: object) -> object:
 
 
 def default_database() -> str:
-    """Return the path of the default log in the user's data folder."""
-    return str(user_data_path("headwater", appauthor=False) / "headwater.db")
+    """Return the path of the default log in the user's data folder.
+
+    A log of the old name is not moved, because a server of that name may still write to it.
+    """
+    path = user_data_path("headwater", appauthor=False) / "headwater.db"
+    old = user_data_path("throughline", appauthor=False) / "throughline.db"
+    return str(old if old.exists() and not path.exists() else path)
 
 
 def default_harvests() -> Path:
-    """Return the default folder of harvest positions in the user's data folder."""
-    return user_data_path("headwater", appauthor=False) / "harvests"
+    """Return the default folder of harvest positions, beside the default log."""
+    return Path(default_database()).with_name("harvests")
 
 
 _EMPTY_IS_NONE = BeforeValidator(lambda value: None if value == "" else value)

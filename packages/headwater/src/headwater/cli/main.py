@@ -27,6 +27,7 @@ from headwater.export.commands import export
 from headwater.harvest import commands as harvest
 from headwater.keys import commands as keys
 from headwater.lineage.commands import columns, impact, path, provenance, show, tags, tree
+from headwater.old_name import adopt
 from headwater.retention.commands import prune
 from headwater.runs.commands import runs
 from headwater.search.commands import search
@@ -123,7 +124,10 @@ def top(
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command; print the error of headwater or of a file to stderr, and exit."""
     words = sys.argv[1:] if arguments is None else [*arguments]
+    message = adopt(os.environ)
     program = os.environ.get("HEADWATER_PROGRAM") or "headwater"
+    if message:
+        sys.stderr.write(f"{program}: {message}\n")
     try:
         command = _command_line(program)
         command(words, prog_name=program)

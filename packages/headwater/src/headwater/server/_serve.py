@@ -30,6 +30,7 @@ from headwater.delivery.forwarder import Forwarder
 from headwater.errors import ConfigError, ExposureError
 from headwater.keys.store import keys_of
 from headwater.log import EventLog
+from headwater.old_name import report
 from headwater.projection.live import Live
 from headwater.projection.snapshot_writer import Snapshotter
 from headwater.redaction import use_rules
@@ -119,6 +120,8 @@ def _announce(settings: Settings, event_log: EventLog, listener: socket.socket) 
     shown = f"[{host}]" if ":" in host else host
     log_to_stderr()
     log.info("headwater %s starts, log %s", version("headwater"), event_log.shown_url)
+    if message := report(settings.database):
+        log.warning("%s", message)
     spool = f", spool folder {settings.spool}" if settings.spool else ""
     print_line(f"headwater listens on http://{shown}:{port}, log {event_log.shown_url}{spool}")
 

@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
+from headwater.old_name import adopt
 from headwater.wrap.parent import RunRef, parents
 
 if TYPE_CHECKING:
@@ -66,6 +67,8 @@ def lineage(
 
         @functools.wraps(function)
         def call(*args: P.args, **kwargs: P.kwargs) -> R:
+            if message := adopt(os.environ):
+                log.warning("%s", message)
             if not _is_on(os.environ):
                 return function(*args, **kwargs)
 

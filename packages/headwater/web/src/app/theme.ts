@@ -1,15 +1,16 @@
 import { useEffect, useState } from "react";
 
+import { readStored, writeStored } from "../api/stored";
+
 export type Theme = "auto" | "light" | "dark";
-const KEY = "headwater-theme";
 const NEXT: Record<Theme, Theme> = { auto: "light", light: "dark", dark: "auto" };
 
 /** The theme (light, dark or the system's) and a function to switch it; stored in the browser. */
 export function useTheme(): [Theme, () => void] {
-  const [theme, setTheme] = useState<Theme>(() => (localStorage.getItem(KEY) ?? "auto") as Theme);
+  const [theme, setTheme] = useState<Theme>(() => (readStored("theme") ?? "auto") as Theme);
   useEffect(() => {
     document.documentElement.dataset["theme"] = theme;
-    localStorage.setItem(KEY, theme);
+    writeStored("theme", theme);
   }, [theme]);
   return [theme, () => setTheme((current) => NEXT[current])];
 }

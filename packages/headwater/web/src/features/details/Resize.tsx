@@ -1,4 +1,5 @@
 import { useState, type KeyboardEvent, type PointerEvent, type ReactNode } from "react";
+import { readStored, writeStored } from "../../api/stored";
 import styles from "./resize.module.css";
 
 interface Limits {
@@ -19,11 +20,10 @@ const STEP = 24;
 
 /** A width in pixels, stored in the browser. */
 export function useWidth(name: string, { initial, least, most }: Limits): [number, (width: number) => void] {
-  const key = `headwater-${name}`;
   const clamped = (width: number) => Math.round(Math.min(most, Math.max(least, width)));
-  const [width, setWidth] = useState(() => clamped(Number(localStorage.getItem(key)) || initial));
+  const [width, setWidth] = useState(() => clamped(Number(readStored(name)) || initial));
   const change = (next: number) => {
-    localStorage.setItem(key, String(clamped(next)));
+    writeStored(name, String(clamped(next)));
     setWidth(clamped(next));
   };
   return [width, change];

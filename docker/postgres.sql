@@ -1,2 +1,0 @@
--- The lineage server's database; the image creates Airflow's (POSTGRES_DB).
-CREATE DATABASE headwater;

@@ -1,0 +1,34 @@
+"""The name `throughline`, which headwater had until November 2026.
+
+Variables and stores of that name are still found and used, and the first process reports them.
+Another project owns the name on PyPI, so there is neither a package nor a command of that name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import MutableMapping
+
+__all__ = ["adopt", "report"]
+
+
+def adopt(environ: MutableMapping[str, str]) -> str:
+    """Set the variables that only have their old names, and return a message ("": none).
+
+    Child processes inherit the new names, so that only the first process has a message.
+    """
+    found = {
+        "HEADWATER_" + old.removeprefix("THROUGHLINE_"): old
+        for old, value in sorted(environ.items())
+        if value and old.startswith("THROUGHLINE_")
+    }
+    found = {name: old for name, old in found.items() if not environ.get(name)}
+    environ.update({name: environ[old] for name, old in found.items()})
+    renamed = ", ".join(f"{old} to {name}" for name, old in found.items())
+    return f"throughline is now headwater: rename {renamed}" if found else ""
+
+
+def report(database: str) -> str:
+    """Return a message if a log has the former name ("": it has not)."""
+    if not database.endswith("/throughline.db"):
+        return ""
+    return f"the log of throughline, which is now headwater, goes on being used: {database}"
