@@ -9,8 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from headwater.config import read_yaml
 from headwater.console.source import Source, open_source
 from headwater.errors import ConfigError, NotFoundError
 from headwater.settings import resolve
@@ -54,8 +53,8 @@ class Exercise:
     def read(self, name: str) -> dict[str, Any]:
         """Return a YAML file of the reader; empty if it is missing or not a mapping."""
         try:
-            content = yaml.safe_load((self.folder / name).read_text())
-        except (OSError, yaml.YAMLError):
+            content = read_yaml(self.folder / name)
+        except ConfigError:
             return {}
         return content if isinstance(content, dict) else {}
 

@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
-import yaml
-
 from lakehouse.errors import SettingsError
+from lakehouse.yaml_file import load_texts
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
@@ -63,7 +62,7 @@ def _read() -> dict[str, Any]:
     path = settings_file()
     if not path.exists():
         return {}
-    values = yaml.load(path.read_text(), yaml.BaseLoader) or {}
+    values = load_texts(path.read_text()) or {}
     if not isinstance(values, dict):
         raise ValueError("expected lines such as `airflow_port: 9090`")
     return {str(name): value for name, value in values.items() if value not in NO_VALUE}

@@ -134,7 +134,17 @@ def test_glue_lakehouse_names_the_missing_settings() -> None:
         load_settings(lakehouse="glue")
 
 
-@pytest.mark.parametrize("text", ["airflow_port: [", "just words", "datahub_tokn: s3cret"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "airflow_port: [",
+        "just words",
+        "datahub_tokn: s3cret",
+        "[" * 20_000,
+        "a: {" * 20_000,
+        "a: &a [x]\nbucket: *a",
+    ],
+)
 def test_invalid_file_is_named_without_repeating_secrets(
     text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

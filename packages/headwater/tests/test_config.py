@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.main import get_command
 
 from headwater.cli.main import app
-from headwater.config import read_yaml
+from headwater.config import parse_yaml
 from headwater.errors import ConfigError
 from headwater.settings import Settings, resolve, variable_of
 
+from .conftest import Call
 from .generated_docs import table
 
 VALUES = {
@@ -157,18 +159,56 @@ def test_documented_settings_come_from_the_model() -> None:
 _BOMB = "a: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]\n"
 
 
+_READERS: dict[str, tuple[str, ...]] = {
+    "contract": ("check", "FILE"),
+    "policy": ("gate", "x", "--policy", "FILE"),
+    "lineage": ("run", "-f", "FILE", "--", "true"),
+    "deliver": ("deliver", "--config", "FILE", "--once"),
+    "alerts": ("serve", "--alerts", "FILE", "--database", "sqlite://"),
+    "redact": ("ingest", "missing.jsonl"),
+}
+"""The command that reads each kind of file; `redact` is a variable."""
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (_BOMB, r"line 2: received the alias \*a, expected its value: aliases are not allowed"),
+        (_BOMB, "line 2: received the alias *a, expected its value: aliases are not allowed"),
         ("[" * 20_000, "line 1: received more than 100 levels of lists and mappings"),
         ("a: {" * 20_000, "line 1: received more than 100 levels of lists and mappings"),
     ],
 )
+@pytest.mark.parametrize("reader", _READERS)
 def test_yaml_with_aliases_or_deep_nesting_is_rejected(
-    text: str, message: str, tmp_path: Path
+    reader: str, text: str, message: str, tmp_path: Path, call: Call, monkeypatch: Any
 ) -> None:
-    path = tmp_path / "contract.yaml"
+    path = tmp_path / "file.yaml"
     path.write_text(text)
-    with pytest.raises(ConfigError, match=message):
-        read_yaml(path)
+    if reader == "redact":
+        monkeypatch.setenv("HEADWATER_REDACT", str(path))
+    monkeypatch.setenv("HEADWATER_DATABASE", f"sqlite:///{tmp_path / 'log.db'}")
+    done = call(*(str(path) if word == "FILE" else word for word in _READERS[reader]))
+    assert done.returncode == 2
+    assert message in " ".join(done.stderr.split())
+
+
+def _doubled(times: int) -> str:
+    lines = [f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]" for n in range(1, times + 1)]
+    return "\n".join(["a0: &a0 x", *lines])
+
+
+@pytest.mark.parametrize(
+    ("text", "is_allowed"),
+    [
+        ("a: &a {x: 1}\nb: {<<: *a}\nc: [*a, *a]", True),
+        (_doubled(8), True),
+        (_doubled(18), False),
+        ("a: &a [*a]", False),
+    ],
+)
+def test_aliases_of_other_programs_are_bounded(text: str, is_allowed: bool) -> None:
+    if is_allowed:
+        assert parse_yaml(text, "dbt_project.yml", may_alias=True)
+        return
+    with pytest.raises(ConfigError, match="the aliases stand for more than 100,000 values"):
+        parse_yaml(text, "dbt_project.yml", may_alias=True)

@@ -261,3 +261,14 @@ def test_unsupported_sql_has_a_reason(text: str) -> None:
 def test_reason_contains_the_unexpected_token(text: str, reason: str) -> None:
     (found,) = read_file(text, "model", "spark").unread
     assert found.startswith(reason)
+
+
+def test_contract_with_aliases_at_the_base_is_not_expanded(
+    repository: Path, database: str, call: Call
+) -> None:
+    contract = repository / "contract.yaml"
+    good = contract.read_text()
+    contract.write_text("jobs: &a {}\ndatasets: *a\n")
+    _commit("aliases")
+    contract.write_text(good)
+    assert "the alias `*a`, expected its value" in _report(call, "--database", database)

@@ -100,6 +100,14 @@ def _private_imports(file: Path) -> set[str]:
     }
 
 
+def test_all_yaml_is_loaded_with_bounded_aliases() -> None:
+    repository = _SOURCE.parents[3]
+    loading = re.compile(r"yaml\.(safe_load|load|unsafe_load|full_load|compose)\w*\(")
+    sources = [*repository.glob("packages/*/src/**/*.py"), *repository.glob("commands/**/*.py")]
+    loads = {file.name for file in sources if loading.search(file.read_text())}
+    assert loads == {"config.py"}
+
+
 def test_core_stays_small_enough_to_read() -> None:
     core = ("redaction", "events", "identity", "log", "projection", "graph")
     files = [file for package in core for file in (_SOURCE / package).rglob("*.py")]

@@ -9,6 +9,7 @@ have the tags of the project; exposures are jobs; and failed runs have dbt's mes
 
 from __future__ import annotations
 
+import logging
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -33,11 +34,14 @@ from openlineage.common.provider.dbt.facets import DbtExposuresDatasetFacet
 from openlineage.common.provider.dbt.processor import ModelNode
 
 from headwater.collect.lines import Lines
+from headwater.config import parse_yaml
 from headwater.errors import ConfigError, HeadwaterError
 from headwater.events import parse_time
 from headwater.harvest._manifest import (
     Artifact,
     assertions_of,
+    check_manifest,
+    check_results,
     definitions,
     exposure_event,
     same_columns,
@@ -48,6 +52,8 @@ from headwater.harvest.events import FinishedRun, run_id
 from headwater.harvest.harvester import Cursor, Portion
 from headwater.wrap.openlineage import PRODUCER, to_json
 from headwater.wrap.parent import RunRef
+
+log = logging.getLogger(__name__)
 
 _FAILED = {"error", "fail", "runtime error"}
 _AT_ONCE = 200
@@ -81,6 +87,19 @@ class Dbt:
             ConfigError: the project or its artifacts cannot be read.
             HeadwaterError: the last invocation ran nothing, such as `dbt docs generate`.
         """
+        try:
+            yield from self._portions(cursor)
+        except HeadwaterError:
+            raise
+        except Exception as error:  # the library raises any error if a file of dbt is malformed
+            log.debug("harvest dbt failed", exc_info=True)
+            reason = error.__cause__ or error
+            raise ConfigError(
+                f"{self.project}: cannot read dbt's artifacts or profile: {reason!r}. Run dbt again"
+                " if a file in its target folder is incomplete"
+            ) from None
+
+    def _portions(self, cursor: Cursor) -> Iterator[Portion]:
         processor = self._processor()
         try:
             results = orjson.loads(Path(processor.run_result_path).read_bytes())
@@ -94,6 +113,7 @@ class Dbt:
                 f"{processor.run_result_path}: {reason}: dbt writes this file when it runs. Check"
                 f" the project folder {self.project} and --target-path"
             ) from None
+        check_results(results, processor.run_result_path)
         _check_command(processor.run_result_path, results)
         if new_cursor == cursor:
             return
@@ -120,12 +140,37 @@ class Dbt:
                 target=self.target,
                 target_path=str(self.target_path) if self.target_path else None,
             )
-        except (OSError, KeyError, ValueError) as error:
+        except (OSError, KeyError, TypeError, ValueError) as error:
             raise ConfigError(f"{self.project}: not a dbt project: {error}") from None
 
 
 class _Processor(DbtLocalArtifactProcessor):  # type: ignore[misc]
     """The library, with artifacts changed so that its events agree with the results of dbt."""
+
+    @staticmethod
+    def load_yaml(path: str) -> Artifact:
+        """Load a file of dbt, which may have a limited number of aliases.
+
+        Raises:
+            FileNotFoundError: the library then reads another file.
+            ConfigError: the file is no mapping or too large.
+        """
+        content = parse_yaml(Path(path).read_bytes(), path, may_alias=True)
+        if not isinstance(content, dict):
+            raise ConfigError(f"{path}: expected a mapping")
+        return content
+
+    @classmethod
+    def load_metadata(cls, path: str, versions: list[int], logger: logging.Logger) -> Artifact:
+        """Load an artifact; the errors that the library raises do not name the file."""
+        try:
+            artifact: Artifact = super().load_metadata(path, versions, logger)
+        except FileNotFoundError:
+            raise
+        except Exception as error:  # of any type if the content is malformed
+            reason = str(error)[:200] or repr(error)
+            raise ConfigError(f"{path}: not an artifact of dbt: {reason}; run dbt again") from None
+        return artifact
 
     def get_dbt_metadata(self) -> tuple[Artifact, Artifact, Artifact, Artifact | None]:
         """Return manifest, run_results, profile and catalog.
@@ -133,6 +178,7 @@ class _Processor(DbtLocalArtifactProcessor):  # type: ignore[misc]
         Tests without a result, and those that the library omits, are left out.
         """
         manifest, results, profile, catalog = super().get_dbt_metadata()
+        check_manifest(manifest, self.manifest_path)
         results["results"] = [
             item
             for item in results["results"]
@@ -199,18 +245,8 @@ class _Invocation:
         )
 
     def events(self) -> Iterator[RunEvent | JobEvent]:
-        """Yield the START and end events of the invocation and its nodes, and the exposures.
-
-        Raises:
-            ConfigError: the artifacts or the profile cannot be read.
-        """
-        try:
-            events: list[RunEvent] = self._processor.parse().events()
-        except (OSError, KeyError, ValueError) as error:
-            reason = error.__cause__ or error
-            raise ConfigError(
-                f"{self._project}: cannot read dbt's artifacts or profile: {reason!r}"
-            ) from None
+        """Yield the START and end events of the invocation and its nodes, and the exposures."""
+        events: list[RunEvent] = self._processor.parse().events()
         yield from self._invocation_run().events()
         for event in events:
             yield self._completed(event)

@@ -19,13 +19,44 @@ from openlineage.client.facet_v2 import (
 from openlineage.client.facet_v2 import column_lineage_dataset as lineage
 from openlineage.client.facet_v2 import data_quality_assertions_dataset as dq
 
+from headwater.errors import ConfigError, shown
 from headwater.events.facets import EXPOSURE
 from headwater.wrap.openlineage import PRODUCER
 
 Artifact = Mapping[str, Any]
 """JSON of a file that dbt writes."""
 
+_MAPPINGS = ("nodes", "sources", "exposures")
+_NOUNS = {"dict": "an object", "list": "a list", "str": "a string"}
 _TABLES = {"model", "seed", "snapshot", "source"}
+
+
+def check_manifest(manifest: Artifact, path: str) -> None:
+    """Raise ConfigError if the parts of a manifest that are read have the wrong types."""
+    for name in _MAPPINGS:
+        _expect(manifest.get(name, {}), dict, f"{path}: {name}")
+        for node, definition in manifest.get(name, {}).items():
+            _expect(definition, dict, f"{path}: {name}.{node}")
+            if name != "exposures":
+                _expect(definition.get("resource_type"), str, f"{path}: {node}.resource_type")
+    _expect(manifest.get("parent_map"), dict, f"{path}: parent_map")
+    for node, parents in manifest["parent_map"].items():
+        _expect(parents, list, f"{path}: parent_map.{node}")
+
+
+def check_results(results: Artifact, path: str) -> None:
+    """Raise ConfigError if the parts of run_results.json that are read have the wrong types."""
+    _expect(results.get("results"), list, f"{path}: results")
+    for number, result in enumerate(results["results"]):
+        _expect(result, dict, f"{path}: results[{number}]")
+        for name, type_ in (("unique_id", str), ("status", str), ("timing", list)):
+            _expect(result.get(name), type_, f"{path}: results[{number}].{name}")
+
+
+def _expect(value: object, type_: type, place: str) -> None:
+    if not isinstance(value, type_):
+        noun = _NOUNS[type_.__name__]
+        raise ConfigError(f"{place}: received {shown(value)}, expected {noun}; run dbt again")
 
 
 def definitions(manifest: Artifact) -> dict[str, Artifact]:

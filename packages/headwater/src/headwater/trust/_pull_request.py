@@ -9,9 +9,9 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-import yaml
 from typing_extensions import TypedDict
 
+from headwater.config import parse_yaml
 from headwater.console.source import Source
 from headwater.console.text import counted
 from headwater.errors import ConfigError, LogError, NotFoundError, ServerError, how_to_install
@@ -131,8 +131,8 @@ def _compare_contract(report: Report, options: Options, revision: Revision) -> I
         )
     try:
         if old:
-            before = set(_lines(contract_of(yaml.safe_load(old))))
-    except (ConfigError, yaml.YAMLError) as error:
+            before = set(_lines(contract_of(parse_yaml(old, path))))
+    except ConfigError as error:
         report["missing"].append(f"changes of {file}: invalid at the base: {error}")
         return
     after = set()
