@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import sys
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -18,6 +19,7 @@ from headwater.log import EventLog
 from headwater.projection.live import Live
 from headwater.server._options import ServerOptions
 from headwater.server.app import make_app
+from headwater.sql.dialects import dialect_of
 
 from .test_api_junk import _full
 
@@ -184,11 +186,17 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
     log.close()
 
 
+class _Spec(dict[str, Any]):
+    """The OpenAPI document, which a failed example does not print."""
+
+    def __repr__(self) -> str:
+        return "spec"
+
+
 @pytest.fixture(scope="module")
 def spec(hostile: TestClient) -> dict[str, Any]:
     """Return the OpenAPI document."""
-    document: dict[str, Any] = hostile.get("/openapi.json").json()
-    return document
+    return _Spec(hostile.get("/openapi.json").json())
 
 
 @pytest.mark.replay
@@ -205,6 +213,13 @@ def test_hostile_event_never_breaks_a_get_request(
         answer = hostile.post("/api/v1/lineage", content=json.dumps(event).encode())
         assert answer.status_code in (201, 400, 422), (answer.text, event)
     _ask_everything(hostile, spec)
+
+
+@pytest.mark.parametrize("name", ["//", "..", "parser", "sqlglot", "this", "\0", "\ud800"])
+def test_name_from_an_event_never_selects_a_module_as_dialect(name: str) -> None:
+    modules = {*sys.modules}
+    assert dialect_of(name, name) is None
+    assert {*sys.modules} == modules
 
 
 @pytest.mark.parametrize(
