@@ -46,8 +46,8 @@ def test_provenance_lists_runs_with_inputs_and_outputs(
     result = call("provenance", "forecast", "--database", database)
     assert _lines(result.stdout) == [
         "Flow.write  FAILED  TIME  0.0 s  2",
-        "  read   Flow/model  (metaflow)  version 1",
-        "  wrote  db.forecast  (hive://h)  version 2",
+        "  read             Flow/model  (metaflow)  version 1",
+        "  failed to write  db.forecast  (hive://h)",
         "",
         "Flow.train  COMPLETED  TIME  1 min 30 s  1",
         "  read   db.trips  (hive://h)",

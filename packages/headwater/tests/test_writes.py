@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from headwater.changes.printing import print_history
 from headwater.changes.queries import history_answer
+from headwater.errors import NotFoundError
 from headwater.graph.current import generations_of
 from headwater.lineage.queries import graph_answer, provenance_answer
 from headwater.projection import State, apply
@@ -156,6 +158,70 @@ def test_new_event_updates_the_writes(build: Any) -> None:
     done["outputs"] = [build.dataset("db|a", version={"datasetVersion": "7"})]
     apply(state, build.entry(done).event)
     assert [item["version"] for item in _written(state, "a")] == ["7"]
+
+
+def _tried(build: Any, **output: Any) -> Any:
+    """Return a state in which a run wrote a table, a later one failed, and a third read it."""
+    failed = build.run("FAIL", "2", "load", "09:01:00")
+    return build.state(
+        build.run("COMPLETE", "1", "load", "08:00:00", reads=("db|in",), writes=("db|a",)),
+        build.run("START", "2", "load", "09:00:00", reads=("db|in",), writes=("db|a",)),
+        {**failed, "outputs": [{**build.dataset("db|a"), **output}] if output else []},
+        build.run("COMPLETE", "3", "report", "10:00:00", reads=("db|a",), writes=("db|b",)),
+    )
+
+
+def test_run_that_failed_without_rows_is_a_failed_attempt(
+    build: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    state = _tried(build)
+    history = history_answer(state, "a")
+    done = [(item["done"], item["run"]["runId"]) for item in history["items"]]
+    assert done == [("failed", "2"), ("wrote", "1")]
+    print_history(history)
+    assert "failed to write it  by load 2" in capsys.readouterr().out
+    assert node_answer(state, "a")["version"] == "1"
+    assert [out["hasFailed"] for out in run_answer(generations_of(state), "2")["outputs"]] == [True]
+    runs = {entry["run"]["runId"]: entry for entry in provenance_answer(state, "b")["runs"]}
+    assert runs["3"]["inputs"][0]["versions"] == ["1"]
+    outputs = {id_: (o["versions"], o["hasFailed"]) for id_ in "12" for o in runs[id_]["outputs"]}
+    assert outputs == {"1": (["1"], False), "2": ([], True)}
+    with pytest.raises(NotFoundError, match="no known run wrote version '2'"):
+        provenance_answer(state, "a", "2")
+
+
+@pytest.mark.parametrize(
+    ("output", "version"),
+    [
+        ({"facets": {"version": {"datasetVersion": "7"}}}, "7"),
+        ({"outputFacets": {"outputStatistics": {"rowCount": 5}}}, "2"),
+        ({"outputFacets": {"outputStatistics": {"size": 5}}}, "2"),
+        ({"outputFacets": {"outputStatistics": {"rowCount": 0}}}, None),
+    ],
+)
+def test_failed_run_that_reported_a_version_or_rows_has_written(
+    output: Any, version: str | None, build: Any
+) -> None:
+    state = _tried(build, **output)
+    assert [item["version"] for item in _written(state, "a")] == [version, "1"][version is None :]
+    run = run_answer(generations_of(state), "2")
+    assert run["outputs"][0]["hasFailed"] is (version is None)
+
+
+def test_completed_query_of_a_failed_task_has_written(build: Any) -> None:
+    task = ("t", "dag.load")
+    state = build.state(
+        build.run("COMPLETE", "q", "q", "08:01:00", parent=task, kind=SQL, writes=("db|a",)),
+        build.run("FAIL", *task, "08:02:00", kind=TASK, writes=("db|a",)),
+    )
+    (entry,) = history_answer(state, "a")["items"]
+    assert (entry["done"], entry["version"], entry["run"]["runId"]) == ("wrote", "q", "t")
+
+
+def test_stream_wrote_until_it_failed(build: Any) -> None:
+    event = build.run("FAIL", "s", "stream", "08:00:00", writes=("db|a",), kind="FLINK/JOB")
+    event["job"]["facets"]["jobType"]["processingType"] = "STREAMING"
+    assert [item["version"] for item in _written(build.state(event), "a")] == ["s"]
 
 
 def _commits(build: Any, *, is_stated_by_queries: bool) -> list[dict[str, Any]]:

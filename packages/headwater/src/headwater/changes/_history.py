@@ -1,8 +1,8 @@
 """History of a node: versions, schemas and checks of a dataset, or runs of a job.
 
-A dataset has entries for the versions written (with outputStatistics), the checks, the schema
-changes (see `drift`), and the changes that dropped, emptied or renamed it; a job has one entry for
-each run.
+A dataset has entries for the versions written (with outputStatistics), the failed attempts to write
+it, the checks, the schema changes (see `drift`), and the changes that dropped, emptied or renamed
+it; a job has one entry for each run.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from headwater.datasets.models import SchemaChange
 from headwater.datasets.quality import checks_of
 from headwater.datasets.removal import removals_of
 from headwater.datasets.schemas import drift
-from headwater.datasets.writes import writes_of
+from headwater.datasets.writes import failed_writes_of, writes_of
 from headwater.events import shown_time
 from headwater.graph.current import generations_of
 from headwater.graph.generations import Generations
@@ -51,6 +51,7 @@ def history_answer(
     else:
         name = found.dataset_name
         entries = [*_wrote(generations_of(state), name), *_checked(state, name)]
+        entries += _failed(generations_of(state), name)
         entries += [{"done": "schema", **change} for change in drift(state, name)]
         entries += [{"done": "removed", **removal} for removal in removals_of(state, name)]
         # A run that uses two names of a dataset reports the same entry twice.
@@ -75,6 +76,17 @@ def _wrote(generations: Generations, name: DatasetName) -> list[models.WrittenEn
             **write.statistics,
         }
         for write in writes_of(generations, name)
+    ]
+
+
+def _failed(generations: Generations, name: DatasetName) -> list[models.FailedEntry]:
+    return [
+        {
+            "done": "failed",
+            "at": shown_time(attempt.at),
+            "run": run_line(generations.state, attempt.run),
+        }
+        for attempt in failed_writes_of(generations, name)
     ]
 
 

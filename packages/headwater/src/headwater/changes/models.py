@@ -22,6 +22,14 @@ class WrittenEntry(WriteStatistics):
     version: str | None
 
 
+class FailedEntry(Answer):
+    """A run that failed before it reported that it wrote the dataset."""
+
+    done: Literal["failed"]
+    at: str
+    run: RunSummary
+
+
 class CheckedEntry(Answer):
     """A check of a dataset, with its assertions and metrics as reported."""
 
@@ -63,7 +71,7 @@ class RemovedEntry(Removal):
     done: Literal["removed"]
 
 
-HistoryEntry = WrittenEntry | CheckedEntry | SchemaEntry | RemovedEntry | RanEntry
+HistoryEntry = WrittenEntry | FailedEntry | CheckedEntry | SchemaEntry | RemovedEntry | RanEntry
 
 
 class HistoryAnswer(Answer):

@@ -123,6 +123,8 @@ def print_history(answer: models.HistoryAnswer) -> None:
 def _entry(entry: models.HistoryEntry) -> Text:
     if entry["done"] == "wrote":
         return _written(entry)
+    if entry["done"] == "failed":
+        return Text("failed to write it", "red").append_text(_by(entry["run"]))
     if entry["done"] == "checked":
         return _checked(entry)
     if entry["done"] == "schema":

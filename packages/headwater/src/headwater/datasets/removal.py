@@ -15,10 +15,10 @@ from headwater.events import shown_time
 from headwater.graph.current import generations_of
 from headwater.graph.generation import Generation
 from headwater.graph.levels import Level
-from headwater.graph.lifecycle import changes_of, created_datasets, removes_data
+from headwater.graph.lifecycle import changes_of, created_datasets, has_written, removes_data
 from headwater.graph.nodes import dataset_ref, name_of
 from headwater.identity import DatasetName
-from headwater.projection import Run, RunKey, RunState, State, outcome
+from headwater.projection import Run, RunKey, State, outcome
 from headwater.projection.derived import ancestry_of, is_streaming, last_event_time
 from headwater.projection.state import LifecycleChange
 
@@ -83,11 +83,9 @@ def _write(state: State, run: Run, name: DatasetName) -> _Write | None:
     """Return the end of a run that wrote a dataset; None if it did not, or failed."""
     primary = state.identity.primary
     uses = [use for spelled, use in run.outputs.items() if primary(spelled) == name]
-    if all(removes_data(run, use) for use in uses):
+    if not any(has_written(state, run, use) and not removes_data(run, use) for use in uses):
         return None
-    condition, ended = outcome(state, run)
-    if condition in (RunState.FAILED, RunState.ABORTED) and not any(use.versions for use in uses):
-        return None
+    ended = outcome(state, run).ended
     if ended is None:
         ended = last_event_time(state, run)
     return _Write(

@@ -1,9 +1,12 @@
-"""Writes of a dataset: one per version, whichever runs of a task reported it."""
+"""Writes of a dataset: one per version, whichever runs of a task reported it.
+
+A run that failed without a version or rows wrote nothing; it is a failed attempt.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from operator import attrgetter
 from typing import NamedTuple
@@ -14,7 +17,7 @@ from headwater.events.facets import CommitReport, OutputStatistics
 from headwater.graph.generation import Generation
 from headwater.graph.generations import Generations
 from headwater.graph.levels import Level
-from headwater.graph.lifecycle import removes_data
+from headwater.graph.lifecycle import has_written, removes_data
 from headwater.identity import DatasetName
 from headwater.projection import Run, State, unpack
 from headwater.projection.derived import ended_at
@@ -47,6 +50,43 @@ def writes_of(generations: Generations, name: DatasetName) -> list[Write]:
     return [write for ref in jobs for write in generations.derived(ref, f"writes {name}", derive)]
 
 
+class FailedWrite(NamedTuple):
+    """A run that failed before it reported that it wrote a dataset."""
+
+    at: int
+    """The end of the run, in microseconds."""
+    run: Run
+
+
+def failed_writes_of(generations: Generations, name: DatasetName) -> list[FailedWrite]:
+    """Return the failed attempts to write a dataset, under any of its aliases."""
+    state = generations.state
+
+    def derive(oldest_first: list[Generation]) -> list[FailedWrite]:
+        by_owner: dict[RunKey, list[tuple[Run, Use]]] = defaultdict(list)
+        for generation in deadline.watched(oldest_first):
+            for run, use in _uses(state, generation, name):
+                by_owner[generations.levels.owner(run, Level.TASK).key].append((run, use))
+        return [
+            FailedWrite(max(ended_at(state, run) for run, _ in uses), state.runs[key])
+            for key, uses in by_owner.items()
+            if not any(has_written(state, run, use) for run, use in uses)
+        ]
+
+    jobs = generations.writers(name)
+    found = (generations.derived(ref, f"failed writes {name}", derive) for ref in jobs)
+    return [attempt for attempts in found for attempt in attempts]
+
+
+def _uses(state: State, generation: Generation, name: DatasetName) -> Iterator[tuple[Run, Use]]:
+    """Yield the runs of a generation that had a dataset as output and did not remove its data."""
+    primary = state.identity.primary
+    for run in generation.runs:
+        for spelled, use in run.outputs.items():
+            if primary(spelled) == name and not removes_data(run, use):
+                yield run, use
+
+
 def newest_write(generations: Generations, name: DatasetName) -> tuple[Write, int | None] | None:
     """Return the newest write of a dataset, and the rows of all commits of its run.
 
@@ -75,16 +115,14 @@ def written_by(generations: Generations, generation: Generation, name: DatasetNa
     A run without a reported version (a task above its queries, a CREATE TABLE) adds no write if
     another run reported one.
     """
-    primary = generations.state.identity.primary
+    state = generations.state
     found: dict[str | RunKey, list[_Report]] = defaultdict(list)
-    for run in generation.runs:
-        for spelled, use in run.outputs.items():
-            if primary(spelled) == name and not removes_data(run, use):
-                for version in use.versions:
-                    found[version.name].append(_Report(run, use, version))
-                if not use.versions:
-                    owner = generations.levels.owner(run, Level.TASK)
-                    found[owner.key].append(_Report(run, use, None))
+    for run, use in _uses(state, generation, name):
+        for version in use.versions:
+            found[version.name].append(_Report(run, use, version))
+        if not use.versions and has_written(state, run, use):
+            owner = generations.levels.owner(run, Level.TASK)
+            found[owner.key].append(_Report(run, use, None))
     is_stated = any(isinstance(version, str) for version in found)
     return [
         _write(generations, reports, is_stated=is_stated)

@@ -36,7 +36,7 @@ from headwater.graph.generation import (
     latest,
 )
 from headwater.graph.levels import Level, Levels
-from headwater.graph.lifecycle import changed_datasets, created_datasets
+from headwater.graph.lifecycle import changed_datasets, created_datasets, has_written
 from headwater.graph.present import Present
 from headwater.graph.run_edges import (
     Edges,
@@ -290,7 +290,9 @@ class Generations:
             for ref in self.writers(name)
             for generation in self._history(ref).oldest_first
             if any(
-                primary(spelled) == name and version in versions_of(run, use)
+                primary(spelled) == name
+                and version in versions_of(run, use)
+                and has_written(self.state, run, use)
                 for run in generation.runs
                 for spelled, use in run.outputs.items()
             )

@@ -346,6 +346,8 @@ class ProvenanceOutput(DatasetVersions):
 
     sources: list[Name] | None
     """The inputs that feed it, if the events state them; null if all do."""
+    hasFailed: bool
+    """True if the run failed and reported neither a version nor rows of it."""
 
 
 class ProvenanceRun(Answer):

@@ -36,6 +36,7 @@ _VERDICTS = {
     "unsafe": ("Not safe to drop", "bold red"),
     "unknown": ("Unknown if it is safe to drop", "bold yellow"),
 }
+_DONE = {False: "wrote", True: "failed to write"}
 _NO_COLUMN_IMPACT = (
     "No downstream columns reported. `impact` without the column lists all downstream nodes of its"
     " dataset."
@@ -202,7 +203,7 @@ def print_provenance(answer: models.ProvenanceAnswer) -> None:
         code = " ".join(str(value) for value in part["code"].values() if value)
         rows = [("code", Text(code, "yellow"))] if code else []
         rows += [("read", _versions(dataset)) for dataset in part["inputs"]]
-        rows += [("wrote", _with_sources(output)) for output in part["outputs"]]
+        rows += [(_DONE[output["hasFailed"]], _with_sources(output)) for output in part["outputs"]]
         _print_indented(rows)
         console.print()
     if not answer["runs"]:

@@ -17,6 +17,7 @@ from headwater.graph.current import generations_of, level_of
 from headwater.graph.generation import Generation
 from headwater.graph.generations import Generations, Walked
 from headwater.graph.levels import Level
+from headwater.graph.lifecycle import has_written
 from headwater.graph.nodes import (
     Node,
     find_dataset,
@@ -154,7 +155,8 @@ def _declared(generation: Generation, edges: Edges) -> _Entry:
 def _written(generations: Generations, runs: Iterable[tuple[Run, Edges | None]]) -> Versions:
     """Return the versions that some runs reported for their outputs, or else the runs' ids.
 
-    A task that reports an output stands for its queries. With edges, only their writes count.
+    A task that reports an output stands for its queries. With edges, only their writes count. An
+    output that no run wrote, because all of them failed, has no version.
     """
     stated: Versions = defaultdict(set)
     tasks: dict[DatasetName, dict[RunKey, RunKey]] = defaultdict(dict)
@@ -163,7 +165,9 @@ def _written(generations: Generations, runs: Iterable[tuple[Run, Edges | None]])
             name = generations.state.identity.primary(spelled)
             if edges is not None and name not in edges.writes:
                 continue
-            tasks[name][run.key] = generations.levels.owner(run, Level.TASK).key
+            of = tasks[name]
+            if has_written(generations.state, run, use):
+                of[run.key] = generations.levels.owner(run, Level.TASK).key
             stated[name] |= use.version_names
     return {
         name: stated[name] or {(task if task in of else run).run_id for run, task in of.items()}
@@ -189,7 +193,11 @@ def _outputs(entry: _Entry) -> list[models.ProvenanceOutput]:
     for name in sorted(entry.writes):
         sources = entry.edges.sources_of(name) & entry.reads.keys()
         stated = None if sources == entry.reads.keys() else list(map(name_of, sorted(sources)))
-        found.append({**name_of(name), "versions": sorted(entry.writes[name]), "sources": stated})
+        versions = sorted(entry.writes[name])
+        has_failed = entry.run is not None and not versions
+        found.append(
+            {**name_of(name), "versions": versions, "sources": stated, "hasFailed": has_failed}
+        )
     return found
 
 

@@ -42,12 +42,19 @@ class DatasetVersion(Name):
     version: str | None
 
 
+class WrittenVersion(DatasetVersion):
+    """A dataset that a run wrote or failed to write."""
+
+    hasFailed: bool
+    """True if the run failed and reported neither a version nor rows of it."""
+
+
 class RunDetail(RunInfo):
     """A run with its code and the dataset versions that it and its children used."""
 
     code: CodeLocation
     inputs: list[DatasetVersion]
-    outputs: list[DatasetVersion]
+    outputs: list[WrittenVersion]
 
 
 class FailedRun(RunSummary):

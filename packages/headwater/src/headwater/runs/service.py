@@ -18,6 +18,7 @@ from headwater.events.facets import (
     Tags,
 )
 from headwater.graph.generations import Generations
+from headwater.graph.lifecycle import has_written
 from headwater.graph.nodes import Node, name_of, platform_of
 from headwater.identity import DatasetName
 from headwater.projection import Run, State, start_of
@@ -120,8 +121,22 @@ def _run_in_full(generations: Generations, run: Run) -> models.RunDetail:
         **run_info(generations.state, run),
         "code": code_of(run),
         "inputs": _versions(generations, run, "inputs"),
-        "outputs": _versions(generations, run, "outputs"),
+        "outputs": _outputs(generations, run),
     }
+
+
+def _outputs(generations: Generations, run: Run) -> list[models.WrittenVersion]:
+    state = generations.state
+    written = {
+        state.identity.primary(spelled)
+        for member in deadline.watched([run, *descendants_of(state, run)])
+        for spelled, use in member.outputs.items()
+        if has_written(state, member, use)
+    }
+    return [
+        {**version, "hasFailed": DatasetName(version["namespace"], version["name"]) not in written}
+        for version in _versions(generations, run, "outputs")
+    ]
 
 
 def _versions(

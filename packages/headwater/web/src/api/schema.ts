@@ -1120,6 +1120,12 @@ export interface components {
             tag: components["schemas"]["ValueCount"][];
             type: components["schemas"]["ValueCount"][];
         };
+        FailedEntry: {
+            at: string;
+            /** @constant */
+            done: "failed";
+            run: components["schemas"]["RunSummary"];
+        };
         FailedRun: {
             durationMs: number | null;
             endedAt: string | null;
@@ -1247,7 +1253,7 @@ export interface components {
             jobs: number;
         };
         HistoryAnswer: {
-            items: (components["schemas"]["WrittenEntry"] | components["schemas"]["CheckedEntry"] | components["schemas"]["SchemaEntry"] | components["schemas"]["RemovedEntry"] | components["schemas"]["RanEntry"])[];
+            items: (components["schemas"]["WrittenEntry"] | components["schemas"]["FailedEntry"] | components["schemas"]["CheckedEntry"] | components["schemas"]["SchemaEntry"] | components["schemas"]["RemovedEntry"] | components["schemas"]["RanEntry"])[];
             next: string | null;
             node: string;
         };
@@ -1435,6 +1441,7 @@ export interface components {
             type: "job" | "dataset";
         };
         ProvenanceOutput: {
+            hasFailed: boolean;
             name: string;
             namespace: string;
             sources: components["schemas"]["Name"][] | null;
@@ -1506,7 +1513,7 @@ export interface components {
             inputs: components["schemas"]["DatasetVersion"][];
             job: components["schemas"]["Name"];
             links: components["schemas"]["Link"][];
-            outputs: components["schemas"]["DatasetVersion"][];
+            outputs: components["schemas"]["WrittenVersion"][];
             ownId: string | null;
             parameters: {
                 [key: string]: unknown;
@@ -1532,7 +1539,7 @@ export interface components {
             error: string | null;
             inputs: components["schemas"]["DatasetVersion"][];
             job: components["schemas"]["Name"];
-            outputs: components["schemas"]["DatasetVersion"][];
+            outputs: components["schemas"]["WrittenVersion"][];
             ownId: string | null;
             parameters: {
                 [key: string]: unknown;
@@ -1688,6 +1695,12 @@ export interface components {
             files: number | null;
             rows: number | null;
             run: components["schemas"]["RunSummary"];
+            version: string | null;
+        };
+        WrittenVersion: {
+            hasFailed: boolean;
+            name: string;
+            namespace: string;
             version: string | null;
         };
     };

@@ -8,7 +8,7 @@ const use = (text: string) => {
 
 function ran(id: string, job: string, reads: string[], writes: string[], version: string | null = "9f3c2a71d0"): Upstream {
   const line = { runId: id, state: "COMPLETED" as const, startedAt: "2026-01-02T03:04:05Z", endedAt: null, durationMs: null, job: { namespace: "n", name: job } };
-  return { job: line.job, run: line, code: version ? { repoUrl: "r", path: "a.py", version } : {}, inputs: reads.map(use), outputs: writes.map((text) => ({ ...use(text), sources: null })) };
+  return { job: line.job, run: line, code: version ? { repoUrl: "r", path: "a.py", version } : {}, inputs: reads.map(use), outputs: writes.map((text) => ({ ...use(text), sources: null, hasFailed: false })) };
 }
 
 function answer(node: string, runs: Upstream[], tags: [string, string | null, string][] = [], version: string | null = null): ProvenanceAnswer {

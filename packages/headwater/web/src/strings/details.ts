@@ -45,6 +45,7 @@ export const DETAILS = {
   changed: (name: string, from: string | null, to: string | null) => `${name}: ${from ?? ""} → ${to ?? ""}`,
   older: (count: number, program: string) => `Only the newest ${count} history entries are shown; \`${program} history\` lists all.`,
   noWriters: "No writing runs reported.",
+  failedToWrite: "Failed to write it",
 } as const;
 
 /** Texts of the details of a column. */
@@ -81,6 +82,7 @@ export const RUN = {
   parent: "parent",
   read: "Read",
   wrote: "Wrote",
+  failedToWrite: "Failed to write",
   parameters: "Parameters",
   copyCard: "Copy the command that opens the card",
   error: "Error",

@@ -23,5 +23,6 @@ export const PROVENANCE = {
   otherCommits: (count: number) => `and ${plural(count, "other commit")}`,
   allRuns: (count: number) => `All ${plural(count, "run")}`,
   read: (name: string, versions: string) => `${name} @ ${versions || "no version reported"}`,
-  uses: (inputs: string, outputs: string) => `read\n${inputs}\nwrote\n${outputs}`,
+  uses: (inputs: string, outputs: string, failed: string) =>
+    [["read", inputs], ["wrote", outputs], ["failed to write", failed]].filter(([, datasets]) => datasets).flat().join("\n"),
 } as const;

@@ -19,10 +19,10 @@ import { Loading } from "../../components/Skeleton";
 type Entry = Answer<"history">["items"][number];
 const SHOWN = 200;
 
-/** Return the entries of one kind from a node's history; null while loading. */
-function useHistory<Done extends Entry["done"]>(node: string, at: string | null, done: Done): { entries: Extract<Entry, { done: Done }>[]; isMore: boolean } | null {
+/** Return the entries of some kinds from a node's history; null while loading. */
+function useHistory<Done extends Entry["done"]>(node: string, at: string | null, ...done: Done[]): { entries: Extract<Entry, { done: Done }>[]; isMore: boolean } | null {
   const { data } = useAnswer("history", { node, asOf: at, limit: SHOWN });
-  const isOfKind = (entry: Entry): entry is Extract<Entry, { done: Done }> => entry.done === done;
+  const isOfKind = (entry: Entry): entry is Extract<Entry, { done: Done }> => (done as string[]).includes(entry.done);
   return data ? { entries: data.items.filter(isOfKind), isMore: data.next !== null } : null;
 }
 
@@ -94,24 +94,31 @@ export function Schema({ node, view }: { node: NodeAnswer; view: View }): ReactN
   );
 }
 
-/** All versions with the runs that wrote them. */
+/** All versions with the runs that wrote them, and the runs that failed to. */
 export function Versions({ node, view }: { node: NodeAnswer; view: View }): ReactNode {
-  const written = useHistory(node.id, view.at, "wrote");
+  const written = useHistory(node.id, view.at, "wrote", "failed");
   if (!written) return <Loading />;
   if (written.entries.length === 0) return <p className="muted">{DETAILS.noWriters}</p>;
   return (
     <>
       <ul className={details.entries}>
         {written.entries.map((entry) => (
-          <li key={`${entry.version ?? ""} ${entry.run.runId}`}>
+          <li key={`${entry.done} ${entry.at} ${entry.run.runId}`}>
             <span className={details.entryLine}>
-              <code className="clip" title={entry.version ?? ""}>
-                {entry.version}
-              </code>
+              {entry.done === "wrote" ? (
+                <code className="clip" title={entry.version ?? ""}>
+                  {entry.version}
+                </code>
+              ) : (
+                <span className={clsx(states.state, states.bad)}>
+                  <Icon name="fail" />
+                  {DETAILS.failedToWrite}
+                </span>
+              )}
               <Ago at={entry.at} />
             </span>
             <span className={clsx(details.entryLine, "muted")}>
-              {entry.rows !== null && <span className={details.whole}>{plural(entry.rows, "row")}</span>}
+              {entry.done === "wrote" && entry.rows !== null && <span className={details.whole}>{plural(entry.rows, "row")}</span>}
               <EntryRun runId={entry.run.runId} job={entry.run.job.name} view={view} />
             </span>
           </li>

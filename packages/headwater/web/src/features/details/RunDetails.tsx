@@ -96,7 +96,8 @@ function About({ run, view }: { run: Run; view: View }): ReactNode {
         </>
       )}
       <DatasetList title={RUN.read} datasets={run.inputs} view={view} />
-      <DatasetList title={RUN.wrote} datasets={run.outputs} view={view} />
+      <DatasetList title={RUN.wrote} datasets={run.outputs.filter((output) => !output.hasFailed)} view={view} />
+      <DatasetList title={RUN.failedToWrite} datasets={run.outputs.filter((output) => output.hasFailed)} view={view} />
       {parameters.length > 0 && (
         <>
           <h3>{RUN.parameters}</h3>

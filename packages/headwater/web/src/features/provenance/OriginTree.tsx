@@ -145,7 +145,7 @@ function Run({ run, entry: { job, code, inputs, outputs }, at }: { run: NonNulla
         </span>
       </Link>
       {codeText(code) && <span className="muted"><CodeLink code={code} /></span>}
-      <span className="muted clip" title={PROVENANCE.uses(versionsText(inputs), versionsText(outputs))}>
+      <span className="muted clip" title={PROVENANCE.uses(versionsText(inputs), versionsText(outputs.filter((output) => !output.hasFailed)), versionsText(outputs.filter((output) => output.hasFailed)))}>
         {versionsText(inputs).split("\n")[0]} → {versionsText(outputs).split("\n")[0]}
       </span>
     </span>
