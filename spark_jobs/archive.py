@@ -16,8 +16,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from lakehouse.names import Table
-from lakehouse.settings import Settings, load_settings
+from lakehouse.settings import Settings
 from spark_jobs.runtime import classpath, java_home
 
 
@@ -59,7 +58,7 @@ def _make(settings: Settings, top: Path, failed: Path) -> None:
         java = str(java_home(settings) / "bin" / "java")
         for command in (
             [java, "-Xshare:dump", f"-XX:SharedArchiveFile={base}"],
-            [sys.executable, "-m", "spark_jobs.archive", work, str(base), str(part)],
+            [sys.executable, "-m", "spark_jobs.archive_training", work, str(base), str(part)],
         ):
             done = _run(command)
         if part.exists():
@@ -79,35 +78,3 @@ def _run(command: list[str]) -> subprocess.CompletedProcess[bytes]:
             os.killpg(process.pid, signal.SIGKILL)
             raise
     return subprocess.CompletedProcess(command, process.returncode, out, err)
-
-
-def _train(work: str, base: str, target: str) -> None:
-    """Run what the jobs run, in a temporary lakehouse, so that the archive contains its classes."""
-    from pyspark.sql import functions as F
-
-    from spark_jobs.session import open_session
-    from spark_jobs.tables import TableSchema, contents, ensure_table, first_of_each
-
-    settings = load_settings()
-    scratch = settings.model_copy(
-        update={"state_dir": Path(work), "lakehouse": "local", "lineage_backend": "file"}
-    )
-    conf = {
-        # An archive is only valid for one class path: the one of the drivers.
-        "spark.driver.extraClassPath": classpath(settings),
-        "spark.driver.extraJavaOptions": (
-            f"-XX:SharedArchiveFile={base} -XX:ArchiveClassesAtExit={target}"
-        ),
-    }
-    with open_session(scratch, "archive", conf) as spark:
-        schema = TableSchema(Table("scratch"), {"id": "bigint", "part": "bigint"}, ("part",))
-        ensure_table(spark, scratch, schema)
-        rows = spark.range(100).selectExpr("id", "id % 2 AS part")
-        rows.write.parquet(f"{work}/scratch.parquet")
-        read = first_of_each(spark.read.parquet(f"{work}/scratch.parquet"), "id")
-        contents(read, ["id"], by=F.col("part").cast("string"))
-        read.writeTo(schema.table.spark).overwrite(F.lit(True))
-
-
-if __name__ == "__main__":
-    _train(*sys.argv[1:])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from airflow.providers.amazon.aws.operators.emr import EmrServerlessStartJobOperator
-from pipeline_tasks import TableOperator
+from lineage_operator import TableOperator
 
 
 class EmrJobOperator(TableOperator, EmrServerlessStartJobOperator):

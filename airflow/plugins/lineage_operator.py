@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,20 @@ class LineageOperator(BaseOperator):
         location: Any = git_location(Path(dag.fileloc)) if dag else None
         facet = source_code_location_job.SourceCodeLocationJobFacet
         return {"sourceCodeLocation": facet(**location)} if location else {}
+
+
+class TableOperator(LineageOperator):
+    """A task with the tables it reads and writes."""
+
+    def __init__(self, *, reads: Sequence[Table], writes: Sequence[Table], **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.reads = list(reads)
+        self.writes = list(writes)
+
+    def datasets(self) -> tuple[list[Dataset], list[Dataset]]:
+        """Return the tables passed to the constructor."""
+        inputs = [dataset_of_table(table) for table in self.reads]
+        return inputs, [dataset_of_table(table) for table in self.writes]
 
 
 def dataset_of_file(url: str) -> Dataset:

@@ -21,7 +21,7 @@ from airflow.sdk import Asset, BaseOperator, Context, CronTriggerTimetable, Para
 from airflow.sdk.definitions.asset import BaseAsset
 from airflow.sdk.exceptions import AirflowSkipException
 from gate_tasks import POLL_SECONDS, TIMEOUT_SECONDS, ProvenanceSensor
-from lineage_operator import LineageOperator, dataset_of_file, dataset_of_table
+from lineage_operator import LineageOperator, TableOperator, dataset_of_file
 from openlineage.client.event_v2 import Dataset
 from openlineage.client.facet_v2 import lineage
 
@@ -144,20 +144,6 @@ class DownloadOperator(LineageOperator):
         files = zip(facets.inputs, facets.outputs, strict=True)
         facets.job_facets["lineage"] = lineage.LineageJobFacet([_copied(*file) for file in files])
         return facets
-
-
-class TableOperator(LineageOperator):
-    """A task with the tables it reads and writes."""
-
-    def __init__(self, *, reads: Sequence[Table], writes: Sequence[Table], **kwargs: Any):
-        super().__init__(**kwargs)
-        self.reads = list(reads)
-        self.writes = list(writes)
-
-    def datasets(self) -> tuple[list[Dataset], list[Dataset]]:
-        """Return the tables passed to the constructor."""
-        inputs = [dataset_of_table(table) for table in self.reads]
-        return inputs, [dataset_of_table(table) for table in self.writes]
 
 
 class SparkJobOperator(TableOperator, SparkSubmitOperator):

@@ -40,7 +40,7 @@ ENV PGDATA=/var/lib/postgresql/data PATH=/usr/lib/postgresql/15/bin:/usr/sbin:/u
 VOLUME /var/lib/postgresql/data
 ENTRYPOINT ["bash", "/entry.sh"]
 """
-# Like the official image: the first start creates user and database and runs the scripts.
+# Like the official image: the first start creates user and database.
 POSTGRES_ENTRY = """
 set -e
 mkdir -p "$PGDATA" /var/run/postgresql
@@ -52,9 +52,7 @@ if [ ! -s "$PGDATA/PG_VERSION" ]; then
     --pwfile=/tmp/password --auth-host=scram-sha-256 --auth-local=trust
   echo "host all all all scram-sha-256" >>"$PGDATA/pg_hba.conf"
   gosu postgres pg_ctl -o "-c listen_addresses=''" -w start
-  sql() { gosu postgres psql -v ON_ERROR_STOP=1 -U "$POSTGRES_USER" -d "$@"; }
-  sql postgres -c "CREATE DATABASE \\"$POSTGRES_DB\\""
-  for script in /docker-entrypoint-initdb.d/*.sql; do sql "$POSTGRES_DB" -f "$script"; done
+  gosu postgres createdb -U "$POSTGRES_USER" "$POSTGRES_DB"
   gosu postgres pg_ctl -m fast -w stop
 fi
 exec gosu postgres postgres -c listen_addresses="*"

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from headwater.delivery.context import RunContext, engine_of
+from headwater.delivery.context import Contexts, RunContext, engine_of
 from headwater.delivery.rewrite import DATAHUB
 from headwater.delivery.rewrite._datahub import rewrite
 from headwater.delivery.rewrite._datahub_proposals import dataset_urn, flow_urn, job_urn
@@ -468,3 +468,18 @@ def test_glue_table_has_one_urn(build: Any) -> None:
     }
     glue = "urn:li:dataset:(urn:li:dataPlatform:glue,shop.t,PROD)"
     assert urns == {glue, "urn:li:dataset:(urn:li:dataPlatform:x,in,PROD)"}
+
+
+@pytest.mark.parametrize("dag", ["ingest", "team.ingest"])
+def test_flow_is_the_top_of_the_hierarchy_whatever_its_name(build: Any, dag: str) -> None:
+    task = f"{dag}.load"
+    about = {"documentation": {"description": "Loads rides."}}
+    pipeline = build.run("START", "r0", dag, "08:00:00")
+    pipeline["job"]["facets"] |= about
+    names = ("eventTime", "producer", "job")
+    declared = {name: build.run("", "r0", task, "08:00:00")[name] for name in names}
+    state = build.state(pipeline, build.run("COMPLETE", "r1", task, "08:01:00", parent=("r0", dag)))
+    contexts = Contexts(state)
+    key = next(key for key in state.runs if key.job.name == task)
+    assert contexts.of_run(key).flow_facets == about
+    assert contexts.of_declaration(build.entry(declared).event).flow_facets == about

@@ -4,23 +4,37 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from ._dataset import ColumnSource, Dataset, Field
 from ._names import FlowNames
 from ._report import harmless
 from ._settings import Settings
 
-if TYPE_CHECKING:
-    from ._task import TaskRun
-
-_task: TaskRun | None = None
+EndQuery = Callable[[BaseException | None], None]
 
 
-def enter(task: TaskRun | None) -> None:
+class Task(Protocol):
+    """The task to which declarations belong; `_task.TaskRun` is one."""
+
+    inputs: list[Dataset]
+    outputs: list[Dataset]
+    names: FlowNames
+    artifact_namespace: str
+
+    def start_query(
+        self, sql: str, name: str, dialect: str | None, query: Query
+    ) -> EndQuery | None:
+        """Emit a query's START; return a function that emits its end."""
+
+
+_task: Task | None = None
+
+
+def enter(task: Task | None) -> None:
     """Set the task to which declarations belong."""
     global _task
     _task = task

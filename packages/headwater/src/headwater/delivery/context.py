@@ -127,7 +127,7 @@ class Contexts:
             outputs=self._datasets((run.outputs for run in members), "outputFacets"),
             run_facets=run.facets.plain(),
             job_facets=self._job_facets(run, members),
-            flow_facets=self._flow_facets(key.job),
+            flow_facets=self._job_facets_of(ancestry[-1].key.job),
             ancestors=tuple(ancestor.key for ancestor in ancestry[1:]),
             other_writers=self._other_writers(own, written),
             models=tuple(models),
@@ -157,7 +157,7 @@ class Contexts:
             outputs=self._datasets([dict.fromkeys(outputs, Use())], "outputFacets"),
             run_facets=run.facets.plain() if run else {},
             job_facets=job.facets.plain(),
-            flow_facets=self._flow_facets(event.job),
+            flow_facets=self._job_facets_of(self._root_of(event.job)),
             other_writers=self._other_writers(event.job, outputs),
             started=start_time(run) if run else None,
         )
@@ -212,9 +212,17 @@ class Contexts:
             entries += (entry for entry in added if entry not in entries)
         return facets | {"lineage": {"entries": rename_datasets(entries, self.renamed)}}
 
-    def _flow_facets(self, ref: JobRef) -> Facets:
-        flow = self._state.jobs.get(JobRef(ref.namespace, ref.name.split(".")[0]))
-        return flow.facets.plain() if flow else {}
+    def _job_facets_of(self, ref: JobRef) -> Facets:
+        job = self._state.jobs.get(ref)
+        return job.facets.plain() if job else {}
+
+    def _root_of(self, ref: JobRef) -> JobRef:
+        """Return the job at the top of a job's hierarchy, such as its DAG or flow."""
+        visited: set[JobRef] = set()
+        while (job := self._state.jobs.get(ref)) and (above := job.parents - visited - {ref}):
+            visited.add(ref)
+            ref = min(above)
+        return ref
 
     def _engines(
         self, run: Run, ancestry: list[Run], models: Iterable[Model]

@@ -99,9 +99,14 @@ def query(
     *,
     searches_sql: bool = False,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Register a function as a query."""
+    """Register a function as a query. Raises ValueError if another one has its name."""
 
     def register(answer: Callable[..., Any]) -> Callable[..., Any]:
+        if name in _QUERIES:
+            other = _QUERIES[name].answer.__module__
+            raise ValueError(
+                f"query {name!r} of {answer.__module__}: {other} has one of this name; rename it"
+            )
         _QUERIES[name] = ApiQuery(name, answer, times, finish, searches_sql)
         return answer
 
