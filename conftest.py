@@ -83,13 +83,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Warn if the Docker tests were skipped, because a skip alone is easy to overlook."""
+    """Warn if Docker or browser tests were skipped, because a skip alone is easy to overlook."""
     skipped = terminalreporter.stats.get("skipped", [])
-    reasons = {report.longrepr[2] for report in skipped if "tests/containers" in report.nodeid}
-    if reasons:
-        terminalreporter.section("WARNING: the Docker tests did not run", sep="!", red=True)
-        for reason in sorted(reasons):
-            terminalreporter.line(reason)
+    for mark, name in (("docker", "Docker"), ("browser", "browser")):
+        reasons = {report.longrepr[2] for report in skipped if mark in report.keywords}
+        if reasons:
+            terminalreporter.section(f"WARNING: the {name} tests did not run", sep="!", red=True)
+            for reason in sorted(reasons):
+                terminalreporter.line(reason)
 
 
 def _folder(nodeid: str) -> str:

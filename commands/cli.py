@@ -140,17 +140,25 @@ def test(context: typer.Context) -> None:
     """
     if "--help" in context.args:
         say("./run test [--fast] [--times] [PYTEST OPTIONS] runs pytest, whose options follow.\n")
+    from commands.suite import memory_folder
+
     report = ["-p", "commands.suite", "--durations=10", "--durations-min=1"]
+    # Folders in memory are only kept for failed tests.
+    report += ["-o", "tmp_path_retention_policy=failed", "-o", "tmp_path_retention_count=1"]
     parallel = ["--numprocesses=logical", "--dist=loadscope", "--no-loadscope-reorder"]
     arguments = list(context.args)
-    if "--fast" in arguments:
+    is_fast = "--fast" in arguments
+    if is_fast:
         arguments.remove("--fast")
         arguments += ["-m", f"not ({' or '.join(_SLOW)})"]
     else:
         parallel.append("--maxprocesses=4")  # each may start a Spark driver of several GB
     os.chdir(REPOSITORY)
     # Each core runs one process. OpenBLAS threads would only double the CPU time.
-    environ = {"OPENBLAS_NUM_THREADS": "1", **os.environ}
+    environ = {"OPENBLAS_NUM_THREADS": "1"}
+    if folder := memory_folder(gigabytes=2 if is_fast else 12):
+        environ["PYTEST_DEBUG_TEMPROOT"] = str(folder)
+    environ |= os.environ
     become([sys.executable, "-m", "pytest", *report, *parallel, *arguments], environ)
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 _Status = tuple[str, str, str | tuple[str, dict[str, bool]]]
@@ -21,6 +22,7 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 _TIMES = "suite_times"
 """The attribute of a test report with its time and that of its fixtures."""
 _MOST_FIXTURES = 25
+_MEMORY = Path("/dev/shm")
 
 
 @dataclass
@@ -39,6 +41,20 @@ class Time:
 def folder_of(nodeid: str) -> str:
     """Return the folder of a test: `tests/NAME` or `packages/NAME`."""
     return "/".join(nodeid.split("::")[0].split("/")[:2])
+
+
+def memory_folder(gigabytes: float, folder: Path = _MEMORY) -> Path | None:
+    """Return a folder in memory for the tests' files, so that no database waits for a disk.
+
+    Return None if there is none, too little memory is free or programs cannot be run from it.
+    """
+    try:
+        files = os.statvfs(folder)
+    except OSError:
+        return None
+    free = min(files.f_bavail * files.f_frsize, psutil.virtual_memory().available)
+    can_run = os.access(folder, os.W_OK) and not files.f_flag & os.ST_NOEXEC
+    return folder if can_run and free >= gigabytes * 2**30 else None
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

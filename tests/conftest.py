@@ -9,7 +9,9 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -63,6 +65,16 @@ def browser() -> Iterator[Browser]:
 
     with chromium() as browser:
         yield browser
+
+
+@contextmanager
+def folder_of_many_files(prefix: str) -> Iterator[Path]:
+    """Create a folder, and delete it in the background, which takes minutes on some disks."""
+    folder = Path(tempfile.mkdtemp(prefix=prefix))
+    try:
+        yield folder
+    finally:
+        subprocess.run(["sh", "-c", 'rm -rf "$0" >/dev/null 2>&1 &', str(folder)], check=True)
 
 
 @pytest.fixture(scope="session")

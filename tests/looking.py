@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Literal
@@ -14,6 +13,7 @@ from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
 from commands.page import WEB
 from lakehouse.settings import REPOSITORY
+from tests.chromium import MissingChromiumError, find_chromium
 
 Look = Callable[..., Page]
 
@@ -23,21 +23,22 @@ PATIENCE_MS = 60_000 if SLOWED_BY else 20_000
 """As long as a busy machine may need."""
 
 
-_CHROMIUMS = ("chromium-headless-shell", "chromium", "google-chrome")
-"""Programs of Chromium; the first one has no window and opens a page with less CPU time."""
-
-
 @contextmanager
 def chromium() -> Iterator[Browser]:
-    """Start the machine's Chromium; skip the test if there is none."""
-    program = next(filter(None, map(shutil.which, _CHROMIUMS)), None)
-    if program is None:
-        pytest.skip(f"none of {', '.join(_CHROMIUMS)} is on the PATH")
+    """Start Chromium; skip the test if there is none."""
+    try:
+        chromium = find_chromium()
+    except MissingChromiumError as error:
+        pytest.skip(f"The page was not tested: {error}")
     expect.set_options(timeout=PATIENCE_MS)
     with sync_playwright() as playwright:
         # Another host name than localhost, so that the page is no secure context over plain HTTP.
         names = "--host-resolver-rules=MAP *.example 127.0.0.1"
-        yield playwright.chromium.launch(executable_path=program, args=["--no-sandbox", names])
+        yield playwright.chromium.launch(
+            executable_path=chromium.program,
+            args=["--no-sandbox", names],
+            env={**os.environ, **chromium.environ},
+        )
 
 
 @contextmanager

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from commands.suite import _cpu_of, _descendants
+from commands.suite import _cpu_of, _descendants, memory_folder
+from lakehouse.settings import REPOSITORY
 from tests.spool import events_of
 
 _TESTS = """
@@ -25,7 +27,6 @@ def test_other(): pass
 """
 
 
-@pytest.mark.server
 @pytest.mark.server
 @pytest.mark.parametrize("processes", [(), ("--numprocesses=2", "--dist=loadscope")])
 def test_progress_is_a_line_for_each_folder_with_its_times(
@@ -46,6 +47,32 @@ def test_progress_is_a_line_for_each_folder_with_its_times(
         r" +0\.[3-9] +\d+\.\d  tests/a program",
     ):
         assert any(re.fullmatch(pattern, line) for line in lines), (pattern, done.stdout)
+
+
+def test_memory_folder_needs_a_folder_and_free_memory(tmp_path: Path) -> None:
+    assert memory_folder(0, tmp_path) == tmp_path
+    assert memory_folder(0, tmp_path / "missing") is None
+    assert memory_folder(1_000_000, tmp_path) is None
+
+
+@pytest.mark.server
+@pytest.mark.parametrize(("mark", "name"), [("docker", "Docker"), ("browser", "browser")])
+def test_skipped_docker_and_browser_tests_print_a_warning(
+    mark: str, name: str, tmp_path: Path
+) -> None:
+    shutil.copy(REPOSITORY / "conftest.py", tmp_path)
+    lines = (
+        "import pytest",
+        f"@pytest.mark.{mark}",
+        "def test_it(): pytest.skip('no engine here')",
+        "def test_other(): pytest.skip('fine')",
+    )
+    (tmp_path / "test_it.py").write_text("\n".join(lines))
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    warning = done.stdout.partition(f"WARNING: the {name} tests did not run")[2]
+    assert "no engine here" in warning
+    assert "fine" not in warning.partition("=====")[0]
 
 
 def test_incomplete_line_of_a_spool_file_is_not_read(tmp_path: Path) -> None:

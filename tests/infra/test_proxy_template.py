@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from cfnlint.decode.cfn_yaml import load
 
 import headwater_aws
 from commands.package import PLATFORM, PYTHON
@@ -24,6 +23,7 @@ from headwater_aws.receiver import LARGEST_MESSAGE
 from headwater_aws.worker import MOST_RECEIVES_EVER
 from infra.parts import TEMPLATES
 from infra.proxy_local.mapping import BATCH
+from tests.infra.templates import load_template
 
 Json = dict[str, Any]
 QUEUES = ("Queue", "DeadLetters")
@@ -32,8 +32,7 @@ QUEUES = ("Queue", "DeadLetters")
 @pytest.fixture(scope="module")
 def template() -> Json:
     """Return the template with its short forms (!Sub) expanded."""
-    parsed: Json = load(str(TEMPLATES / "openlineage-proxy.yaml"))
-    return parsed
+    return load_template(TEMPLATES / "openlineage-proxy.yaml")
 
 
 def _of_type(template: Json, type_: str) -> dict[str, Json]:

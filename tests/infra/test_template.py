@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cfnlint.decode.cfn_yaml import load
 
 from infra.names import bucket_name
 from infra.parts import EMR_SERVERLESS, LAKEHOUSE, TEMPLATES, Part
+from tests.infra.templates import load_template
 
 Json = dict[str, Any]
 
@@ -24,7 +24,7 @@ def part(request: pytest.FixtureRequest) -> Part:
 @pytest.fixture
 def template(part: Part) -> Json:
     """Return the template with its short forms (!Sub) expanded."""
-    return load(str(part.template))
+    return load_template(part.template)
 
 
 @pytest.mark.server
@@ -60,7 +60,7 @@ def test_role_resources_are_bucket_and_database(template: Json) -> None:
 
 
 def test_emr_role_is_limited_to_its_log_and_secret() -> None:
-    template = load(str(EMR_SERVERLESS.template))
+    template = load_template(EMR_SERVERLESS.template)
     by_sid = {statement["Sid"]: statement for statement in _statements(template)}
     assert by_sid["Log"]["Resource"] == {"Fn::GetAtt": ["Log", "Arn"]}
     assert by_sid["FindLog"]["Action"] == ["logs:DescribeLogGroups"]

@@ -1,4 +1,8 @@
-"""The first steps of a new user: fresh clone, empty caches, no uv, no Java, README commands."""
+"""The first steps of a new user: fresh clone, no uv, no Java, README commands.
+
+Only uv's cache is that of this machine, because downloading and unpacking hundreds of packages
+again takes half a minute of CPU time.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -19,7 +22,9 @@ import httpx
 import psutil
 import pytest
 
+from commands.package import find_uv
 from lakehouse.settings import REPOSITORY
+from tests.conftest import folder_of_many_files
 from tests.pipeline.conftest import free_ports
 
 pytestmark = pytest.mark.airflow
@@ -84,8 +89,8 @@ class Clone:
 @pytest.fixture(scope="module")
 def clone() -> Iterator[Clone]:
     """Return a clone of this working tree as git would create it."""
-    with tempfile.TemporaryDirectory(prefix="new-user-") as work:
-        folder = Path(work, "clone")
+    with folder_of_many_files("new-user-") as work:
+        folder = work / "clone"
         listed = subprocess.run(
             ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
             cwd=REPOSITORY,
@@ -101,18 +106,25 @@ def clone() -> Iterator[Clone]:
         network_prefixes = ("PIP_", "SSL_", "NODE_EXTRA_CA_CERTS", "npm_config_", "LANG")
         inherited = {k: v for k, v in os.environ.items() if k.startswith(network_prefixes)}
         environ = inherited | {
-            "PATH": str(bare_path(Path(work, "bin"))),
-            "HOME": str(Path(work, "home")),
+            "PATH": str(bare_path(work / "bin")),
+            "HOME": str(work / "home"),
             "AIRFLOW_PORT": str(port),
             "HEADWATER_PORT": str(port + 3),
             "GENERATOR_ROWS": "5000",
             "CLONE": str(folder),
+            "UV_CACHE_DIR": uv_cache(),
         }
         fresh = Clone(folder, environ, port, port + 3)
         yield fresh
         for left in fresh.running():  # after a failed test
             with suppress(psutil.Error):
                 left.kill()
+
+
+def uv_cache() -> str:
+    """Return the folder of this machine's uv cache."""
+    command = [find_uv(), "cache", "dir"]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def bare_path(folder: Path) -> Path:

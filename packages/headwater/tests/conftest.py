@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import os
 import shutil
 import signal
@@ -102,12 +103,26 @@ def build() -> type[Build]:
     return Build
 
 
+@pytest.fixture(autouse=True, scope="module")
+def _data_homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Iterator[str]]:
+    """Remove the developer's settings; yield unused names of data folders.
+
+    Nothing is created for each test, because most of the thousands use no file.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        for name in list(os.environ):
+            if name.startswith(("HEADWATER_", "OPENLINEAGE")):
+                patch.delenv(name)
+        folder = tmp_path_factory.mktemp("data-homes")
+        patch.setenv("XDG_DATA_HOME", str(folder))
+        yield (str(folder / str(number)) for number in itertools.count())
+
+
 @pytest.fixture(autouse=True)
-def _clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for name in list(os.environ):
-        if name.startswith(("HEADWATER_", "OPENLINEAGE")):
-            monkeypatch.delenv(name)
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data-home"))
+def data_home(_data_homes: Iterator[str]) -> Path:
+    """Set the folder of the data of a test that names none; it is not created."""
+    os.environ["XDG_DATA_HOME"] = next(_data_homes)
+    return Path(os.environ["XDG_DATA_HOME"])
 
 
 @pytest.fixture(scope="session")

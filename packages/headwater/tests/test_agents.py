@@ -7,7 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 import anyio
@@ -16,7 +16,6 @@ import pytest
 from fastapi.testclient import TestClient
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mcp import Client, StdioServerParameters, stdio_client
 
 from headwater.agents._reply import MOST_CHARACTERS, Context
 from headwater.agents.tools import TOOLS
@@ -31,6 +30,9 @@ from headwater.server.app import make_app
 from headwater.server.sample import PRESENT, sample_events
 
 from .servers import Server
+
+if TYPE_CHECKING:  # slow to import
+    from mcp import Client
 
 _FORECAST = "dataset:hive://lake:9083:nyc_taxi.yellow_rides_hourly_forecast"
 _INITIALIZE = {
@@ -249,11 +251,23 @@ def test_no_argument_breaks_a_tool(taxi: Live, tool: str, arguments: dict[str, A
 
 
 def _run(calls: Callable[[Client], Any], transport: Any, mode: str = "auto") -> Any:
+    from mcp import Client
+
     async def main() -> Any:
         async with Client(transport, mode=mode) as client:
             return await calls(client)
 
     return anyio.run(main)
+
+
+def _stdio(*options: str, **environ: str) -> Any:
+    """Return the transport to a new process of `headwater mcp`."""
+    from mcp import StdioServerParameters, stdio_client
+
+    code = "from headwater.cli import main; main()"
+    arguments = ["-c", code, "mcp", *options]
+    command = StdioServerParameters(command=sys.executable, args=arguments, env=environ or None)
+    return stdio_client(command)
 
 
 async def _every_tool(client: Client) -> dict[str, Any]:
@@ -295,9 +309,7 @@ def test_sdk_client_gets_answers_over_http(
 @pytest.mark.server
 def test_sdk_client_gets_answers_over_stdio(taxi: Live, serving: Callable[..., str]) -> None:
     url = serving(make_app(taxi))
-    code = "from headwater.cli import main; main()"
-    command = StdioServerParameters(command=sys.executable, args=["-c", code, "mcp", "--url", url])
-    answers = _run(_every_tool, stdio_client(command))
+    answers = _run(_every_tool, _stdio("--url", url))
     assert {answer["status"] for answer in answers.values()} == {"found"}
     assert answers["upstream"]["page"].startswith(f"{url}/lineage?node=")
 
@@ -461,10 +473,8 @@ def test_agent_over_stdio_reports_below_the_run_that_started_it(
     live.ingest(Batch([build.entry(build.run("START", _OUTER, "outer", "08:00:00"))]))
     url = serving(make_app(live))
     key = add_key(log, "claude", ["read", "write"])
-    code = "from headwater.cli import main; main()"
-    options = ["mcp", "--url", url, "--api-key", key, "--report-as", "claude"]
-    parent = {"OPENLINEAGE_PARENT_ID": f"demo/outer/{_OUTER}"}
-    command = StdioServerParameters(command=sys.executable, args=["-c", code, *options], env=parent)
+    options = ("--url", url, "--api-key", key, "--report-as", "claude")
+    parent = f"demo/outer/{_OUTER}"
 
     async def report(client: Client) -> list[str]:
         read, written = ({"namespace": "db", "name": name} for name in ("a", "b"))
@@ -474,7 +484,7 @@ def test_agent_over_stdio_reports_below_the_run_that_started_it(
         ]
         return [json.loads(item.content[0].text)["runId"] for item in results]  # type: ignore[union-attr]
 
-    first, second = _run(report, stdio_client(command))
+    first, second = _run(report, _stdio(*options, OPENLINEAGE_PARENT_ID=parent))
     assert first == second
     tree = ask(live, load_queries()["runtree"], {"run": _OUTER})
     assert [run["runId"] for run in tree["children"]] == [first]

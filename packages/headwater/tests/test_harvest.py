@@ -244,7 +244,9 @@ def test_package_adds_a_harvester_as_an_entry_point(tmp_path: Path) -> None:
     assert run("acme", str(tmp_path), "--days", "4", "--dry-run").startswith("days 5\nevents 0,")
 
 
-def test_unreadable_state_is_an_error(call: Call, tmp_path: Path, build: Any) -> None:
+def test_unreadable_state_is_an_error(
+    call: Call, tmp_path: Path, data_home: Path, build: Any
+) -> None:
     (tmp_path / "a.log").write_text(_line(_event(build, 1)))
     where = (
         "harvest",
@@ -255,7 +257,7 @@ def test_unreadable_state_is_an_error(call: Call, tmp_path: Path, build: Any) ->
         str(tmp_path / "x"),
     )
     assert "stored 1," in call(*where).stdout
-    (state,) = (tmp_path / "data-home" / "headwater" / "harvests").iterdir()
+    (state,) = (data_home / "headwater" / "harvests").iterdir()
     state.write_text("{")
     result = call(*where)
     assert (result.returncode, "or read everything with --from-start" in result.stderr) == (3, True)
@@ -289,7 +291,9 @@ def test_terminal_confirms_before_storing_in_a_server(
 
 
 @pytest.mark.server
-def test_killed_harvest_continues_without_loss(call: Call, tmp_path: Path, build: Any) -> None:
+def test_killed_harvest_continues_without_loss(
+    call: Call, tmp_path: Path, data_home: Path, build: Any
+) -> None:
     logs, database = tmp_path / "logs", tmp_path / "log.db"
     logs.mkdir()
     count = 6_000
@@ -297,7 +301,7 @@ def test_killed_harvest_continues_without_loss(call: Call, tmp_path: Path, build
         lines = (_line(_event(build, n)) for n in range(part, count, 3))
         (logs / f"{part}.log").write_text("\n".join(lines) + "\n")
     arguments = ("harvest", "spark-logs", str(logs), "--yes", "--database", str(database))
-    state = tmp_path / "data-home" / "headwater" / "harvests"
+    state = data_home / "headwater" / "harvests"
     state.mkdir(parents=True)
     command = Command(*arguments)
     until(lambda: any(state.glob("*.json")), 60)
