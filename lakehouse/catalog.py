@@ -189,6 +189,14 @@ def rows_by_partition(table: IcebergTable | None) -> dict[str, int]:
     return {next(iter(part["partition"].values())): part["record_count"] for part in parts}
 
 
+def partition_rows(table: IcebergTable | None, partition: str) -> list[dict[str, object]]:
+    """Return the rows of a partition by source file (the column `filename`); for small ones."""
+    if table is None or table.current_snapshot() is None:
+        return []
+    rows = table.scan(row_filter=f"filename = '{partition}'").to_arrow().to_pylist()
+    return list(rows)
+
+
 def staged_sources(table: IcebergTable) -> dict[str, str]:
     """Return the source file hash of each partition currently in the table."""
     snapshot = table.current_snapshot()

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import TYPE_CHECKING
+
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from lakehouse.catalog import (
     load_table,
     note_passed,
+    partition_rows,
     quarantined_rows,
     rows_by_partition,
     staged_sources,
@@ -19,6 +23,9 @@ from spark_jobs.ingest.spec import Spec, require_sources
 from spark_jobs.quarantine import quarantine_results
 from spark_jobs.tables import PARTITION_COLUMN, contents, table_at
 
+if TYPE_CHECKING:
+    from pyiceberg.table import Table as IcebergTable
+
 
 def check_staging(
     spark: SparkSession, settings: Settings, spec: Spec, partitions: list[Partition]
@@ -29,7 +36,8 @@ def check_staging(
         ChecksFailed: a critical check failed.
         Conflict: staging contains files that another run staged.
     """
-    raw = rows_by_partition(load_table(settings, spec.raw.table))
+    loaded = load_table(settings, spec.raw.table)
+    raw = rows_by_partition(loaded)
     previous_rows = {partition.name: raw.get(partition.name, 0) for partition in partitions}
     passed = load_table(settings, spec.staging.table)
     if passed is not None:
@@ -40,6 +48,16 @@ def check_staging(
     if spec.rules:
         quarantined = quarantined_rows(passed)
         results += quarantine_results(settings, quarantined, spec.staging.table, partitions)
+    if spec.compare:
+        for name in previous_rows:
+            results += spec.compare(name, partial(_rows, passed, loaded))
     report(spark, settings, spec.staging.table, results)
     if passed is not None:
         note_passed(passed, checked_contents)
+
+
+def _rows(
+    staged: IcebergTable | None, loaded: IcebergTable | None, partition: str
+) -> list[dict[str, object]]:
+    """Return the staged rows of a partition, or else the loaded ones."""
+    return partition_rows(staged, partition) or partition_rows(loaded, partition)

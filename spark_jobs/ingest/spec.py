@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from pyspark.sql import SparkSession
 
@@ -11,9 +12,12 @@ from lakehouse.errors import Conflict
 from lakehouse.ingest import Partition
 from lakehouse.names import Table
 from lakehouse.settings import Settings
-from spark_jobs.checks import Check
+from spark_jobs.checks import Check, Result
 from spark_jobs.quarantine import QUARANTINE_COLUMNS, Rule
 from spark_jobs.tables import LOAD_COLUMNS, PARTITION_COLUMN, TableSchema
+
+RowsOf = Callable[[str], Sequence[Mapping[str, Any]]]
+"""Returns the staged rows of a partition, or else the loaded ones."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +34,8 @@ class Spec:
     checks: tuple[Check, ...]
     check_files: Callable[[Settings, Partition], None] | None = None
     """Check of a partition's landed files before Spark reads them; raises BadSourceFile."""
+    compare: Callable[[str, RowsOf], list[Result]] | None = None
+    """Check of the values of a partition, also against those of others; for small partitions."""
     rules: Callable[[Partition], tuple[Rule, ...]] | None = None
     """Rules for the values of a row; one that breaks a rule goes to quarantine."""
 

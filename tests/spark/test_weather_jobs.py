@@ -73,6 +73,7 @@ def test_staged_weather_with_gaps_is_not_published(
     spark: SparkSession, lake: Settings, tmp_path: Path
 ) -> None:
     spec = weather.SPEC
+    load(spark, lake, spec, weather_files(tmp_path / "before", "2024-03"))
     partition = weather_files(tmp_path, "2024-04")
     ingest.stage(spark, lake, spec, [partition])
     gaps = (
@@ -80,6 +81,7 @@ def test_staged_weather_with_gaps_is_not_published(
         .where("county_code <> '30061'")
         .where("NOT (county_code = '30085' AND day(date) BETWEEN 11 AND 29)")
         .withColumn("tavg", F.expr("if(day(date) <= 6, NULL, tavg)"))
+        .withColumn("prcp", F.expr("if(day(date) = 8, 1999.99, round(prcp / 25.4, 2))"))
         .withColumn("date", F.expr("if(day(date) = 30, date'2024-05-01', date)"))
     )
     writer = gaps.writeTo(spec.staging.table.spark)
@@ -92,6 +94,8 @@ def test_staged_weather_with_gaps_is_not_published(
         "in_month date: 4 of 101 rows",
         "expected_counties county_code: 1 of 101 rows",
         "row_per_county_and_day: 19 of 101 rows",
+        "in_range prcp: 4 of 101 rows",
+        "1999.99 mm on a day, but at most 27.09 in 202403-cty.csv",
     ):
         assert assertion in str(caught.value)
     assert rows(lake, spec.raw.table, partition.name) == []
