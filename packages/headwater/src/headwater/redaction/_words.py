@@ -5,17 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 
+from headwater.masking.names import OWNERS_OF_KEYS, OWNERS_OF_PASS, OWNERS_OF_TOKENS
+from headwater.masking.values import TYPES
 from headwater.redaction._rules import MASK, Finder, Group, Rule, compiled, lower_bytes
 
-_PASS_OF = (
-    "admin|api|app|auth|client|db|email|ftp|http|kafka|keystore|ldap|login|mail|mongo|mssql|my|mysql"
-    "|oracle|pg|postgres|proxy|rabbitmq|redis|redshift|root|service|smtp|snowflake|sql|ssh|svc"
-    "|truststore|user"
-)
-_KEY_OF = (
-    "access|account|api|auth|encryption|fernet|jwt|master|private|secret|shared|signing|ssh|storage"
-)
-_TOKEN_OF = "access|api|auth|bearer|client|id|refresh|sas|security|session"
+_PASS_OF = "|".join(OWNERS_OF_PASS)
+_KEY_OF = "|".join(OWNERS_OF_KEYS)
+_TOKEN_OF = "|".join(OWNERS_OF_TOKENS)
 
 
 def _after(words: str) -> str:
@@ -37,24 +33,10 @@ _WORD = rf"(?:{_STRONG}|{_WEAK})\d{{0,2}}"
 _CANDIDATE = rf"{_WORD}(?=[\s\\\"'`\]:=<>!-])"
 """A word before a character with which the syntax of some rule continues."""
 
-SECRET_KEY = rf"{_WORD}$"
-"""A regular expression for the end of keys whose values are secret."""
-
-PASSWORD_KEY = rf"{_PASSWORD}\d{{0,2}}$"
-"""Keys below which numbers are secret, too."""
-
-_TYPES = (
-    "any|big(?:int|num)|binary|bool(?:ean)?|bytes?|char|date(?:time)?|decimal|double|float|int(?:eger)?"
-    "|long|nil|none|null(?:able)?|num(?:ber|eric)|object|optional|secretstr|str(?:ing)?|text"
-    "|timestamp|true|false|undefined|uuid|varchar|variant"
-)
-PLAIN = rf"(?:{_TYPES})?(?:\(\d{{1,5}}\))?|\*{{3}}"
-"""Values that are never secret: nothing, a type, a truth value, the mask."""
-
 _END = r"(?![^\s,;:)\]}'\"<>&|\\])"
 # Not secret: the mask, a type, a placeholder, a bound parameter, a call, another column.
 _NO_SECRET = (
-    rf"(?:\*{{3}}|[urbfn]{{1,2}}(?=\\{{0,8}}['\"])|(?:{_TYPES})(?:\(\d{{1,5}}\))?{_END}|\$\{{[\w.]{{1,64}}\}}|\$\(|\{{\{{"
+    rf"(?:\*{{3}}|[urbfn]{{1,2}}(?=\\{{0,8}}['\"])|(?:{TYPES})(?:\(\d{{1,5}}\))?{_END}|\$\{{[\w.]{{1,64}}\}}|\$\(|\{{\{{"
     rf"|\{{[a-z_][\w.!:]{{0,64}}\}}|%\(\w|%s{_END}|\?{_END}|:\w{{1,64}}{_END}|<[\w -]{{1,64}}>"
     rf"|[a-z_][\w.]{{0,64}}\([^()]{{0,128}}\)|[a-z_][\w.]{{0,64}}\[[^\[\]]{{1,64}}\]"
     rf"|[\w.]{{1,64}}\.\w{{0,64}}{_WORD}(?!\w))"
@@ -63,9 +45,10 @@ _BARE = (
     rf"(?!{_NO_SECRET})(?:\{{[^{{}}\s]{{1,256}}\}}|[^\s&;,'\"<>)\]}}(\[{{\\][^\s&;,'\"<>)\]}}]*)"
 )
 _QUOTE = r"(?P<q>\\{0,8}[\"'])"
+_SCHEMES = "(?:bearer|basic|token|digest|apikey|negotiate)"
 _KEY_QUOTE = r"(?P<k>\\{0,8}[\"'`])"
 _QUOTED = (
-    rf"(?!(?:{_TYPES})?(?P=q)(?!(?P=q))|\*{{3}})"
+    rf"(?!(?:{TYPES})?(?P=q)(?!(?P=q))|\*{{3}}|(?:{_SCHEMES}\s)?\{{[a-z_][\w.]{{0,64}}\}}(?P=q))"
     r"(?:(?:(?P=q)(?P=q)|(?!(?<!\\)(?P=q)).)*(?<!\\)(?P=q)|[^\n]*)"
 )
 _ASSIGN = r"\s{0,8}(?::=|=>|==|->|!=|<>|[=:])\s{0,20}"
@@ -80,10 +63,12 @@ _SQL = (
 _MARKS = ("", ".", "_", "-")
 _WORD_MARKERS = (
     *("passw", "passphrase", "passcode", "pwd", "secret", "token", "credential", "authorization"),
-    *("cookie", "fs.azure.", "_auth"),
+    *("cookie", "fs.azure.", "_auth", "basicauth", "digestauth", "proxyauth"),
     *(f"pass{end}" for end in ('"', "'", "`", "\\", "=", ":", " ", "-", "<", "1", "2")),
     *(f"{owner}{mark}key" for owner in ("aws", *_KEY_OF.split("|")) for mark in _MARKS),
     *(f"shared{mark}access" for mark in _MARKS),
+    *(f"{owner}{mark}pat" for owner in ("github", "gitlab", "devops") for mark in _MARKS),
+    *(f"{word}{end}" for word in ("pw", "psw") for end in ('"', "'", "\\", "=", ":", " =")),
 )
 
 
@@ -141,7 +126,7 @@ _WORD_RULES = (
     # Authorization: Bearer x
     (
         r"(authorization\\{0,8}['\"]?\s{0,8}[:=]\s{0,8}\\{0,8}['\"]?"
-        r"(?:bearer|basic|token|digest|apikey|negotiate)\s{1,8})[^\s'\",;\\]{1,8192}"
+        rf"{_SCHEMES}\s{{1,8}})(?!\{{[a-z_][\w.]{{0,64}}\}})[^\s'\",;\\]{{1,8192}}"
     ),
     r"(cookie:\s{0,8})[^'\"\r\n]{1,8192}",
     (r"(password\s{1,8})(?:'(?:[^']|'')*'|\"[^\"]*\")", rf"\1'{MASK}'"),

@@ -16,15 +16,18 @@ from typing import Any, NamedTuple
 
 from headwater.config import filled, read_yaml
 from headwater.errors import ConfigError
+from headwater.masking.names import is_secret_name, strength
+from headwater.masking.python import mask_python
+from headwater.masking.values import is_plain
 from headwater.redaction._forms import GROUPS
-from headwater.redaction._rules import MASK, Finder, Group, compiled, lower_bytes
-from headwater.redaction._words import PASSWORD_KEY, PLAIN, SECRET_KEY
+from headwater.redaction._rules import MASK, Finder, Group, lower_bytes
+from headwater.redaction._words import WORDS
 
 
 class _Rules(NamedTuple):
-    """The active rules: keys of secret values, and patterns besides the built-in ones."""
+    """The active rules: keys of secret values and patterns, besides the built-in ones."""
 
-    key: str
+    keys: re.Pattern[str] | None = None
     more: tuple[re.Pattern[str], ...] = ()
 
 
@@ -34,7 +37,7 @@ class _File:
     patterns: list[str] = field(default_factory=list)
 
 
-_DEFAULT = _Rules(SECRET_KEY)
+_DEFAULT = _Rules()
 _rules: _Rules | None = _DEFAULT
 
 
@@ -59,8 +62,11 @@ def use_rules(setting: str) -> None:
             raise ConfigError(
                 f"{setting}: received {text!r}, expected a regular expression: {error}"
             ) from None
-    key = "|".join([SECRET_KEY, *(f"(?:{key})$" for key in file.keys)])
-    _rules = _Rules(key, tuple(re.compile(text, re.IGNORECASE) for text in file.patterns))
+    keys = "|".join(f"(?:{key})$" for key in file.keys)
+    _rules = _Rules(
+        re.compile(keys, re.IGNORECASE | re.ASCII) if keys else None,
+        tuple(re.compile(text, re.IGNORECASE) for text in file.patterns),
+    )
 
 
 _GROUPS_OF: dict[bytes, list[Group]] = {}
@@ -91,6 +97,8 @@ def redact_text(text: str) -> str:
         return text
     markers = {_MARKERS[index] for index, _ in _FINDER.find(lower_bytes(text))}
     found = {group for marker in markers for group in _GROUPS_OF.get(marker, ())}
+    if not found.isdisjoint(WORDS):
+        text = mask_python(text, MASK)
     for group in sorted(found, key=GROUPS.index):
         text = group.mask(text)
     for pattern in _rules.more:
@@ -152,7 +160,7 @@ def _redact_object(value: Mapping[str, Any], within: str = "") -> Mapping[str, A
     for key, old in value.items():
         is_column = within in _BY_COLUMN and isinstance(old, dict | list)
         if not is_column and (_is_secret(key) or (has_secret and _VALUE.fullmatch(key))):
-            new = _masked(old, with_numbers=compiled(PASSWORD_KEY).search(key) is not None)
+            new = _masked(old, with_numbers=strength(key) == "password")
         else:
             new = _redact_object(old, key) if isinstance(old, dict) else redact(old)
         result[redact_text(key)] = new
@@ -160,14 +168,15 @@ def _redact_object(value: Mapping[str, Any], within: str = "") -> Mapping[str, A
 
 
 def _is_secret(key: str) -> bool:
-    return compiled((_rules or _DEFAULT).key).search(key) is not None
+    keys = (_rules or _DEFAULT).keys
+    return is_secret_name(key) or (keys is not None and keys.search(key) is not None)
 
 
 def _masked(value: Any, *, with_numbers: bool = False) -> Any:
     """Mask every text below a secret key; the same object if there is none."""
     result = value
     if isinstance(value, str):
-        return value if compiled(PLAIN).fullmatch(value) else MASK
+        return value if is_plain(value) else MASK
     if isinstance(value, list):
         result = [_masked(item, with_numbers=with_numbers) for item in value]
     elif isinstance(value, dict):
