@@ -9,7 +9,8 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AsyncExitStack, contextmanager
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -18,12 +19,13 @@ import pytest
 from fastapi import FastAPI
 
 from headwater import deadline
-from headwater.errors import BusyError, ConfigError
+from headwater.errors import BusyError, ConfigError, DeadlineError
 from headwater.http.admission import Admission
 from headwater.projection import State
 from headwater.projection.live import Batch, Live
 from headwater.projection.past import Moment
 from headwater.server._options import ServerOptions
+from headwater.server._serve import Server
 from headwater.server._stream import end_streams
 from headwater.server.app import make_app
 from headwater.settings import resolve
@@ -245,3 +247,33 @@ def test_server_applies_limits_from_settings(
     for thread in threads:
         thread.join()
     assert set(statuses) == {200, 503}
+
+
+@pytest.mark.parametrize(
+    ("running", "error"), [(1, DeadlineError), (2, BusyError)], ids=["alone", "with others"]
+)
+def test_slow_query_may_be_retried_only_if_others_ran(running: int, error: type[Exception]) -> None:
+    async def ask() -> None:
+        admission = Admission(2, 1)
+        async with AsyncExitStack() as others:
+            for _ in range(running - 1):
+                await others.enter_async_context(admission.slot())
+            async with admission.slot():
+                raise DeadlineError("slow")
+
+    with pytest.raises(error, match="slow"):
+        asyncio.run(ask())
+
+
+def test_connections_are_not_judged_right_after_a_stall(
+    live: CountedLive, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checks: list[float] = []
+    now = [100.0]
+    monkeypatch.setattr("headwater.server._serve.time.monotonic", lambda: now[0])
+    server = Server(make_app(live))
+    connection = SimpleNamespace(check=lambda: checks.append(now[0]))
+    monkeypatch.setattr(server, "_connections", lambda: [connection])
+    for now[0] in (100.0, 101.0, 130.0, 131.0):
+        asyncio.run(server.on_tick(10))
+    assert checks == [100.0, 101.0, 131.0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import gzip
+import hashlib
 import re
 import shutil
 from pathlib import Path
@@ -103,3 +104,17 @@ def test_page_that_is_not_built_is_named(database: str, call: Call, tmp_path: Pa
     shutil.rmtree(tmp_path / "built")
     result = call("export", "raw", "--format", "html", "--database", database)
     assert (result.returncode, "the page is not built" in result.stderr) == (2, True)
+
+
+def test_policy_lets_only_the_own_scripts_run_and_sends_nothing(database: str, call: Call) -> None:
+    page = call("export", "raw", "--format", "html", "--database", database).stdout
+    found = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)
+    assert found is not None
+    policy = dict(part.strip().split(" ", 1) for part in found[1].split(";"))
+    loader = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)[0]
+    scripts = (loader.encode(), b"/* index-1.js */")
+    hashes = {base64.b64encode(hashlib.sha256(text).digest()).decode() for text in scripts}
+    assert set(policy["script-src"].split()) == {f"'sha256-{text}'" for text in hashes}
+    assert (policy["default-src"], policy["form-action"]) == ("'none'", "'none'")
+    assert "connect-src" not in policy
+    assert page.index("Security-Policy") < page.index("<script")

@@ -129,7 +129,8 @@ class Settings(BaseSettings):
     """YAML file of further `keys` and `patterns` (regular expressions) to mask, or `off`; empty:
     passwords, tokens and keys in SQL, URLs and properties are masked"""
     longest_query: NonNegativeFloat = 30
-    """time limit of a query over HTTP in seconds; a longer one gets a 400"""
+    """time limit of a query over HTTP in seconds; a longer one gets a 400, or a 503 if others
+    ran at the same time"""
     running_queries: Annotated[int, Field(ge=1, le=_MAX_QUERIES)] = 4
     """queries over HTTP that run at once; others wait"""
     waiting_queries: Annotated[int, Field(ge=0, le=_MAX_QUERIES)] = 100

@@ -17,7 +17,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 
 from headwater import deadline
-from headwater.errors import BusyError
+from headwater.errors import BusyError, DeadlineError
 
 _GONE = 499  # nginx's code for a closed connection; no client receives it
 
@@ -29,6 +29,7 @@ class Admission:
         self._running, self._most_waiting = running, waiting
         self._slots = asyncio.Semaphore(running)
         self.waiting = 0
+        self._taken = 0  # slots in use
 
     @property
     def is_full(self) -> bool:
@@ -40,7 +41,8 @@ class Admission:
         """Wait for a slot and hold it; yield True if the query had to wait.
 
         Raises:
-            BusyError: the queue is full, or the time limit of the query has passed.
+            BusyError: the queue is full, or the time limit of the query has passed while others
+                ran too, so that it may succeed later.
         """
         has_waited = self.is_full
         if has_waited and self.waiting >= self._most_waiting:
@@ -59,9 +61,16 @@ class Admission:
             ) from None
         finally:
             self.waiting -= 1
+        self._taken += 1
+        is_shared = has_waited or self._taken > 1
         try:
             yield has_waited
+        except DeadlineError as error:
+            if not is_shared and self._taken == 1:
+                raise
+            raise BusyError(f"other queries ran at the same time: retry later; {error}") from None
         finally:
+            self._taken -= 1
             self._slots.release()
 
 

@@ -47,6 +47,7 @@ _SWITCH_SECONDS = 0.001
 """Longest time in seconds that a query holds the interpreter; Python's default is 0.005."""
 _POLL_SECONDS = 0.25
 _FOLLOW_SECONDS = 1.0
+_STALL_SECONDS = 3.0
 _STOP_SECONDS = 2  # for running requests
 
 
@@ -144,12 +145,18 @@ class Server(uvicorn.Server):
         )
         super().__init__(config)
         self._app = app
+        self._checked = time.monotonic()
 
     async def on_tick(self, counter: int) -> bool:
-        """Check the connections every second."""
+        """Check the connections every second.
+
+        After a stall of the loop, their data is read first: it may have arrived in time.
+        """
         if counter % 10 == 0:
-            for connection in self._connections():
-                connection.check()
+            checked, self._checked = self._checked, time.monotonic()
+            if self._checked - checked < _STALL_SECONDS:
+                for connection in self._connections():
+                    connection.check()
         return await super().on_tick(counter)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
