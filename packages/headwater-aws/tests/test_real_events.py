@@ -6,7 +6,6 @@ import base64
 import gzip
 from collections import Counter
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import orjson
@@ -17,12 +16,12 @@ from headwater_aws.payloads import Record
 from headwater_aws.receiver import Receiver
 from headwater_aws.worker import Queue, Worker
 from infra.proxy_local.datazone import DataZoneServer
+from packages.headwater.tests.recordings import recordings
 
 pytestmark = pytest.mark.replay
 
 Make = Callable[..., tuple[DataZone, DataZoneServer]]
 
-_EVENTS = Path(__file__).resolve().parents[4] / "shared" / "data" / "openlineage-events"
 _STACK = ("airflow33-dags", "spark41-iceberg112-jdbc-workaround", "metaflow219-spike-ok2")
 
 
@@ -42,9 +41,7 @@ class _Sqs:
 
 @pytest.mark.parametrize("name", _STACK)
 def test_events_of_this_stack_arrive(make_datazone: Make, name: str) -> None:
-    path = _EVENTS / "this-stack" / f"{name}.jsonl"
-    if not path.exists():
-        pytest.skip("the shared folder of real events is missing")
+    path = recordings() / "openlineage-events" / "this-stack" / f"{name}.jsonl"
     backend, server = make_datazone()
     sqs = _Sqs()
     receiver = Receiver(sqs, "queue.fifo")

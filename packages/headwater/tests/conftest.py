@@ -29,6 +29,7 @@ from headwater.log import Entry, EventLog, entry_of
 from headwater.projection import State, project
 from headwater.projection.live import Live
 
+from .recordings import recordings
 from .servers import Server
 
 _SHARED = Path(__file__).resolve().parents[4] / "shared"
@@ -126,10 +127,19 @@ def data_home(_data_homes: Iterator[str]) -> Path:
 
 
 @pytest.fixture(scope="session")
+def recorded() -> Path:
+    """Return the folder of recordings of real services and of this stack."""
+    return recordings()
+
+
+@pytest.fixture(scope="session")
 def shared() -> Path:
-    """Return the folder of real events beside the repository; skip the test without it."""
+    """Return the folder with OpenLineage's schemas and events of others beside the repository.
+
+    Skip the test without it: both belong to other projects.
+    """
     if not (_SHARED / "data").is_dir():
-        pytest.skip("the shared folder of real events is missing")
+        pytest.skip("needs OpenLineage's schemas and events of other projects in ../shared")
     return _SHARED / "data"
 
 

@@ -52,11 +52,11 @@ def schemas() -> ResponseSchemas:
 
 @pytest.fixture(scope="module")
 def replays(
-    shared: Path, tmp_path_factory: pytest.TempPathFactory, schemas: ResponseSchemas
+    recorded: Path, tmp_path_factory: pytest.TempPathFactory, schemas: ResponseSchemas
 ) -> list[Replay]:
     """Replay every scenario once."""
     replays = []
-    for folder in sorted(p for p in (shared / "marquez-answers").iterdir() if p.is_dir()):
+    for folder in sorted(p for p in (recorded / "marquez-answers").iterdir() if p.is_dir()):
         log = EventLog(f"sqlite:///{tmp_path_factory.mktemp(folder.name) / 'log.db'}")
         with TestClient(make_app(Live(log)), raise_server_exceptions=False) as client:
             for line in (folder / "events.jsonl").read_bytes().splitlines():
@@ -126,8 +126,8 @@ def _short(value: Any) -> str:
     return f"`{value[:60] if isinstance(value, str) else str(value)[:60]}`"
 
 
-def test_parents_that_marquez_loses_are_pipelines(shared: Path, client: TestClient) -> None:
-    folder = shared / "marquez-answers/02-parent-facet"
+def test_parents_that_marquez_loses_are_pipelines(recorded: Path, client: TestClient) -> None:
+    folder = recorded / "marquez-answers/02-parent-facet"
     for line in (folder / "events.jsonl").read_bytes().splitlines():
         assert client.post("/api/v1/lineage", content=line).status_code == 201
     edges = client.get("/api/v2/edges?level=pipeline").json()["items"]

@@ -145,9 +145,9 @@ def _ingest(live: Live, build: Any, *events: Json) -> None:
     ["04-fail-abort-other", "11-late-and-repeated-events", "12-refused-and-not-found"],
 )
 def test_stand_in_responds_like_the_recorded_marquez(
-    scenario: str, shared: Path, build: Any
+    scenario: str, recorded: Path, build: Any
 ) -> None:
-    folder, server = shared / "marquez-answers" / scenario, MarquezServer()
+    folder, server = recorded / "marquez-answers" / scenario, MarquezServer()
     lines = (folder / "events.jsonl").read_text().splitlines()
     for line, post in zip(lines, json.loads((folder / "posts.json").read_text()), strict=True):
         try:
@@ -159,12 +159,11 @@ def test_stand_in_responds_like_the_recorded_marquez(
     for asked in json.loads((folder / "answers" / "index.json").read_text()):
         run = server.runs.get(asked["path"].removeprefix("/api/v1/jobs/runs/"))
         if run and asked["status"] == 200:
-            recorded = json.loads((folder / "answers" / asked["file"]).read_text())
+            answer = json.loads((folder / "answers" / asked["file"]).read_text())
             times = {
-                name: recorded[name] and _second(recorded[name])
-                for name in ("startedAt", "endedAt")
+                name: answer[name] and _second(answer[name]) for name in ("startedAt", "endedAt")
             }
-            assert run == {"state": recorded["state"], **times}, asked["path"]
+            assert run == {"state": answer["state"], **times}, asked["path"]
             checked += 1
     assert checked > 4
 
@@ -172,19 +171,19 @@ def test_stand_in_responds_like_the_recorded_marquez(
 @pytest.mark.parametrize(
     "scenario", ["02-parent-facet", "10-foreach-three-runs", "18-spark-create-table-as-select"]
 )
-def test_stand_in_has_the_recorded_jobs_and_runs_of_marquez(scenario: str, shared: Path) -> None:
-    folder, server = shared / "marquez-answers" / scenario, MarquezServer()
+def test_stand_in_has_the_recorded_jobs_and_runs_of_marquez(scenario: str, recorded: Path) -> None:
+    folder, server = recorded / "marquez-answers" / scenario, MarquezServer()
     for line in (folder / "events.jsonl").read_text().splitlines():
         assert server.answer(json.loads(line), 0) == 201
-    recorded = {
+    answers = {
         unquote(asked["path"]): json.loads((folder / "answers" / asked["file"]).read_text())
         for asked in json.loads((folder / "answers" / "index.json").read_text())
         if asked["file"]
     }
-    jobs = recorded["/api/v1/jobs?limit=100"]["jobs"]
+    jobs = answers["/api/v1/jobs?limit=100"]["jobs"]
     assert {(job["namespace"], job["name"]) for job in jobs} == set(server.jobs.values())
     for namespace, name in set(server.jobs.values()):
-        runs = recorded[f"/api/v1/namespaces/{namespace}/jobs/{name}/runs"]["runs"]
+        runs = answers[f"/api/v1/namespaces/{namespace}/jobs/{name}/runs"]["runs"]
         assert len(runs) == list(server.jobs.values()).count((namespace, name))
 
 

@@ -42,8 +42,8 @@ _DESIGN = {
 }
 
 
-def _recorded(shared: Path) -> Iterator[tuple[str, Json, Any]]:
-    for file in sorted((shared / "datahub-answers").glob("*.event.json")):
+def _recorded(recorded: Path) -> Iterator[tuple[str, Json, Any]]:
+    for file in sorted((recorded / "datahub-answers").glob("*.event.json")):
         answer = file.with_name(file.name.replace(".event.", ".answer."))
         yield file.name.split(".")[0], json.loads(file.read_text()), json.loads(answer.read_text())
 
@@ -55,9 +55,9 @@ def _edges_of(answer: Any) -> tuple[set[str], set[str]]:
     return reads, writes
 
 
-def test_stand_in_names_jobs_and_datasets_as_recorded(shared: Path) -> None:
+def test_stand_in_names_jobs_and_datasets_as_recorded(recorded: Path) -> None:
     checked = 0
-    for name, event, answer in _recorded(shared):
+    for name, event, answer in _recorded(recorded):
         if isinstance(answer, dict) or name.startswith("50-"):  # 50: two clusters are one dataset
             continue
         engine = engine_of(event["run"].get("facets", {}), {}, event["producer"])
@@ -92,7 +92,7 @@ _INTENDED = {
 """Platform and name by DataHub's converter, and ours where it is another on purpose."""
 
 
-def test_delivered_datasets_have_the_recorded_urns(shared: Path) -> None:
+def test_delivered_datasets_have_the_recorded_urns(recorded: Path) -> None:
     intended = {_urn(*theirs): _urn(*ours) for theirs, ours in _INTENDED.items()}
     dropped = {_urn("s3", "lake/raw/my trips"), _urn("postgres", "taxi.public.my trips")}
     only_in_columns = {  # inputs for us
@@ -101,7 +101,7 @@ def test_delivered_datasets_have_the_recorded_urns(shared: Path) -> None:
         "16": {_urn("dbfs", "/demo-warehouse/documentstage")},
     }
     result: set[str] = set()
-    for name, event, answer in _recorded(shared):
+    for name, event, answer in _recorded(recorded):
         if isinstance(answer, dict):
             continue
         edges = set[str]().union(*_edges_of(answer))
@@ -129,8 +129,8 @@ def _urn(platform: str, name: str) -> str:
     return f"urn:li:dataset:(urn:li:dataPlatform:{platform},{name},PROD)"
 
 
-def test_payloads_avoid_errors_of_the_endpoint(shared: Path) -> None:
-    for name, event, answer in _recorded(shared):
+def test_payloads_avoid_errors_of_the_endpoint(recorded: Path) -> None:
+    for name, event, answer in _recorded(recorded):
         if not event.get("run", {}).get("runId") or "job" not in event:
             continue  # events without a run are never posted: see below
         (body,) = rewrite(event, RunContext())
@@ -139,11 +139,11 @@ def test_payloads_avoid_errors_of_the_endpoint(shared: Path) -> None:
             assert not set(dataset["name"]) & set(" ,()"), name
 
 
-def test_stand_in_fails_like_the_recorded_endpoint(shared: Path) -> None:
-    index = json.loads((shared / "datahub-answers" / "index.json").read_text())
+def test_stand_in_fails_like_the_recorded_endpoint(recorded: Path) -> None:
+    index = json.loads((recorded / "datahub-answers" / "index.json").read_text())
     invalid = {item["name"] for item in index if item.get("acrylInvalid")}
     failed = 0
-    for name, event, answer in _recorded(shared):
+    for name, event, answer in _recorded(recorded):
         result = endpoint_error(event)
         assert (result is not None) == (isinstance(answer, dict) or name in invalid), (name, result)
         if isinstance(answer, dict):

@@ -220,7 +220,7 @@ def test_every_shared_event_is_accepted_or_rejected_without_server_error(
     log.close()
 
 
-def test_events_of_this_stack_have_no_warnings(shared: Path) -> None:
-    for file in sorted((shared / "openlineage-events" / "this-stack").glob("*.jsonl")):
+def test_events_of_this_stack_have_no_warnings(recorded: Path) -> None:
+    for file in sorted((recorded / "openlineage-events" / "this-stack").glob("*.jsonl")):
         for body in _bodies(file):
             assert list(event_warnings(body)) == [], file.name

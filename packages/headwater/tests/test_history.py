@@ -205,8 +205,8 @@ def test_history_does_not_depend_on_order_or_repetition(
     assert history_answer(build.state(*again), "t") == history_answer(build.state(*bodies), "t")
 
 
-def test_history_of_real_events_does_not_depend_on_order(shared: Path) -> None:
-    folder = shared / "openlineage-events" / "this-stack"
+def test_history_of_real_events_does_not_depend_on_order(recorded: Path) -> None:
+    folder = recorded / "openlineage-events" / "this-stack"
     lines = [line for f in sorted(folder.glob("*.jsonl")) for line in f.read_bytes().splitlines()]
     events = [entry_of(line).event for line in lines]
     first, second = project(events), project(events[::-1])

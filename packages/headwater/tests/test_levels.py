@@ -146,8 +146,8 @@ def test_control_edges_are_rolled_up_and_never_data(build: Any) -> None:
     assert edges(state, "task") == set()
 
 
-def test_task_edges_of_real_events(shared: Path) -> None:
-    folder = shared / "openlineage-events" / "this-stack"
+def test_task_edges_of_real_events(recorded: Path) -> None:
+    folder = recorded / "openlineage-events" / "this-stack"
     files = ("metaflow219-spike-spk.jsonl", "metaflow219-spike-spk-spark-side.jsonl")
     lines = [line for f in files for line in (folder / f).read_bytes().splitlines()]
     state = project(entry_of(line).event for line in lines)
@@ -160,8 +160,8 @@ def test_task_edges_of_real_events(shared: Path) -> None:
     assert {e.split()[0] for e in edges(state, "pipeline")} == {"SpkFlow"}
 
 
-def test_iceberg_tables_of_real_events_join_on_symlinks(shared: Path) -> None:
-    file = shared / "openlineage-events/this-stack/spark41-iceberg112-jdbc-workaround.jsonl"
+def test_iceberg_tables_of_real_events_join_on_symlinks(recorded: Path) -> None:
+    file = recorded / "openlineage-events/this-stack/spark41-iceberg112-jdbc-workaround.jsonl"
     state = project(entry_of(line).event for line in file.read_bytes().splitlines())
     datasets = {
         (e["dataset"]["namespace"], e["dataset"]["name"]): [

@@ -152,8 +152,8 @@ def test_secrets_are_not_stored(tmp_path: Path, build: Any) -> None:
     assert not any(b"hunter2" in file.read_bytes() for file in files)
 
 
-def test_real_events_keep_everything_except_secrets(shared: Path) -> None:
-    for file in sorted((shared / "openlineage-events" / "this-stack").glob("*.jsonl")):
+def test_real_events_keep_everything_except_secrets(recorded: Path) -> None:
+    for file in sorted((recorded / "openlineage-events" / "this-stack").glob("*.jsonl")):
         for line in file.read_bytes().splitlines():
             assert entry_of(line).body == line.decode()
 

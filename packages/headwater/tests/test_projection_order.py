@@ -143,8 +143,8 @@ def test_order_and_repetition_do_not_change_the_projection(
     assert _canonical(again) == _canonical(events)
 
 
-def test_order_of_real_events_does_not_change_the_projection(shared: Path) -> None:
-    folder = shared / "openlineage-events" / "this-stack"
+def test_order_of_real_events_does_not_change_the_projection(recorded: Path) -> None:
+    folder = recorded / "openlineage-events" / "this-stack"
     lines = [line for f in sorted(folder.glob("*.jsonl")) for line in f.read_bytes().splitlines()]
     events = [entry_of(line).event for line in lines]
     expected = _canonical(events)

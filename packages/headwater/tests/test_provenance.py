@@ -155,8 +155,10 @@ def test_event_order_does_not_change_provenance(build: Any) -> None:
         assert provenance_answer(build.state(*order, *order[:2]), "model") == expected
 
 
-def test_provenance_of_real_tables_ends_at_files(shared: Path) -> None:
-    file = shared / "openlineage-events" / "this-stack" / "spark41-iceberg112-jdbc-workaround.jsonl"
+def test_provenance_of_real_tables_ends_at_files(recorded: Path) -> None:
+    file = (
+        recorded / "openlineage-events" / "this-stack" / "spark41-iceberg112-jdbc-workaround.jsonl"
+    )
     events = [entry_of(line).event for line in file.read_bytes().splitlines()]
     random.Random(1).shuffle(events)
     state = project(events)

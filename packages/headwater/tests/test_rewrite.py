@@ -31,9 +31,9 @@ def rewriting(request: pytest.FixtureRequest) -> Rewriting:
 
 
 @pytest.fixture(scope="module")
-def stack(shared: Path) -> list[Json]:
+def stack(recorded: Path) -> list[Json]:
     """Return real events of Airflow, Metaflow and Spark with Iceberg."""
-    folder = shared / "openlineage-events" / "this-stack"
+    folder = recorded / "openlineage-events" / "this-stack"
     return events_of(*(folder / name for name in _STACK))
 
 
