@@ -10,11 +10,14 @@ import pytest
 import yaml
 
 from headwater.errors import ConfigError, NotFoundError
+from headwater.graph.nodes import find_dataset
+from headwater.health.states import health_of
 from headwater.projection import State
 from headwater.trust.documents import validated
 from headwater.trust.gate import Policy
 from headwater.trust.queries import gate_answer
 
+from .graphs import DAG, TASK
 from .test_health import _WEEK, at
 from .test_history import checked
 from .test_tags import IDENTITY, MASKED, makes, tagged
@@ -277,3 +280,81 @@ def test_invalid_policy_error_names_the_key(body: Any, message: str) -> None:
 def test_policy_that_is_not_json_is_rejected(text: str, build: Any) -> None:
     with pytest.raises(ConfigError, match="policy: received .* expected JSON"):
         gate_answer(_state(build), ["raw"], text)
+
+
+def _pipeline(build: Any, hour: int, load: str, end: str, names: tuple[str, ...]) -> list[Any]:
+    """Return a run of a pipeline with a load and the report on it, which needs the load."""
+    run = (f"d{hour}", "dag")
+    writes = ("db|raw",) if end in names else ()
+    parts = [
+        build.run(end, f"l{hour}", load, f"{hour}:01:00", parent=run, kind=TASK,
+                  reads=("db|in",), writes=writes),
+    ]  # fmt: skip
+    if end == "COMPLETE":
+        parts.append(
+            build.run(end, f"r{hour}", "dag.report", f"{hour}:02:00", parent=run, kind=TASK,
+                      reads=("db|raw",), writes=("db|mart",))
+        )  # fmt: skip
+    return [*parts, build.run(end, *run, f"{hour}:03:00", kind=DAG)]
+
+
+def _verdicts(state: State, *names: str) -> list[tuple[str, bool]]:
+    return [
+        (
+            health_of(state, find_dataset(state, name))["state"],
+            not _gate(state, name, no_failed_runs=True),
+        )
+        for name in names
+    ]
+
+
+@pytest.mark.parametrize("names", [("COMPLETE",), ("COMPLETE", "FAIL")])
+def test_pipeline_recovers_through_a_task_of_another_name(
+    names: tuple[str, ...], build: Any
+) -> None:
+    events = [
+        *_pipeline(build, 10, "dag.load.run", "COMPLETE", names),
+        *_pipeline(build, 11, "dag.load.run", "FAIL", names),
+    ]
+    assert _verdicts(build.state(*events), "raw") == [("failed", False)]
+    events += _pipeline(build, 12, "dag.load", "COMPLETE", names)
+    for ordered in (events, events[::-1]):
+        state = build.state(*ordered)
+        assert _verdicts(state, "raw", "mart") == [("healthy", True)] * 2
+
+
+@pytest.mark.parametrize(
+    ("other", "reads", "expected"),
+    [
+        ("10:30:00", ("db|in",), ("failed", False)),
+        ("11:30:00", ("db|in",), ("healthy", True)),
+        ("11:30:00", ("db|us",), ("failed", False)),
+        (None, (), ("failed", False)),
+    ],
+)
+def test_only_a_job_that_took_over_makes_up_for_a_failed_one(
+    other: str | None, reads: tuple[str, ...], expected: tuple[str, bool], build: Any
+) -> None:
+    """A job that wrote the table before the failure, or from other sources, has other rows."""
+    events = [
+        build.run("COMPLETE", "1", "load", "10:00:00", reads=("db|in",), writes=("db|raw",)),
+        build.run("FAIL", "2", "load", "11:00:00"),
+    ]
+    for number, time in enumerate((other, "12:00:00") if other else ()):
+        events.append(
+            build.run("COMPLETE", f"o{number}", "load_2", time, reads=reads, writes=("db|raw",))
+        )
+    for ordered in (events, events[::-1]):
+        assert _verdicts(build.state(*ordered), "raw") == [expected]
+
+
+def test_recovery_after_a_reader_ended_does_not_help_it(build: Any) -> None:
+    events = [
+        *_pipeline(build, 10, "dag.load.run", "COMPLETE", ("COMPLETE",)),
+        *_pipeline(build, 11, "dag.load.run", "FAIL", ("COMPLETE",)),
+        build.run("COMPLETE", "e", "export", "11:30:00", reads=("db|raw",), writes=("db|out",)),
+        *_pipeline(build, 12, "dag.load", "COMPLETE", ("COMPLETE",)),
+    ]
+    assert _gate(build.state(*events), "out", no_failed_runs=True)
+    again = build.run("COMPLETE", "e2", "export", "13:00:00", reads=("db|raw",), writes=("db|out",))
+    assert not _gate(build.state(*events, again), "out", no_failed_runs=True)

@@ -6,7 +6,7 @@ did not run since: one that ran anyway, without the new data, blocks nothing fur
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from typing import NamedTuple
 
 from headwater.datasets.removal import is_gone
@@ -19,6 +19,7 @@ from headwater.graph.nodes import Node
 from headwater.graph.walk import neighbours, parts_of, reach
 from headwater.health.failing import failed_checks, failing_jobs
 from headwater.health.freshness import rhythm_of
+from headwater.health.recovery import successors
 from headwater.projection import Run, RunKey, State, outcome
 from headwater.projection.derived import ancestry_of, began_at, is_lost
 from headwater.runs.failures import causes_of, is_failed
@@ -112,20 +113,21 @@ def _waiting(
 ) -> dict[Node, int]:
     """Return a node and those downstream that did not run since a job failed, by distance."""
 
+    own = {failed, root.job_ref} if root.type == "job" else {failed}
+
     def waiting_below(_: object, node: Node, way: str) -> list[Node]:
-        return [n for n in neighbours(graph, node, way) if _ran_at(state, n, failed) < since]
+        below = neighbours(graph, node, way)
+        return [n for n in below if _ran_at(state, _loaders(state, n, own, since), failed) < since]
 
     return reach(graph, root, "down", -1, waiting_below)
 
 
-def _ran_at(state: State, node: Node, failed: JobRef) -> int:
-    """Return the start of the newest run of a job, or of those that write a dataset.
+def _ran_at(state: State, jobs: Iterable[JobRef], failed: JobRef) -> int:
+    """Return the start of the newest run of some jobs.
 
     Failed and stale runs do not count, nor does an open run of the failed job: it may fail again.
     """
-    known = generations_of(state)
-    jobs = [node.job_ref] if node.type == "job" else known.writers(node.dataset_name)
-    newest = 0
+    known, newest = generations_of(state), 0
     for ref in jobs:
         run = newest_run(state, ref)
         is_open = run is not None and outcome(state, run).ended is None
@@ -134,6 +136,19 @@ def _ran_at(state: State, node: Node, failed: JobRef) -> int:
         elif not is_lost(state, run):
             newest = max(newest, began_at(state, run) or 0)
     return newest
+
+
+def _loaders(state: State, node: Node, own: Set[JobRef], since: int) -> list[JobRef]:
+    """Return a job itself; of a dataset, the writers that failed and those that took over since.
+
+    Other writers may write other rows.
+    """
+    if node.type == "job":
+        return [node.job_ref]
+    name = node.dataset_name
+    writers = generations_of(state).writers(name)
+    failed = [ref for ref in writers if ref in own]
+    return failed + successors(state, name, failed or writers, since)
 
 
 def _newest_start(generations: Iterable[Generation]) -> int:

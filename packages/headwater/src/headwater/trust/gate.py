@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
+from functools import partial
 from math import inf
 from typing import Annotated
 
@@ -20,18 +21,21 @@ from headwater.graph.column_graph import Column
 from headwater.graph.current import generations_of
 from headwater.graph.generation import Generation
 from headwater.graph.generations import Generations, Walked
+from headwater.graph.levels import Level
 from headwater.graph.nodes import Node, facets_of, find_dataset, node_id
 from headwater.graph.run_edges import derived_dataset, only_datasets
 from headwater.health.freshness import late
+from headwater.health.recovery import is_recovered
 from headwater.health.states import health_of
 from headwater.identity import DatasetName
 from headwater.lineage.provenance import origin, sources_of
 from headwater.lineage.tags import Tags
 from headwater.log import EventLog
-from headwater.projection import Run, State
+from headwater.projection import Run, State, outcome
 from headwater.projection.derived import ancestry_of, began_at, is_lost, parent_of
 from headwater.query.registry import Times, query
 from headwater.runs.failures import is_failed, is_retried
+from headwater.runs.summary import place_of_run
 from headwater.trust.completeness import measure_units, units_of
 from headwater.trust.documents import Document, Text, decoded, validated
 from headwater.trust.finding_states import muted_findings
@@ -137,47 +141,68 @@ def _failed_runs(
     known: Generations, generations: Walked, root: Node
 ) -> Iterator[tuple[Finding, str]]:
     """Yield the findings about failed and stale runs, each with the id of its pipeline."""
-    state = known.state
+    state, until = known.state, _until(known, generations, root)
     runs = [unit.run for unit in units_of(known, _runs(generations))]
-    runs += _newest_runs(known, generations, root)
+    runs += _newest_runs(state, until)
     for run in {run.key: run for run in runs}.values():
         *_, top = ancestry_of(state, run)
         pipeline = node_id(Node.of_job(top.key.job))
+        if not (is_failed(state, run) or is_lost(state, run)):
+            continue
+        used = until.get(known.levels.owner(run, Level.TASK).key.job, {})
+        if used and all(is_recovered(state, run, name, last) for name, last in used.items()):
+            continue
         if is_failed(state, run) and not is_retried(state, run):
             yield failed_run(state, run), pipeline
         elif is_lost(state, run):
             yield lost_run(state, run), pipeline
 
 
-def _newest_runs(known: Generations, generations: Walked, root: Node) -> Iterator[Run]:
-    """Yield the newest run of each upstream job, with its siblings, even without data.
+def _until(
+    known: Generations, generations: Walked, root: Node
+) -> dict[JobRef, dict[DatasetName, float]]:
+    """Return, by upstream job and dataset, the end of the last reader of what the job wrote.
 
-    A run that failed before it read or wrote anything has no generation. A run that began after the
-    last reader of its job's outputs ended is ignored, because it cannot have affected that reader.
+    The contents of the dataset itself are read now.
     """
-    state = known.state
-    until: dict[JobRef, float] = {}
+    found: dict[JobRef, dict[DatasetName, float]] = defaultdict(dict)
     for generation in generations:
         for source, name, is_kept in known.flows_into(generation):
-            if source not in generations or derived_dataset(source.job) is not None:
-                continue
-            times = known.times
-            end = (
-                times.of_writes(generation, name).start
-                if is_kept
-                else times.of_reads(generation, name).end
-            )
-            until[source.job] = max(end, until.get(source.job, 0))
-    writing = known.writing(root.dataset_name)
-    until |= {writer.job: inf for writer in writing if derived_dataset(writer.job) is None}
-    for ref, last in until.items():
+            if source in generations and derived_dataset(source.job) is None:
+                times = known.times
+                end = (
+                    times.of_writes(generation, name).start
+                    if is_kept
+                    else times.of_reads(generation, name).end
+                )
+                found[source.job][name] = max(end, found[source.job].get(name, 0))
+    for writer in known.writing(root.dataset_name):
+        if derived_dataset(writer.job) is None:
+            found[writer.job][root.dataset_name] = inf
+    return found
+
+
+def _newest_runs(state: State, until: dict[JobRef, dict[DatasetName, float]]) -> Iterator[Run]:
+    """Yield the newest run of each upstream job, with its siblings, even without data.
+
+    If it has not ended yet, also the newest that did. A run that failed before it read or wrote
+    anything has no generation. A run that began after the last reader of its job's outputs ended is
+    ignored, because it cannot have affected that reader.
+    """
+    for ref, used in until.items():
+        last = max(used.values())
         runs = [state.runs[key] for key in state.jobs[ref].runs]
         begun = [run for run in runs if run.has_events and (began_at(state, run) or 0) <= last]
-        newest = max(begun, key=lambda run: (began_at(state, run) or 0, run.key), default=None)
-        above = parent_of(state, newest) if newest else None
-        yield from (
-            run for run in begun if run is newest or (above and parent_of(state, run) is above)
-        )
+        ended = [run for run in begun if outcome(state, run).ended is not None]
+        for newest in filter(None, (_newest(state, begun), _newest(state, ended))):
+            above = parent_of(state, newest)
+            yield from (
+                run for run in begun if run is newest or (above and parent_of(state, run) is above)
+            )
+
+
+def _newest(state: State, runs: Iterable[Run]) -> Run | None:
+    return max(runs, key=partial(place_of_run, state), default=None)
 
 
 def _late(known: Generations, generations: Walked, root: Node) -> Iterator[Finding]:
