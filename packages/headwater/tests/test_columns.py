@@ -167,8 +167,8 @@ def test_newest_run_replaces_column_inputs(
 @pytest.mark.parametrize(
     ("node", "field", "message"),
     [
-        ("day", "fair", "day has no column 'fair'; it has fare, rides"),
-        ("file", "id", "file has no column 'id'; it has ID, fare, kind"),
+        ("day", "fair", "no producer reported a column 'fair' of day; reported: fare, rides"),
+        ("file", "id", "no producer reported a column 'id' of file; reported: ID, fare, kind"),
         ("job:demo:sum", None, "'job:demo:sum' is a job; expected a dataset"),
     ],
 )
@@ -192,7 +192,7 @@ def test_misspelled_column_error_suggests_similar_names(events: list[Any], build
         columns_answer(state, "plain", "rides")
     assert caught.value.nearest == ("Rides",)
     unreported = build.state(build.run("COMPLETE", "1", "j", "08:00:00", reads=("db|t",)))
-    with pytest.raises(NotFoundError, match="no column 'x'; no column was reported"):
+    with pytest.raises(NotFoundError, match="a column 'x' of t; reported: no column"):
         columns_answer(unreported, "t", "x")
 
 
