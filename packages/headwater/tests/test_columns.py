@@ -169,9 +169,13 @@ def test_newest_run_replaces_column_inputs(
     [
         ("day", "fair", "no producer reported a column 'fair' of day; reported: fare, rides"),
         ("file", "id", "no producer reported a column 'id' of file; reported: ID, fare, kind"),
-        ("job:demo:sum", None, "'job:demo:sum' is a job; expected a dataset"),
+        (
+            "job:demo:sum",
+            None,
+            "'job:demo:sum' is a job; expected a dataset. `tree JOB --down` lists what it writes",
+        ),
     ],
-)
+)  # fmt: skip
 def test_unknown_column_error_lists_the_columns(
     node: str, field: str | None, message: str, events: list[Any], build: Any
 ) -> None:

@@ -378,6 +378,30 @@ def test_malformed_file_of_dbt_is_named(
         list(dbt.harvest({}, None))
 
 
+@pytest.mark.parametrize(
+    ("profile", "profiles", "problem"),
+    [
+        (None, None, r"/home/profiles.yml: no such file: .* profile 'shop'.*--profiles-dir"),
+        (None, {"other": {}}, r"/home/profiles.yml: 'shop' is missing: .*--profile and --target"),
+        ("new", {"shop": {}}, r"/home/profiles.yml: 'new' is missing: .* profile 'new'"),
+        (None, {"shop": {"target": "ci", "outputs": {}}}, r"/home/profiles.yml: 'ci' is missing"),
+    ],
+)
+def test_missing_profile_of_dbt_is_named_with_its_file(
+    profile: str | None, profiles: Any, problem: str, tmp_path: Path
+) -> None:
+    shop, home = tmp_path / "shop", tmp_path / "home"
+    _write(shop, _shop(), "build", {"model.shop.daily": ("success", "")}, day=1, target=None)
+    (shop / "profiles.yml").unlink()
+    home.mkdir()
+    if profiles is not None:
+        (home / "profiles.yml").write_text(json.dumps(profiles))
+    dbt = Dbt(project=shop, target_path=None, profiles=home, profile=profile, target=None,
+              namespace="dbt")  # fmt: skip
+    with pytest.raises(ConfigError, match=problem):
+        list(dbt.harvest({}, None))
+
+
 def _exposing(build: Any, time: str, dataset: str, *exposures: str) -> dict[str, Any]:
     """Return an event of a model whose output feeds exposures, as dbt-ol sends it."""
     event: dict[str, Any] = build.run("COMPLETE", time, f"model of {dataset}", time, writes=(

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from headwater.changes.printing import print_history
 from headwater.changes.queries import drift_answer, history_answer
 from headwater.log import entry_of
 from headwater.projection import facets, project
@@ -143,6 +144,24 @@ def test_dataset_history_has_versions_checks_and_schemas(build: Any) -> None:
     assert (check["assertions"], check["run"]["job"]["name"]) == ([bad], "check")
     assert (oldest["version"], oldest["rows"], oldest["bytes"]) == ("w08", 7, 70)
     assert history_answer(state, "t", limit=1)["items"] == [newest]
+
+
+@pytest.mark.parametrize(
+    ("severity", "text"),
+    [
+        ("warn", "a failed (warning)  1"),
+        ("WARN", "a failed (warning)  1"),
+        ("error", "a failed  1"),
+    ],
+)
+def test_failed_checks_of_severity_warn_are_printed_as_warnings(
+    severity: str, text: str, build: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reported = {"assertion": "a", "success": False, "severity": severity}
+    event = checked(build, "09", reported, {"assertion": "b"}, {"assertion": "c", "success": True})
+    print_history(history_answer(build.state(event), "t"))
+    # The assertion without a result did not pass.
+    assert f"checked  {text} passed  by" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("place", ["inputFacets", "facets"])

@@ -208,7 +208,7 @@ def test_dataset_has_the_owners_of_its_jobs(build: Any) -> None:
     owned = build.run("COMPLETE", "1", "load", "10:00:00", reads=("db|a",), writes=("db|b",))
     owned["job"]["facets"]["ownership"] = {"owners": [{"name": "team:bi"}]}
     job, dataset = impact_answer(build.state(owned), "a")["affected"]
-    assert (job["kind"], dataset["kind"]) == ("query", "table")
+    assert (job["kind"], dataset["kind"]) == ("job", "table")
     assert (dataset["owners"], dataset["jobOwners"]) == ([], ["team:bi"])
     assert dataset["writtenBy"]["runId"] == job["run"]["runId"] == "1"
 

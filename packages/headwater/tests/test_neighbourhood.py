@@ -165,7 +165,7 @@ def test_kind_comes_from_facets_or_the_name(build: Any) -> None:
         "model": "model",
         "db.t": "table",
         "topic": "stream",
-        "j": "query",
+        "j": "job",
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,11 @@ import pytest
 
 from headwater.errors import NotFoundError
 from headwater.lineage.printing import print_provenance
-from headwater.lineage.queries import provenance_answer
+from headwater.lineage.queries import impact_answer, provenance_answer
 from headwater.log import entry_of
 from headwater.projection import project
+from headwater.runs.queries import runs_answer
+from headwater.trust.queries import gate_answer
 
 from .graphs import APP, STEP, TASK, commit, loads
 
@@ -139,6 +142,19 @@ def test_unwritten_dataset_is_its_own_source(build: Any) -> None:
     assert [source["name"] for source in answer["sources"]] == ["a"]
     with pytest.raises(NotFoundError, match="'job:demo:read' is a job; expected a dataset"):
         provenance_answer(state, "job:demo:read")
+
+
+def test_name_of_the_other_type_error_names_the_command(build: Any) -> None:
+    state = build.state(build.run("COMPLETE", "1", "read", "08:00:00", writes=("db|a",)))
+    for text in ("read", "demo:read"):
+        for query in (provenance_answer, partial(impact_answer, field="x")):
+            with pytest.raises(NotFoundError, match=f"'{text}' is a job; .*`tree JOB --down`"):
+                query(state, text)
+        with pytest.raises(NotFoundError, match=f"'{text}' is a job; expected a dataset"):
+            gate_answer(state, [text])
+    for text in ("a", "db:a"):
+        with pytest.raises(NotFoundError, match=f"'{text}' is a dataset; .*`history DATASET`"):
+            runs_answer(state, text)
 
 
 def test_declared_job_has_no_run(build: Any) -> None:

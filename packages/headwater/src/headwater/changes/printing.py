@@ -10,12 +10,13 @@ from rich.text import Text
 from headwater.console.render import MARKS, moment_of, new_console, print_table
 from headwater.console.text import counted
 from headwater.datasets.printing import removal_text
+from headwater.events.assertions import assertion_of
 from headwater.runs.printing import print_run_list, state_text, times_of
 
 if TYPE_CHECKING:
     from headwater.changes import models
     from headwater.datasets.models import SchemaChange
-    from headwater.query.models import Json, Page
+    from headwater.query.models import Page
     from headwater.runs.models import RunSummary
 
 
@@ -142,9 +143,14 @@ def _written(entry: models.WrittenEntry) -> Text:
 
 
 def _checked(entry: models.CheckedEntry) -> Text:
-    failed = [check for check in entry["assertions"] if check.get("success") is False]
-    text = Text("checked").append_text(_failed_checks(failed))
-    passed = len(entry["assertions"]) - len(failed)
+    checks = [assertion_of(reported) for reported in entry["assertions"]]
+    text = Text("checked")
+    for check in checks:
+        if check.failed:
+            text.append(f"  {check.title} failed", "red")
+        elif check.passed is False:
+            text.append(f"  {check.title} failed (warning)", "yellow")
+    passed = sum(check.passed is True for check in checks)
     text.append(f"  {passed} passed" if passed else "", "green")
     rows = entry["metrics"].get("rowCount")
     text.append(f"  {counted(rows, 'row')}" if rows is not None else "")
@@ -177,11 +183,3 @@ def _time(at: str | None) -> Text:
 
 def _by(run: RunSummary | None) -> Text:
     return Text(f"  by {run['job']['name']} {run['runId']}" if run else "", "dim")
-
-
-def _failed_checks(assertions: Sequence[Json]) -> Text:
-    text = Text(style="red")
-    for check in assertions:
-        column = f" of {check['column']}" if check.get("column") else ""
-        text.append(f"  {check.get('name') or check.get('assertion')}{column} failed")
-    return text

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headwater.events.facets import EXPOSURE, JobType, Tags
+from headwater.events.facets import EXPOSURE, JobType, Sql, Tags
 from headwater.graph.current import generations_of, graph_of, once_an_event
 from headwater.graph.levels import Level
 from headwater.graph.nodes import Node, facets_of, kind_of, owners_of, platform_of
@@ -31,12 +31,19 @@ def _cached_values(state: State) -> dict[Node, Values]:
 
 
 def type_of(state: State, node: Node) -> str:
-    """Return the level of a job, or `exposure`, or the kind of a dataset."""
+    """Return the level of a job, or `exposure`, or `job` if unknown; or the kind of a dataset."""
     if node.type == "dataset":
         return kind_of(state, node)
     if any(book.parsed(JobType).jobType == EXPOSURE for book in facets_of(state, node)):
         return EXPOSURE.lower()
-    return generations_of(state).levels.of(node.job_ref).name.lower()
+    level = generations_of(state).levels.of(node.job_ref)
+    return level.name.lower() if level or _is_query(state, node) else "job"
+
+
+def _is_query(state: State, node: Node) -> bool:
+    """Return True if a job was reported as a query: by its type, or by its SQL text."""
+    books = facets_of(state, node)
+    return any(book.parsed(JobType).jobType or book.parsed(Sql).query for book in books)
 
 
 def platform_value(state: State, node: Node) -> str:

@@ -27,6 +27,10 @@ from headwater.query.models import DatasetRef, Name, NodeRef, NodeType, TypedNam
 
 _TYPES: tuple[NodeType, ...] = ("dataset", "job")
 _FILES = ("http", "https", "ftp")
+_EXPECTED = {
+    "dataset": "is a job; expected a dataset. `tree JOB --down` lists what it writes",
+    "job": "is a dataset; expected a job. `history DATASET` lists the runs that wrote it",
+}
 _KINDS = {"MODEL": "model", "JOB_OUTPUT": "artifact", "FILE": "file", "TOPIC": "stream"}
 
 
@@ -126,7 +130,7 @@ def kind_of(state: State, node: Node) -> str:
 
 
 def find_node(state: State, text: str, type_: str | None = None) -> Node:
-    """Return the node with an id, or with a short name that matches one node (of a type).
+    """Return the node with an id, or with a short name that matches one node (first of a type).
     An id may lack its type: NAMESPACE:NAME is enough unless it is both a job and a dataset. Short
     names match the full name of a job or any alias of a dataset, or else the part after a dot,
     slash or colon.
@@ -152,9 +156,14 @@ def find_node(state: State, text: str, type_: str | None = None) -> Node:
 def find_dataset(state: State, text: str) -> Node:
     """Return the dataset with an id or a short name. Raises NotFoundError if there is none."""
     found = find_node(state, text, "dataset")
-    if found.type != "dataset":
-        raise NotFoundError(f"{text!r} is a job; expected a dataset")
-    return found
+    return of_type(found, text, "dataset")
+
+
+def of_type(node: Node, text: str, type_: NodeType) -> Node:
+    """Return a node. Raises NotFoundError if it is of the other type, with what to do."""
+    if node.type != type_:
+        raise NotFoundError(f"{text!r} {_EXPECTED[type_]}")
+    return node
 
 
 def _by_id(state: State, kind: str, rest: str) -> Node | None:
@@ -190,16 +199,17 @@ def find_field(state: State, text: str) -> tuple[Node, str]:
 def _by_short_name(state: State, text: str, type_: str | None) -> Node:
     whole: set[Node] = set()
     part: set[Node] = set()
+    others: set[Node] = set()
     for name, node in _all_names(state):
         if type_ not in (None, node.type):
-            continue
-        if text in (name, f"{node.namespace}/{name}"):
+            others |= {node} if text in (name, f"{node.namespace}:{name}") else set()
+        elif text in (name, f"{node.namespace}/{name}"):
             whole.add(node)
         elif name.endswith(text) and name[-len(text) - 1] in "./:":
             part.add(node)
     if all(node.type == "job" for node in whole):  # a job does not hide a table of the same name
         whole |= {node for node in part if whole and node.type == "dataset"}
-    found = sorted(whole or part)
+    found = sorted(whole or part or others)
     if len(found) == 1:
         return found[0]
     if found:

@@ -44,6 +44,7 @@ from headwater.harvest._manifest import (
     check_results,
     definitions,
     exposure_event,
+    missing_profile,
     same_columns,
     tables_above,
     tags_of,
@@ -177,7 +178,11 @@ class _Processor(DbtLocalArtifactProcessor):  # type: ignore[misc]
 
         Tests without a result, and those that the library omits, are left out.
         """
-        manifest, results, profile, catalog = super().get_dbt_metadata()
+        try:
+            manifest, results, profile, catalog = super().get_dbt_metadata()
+        except (FileNotFoundError, KeyError) as error:
+            folder = self.get_dbt_profiles_dir(self.dbt_command_line)
+            raise missing_profile(error, folder, self.profile_name) from None
         check_manifest(manifest, self.manifest_path)
         results["results"] = [
             item

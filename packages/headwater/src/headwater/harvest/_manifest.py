@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import attrs
@@ -57,6 +58,21 @@ def _expect(value: object, type_: type, place: str) -> None:
     if not isinstance(value, type_):
         noun = _NOUNS[type_.__name__]
         raise ConfigError(f"{place}: received {shown(value)}, expected {noun}; run dbt again")
+
+
+def missing_profile(error: FileNotFoundError | KeyError, folder: str, profile: str) -> Exception:
+    """Return the error about a profile, its target or their file; other errors as they are."""
+    path = Path(folder, "profiles.yml")
+    if isinstance(error, KeyError):
+        missing = f"{error.args[0]!r} is missing"
+    elif Path(error.filename or "").name == path.name:
+        missing = "no such file"
+    else:
+        return error
+    return ConfigError(
+        f"{path}: {missing}: the names of the tables depend on the profile {profile!r}. Pass the"
+        " folder of profiles.yml as --profiles-dir, or choose with --profile and --target"
+    )
 
 
 def definitions(manifest: Artifact) -> dict[str, Artifact]:

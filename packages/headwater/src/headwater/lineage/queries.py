@@ -56,7 +56,7 @@ def impact_answer(
     groups or sorts. `possible` may be affected (no column lineage reported). `drop` states
     whether the column can be dropped: safe, unsafe or unknown, with reasons.
     """
-    found = find_node(state, node, "dataset" if field is not None else None)
+    found = find_node(state, node) if field is None else find_dataset(state, node)
     generations = generations_of(state)
     if field is None:
         affected = impact(generations, found, level_of(level), depth)

@@ -44,7 +44,7 @@ class Facets(Answer):
     platform: list[ValueCount]
     """The reported integration or storage layer, or else the scheme of a dataset's namespace."""
     type: list[ValueCount]
-    """Of a job its level (pipeline, task, query) or exposure; of a dataset table, file, model …"""
+    """Of a job its level (pipeline, task, query), exposure or job; of a dataset table, file, …"""
     owner: list[ValueCount]
     tag: list[ValueCount]
     state: list[ValueCount]

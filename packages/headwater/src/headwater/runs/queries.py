@@ -8,11 +8,10 @@ from functools import partial
 from typing import Annotated, Literal, NamedTuple, Unpack
 
 from headwater import deadline
-from headwater.errors import NotFoundError
 from headwater.events import JobRef
 from headwater.graph.current import generations_of, level_of
 from headwater.graph.facets import values_of
-from headwater.graph.nodes import Node, find_node
+from headwater.graph.nodes import Node, find_node, of_type
 from headwater.projection import Run, RunState, State, outcome
 from headwater.projection.derived import began_at, has_reported_ancestor
 from headwater.query.facets import Values, choose, wanted_values
@@ -84,9 +83,7 @@ def _jobs_of(state: State, job: str | None, text: str | None) -> list[JobRef]:
     wanted = (text or "").strip().casefold()
     if job is None:
         return [ref for ref in state.jobs if wanted in ref.name.casefold()]
-    node = find_node(state, job, "job")
-    if node.type != "job":
-        raise NotFoundError(f"{job!r} is a dataset; expected a job")
+    node = of_type(find_node(state, job, "job"), job, "job")
     return [node.job_ref] if wanted in node.name.casefold() else []
 
 

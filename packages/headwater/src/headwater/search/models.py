@@ -26,7 +26,7 @@ class NodeRow(NodeRef):
     """A node in a list."""
 
     kind: str
-    """Of a job its level (pipeline, task, query) or exposure; of a dataset table, file, model …"""
+    """Of a job its level (pipeline, task, query), exposure or job; of a dataset table, file, …"""
     platform: str | None
     """The reported integration of a job, or the storage layer of a dataset."""
     owners: list[str]

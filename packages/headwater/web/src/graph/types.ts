@@ -3,8 +3,8 @@ import type { Answer } from "../api/client";
 
 export type NodeId = string & { readonly brand: "node" };
 export type Level = "pipeline" | "task" | "query";
-/** The level of a job; an exposure of dbt is at the level of tasks. */
-export type JobKind = Level | "exposure";
+/** The level of a job; an exposure of dbt is at the level of tasks, a job of unknown type at that of queries. */
+export type JobKind = Level | "exposure" | "job";
 export type Side = "up" | "down";
 export type Direction = "right" | "down";
 export type DatasetKind = "table" | "file" | "artifact" | "model" | "stream";

@@ -22,6 +22,7 @@ export const DETAILS = {
   allChecks: "All checks",
   passed: "passed",
   failed: "failed",
+  warned: "warning",
   resize: "Resize the details",
   resizeNames: "Resize the names",
   noChildren: "No child runs reported.",

@@ -15,6 +15,7 @@ import controls from "../../components/controls.module.css";
 
 /** Return the level at which a job has edges. */
 function levelOf(kind: JobKind): Level {
+  if (kind === "job") return "query";
   return kind === "exposure" ? "task" : kind;
 }
 

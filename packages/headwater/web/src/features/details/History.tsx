@@ -143,14 +143,26 @@ export function Quality({ node, view }: { node: NodeAnswer; view: View }): React
             {entry.run && <EntryRun runId={entry.run.runId} job={entry.run.job.name} view={view} />}
           </span>
           {entry.assertions.map((assertion, place) => (
-            <span key={place} className={clsx(states.state, assertion.success ? states.good : states.bad)}>
-              <Icon name={assertion.success ? "done" : "fail"} />
-              {[assertion.assertion, assertion.column].filter(Boolean).join(" ")}
-              <span className="hidden">{assertion.success ? DETAILS.passed : DETAILS.failed}</span>
-            </span>
+            <Assertion key={place} assertion={assertion} />
           ))}
         </li>
       ))}
     </ul>
+  );
+}
+
+const WARNINGS = ["warn", "warning", "info"];
+
+/** The result of an assertion; a failed one of severity `warn` is a warning. */
+function Assertion({ assertion }: { assertion: Readonly<Record<string, unknown>> }): ReactNode {
+  const hasPassed = Boolean(assertion["success"]);
+  const isWarning = !hasPassed && WARNINGS.includes(String(assertion["severity"]).toLowerCase());
+  const state = hasPassed ? DETAILS.passed : isWarning ? DETAILS.warned : DETAILS.failed;
+  return (
+    <span className={clsx(states.state, hasPassed ? states.good : !isWarning && states.bad)}>
+      <Icon name={hasPassed ? "done" : "fail"} />
+      {[assertion["assertion"], assertion["column"]].filter(Boolean).join(" ")}
+      {isWarning ? ` (${state})` : <span className="hidden">{state}</span>}
+    </span>
   );
 }
