@@ -133,6 +133,49 @@ def test_running_retry_of_a_failed_job_is_not_yet_a_load(build: Any) -> None:
     }
 
 
+def test_retry_that_becomes_stale_without_an_event_is_judged(build: Any) -> None:
+    days = [event for day in (18, 19, 20) for event in _day(build, day)]
+    failed = _day(build, 21, failed="orders", skipped=("daily", "report"))
+    retry = build.run("START", "shop-22", "shop", "07:00:00", kind=DAG)
+    events = [*days, *failed, retry]
+    state, names = build.state(*events), ("shop", "shop.daily", "daily", "orders", "report")
+    found = []
+    for time in ("21T08:00:00", "22T06:59:00", "22T07:01:00", "21T08:00:00"):
+        moment = f"2025-11-{time}Z"
+        found.append(_states(at(state, moment), *names))
+        assert found[-1] == _states(at(build.state(*events), moment), *names)
+    assert [states["report"] == "blocked" for states in found] == [True, True, False, True]
+
+
+@pytest.mark.parametrize(
+    ("time", "success", "severity", "expected"),
+    [
+        ("21T05:00:00", False, "error", "blocked"),
+        ("21T05:00:00", True, "error", "healthy"),
+        ("21T05:00:00", False, "warn", "healthy"),
+        ("20T05:00:00", False, "error", "healthy"),  # the models ran since
+    ],
+)
+def test_failed_check_reported_without_a_run_blocks_what_was_due_since(
+    time: str, success: bool, severity: str, expected: str, build: Any
+) -> None:
+    check = {"assertion": "fresh", "success": success, "severity": severity}
+    event = {
+        "eventTime": f"2025-11-{time}Z",
+        "producer": "https://example.org/catalog",
+        "dataset": build.dataset("db|orders", dataQualityAssertions={"assertions": [check]}),
+    }
+    days = [event for day in (18, 19, 20) for event in _day(build, day)]
+    for events in ([*days, event], [event, *days]):
+        state = at(build.state(*events), "2025-11-21T06:30:00Z")
+        found = health_of(state, find_node(state, "daily"))
+        assert found["state"] == expected
+        if expected == "blocked":
+            assert [node["id"] for node in found["by"]] == ["dataset:db:orders"]
+            assert found["message"] == "not written since checks of orders failed"
+            assert found["at"] == "2025-11-21T05:00:00Z"
+
+
 def test_check_at_the_end_blocks_nothing_that_ran_before(build: Any) -> None:
     check = build.run("FAIL", "c", "shop.check", "07:00:00", parent=("shop-21", "shop"), kind=TASK,
                       reads=("db|orders",))  # fmt: skip

@@ -9,39 +9,44 @@ from __future__ import annotations
 from collections.abc import Iterable, Set
 from typing import NamedTuple
 
+from headwater.datasets.quality import Check
 from headwater.datasets.removal import is_gone
 from headwater.events import JobRef
-from headwater.graph.current import generations_of, graph_of, once_an_event
+from headwater.graph.current import generations_of, graph_of
 from headwater.graph.effective import EffectiveGraph
 from headwater.graph.generation import Generation
 from headwater.graph.levels import Level
 from headwater.graph.nodes import Node
 from headwater.graph.walk import neighbours, parts_of, reach
+from headwater.health.caching import until_stale
 from headwater.health.failing import failed_checks, failing_jobs
 from headwater.health.freshness import rhythm_of
 from headwater.health.recovery import successors
 from headwater.projection import Run, RunKey, State, outcome
-from headwater.projection.derived import ancestry_of, began_at, is_lost
+from headwater.projection.derived import ancestry_of, began_at, ended_at, is_lost
 from headwater.runs.failures import causes_of, is_failed
 from headwater.runs.summary import newest_run
 
 
 class Blocker(NamedTuple):
-    """A failed job upstream, or one whose check of a dataset upstream failed."""
+    """A failed job upstream, or a failed check of a dataset upstream."""
 
     distance: int
     """Steps along edges; 1 for a dataset that the job writes."""
-    job: JobRef
-    run: Run
-    """The run that failed, or that checked."""
+    node: Node
+    """The job that failed or checked; the dataset, if an event without a run reported the check."""
+    run: Run | None
+    """The run that failed or checked."""
+    at: int
+    """The end of the run or the time of the event, in microseconds."""
 
 
-def _nearness(blocker: Blocker) -> tuple[int, JobRef]:
-    return blocker.distance, blocker.job
+def _nearness(blocker: Blocker) -> tuple[int, Node]:
+    return blocker.distance, blocker.node
 
 
 def blockers_of(state: State, node: Node) -> list[Blocker]:
-    """Return the failed jobs upstream that block a node, nearest first.
+    """Return the failed jobs and checks upstream that block a node, nearest first.
 
     A node is blocked only if it was due: its pipeline ran, or should have run since. The state of a
     query is that of its task; a pipeline is blocked by other pipelines if one of its tasks is.
@@ -49,12 +54,11 @@ def blockers_of(state: State, node: Node) -> list[Blocker]:
     if node.type == "dataset" and is_gone(state, node.dataset_name):
         return []
     found = {
-        blocker.job: blocker
+        blocker.node: blocker
         for stand_in in _stand_ins(state, node)
         for blocker in sorted(_behind(state).get(stand_in, ()), key=_nearness, reverse=True)
-        if (blocker.distance == 1 and node.type == "dataset")
-        or (_was_due(state, stand_in, blocker.run))
-        if stand_in == node or pipeline_of(state, blocker.run) != node.job_ref
+        if (blocker.distance == 1 and node.type == "dataset") or _was_due(state, stand_in, blocker)
+        if stand_in == node or _pipeline_above(state, blocker) != node.job_ref
     }
     return sorted(found.values(), key=_nearness)
 
@@ -64,8 +68,8 @@ def blocked_nodes(state: State) -> dict[RunKey, list[Node]]:
     found: dict[RunKey, list[tuple[int, Node]]] = {}
     for node in _behind(state):
         for blocker in blockers_of(state, node):
-            if blocker.distance == 1 and node.type == "dataset":
-                continue  # its own load failed
+            if blocker.run is None or (blocker.distance == 1 and node.type == "dataset"):
+                continue  # no run failed, or its own load did
             found.setdefault(blocker.run.key, []).append((blocker.distance, node))
     return {key: [node for _, node in sorted(near)] for key, near in found.items()}
 
@@ -82,7 +86,7 @@ def _stand_ins(state: State, node: Node) -> list[Node]:
     return parts_of(known, graph, node, Level.TASK)
 
 
-@once_an_event
+@until_stale
 def _behind(state: State) -> dict[Node, list[Blocker]]:
     """Return the nodes that were not written since a job upstream, or a check of it, failed."""
     known, graph = generations_of(state), graph_of(state, Level.TASK)
@@ -98,22 +102,37 @@ def _behind(state: State) -> dict[Node, list[Blocker]]:
                 below = _waiting(state, graph, part, ref, since)
                 steps |= {node: distance + 1 for node, distance in below.items()}
         for node, distance in steps.items():
-            found.setdefault(node, []).append(Blocker(distance, ref, run))
-    for name, run in failed_checks(state):
-        *_, above = ancestry_of(state, run)  # what ran before the check in its pipeline is done
-        checked, since = Node.of_dataset(name), began_at(state, above) or 0
-        for node, distance in _waiting(state, graph, checked, run.key.job, since).items():
-            if node != checked:
-                found.setdefault(node, []).append(Blocker(distance + 1, run.key.job, run))
+            blocker = Blocker(distance, root, run, ended_at(state, run))
+            found.setdefault(node, []).append(blocker)
+    for name, check in failed_checks(state):
+        for node, blocker in _behind_check(state, graph, Node.of_dataset(name), check).items():
+            found.setdefault(node, []).append(blocker)
     return found
 
 
+def _behind_check(
+    state: State, graph: EffectiveGraph, checked: Node, check: Check
+) -> dict[Node, Blocker]:
+    """Return the nodes that were not written since a check of a dataset failed."""
+    by, failed, since = checked, None, check.time
+    if check.run is not None:
+        *_, above = ancestry_of(state, check.run)
+        since = began_at(state, above) or 0  # what ran before the check in its pipeline is done
+        failed, by = check.run.key.job, Node.of_job(check.run.key.job)
+    steps = _waiting(state, graph, checked, failed, since)
+    return {
+        node: Blocker(distance + 1, by, check.run, check.time)
+        for node, distance in steps.items()
+        if node != checked
+    }
+
+
 def _waiting(
-    state: State, graph: EffectiveGraph, root: Node, failed: JobRef, since: int
+    state: State, graph: EffectiveGraph, root: Node, failed: JobRef | None, since: int
 ) -> dict[Node, int]:
     """Return a node and those downstream that did not run since a job failed, by distance."""
 
-    own = {failed, root.job_ref} if root.type == "job" else {failed}
+    own = {ref for ref in (failed, root.job_ref if root.type == "job" else None) if ref}
 
     def waiting_below(_: object, node: Node, way: str) -> list[Node]:
         below = neighbours(graph, node, way)
@@ -122,7 +141,7 @@ def _waiting(
     return reach(graph, root, "down", -1, waiting_below)
 
 
-def _ran_at(state: State, jobs: Iterable[JobRef], failed: JobRef) -> int:
+def _ran_at(state: State, jobs: Iterable[JobRef], failed: JobRef | None) -> int:
     """Return the start of the newest run of some jobs.
 
     Failed and stale runs do not count, nor does an open run of the failed job: it may fail again.
@@ -155,9 +174,14 @@ def _newest_start(generations: Iterable[Generation]) -> int:
     return max((g.order[0] for g in generations if g.is_complete), default=0)
 
 
-def _was_due(state: State, node: Node, failed: Run) -> bool:
+def _was_due(state: State, node: Node, blocker: Blocker) -> bool:
     pipelines = _pipelines(state, node)
-    return pipeline_of(state, failed) in pipelines or any(_is_due(state, p) for p in pipelines)
+    above = _pipeline_above(state, blocker)
+    return above in pipelines or any(_is_due(state, pipeline) for pipeline in pipelines)
+
+
+def _pipeline_above(state: State, blocker: Blocker) -> JobRef | None:
+    return pipeline_of(state, blocker.run) if blocker.run else None
 
 
 def _pipelines(state: State, node: Node) -> set[JobRef]:

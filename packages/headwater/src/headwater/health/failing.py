@@ -6,13 +6,15 @@ from collections.abc import Iterator, Set
 from functools import partial
 
 from headwater.datasets.quality import (
+    Check,
     checks_of,
     current_failures,
     datasets_with_failures,
     tests_without_dataset,
 )
 from headwater.events import JobRef
-from headwater.graph.current import generations_of
+from headwater.events.assertions import dataset_assertions
+from headwater.graph.current import generations_of, once_an_event
 from headwater.graph.nodes import Node
 from headwater.identity import DatasetName
 from headwater.projection import Run, RunState, State, outcome
@@ -101,20 +103,30 @@ def failing_jobs(state: State) -> dict[JobRef, Run]:
     return {ref: run for ref, run in found.items() if run is not None}
 
 
-def failed_checks(state: State) -> Iterator[tuple[DatasetName, Run]]:
-    """Yield the datasets whose newest checks failed, each with the run that checked it."""
-    for name in sorted(_names_with_failures(state)):
+def failed_checks(state: State) -> Iterator[tuple[DatasetName, Check]]:
+    """Yield the datasets whose newest checks failed, each with those of one run or one event."""
+    for name in sorted(_names_with_failures(state) | _failed_without_run(state)):
         failures = current_failures(state, checks_of(state, name))
-        runs = {check.run.key: check.run for check, _ in failures if check.run is not None}
-        yield from ((name, run) for run in runs.values())
+        checks = {check.run.key if check.run else check.time: check for check, _ in failures}
+        yield from ((name, check) for check in checks.values())
+
+
+@once_an_event
+def _failed_without_run(state: State) -> set[DatasetName]:
+    """Return the datasets of which an event without a run ever reported a failed check."""
+    return {
+        state.identity.primary(record.name)
+        for record in state.datasets.values()
+        for facets in (record.facets_without_run or {}).values()
+        if any(assertion.failed for assertion in dataset_assertions(facets))
+    }
 
 
 def checked_nodes(state: State) -> list[Node]:
     """Return the datasets, then the jobs, that may have failed checks now."""
-    known, primary = generations_of(state), state.identity.primary
-    without_run = {primary(r.name) for r in state.datasets.values() if r.facets_without_run}
+    known = generations_of(state)
     jobs = known.jobs_where("failed tests", lambda ref: _has_failed_test(state, ref))
-    datasets = sorted(_names_with_failures(state) | without_run)
+    datasets = sorted(_names_with_failures(state) | _failed_without_run(state))
     return [*map(Node.of_dataset, datasets), *map(Node.of_job, sorted(jobs))]
 
 

@@ -35,7 +35,7 @@ class NodeHealth(Answer):
     at: str | None
     """When the state began, or the last sign of it."""
     by: list[NodeRef]
-    """The failed jobs upstream, nearest first."""
+    """The failed jobs upstream, or datasets whose checks failed, nearest first."""
 
 
 class LateJob(Answer):

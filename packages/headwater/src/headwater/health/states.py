@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from headwater.datasets.printing import removal_text
@@ -12,7 +12,7 @@ from headwater.events import JobRef, parse_time, shown_time, to_micros
 from headwater.graph.current import generations_of
 from headwater.graph.facets import type_of
 from headwater.graph.nodes import Node, node_ref
-from headwater.health.blocked import blockers_of, pipeline_of
+from headwater.health.blocked import Blocker, blockers_of, pipeline_of
 from headwater.health.failing import failing_run
 from headwater.health.freshness import Rhythm, is_ad_hoc, rhythm_of, rhythm_of_writes
 from headwater.health.models import HealthState, NodeHealth
@@ -32,7 +32,7 @@ class _Found(NamedTuple):
     state: HealthState
     message: str
     at: int | None = None
-    by: tuple[JobRef, ...] = ()
+    by: tuple[Node, ...] = ()
 
 
 _Rule = Callable[[State, Node], _Found | None]
@@ -45,7 +45,7 @@ def health_of(state: State, node: Node) -> NodeHealth:
         "state": found.state,
         "message": found.message,
         "at": shown_time(found.at),
-        "by": [node_ref(Node.of_job(ref)) for ref in found.by],
+        "by": list(map(node_ref, found.by)),
     }
 
 
@@ -60,15 +60,13 @@ def _gone(state: State, node: Node) -> _Found | None:
 def _failed(state: State, node: Node) -> _Found | None:
     if node.type == "dataset":
         own = [b for b in blockers_of(state, node) if b.distance == 1]
-        by = tuple(blocker.job for blocker in own)
-        runs = [blocker.run for blocker in own]
-        return (
-            _Found("failed", "the newest load failed", _newest_end(state, runs), by) if by else None
-        )
+        by = tuple(blocker.node for blocker in own)
+        at = max((blocker.at for blocker in own), default=None)
+        return _Found("failed", "the newest load failed", at, by) if by else None
     run = failing_run(state, node.job_ref)
     if run is None:
         return None
-    causes = tuple(c.key.job for c in causes_of(state, run) if c is not run)
+    causes = tuple(Node.of_job(c.key.job) for c in causes_of(state, run) if c is not run)
     return _Found("failed", "the newest run failed", ended_at(state, run), causes)
 
 
@@ -97,17 +95,18 @@ def _blocked(state: State, node: Node) -> _Found | None:
     blockers = blockers_of(state, node)
     if not blockers:
         return None
-    names = [blocker.job.name for blocker in blockers]
+    names = [_name_of(blocker) for blocker in blockers]
     more = f" and {len(names) - 1} more" if len(names) > 1 else ""
-    since = _newest_end(state, (blocker.run for blocker in blockers))
-    jobs = tuple(blocker.job for blocker in blockers)
+    since = max(blocker.at for blocker in blockers)
+    by = tuple(blocker.node for blocker in blockers)
     is_shown = type_of(state, node) == "exposure"
     text = "shows data from before" if is_shown else "not written since"
-    return _Found("blocked", f"{text} {names[0]}{more} failed", since, jobs)
+    return _Found("blocked", f"{text} {names[0]}{more} failed", since, by)
 
 
-def _newest_end(state: State, runs: Iterable[Run]) -> int | None:
-    return max((ended_at(state, run) for run in runs), default=None)
+def _name_of(blocker: Blocker) -> str:
+    name = blocker.node.name
+    return name if blocker.node.type == "job" else f"checks of {name}"
 
 
 def _late(state: State, node: Node) -> _Found | None:

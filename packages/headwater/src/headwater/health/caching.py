@@ -1,0 +1,45 @@
+"""Cache of values that depend on events and on which open runs are stale."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from math import inf
+from typing import TypeVar, cast
+
+from headwater.events import JobRef
+from headwater.graph.current import generations_of
+from headwater.projection import Run, State
+from headwater.projection.derived import last_event_time
+
+Answer = TypeVar("Answer")
+
+
+def until_stale(compute: Callable[[State], Answer]) -> Callable[[State], Answer]:
+    """Decorate a function of a state that asks for stale runs.
+
+    Its result is cached until the next event, or until an open run becomes stale.
+    """
+
+    @wraps(compute)
+    def cached(state: State) -> Answer:
+        since, until, answer = state.derived.get(compute, (inf, -inf, None))
+        if not since <= state.stale_before <= until:
+            now = state.stale_before
+            answer = compute(state)
+            state.derived[compute] = now, _next_stale(state), answer
+        return cast("Answer", answer)
+
+    return cached
+
+
+def _next_stale(state: State) -> float:
+    """Return the time of the last event of the open run that becomes stale next."""
+    known = generations_of(state)
+
+    def open_runs(ref: JobRef) -> list[Run]:
+        return known.of_runs(ref, "open", lambda runs: [run for run in runs if run.end is None])
+
+    jobs = known.jobs_where("open", lambda ref: bool(open_runs(ref)))
+    times = (last_event_time(state, run) for ref in jobs for run in open_runs(ref))
+    return min((time for time in times if time >= state.stale_before), default=inf)
