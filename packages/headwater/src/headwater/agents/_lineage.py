@@ -7,7 +7,15 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from headwater.agents._reply import CompleteHealth, Context, Status, lacks, reply, shortened
+from headwater.agents._reply import (
+    CompleteHealth,
+    Context,
+    Status,
+    delimited,
+    lacks,
+    reply,
+    shortened,
+)
 from headwater.agents._tool import ColumnName, Depth, Level, Node, Time, Tool, Way
 from headwater.console.source import Params
 from headwater.datasets.printing import removal_text
@@ -84,7 +92,7 @@ class Downstream(_Followed):
         verdict, reasons, gaps = _drop(found)
         if status == "none" and verdict in ("unsafe", "unknown"):
             status = "found" if verdict == "unsafe" else "not_reported"
-            note = " ".join(reasons)
+            note = delimited(" ".join(reasons))
         about = [found["node"], *(item["id"] for item in (*affected, *indirect, *possible))]
         page = context.page("impact", node=found["node"], column=self.column)
         return reply(

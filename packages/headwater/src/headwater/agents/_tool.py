@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
 
-from headwater.agents._reply import Context
+from headwater.agents._reply import Context, undelimited
 from headwater.query.models import Json
 
 Text = StringConstraints(min_length=1, max_length=1_000)
+_FromAnswer = AfterValidator(undelimited)
 Node = Annotated[
     str,
     Text,
+    _FromAnswer,
     Field(description="An id (dataset:NAMESPACE:NAME or job:NAMESPACE:NAME) or a short name."),
 ]
-ColumnName = Annotated[str, Text, Field(description="A column of the dataset.")]
+ColumnName = Annotated[str, Text, _FromAnswer, Field(description="A column of the dataset.")]
 Time = Annotated[
     str, Text, Field(description="A time such as 2026-11-21T08:30:00Z, or the id of a run.")
 ]

@@ -1,0 +1,78 @@
+"""Limit the requests of a client over stdio that are being answered.
+
+The SDK starts a task for each request that it reads. A client that sends requests but reads no
+answers would fill the memory. Here, no request is read while `MOST_IN_FLIGHT` of them have no
+answer that the client read, so that the client's own pipe fills.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import anyio
+
+MOST_IN_FLIGHT = 16
+
+
+class _InFlight:
+    """The ids of the requests without an answer."""
+
+    def __init__(self, most: int) -> None:
+        self._slots = anyio.Semaphore(most)
+        self._ids: Counter[object] = Counter()
+
+    async def begin(self, item: object) -> None:
+        """Wait for a slot if the item is a request; free one if it cancels a request."""
+        message = getattr(item, "message", None)
+        method, request_id = getattr(message, "method", None), getattr(message, "id", None)
+        if method is not None and request_id is not None:
+            await self._slots.acquire()
+            self._ids[request_id] += 1
+        elif method == "notifications/cancelled":
+            params = getattr(message, "params", None) or {}
+            self._free(params.get("requestId"))  # it may get no answer
+
+    def end(self, item: object) -> None:
+        """Free the slot of an answered request."""
+        message = getattr(item, "message", None)
+        if getattr(message, "method", None) is None:
+            self._free(getattr(message, "id", None))
+
+    def _free(self, request_id: object) -> None:
+        if self._ids[request_id] > 0:
+            self._ids[request_id] -= 1
+            self._slots.release()
+        if not self._ids[request_id]:
+            del self._ids[request_id]
+
+
+@asynccontextmanager
+async def limited(
+    reader: Any, writer: Any, most: int = MOST_IN_FLIGHT
+) -> AsyncIterator[tuple[Any, Any]]:
+    """Yield streams like a reader and a writer of the SDK, with at most `most` open requests."""
+    in_flight, reading = _InFlight(most), anyio.CancelScope()
+    to_server, requests = anyio.create_memory_object_stream[Any](0)
+    answers, from_server = anyio.create_memory_object_stream[Any](0)
+
+    async def read() -> None:
+        with reading:
+            async for item in reader:
+                await in_flight.begin(item)
+                await to_server.send(item)
+        await to_server.aclose()
+
+    async def write() -> None:
+        async for item in from_server:
+            await writer.send(item)
+            in_flight.end(item)
+
+    async with to_server, requests, answers, from_server, anyio.create_task_group() as group:
+        group.start_soon(read)
+        group.start_soon(write)
+        yield requests, answers
+        reading.cancel()
+        await answers.aclose()  # the last answers are written
