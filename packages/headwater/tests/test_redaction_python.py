@@ -55,6 +55,7 @@ def test_source_that_cannot_be_parsed_is_unchanged(source: str) -> None:
         *(("nextToken", "weak"), ("_auth", "strong"), ("pw", "password"), ("userPw", "password")),
         *(("password_hash", ""), ("max_tokens", ""), ("compass", ""), ("primaryKey", "")),
         *(("password_reset_at", ""), ("auth", ""), ("bypass", ""), ("keys", ""), ("", "")),
+        *(("https://h?api_key=***", ""), ("password?", ""), ("the password", "password")),
     ],
 )
 def test_end_of_a_name_decides_whether_its_value_is_secret(name: str, expected: str) -> None:
