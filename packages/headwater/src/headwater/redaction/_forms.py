@@ -12,6 +12,7 @@ import json
 import re
 
 from headwater.redaction._rules import MASK, Group
+from headwater.redaction._scanned import CALLS, COMMANDS
 from headwater.redaction._words import WORDS
 
 # user:password@ and, for http, a token as the user; most lower-case words are names.
@@ -150,29 +151,6 @@ FORMS = (
         "jdbc:oracle",
         (r"(jdbc:oracle:\w{1,16}:[^/@\s'\"]{1,128}/)[^@\s'\"]{1,256}@", rf"\1{MASK}@"),
     ),
-    Group(
-        "curl",
-        (
-            r"(\bcurl\b(?:(?!\bcurl\b)[^\n]){0,512}?\s(?:-u|--user)[ =]{0,2}['\"]?"
-            r"[^\s:'\"]{1,128}:)[^\s'\"]{1,512}"
-        ),
-        check=rb"\s-(?:u|-user)",
-    ),
-    Group(
-        "mysql",
-        r"(\bmysql\w{0,8}\b(?:(?!\bmysql)[^\n]){0,256}?\s-p)(?=[^\s-])\S{1,256}",
-        check=rb"\s-p\S",
-    ),
-    # Clients and functions whose secret has no name
-    Group(
-        "sqlplus", r"(\bsqlplus\s{1,8}(?:-\w{1,8}\s{1,8}){0,3}[^\s/'\"]{1,128}/)[^\s@'\"]{1,256}"
-    ),
-    Group("bcp", r"(\bbcp\b(?:(?!\bbcp\b)[^\n]){0,256}?\s(?-i:-P)\s{0,8})[^\s-]\S{0,256}"),
-    Group("redis-cli", r"(\bredis-cli\b[^\n;&|]{0,256}?\s-a\s{1,8})\S{1,256}"),
-    Group(
-        ("docker login", "podman login"),
-        r"(\b(?:docker|podman) login\b[^\n;&|]{0,256}?\s-p\s{1,8})\S{1,256}",
-    ),
     Group("configure set", r"(\bconfigure set \S{0,64}(?:key|token)\S{0,16}\s{1,8})\S{1,256}"),
     Group("pwd%3d", r"(pwd%3d)(?:(?!%3b)[^\s&'\"]){1,512}"),
     Group("code=", r"([?&]code=)[\w%+/=-]{16,512}"),
@@ -185,20 +163,6 @@ FORMS = (
         "sas-token.",
         r"(sas-token\.[\w.-]{1,128}+\\{0,8}['\"]?\s{0,8}[=:,]\s{0,8}\\{0,8}['\"]?)[^\s'\"},\\]{1,2048}",
     ),
-    Group("pgp_sym_", r"(\bpgp_sym_\w{1,24}\([^()']{0,256},\s{0,8})'[^']{1,512}'"),
-    Group(
-        "openrowset",
-        r"(\bopenrowset\s{0,8}\(\s{0,8}'[^']{0,128}'\s{0,8},\s{0,8}'[^']{0,256}'\s{0,8};"
-        r"\s{0,8}'[^']{0,128}'\s{0,8};\s{0,8})'[^']{1,256}'",
-    ),
-    # mysql('host:port', 'database', 'table', 'user', 'x') and s3('url', 'KEY', 'x') of ClickHouse
-    Group("mysql(", r"(\bmysql\((?:\s{0,8}'[^']{0,256}'\s{0,8},){4}\s{0,8})'[^']{1,256}'"),
-    Group(
-        ("s3(", "s3cluster("),
-        r"(\bs3(?:cluster)?\((?:\s{0,8}'[^']{0,64}'\s{0,8},)?\s{0,8}'[^']{1,1024}'\s{0,8},"
-        r"\s{0,8}'(?-i:[A-Z0-9]{12,128})'\s{0,8},\s{0,8})'[^']{8,256}'",
-    ),
-    Group("sshpass", r"(\bsshpass\s{1,8}-p\s{0,8})\S{1,256}"),
     Group(
         ("auth=", "auth ="),
         (
@@ -208,5 +172,5 @@ FORMS = (
     ),
 )
 
-GROUPS = (*FORMS, *WORDS, URLS, *TOKENS)
+GROUPS = (*FORMS, COMMANDS, CALLS, *WORDS, URLS, *TOKENS)
 """All groups in the order in which they are applied."""

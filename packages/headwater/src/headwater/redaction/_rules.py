@@ -94,19 +94,25 @@ class Finder:
     def find(self, lower: bytes) -> Iterator[tuple[int, int]]:
         """Yield the index and the position of every marker in a lower-case text."""
         for begin in range(0, len(lower), self._PART):
-            yield from self._find_in_part(lower, begin)
+            yield from self._find_in(lower[begin : begin + self._PART + self._overlap], begin)
 
-    def starts(self, lower: bytes) -> Iterator[int]:
-        """Yield the positions of all markers in a lower-case text, in order."""
+    def find_in_text(self, text: str) -> Iterator[tuple[int, int]]:
+        """Yield the index and the position of every marker in a text."""
+        for begin in range(0, len(text), self._PART):
+            part = lower_bytes(text[begin : begin + self._PART + self._overlap])
+            yield from self._find_in(part, begin)
+
+    def starts(self, text: str) -> Iterator[int]:
+        """Yield the positions of all markers in a text, in order."""
         last = -1
-        for begin in range(0, len(lower), self._PART):
-            for start in sorted({start for _, start in self._find_in_part(lower, begin)}):
+        for begin in range(0, len(text), self._PART):
+            part = lower_bytes(text[begin : begin + self._PART + self._overlap])
+            for start in sorted({start for _, start in self._find_in(part, begin)}):
                 if start > last:
                     yield start
                     last = start
 
-    def _find_in_part(self, lower: bytes, begin: int) -> Iterator[tuple[int, int]]:
-        part = lower[begin : begin + self._PART + self._overlap]
+    def _find_in(self, part: bytes, begin: int) -> Iterator[tuple[int, int]]:
         for index, start, _ in self._automaton.find_matches_as_indexes(part, overlapping=True):
             yield index, begin + start
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import string
 from collections.abc import Mapping
 from functools import cache
 
 from headwater.masking.names import OWNERS_OF_KEYS, OWNERS_OF_PASS, OWNERS_OF_TOKENS
 from headwater.masking.values import TYPES
-from headwater.redaction._rules import MASK, Finder, Group, Rule, compiled, lower_bytes
+from headwater.redaction._rules import MASK, Finder, Group, Rule, compiled
 
 _PASS_OF = "|".join(OWNERS_OF_PASS)
 _KEY_OF = "|".join(OWNERS_OF_KEYS)
@@ -30,7 +31,7 @@ _STRONG = (
 _WEAK = r"(?:token|credentials?|authorization|cookie)"
 _WORD = rf"(?:{_STRONG}|{_WEAK})\d{{0,2}}"
 
-_CANDIDATE = rf"{_WORD}(?=[\s\\\"'`\]:=<>!-])"
+_CANDIDATE = rf"{_WORD}(?=[\s\\\"'`\]:=<>!]|->)"
 """A word before a character with which the syntax of some rule continues."""
 
 _END = r"(?![^\s,;:)\]}'\"<>&|\\])"
@@ -91,7 +92,7 @@ class _Words(Group):
         parts: list[str] = []
         end = 0
         is_sql = cache(lambda: compiled(_SQL).search(text) is not None)
-        for start in self._finder.starts(lower_bytes(text)):
+        for start in self._finder.starts(text):
             if start < end or compiled(_CANDIDATE).match(text, start) is None:
                 continue
             if len(parts) > _MOST_PARTS:  # many short strings need more memory than a long one
@@ -116,9 +117,12 @@ class _Words(Group):
         lead = self._leads.get(pattern)
         if lead is None:
             return True
-        begin = max(0, start - _LONGEST_LEAD)
-        has_mark = text.find(_LEAD_MARKS[lead], begin, start) >= 0
-        return has_mark and compiled(lead).search(text, begin, start) is not None
+        mark, reach = _LEAD_MARKS[lead]
+        if text.find(mark, max(0, start - _LONGEST_LEAD), start) < 0:
+            return False
+        before = text[max(0, start - _LONGEST_LEAD) : start]
+        begin = start - len(before) + len(before.rstrip(_NAME_CHARACTERS))
+        return compiled(lead).search(text, max(0, begin - reach), start) is not None
 
 
 _SPACED = rf"({_WORD}[ \t]{{0,8}}=[ \t]{{1,8}}|{_WORD}[ \t]{{1,8}}=)(?P<value>{_BARE})"
@@ -193,8 +197,14 @@ _LED_RULES: tuple[tuple[str, Rule], ...] = (
     (r"<[\w.:-]{0,64}\Z", rf"({_WORD}(?:\s[^<>]{{0,200}})?>)[^<>]{{1,8192}}"),
 )
 """What must precede a word, in at most `_LONGEST_LEAD` characters, and the rule for the word."""
-_LEAD_MARKS = dict(zip((lead for lead, _ in _LED_RULES), ("-", "(", "-", " ", "<"), strict=True))
-"""A character in each of these texts before a word; most texts before words have none."""
+_LEAD_MARKS = {
+    lead: mark
+    for (lead, _), mark in zip(
+        _LED_RULES, (("-", 1), ("(", 64), ("-", 1), (" ", _LONGEST_LEAD), ("<", 1)), strict=True
+    )
+}
+"""A character in each of these texts before a word, and their reach before the name."""
+_NAME_CHARACTERS = f"{string.ascii_letters}{string.digits}_.:/-"
 _IDENTIFIED_RULES = (
     r"(\buser\s{1,8}\S{1,128}\s{1,8}identified\s{1,8}by\s{1,8})(?!values\b)[^\s;'\"]{1,512}",
     (

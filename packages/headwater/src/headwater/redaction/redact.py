@@ -20,7 +20,7 @@ from headwater.masking.names import is_secret_name, strength
 from headwater.masking.python import mask_python
 from headwater.masking.values import is_plain
 from headwater.redaction._forms import GROUPS
-from headwater.redaction._rules import MASK, Finder, Group, lower_bytes
+from headwater.redaction._rules import MASK, Finder, Group
 from headwater.redaction._words import WORDS
 
 
@@ -95,7 +95,7 @@ def redact_text(text: str) -> str:
     """Mask the secrets in a text: passwords in URLs, SQL and options, keys and tokens."""
     if _rules is None:
         return text
-    markers = {_MARKERS[index] for index, _ in _FINDER.find(lower_bytes(text))}
+    markers = {_MARKERS[index] for index, _ in _FINDER.find_in_text(text)}
     found = {group for marker in markers for group in _GROUPS_OF.get(marker, ())}
     if not found.isdisjoint(WORDS):
         text = mask_python(text, MASK)

@@ -1,0 +1,47 @@
+"""Rules that read the commands and the calls of a text word by word."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from headwater.masking.calls import FUNCTIONS, secrets_of_call
+from headwater.masking.commands import PROGRAMS, secrets_of_command
+from headwater.redaction._rules import MASK, Finder, Group, compiled
+
+Reader = Callable[[str, int], tuple[list[tuple[int, int]], int]]
+"""Returns the secrets of the command or call at a position, and its end."""
+
+
+class _Scanned(Group):
+    """A group that reads a text from each of some names on, and each character only once."""
+
+    def __init__(
+        self, names: Iterable[str], end: str, read: Reader, *, check: bytes | None = None
+    ) -> None:
+        super().__init__(tuple(sorted(names)), check=check)
+        self._read = read
+        self._name = rf"(?<![\w.-])(?:{'|'.join(sorted(names, key=len, reverse=True))}){end}"
+        self._finder = Finder([name.encode() for name in self.markers])
+
+    def mask(self, text: str) -> str:
+        """Mask all secrets in the commands or calls of a text."""
+        parts: list[str] = []
+        done = end = 0
+        for start in self._finder.starts(text):
+            if start < done or compiled(self._name).match(text, start) is None:
+                continue
+            spans, done = self._read(text, start)
+            for begin, stop in sorted(spans):
+                if begin >= end:
+                    parts += [text[end:begin], MASK]
+                    end = stop
+        return "".join([*parts, text[end:]]) if end else text
+
+
+COMMANDS = _Scanned(
+    PROGRAMS,
+    r"(?:\.exe)?(?=[\s'\",\\])",
+    secrets_of_command,
+    check=rb"(?:[\s'\"]|\\[nrt])-{0,2}\w|/",
+)
+CALLS = _Scanned(FUNCTIONS, r"\s{0,4}\(", secrets_of_call)
