@@ -33,6 +33,8 @@ _WORD = rf"(?:{_STRONG}|{_WEAK})\d{{0,2}}"
 
 _CANDIDATE = rf"{_WORD}(?=[\s\\\"'`\]:=<>!]|->)"
 """A word before a character with which the syntax of some rule continues."""
+_SYNTAX = rf"{_WORD}(?=\s{{0,8}}[\\\"'`\]:=<>!-])"
+"""A word before the syntax of a rule that does not depend on the text before the word."""
 
 _END = r"(?![^\s,;:)\]}'\"<>&|\\])"
 # Not secret: the mask, a type, a placeholder, a bound parameter, a call, another column.
@@ -83,6 +85,7 @@ class _Words(Group):
     def __init__(self, markers: tuple[str, ...], *rules: Rule, leads: Mapping[str, str]) -> None:
         super().__init__(markers, *rules)
         self._leads = leads
+        self._candidate = _CANDIDATE if leads else _SYNTAX
 
     _finder = Finder([marker.encode() for marker in _WORD_MARKERS])
 
@@ -93,7 +96,7 @@ class _Words(Group):
         end = 0
         is_sql = cache(lambda: compiled(_SQL).search(text) is not None)
         for start in self._finder.starts(text):
-            if start < end or compiled(_CANDIDATE).match(text, start) is None:
+            if start < end or compiled(self._candidate).match(text, start) is None:
                 continue
             if len(parts) > _MOST_PARTS:  # many short strings need more memory than a long one
                 masked.append("".join(parts))
