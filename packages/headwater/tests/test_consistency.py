@@ -10,7 +10,7 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from headwater.agents._reply import Context
+from headwater.agents._reply import Context, undelimited
 from headwater.agents.tools import call as call_tool
 from headwater.events import parse_time, to_micros
 from headwater.graph.current import generations_of, graph_of, latest_of, whole_graph_of
@@ -350,8 +350,8 @@ def test_agents_and_the_interface_give_the_same_verdicts(
     for name in _datasets(state):
         impact = impact_answer(state, name)
         below = json.loads(call_tool("downstream", {"node": name}, context))
-        listed = {item["id"]: item["steps"] for item in below.get("affected", [])}
+        listed = {undelimited(item["id"]): item["steps"] for item in below.get("affected", [])}
         assert listed == {item["id"]: item["distance"] for item in impact["affected"]}
         above = json.loads(call_tool("upstream", {"node": name}, context))
-        found = {item["id"] for item in above.get("upstream", [])}
+        found = {undelimited(item["id"]) for item in above.get("upstream", [])}
         assert found - {name} == _above(state, name, "task")
