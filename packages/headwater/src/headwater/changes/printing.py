@@ -9,6 +9,7 @@ from rich.text import Text
 
 from headwater.console.render import MARKS, moment_of, new_console, print_table
 from headwater.console.text import counted
+from headwater.datasets.not_run import NOT_RUN
 from headwater.datasets.printing import removal_text
 from headwater.events.assertions import assertion_of
 from headwater.runs.printing import print_run_list, state_text, times_of
@@ -152,6 +153,8 @@ def _checked(entry: models.CheckedEntry) -> Text:
             text.append(f"  {check.title} failed (warning)", "yellow")
     passed = sum(check.passed is True for check in checks)
     text.append(f"  {passed} passed" if passed else "", "green")
+    not_run = sum(check.reported.get("status") == NOT_RUN for check in checks)
+    text.append(f"  {not_run} not run" if not_run else "", "dim")
     rows = entry["metrics"].get("rowCount")
     text.append(f"  {counted(rows, 'row')}" if rows is not None else "")
     return text.append_text(_by(entry["run"]))

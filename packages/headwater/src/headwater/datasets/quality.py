@@ -16,6 +16,7 @@ from itertools import chain, product
 from typing import NamedTuple
 
 from headwater import deadline
+from headwater.datasets.not_run import has_result, is_test, lacks_data, without_result
 from headwater.events import EventType, Facets, JobRef, Json
 from headwater.events.assertions import (
     DATASET_FACETS,
@@ -24,7 +25,7 @@ from headwater.events.assertions import (
     dataset_assertions,
     tests_of_run,
 )
-from headwater.events.facets import Airflow, JobType
+from headwater.events.facets import Airflow
 from headwater.graph.current import generations_of
 from headwater.identity import DatasetName
 from headwater.projection import Run, RunKey, State, Use
@@ -34,7 +35,6 @@ _METRICS = "dataQualityMetrics"
 _FACETS = (*DATASET_FACETS, _METRICS)
 _TEST_RUN = "testRun"
 _CHECK_OPERATOR = re.compile(r"Check(Operator|OperatorAsync)?$")
-_CHECK_TYPES = {"TEST", "CHECK"}
 _RESULTS = {EventType.COMPLETE: True, EventType.FAIL: False}
 
 
@@ -75,8 +75,18 @@ def checks_of(state: State, name: DatasetName) -> list[Check]:
             if is_test(state, ref) and not by_dataset:
                 outcomes = generations.of_runs(ref, "outcomes", partial(_outcomes, state))
                 found += outcomes.get(record.name, ())
-    found = [check for check in found if check.assertions or check.metrics]
+    found = [_checked(state, name, check) for check in found if check.assertions or check.metrics]
     return sorted(found, key=lambda check: (check.time, check.run.key.run_id if check.run else ""))
+
+
+def _checked(state: State, name: DatasetName, check: Check) -> Check:
+    """Return a check whose tests that were not run have no result."""
+    if check.run is None or all(map(has_result, check.assertions)):
+        return check
+    if not lacks_data(state, check.run, name):
+        return check
+    assertions = [item if has_result(item) else without_result(item) for item in check.assertions]
+    return check._replace(assertions=assertions)
 
 
 def current_failures(state: State, checks: Iterable[Check]) -> list[Failure]:
@@ -84,7 +94,8 @@ def current_failures(state: State, checks: Iterable[Check]) -> list[Failure]:
 
     Of each job, only the assertions in its newest pipeline run count: others were removed.
     """
-    asserted = sorted((check for check in checks if check.assertions), key=_place)
+    decided = (check for check in checks if any(a.passed is not None for a in check.assertions))
+    asserted = sorted(decided, key=_place)
     newest = {_job(check): _pipeline_run(state, check) for check in asserted}
     results: dict[tuple[JobRef | None, str], Failure] = {}
     for check in asserted:
@@ -94,13 +105,6 @@ def current_failures(state: State, checks: Iterable[Check]) -> list[Failure]:
                     results[_job(check), assertion.key] = Failure(check, assertion)
     failed = [result for result in results.values() if result.assertion.failed]
     return sorted(failed, key=lambda result: result.check.time, reverse=True)
-
-
-def is_test(state: State, ref: JobRef) -> bool:
-    """Return True if a job has the type of a test."""
-    job = state.jobs.get(ref)
-    kind = job.facets.parsed(JobType).jobType if job else None
-    return (kind or "").upper() in _CHECK_TYPES
 
 
 def is_checking(run: Run) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Set
 from functools import partial
 
+from headwater.datasets.not_run import was_not_run
 from headwater.datasets.quality import (
     Check,
     checks_of,
@@ -85,7 +86,7 @@ def failing_run(state: State, ref: JobRef) -> Run | None:
     """Return the newest failed run of a job that fails now; None if it does not."""
     root, part = decided_root(state, ref), failed_part(state, ref)
     failed = [root] if root is not None and is_failed(state, root) else []
-    if part is not None and not is_superseded(state, part):
+    if part is not None and not is_superseded(state, part) and not was_not_run(state, part):
         failed.append(part)
     return max(failed, key=partial(place_of_run, state), default=None)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from headwater.datasets.not_run import was_not_run
 from headwater.datasets.printing import removal_text
 from headwater.datasets.quality import Failure, checks_of, current_failures, tests_without_dataset
 from headwater.datasets.removal import is_gone, removal_of
@@ -152,6 +153,8 @@ def _unknown(state: State, node: Node) -> _Found | None:
         return _Found("unknown", "no run has ended yet", began_at(state, newest))
     if is_failed(state, newest):
         text = "the newest run failed, and its pipeline ran again without it"
+        if was_not_run(state, newest):
+            text = "was not run, because what it tests was not written"
         return _Found("unknown", text, ended_at(state, newest))
     return None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from headwater.datasets.not_run import is_test, was_not_run
 from headwater.projection import Run, RunState, State, outcome
 from headwater.projection.derived import began_at, children_of, descendants_of, parent_of
 from headwater.runs.summary import place_of_run
@@ -13,15 +14,21 @@ def is_failed(state: State, run: Run) -> bool:
 
 
 def causes_of(state: State, run: Run) -> list[Run]:
-    """Return the lowest failed descendants of a failed run, without those retried, or itself."""
+    """Return the lowest failed descendants of a failed run, without those retried, or itself.
+
+    Tests that were not run are no causes. Other tests come last: they fail because of the data.
+    """
     failed = [
         other
         for other in descendants_of(state, run)
-        if is_failed(state, other) and not is_retried(state, other)
+        if is_failed(state, other)
+        and not is_retried(state, other)
+        and not was_not_run(state, other)
     ]
     parents = {parent.key for other in failed if (parent := parent_of(state, other))}
     lowest = [other for other in failed if other.key not in parents]
-    return sorted(lowest, key=lambda other: place_of_run(state, other), reverse=True) or [run]
+    lowest.sort(key=lambda other: place_of_run(state, other), reverse=True)
+    return sorted(lowest, key=lambda other: is_test(state, other.key.job)) or [run]
 
 
 def is_retried(state: State, run: Run) -> bool:

@@ -24,7 +24,8 @@ from functools import partial
 
 from headwater import deadline
 from headwater.console.text import counted
-from headwater.datasets.quality import is_checking, is_test
+from headwater.datasets.not_run import is_test
+from headwater.datasets.quality import is_checking
 from headwater.events import JobRef
 from headwater.events.assertions import DATASET_FACETS as ASSERTED
 from headwater.events.facets import JobType

@@ -22,6 +22,7 @@ export const DETAILS = {
   allChecks: "All checks",
   passed: "passed",
   failed: "failed",
+  notRun: "not run",
   warned: "warning",
   resize: "Resize the details",
   resizeNames: "Resize the names",

@@ -3,7 +3,6 @@ import type { ReactNode } from "react";
 import { useAnswer } from "../../api/answers";
 import { Ago } from "../../components/Ago";
 import { HealthState } from "../../components/HealthState";
-import { Icon } from "../../components/Icon";
 import { Link } from "../../components/Link";
 import { RemovalState } from "../../components/Removal";
 import { Tags } from "../../components/Tags";
@@ -11,13 +10,13 @@ import { openColumn } from "../../graph/lit";
 import { formatView, type View } from "../../graph/view";
 import { shellQuoted } from "../../graph/words";
 import { DETAILS } from "../../strings/details";
+import { Assertion } from "./Assertion";
 import { Commands, Description, Freshness, Owners } from "./About";
 import styles from "./about.module.css";
 import { Facts } from "./Facts";
 import { Lateness } from "./Lateness";
 import type { NodeAnswer } from "./props";
 import controls from "../../components/controls.module.css";
-import states from "../../components/state.module.css";
 
 interface Props {
   node: NodeAnswer;
@@ -110,11 +109,9 @@ function Checks({ node, view }: Props): ReactNode {
       </h3>
       {node.failedChecks === null && <p className="muted">{DETAILS.noChecks}</p>}
       <ul className={styles["checks"]}>
-        {assertions.map(({ assertion, column, success }, place) => (
-          <li key={place} className={clsx(states.state, success ? states.good : states.bad)}>
-            <Icon name={success ? "done" : "fail"} />
-            <span className="wrap">{[assertion, column].filter(Boolean).join(" ")}</span>
-            <span className="muted">{success ? DETAILS.passed : DETAILS.failed}</span>
+        {assertions.map((assertion, place) => (
+          <li key={place}>
+            <Assertion assertion={assertion} isLabelled />
           </li>
         ))}
       </ul>

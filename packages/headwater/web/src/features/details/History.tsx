@@ -9,6 +9,7 @@ import { Link } from "../../components/Link";
 import { openColumn } from "../../graph/lit";
 import { formatView, type View } from "../../graph/view";
 import { plural, taskName } from "../../graph/words";
+import { Assertion } from "./Assertion";
 import type { NodeAnswer } from "./props";
 import { DETAILS } from "../../strings/details";
 import controls from "../../components/controls.module.css";
@@ -148,21 +149,5 @@ export function Quality({ node, view }: { node: NodeAnswer; view: View }): React
         </li>
       ))}
     </ul>
-  );
-}
-
-const WARNINGS = ["warn", "warning", "info"];
-
-/** The result of an assertion; a failed one of severity `warn` is a warning. */
-function Assertion({ assertion }: { assertion: Readonly<Record<string, unknown>> }): ReactNode {
-  const hasPassed = Boolean(assertion["success"]);
-  const isWarning = !hasPassed && WARNINGS.includes(String(assertion["severity"]).toLowerCase());
-  const state = hasPassed ? DETAILS.passed : isWarning ? DETAILS.warned : DETAILS.failed;
-  return (
-    <span className={clsx(states.state, hasPassed ? states.good : !isWarning && states.bad)}>
-      <Icon name={hasPassed ? "done" : "fail"} />
-      {[assertion["assertion"], assertion["column"]].filter(Boolean).join(" ")}
-      {isWarning ? ` (${state})` : <span className="hidden">{state}</span>}
-    </span>
   );
 }

@@ -1,0 +1,99 @@
+"""Tests of dbt that were not run, because their model failed or was skipped."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from headwater.changes.printing import print_history
+from headwater.changes.queries import history_answer
+from headwater.graph.current import generations_of
+from headwater.graph.nodes import find_node
+from headwater.health.states import health_of
+from headwater.projection import State
+from headwater.runs.service import run_answer
+from headwater.trust.gate import gate_answer
+from headwater.trust.queries import findings_answer
+
+_MODELS = {"stg": "raw", "orders": "stg", "report": "orders", "other": "raw"}
+
+
+def _invocation(
+    build: Any, hour: str, failed: str | None, skipped: tuple[str, ...], **tests: Any
+) -> list[Any]:
+    """Return an invocation with runs of models and of tests, given as (success, actual)."""
+    root = (f"d{hour}", "dbt-run-shop")
+    found = [
+        build.run("FAIL" if model == failed else "COMPLETE", f"{model}{hour}", f"m.{model}",
+                  f"{hour}:0{number}:00", parent=root, kind="DBT/MODEL", reads=(f"db|{source}",),
+                  writes=(f"db|{model}",))
+        for number, (model, source) in enumerate(_MODELS.items())
+        if model not in skipped
+    ]  # fmt: skip
+    for table, (success, actual) in tests.items():
+        test = build.run("COMPLETE" if success else "FAIL", f"t-{table}{hour}", f"m.{table}.test",
+                         f"{hour}:30:00", parent=root, kind="DBT/TEST",
+                         reads=(f"db|{table}",))  # fmt: skip
+        assertion = {"assertion": "unique", "column": "id", "success": success}
+        reported = {"assertions": [assertion | ({"actual": actual} if actual else {})]}
+        test["inputs"][0]["facets"] = {"dataQualityAssertions": reported}
+        found.append(test)
+    return [*found, build.run("FAIL" if failed else "COMPLETE", *root, f"{hour}:40:00")]
+
+
+def _failed_tests(state: State) -> list[str]:
+    found = findings_answer(state, kind="quality")["items"]
+    return sorted(item["subject"].rpartition(":")[2] for item in found)
+
+
+_GOOD = dict.fromkeys(("stg", "orders", "report", "other"), (True, "0"))
+_SKIPPED = dict.fromkeys(("orders", "report"), (False, None))
+_BAD = {"stg": (False, "3"), "other": (False, None)} | _SKIPPED
+
+
+@pytest.mark.parametrize("has_run_before", [True, False])
+def test_tests_behind_a_failed_model_are_not_run(has_run_before: bool, build: Any) -> None:
+    before = _invocation(build, "08", None, (), **_GOOD) if has_run_before else []
+    skipped = ("report", "other") if has_run_before else ("report",)
+    events = [*before, *_invocation(build, "09", "orders", skipped, **_BAD)]
+    for ordered in (events, events[::-1]):
+        state = build.state(*ordered)
+        assert _failed_tests(state) == ["other", "stg"]
+        gated = gate_answer(state, ["report"])["datasets"][0]["violations"]
+        assert "quality_passed" not in {
+            item["kind"] for item in gated if "report" in item["subject"]
+        }
+        health = health_of(state, find_node(state, "m.report.test"))
+        assert health["state"] in ("unknown", "blocked")
+
+
+def test_failed_model_is_named_before_failed_tests_as_the_cause(build: Any) -> None:
+    state = build.state(*_invocation(build, "09", "orders", ("report",), **_BAD))
+    causes = run_answer(generations_of(state), "d09")["causes"]
+    names = [cause["job"]["name"] for cause in causes]
+    assert names == ["m.orders", "m.stg.test", "m.other.test"]
+
+
+def test_test_of_a_test_only_invocation_has_failed(build: Any) -> None:
+    alone = _invocation(build, "09", None, tuple(_MODELS), **_SKIPPED)
+    events = [*_invocation(build, "08", None, (), **_GOOD), *alone]
+    assert _failed_tests(build.state(*events)) == ["orders", "report"]
+
+
+def test_earlier_failure_stays_while_the_test_is_not_run(build: Any) -> None:
+    first = _invocation(build, "08", None, (), **(_GOOD | {"report": (False, "2")}))
+    second = _invocation(build, "09", "orders", ("report",), report=(False, None))
+    assert _failed_tests(build.state(*first, *second)) == ["report"]
+
+
+def test_history_says_that_a_test_was_not_run(
+    build: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    history = history_answer(
+        build.state(*_invocation(build, "09", "orders", ("report",), **_BAD)), "report"
+    )
+    (check,) = history["items"]
+    assert check["assertions"][0]["success"] is None
+    print_history(history)
+    assert "checked  1 not run  by m.report.test" in capsys.readouterr().out
