@@ -11,11 +11,12 @@ from typing import Literal, NamedTuple
 
 from headwater import deadline
 from headwater.datasets.models import Removal
+from headwater.datasets.writes import has_written
 from headwater.events import shown_time
 from headwater.graph.current import generations_of
 from headwater.graph.generation import Generation
 from headwater.graph.levels import Level
-from headwater.graph.lifecycle import changes_of, created_datasets, has_written, removes_data
+from headwater.graph.lifecycle import changes_of, created_datasets, removes_data
 from headwater.graph.nodes import dataset_ref, name_of
 from headwater.identity import DatasetName
 from headwater.projection import Run, RunKey, State, outcome

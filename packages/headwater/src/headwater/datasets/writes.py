@@ -17,10 +17,10 @@ from headwater.events.facets import CommitReport, OutputStatistics
 from headwater.graph.generation import Generation
 from headwater.graph.generations import Generations
 from headwater.graph.levels import Level
-from headwater.graph.lifecycle import has_written, removes_data
+from headwater.graph.lifecycle import removes_data
 from headwater.identity import DatasetName
-from headwater.projection import Run, State, unpack
-from headwater.projection.derived import ended_at
+from headwater.projection import Run, RunState, State, outcome, unpack
+from headwater.projection.derived import ended_at, is_streaming
 from headwater.projection.state import RunKey, Use, Version
 
 
@@ -85,6 +85,17 @@ def _uses(state: State, generation: Generation, name: DatasetName) -> Iterator[t
         for spelled, use in run.outputs.items():
             if primary(spelled) == name and not removes_data(run, use):
                 yield run, use
+
+
+def has_written(state: State, run: Run, use: Use) -> bool:
+    """Return True unless a run failed and reported neither a version nor rows of an output.
+
+    A stream wrote until it failed.
+    """
+    if outcome(state, run).state not in (RunState.FAILED, RunState.ABORTED) or use.versions:
+        return True
+    reported = use.facets.parsed(OutputStatistics)
+    return bool(reported.rowCount or reported.size) or is_streaming(state, run)
 
 
 def newest_write(generations: Generations, name: DatasetName) -> tuple[Write, int | None] | None:

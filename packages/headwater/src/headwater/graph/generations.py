@@ -36,7 +36,7 @@ from headwater.graph.generation import (
     latest,
 )
 from headwater.graph.levels import Level, Levels
-from headwater.graph.lifecycle import changed_datasets, created_datasets, has_written
+from headwater.graph.lifecycle import changed_datasets, created_datasets
 from headwater.graph.present import Present
 from headwater.graph.run_edges import (
     Edges,
@@ -53,7 +53,7 @@ from headwater.graph.run_edges import (
 )
 from headwater.graph.times import NOW, ByVersion, Reading, Times, span_of
 from headwater.identity import DatasetName
-from headwater.projection import Run, RunKey, RunState, State, outcome, start_of, versions_of
+from headwater.projection import Run, RunKey, RunState, State, outcome, start_of
 from headwater.projection.derived import descendants_of, parent_of, records_of
 
 Answer = TypeVar("Answer")
@@ -281,22 +281,6 @@ class Generations:
         ref, key = owner.key.job, self._key_of(owner)
         members = self._members(ref).get(key, {})
         return self._generation(ref, key, members) if run.key in members else None
-
-    def writing_version(self, name: DatasetName, version: str) -> list[Generation]:
-        """Return the generations with a run that wrote a version of a dataset."""
-        primary = self.state.identity.primary
-        return [
-            generation
-            for ref in self.writers(name)
-            for generation in self._history(ref).oldest_first
-            if any(
-                primary(spelled) == name
-                and version in versions_of(run, use)
-                and has_written(self.state, run, use)
-                for run in generation.runs
-                for spelled, use in run.outputs.items()
-            )
-        ]
 
     def flows_into(self, generation: Generation) -> list[Flow]:
         """Return the flows into a generation, from those that wrote what it read or kept."""

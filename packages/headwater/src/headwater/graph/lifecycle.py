@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 from headwater.events.facets import LifecycleStateChange, OutputStatistics
 from headwater.identity import DatasetName, canonical_name
-from headwater.projection import Run, RunState, State, Use, outcome
-from headwater.projection.derived import is_streaming, records_of
+from headwater.projection import Run, State, Use
+from headwater.projection.derived import records_of
 from headwater.projection.state import LifecycleChange
 
 _WITHOUT_ROWS = ("CREATE", "ALTER")
@@ -64,17 +64,6 @@ def removes_data(run: Run, use: Use) -> bool:
     change = use.dataset_facets.parsed(LifecycleStateChange)
     refills = change.lifecycleStateChange == "TRUNCATE" and bool(run.inputs)
     return change.removes_data and not refills and not _has_rows(use)
-
-
-def has_written(state: State, run: Run, use: Use) -> bool:
-    """Return True unless a run failed and reported neither a version nor rows of an output.
-
-    A stream wrote until it failed.
-    """
-    if outcome(state, run).state not in (RunState.FAILED, RunState.ABORTED) or use.versions:
-        return True
-    reported = use.facets.parsed(OutputStatistics)
-    return bool(reported.rowCount or reported.size) or is_streaming(state, run)
 
 
 def former_names(state: State, run: Run) -> dict[DatasetName, DatasetName]:

@@ -11,13 +11,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Annotated
 
+from headwater.datasets.writes import has_written
 from headwater.errors import NotFoundError
 from headwater.events import JobRef
 from headwater.graph.current import generations_of, level_of
 from headwater.graph.generation import Generation
 from headwater.graph.generations import Generations, Walked
 from headwater.graph.levels import Level
-from headwater.graph.lifecycle import has_written
 from headwater.graph.nodes import (
     Node,
     find_dataset,
@@ -31,7 +31,7 @@ from headwater.graph.run_edges import Edges, derived_dataset, only_datasets
 from headwater.identity import DatasetName
 from headwater.lineage import models
 from headwater.lineage.tags import Tags, dataset_tag
-from headwater.projection import Run, State, start_of
+from headwater.projection import Run, State, start_of, versions_of
 from headwater.projection.derived import began_at
 from headwater.projection.state import RunKey
 from headwater.query.models import CodeLocation
@@ -51,12 +51,29 @@ def origin(generations: Generations, root: Node, version: str | None = None) -> 
     name = root.dataset_name
     if version is None:
         return generations.upstream_of(generations.writing(name), name)
-    found = generations.writing_version(name, version)
+    found = _writing_version(generations, name, version)
     if not found:
         raise NotFoundError(
             f"no known run wrote version {version!r} of {root.name}; see its history"
         )
     return generations.upstream_of(found, name)
+
+
+def _writing_version(generations: Generations, name: DatasetName, version: str) -> list[Generation]:
+    """Return the generations with a run that wrote a version of a dataset."""
+    primary, state = generations.state.identity.primary, generations.state
+    return [
+        generation
+        for ref in generations.writers(name)
+        for generation in generations.derived(ref, "generations", list)
+        if any(
+            primary(spelled) == name
+            and version in versions_of(run, use)
+            and has_written(state, run, use)
+            for run in generation.runs
+            for spelled, use in run.outputs.items()
+        )
+    ]
 
 
 def sources_of(walked: Walked, root: Node) -> set[DatasetName]:

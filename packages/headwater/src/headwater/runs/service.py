@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from headwater import deadline
-from headwater.datasets.writes import written_by
+from headwater.datasets.writes import has_written, written_by
 from headwater.errors import AmbiguousError, NotFoundError
 from headwater.events import Json, run_id_of
 from headwater.events.facets import (
@@ -18,7 +18,6 @@ from headwater.events.facets import (
     Tags,
 )
 from headwater.graph.generations import Generations
-from headwater.graph.lifecycle import has_written
 from headwater.graph.nodes import Node, name_of, platform_of
 from headwater.identity import DatasetName
 from headwater.projection import Run, State, start_of

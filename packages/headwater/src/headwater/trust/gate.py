@@ -24,6 +24,7 @@ from headwater.graph.generations import Generations, Walked
 from headwater.graph.levels import Level
 from headwater.graph.nodes import Node, facets_of, find_dataset, node_id
 from headwater.graph.run_edges import derived_dataset, only_datasets
+from headwater.health.failing import failing_run
 from headwater.health.freshness import late
 from headwater.health.recovery import is_recovered
 from headwater.health.states import health_of
@@ -185,7 +186,7 @@ def _until(
 def _newest_runs(state: State, until: dict[JobRef, dict[DatasetName, float]]) -> Iterator[Run]:
     """Yield the newest run of each upstream job, with its siblings, even without data.
 
-    If it has not ended yet, also the newest that did. A run that failed before it read or wrote
+    If it has not ended yet, also the newest that did, and the one by which the job fails now. A run that failed before it read or wrote
     anything has no generation. A run that began after the last reader of its job's outputs ended is
     ignored, because it cannot have affected that reader.
     """
@@ -199,6 +200,8 @@ def _newest_runs(state: State, until: dict[JobRef, dict[DatasetName, float]]) ->
             yield from (
                 run for run in begun if run is newest or (above and parent_of(state, run) is above)
             )
+        if last == inf and (failing := failing_run(state, ref)) is not None:
+            yield failing
 
 
 def _newest(state: State, runs: Iterable[Run]) -> Run | None:
