@@ -323,6 +323,20 @@ def test_pipeline_recovers_through_a_task_of_another_name(
         assert _verdicts(state, "raw", "mart") == [("healthy", True)] * 2
 
 
+def test_pipeline_that_left_the_failed_task_out_recovers_nothing(build: Any) -> None:
+    """As by `dbt run --select`, which runs other models only."""
+    root = ("d12", "dag")
+    events = [
+        *_pipeline(build, 10, "dag.load", "COMPLETE", ("COMPLETE",)),
+        *_pipeline(build, 11, "dag.load", "FAIL", ("COMPLETE",)),
+        build.run("COMPLETE", "o12", "dag.other", "12:01:00", parent=root, kind=TASK,
+                  reads=("db|x",), writes=("db|y",)),
+        build.run("COMPLETE", *root, "12:03:00", kind=DAG),
+    ]  # fmt: skip
+    for ordered in (events, events[::-1]):
+        assert _verdicts(build.state(*ordered), "raw") == [("unknown", False)]
+
+
 @pytest.mark.parametrize(
     ("other", "reads", "expected"),
     [

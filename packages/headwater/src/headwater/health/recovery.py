@@ -1,14 +1,13 @@
 """Failures that are over although their job did not run again: other runs produced the data since.
 
-One rule for the states of nodes and for gates. A failed run has recovered if its pipeline completed
-a later run, in which its task may have another name or be missing, or if a successor wrote the
+One rule for the states of nodes and for gates. A failed run has recovered if a successor wrote the
 dataset: a job that wrote it for the first time after the failure, and reads all that the failed job
-read for it. Other jobs that write the dataset may write other rows.
+read for it. Other jobs that write the dataset may write other rows. A later run of its pipeline
+without the task proves nothing: the task may have been left out, as by `dbt run --select`.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterable
 from math import inf
 
@@ -17,18 +16,12 @@ from headwater.graph.current import generations_of
 from headwater.graph.generation import Generation
 from headwater.graph.levels import Level
 from headwater.identity import DatasetName
-from headwater.projection import Run, RunState, State, outcome
-from headwater.projection.derived import ancestry_of, began_at, is_streaming, parent_of
+from headwater.projection import Run, State
+from headwater.projection.derived import began_at
 
 
 def is_recovered(state: State, run: Run, name: DatasetName, until: float = inf) -> bool:
-    """Return True if the pipeline of a failed run, or a successor, ran by some time since."""
-    *_, root = ancestry_of(state, run)
-    if root is not run:
-        starts = _good_starts(state, root.key.job)
-        later = bisect_right(starts, began_at(state, root) or 0)
-        if later < len(starts) and starts[later] <= until:
-            return True
+    """Return True if a successor of a failed run's job wrote a dataset by some time since."""
     failed = generations_of(state).levels.owner(run, Level.TASK).key.job
     return bool(successors(state, name, [failed], began_at(state, run) or 0, until))
 
@@ -59,19 +52,3 @@ def _written(
 
     key = "\0".join(("first write", *name))
     return generations_of(state).derived(ref, key, derive)
-
-
-def _good_starts(state: State, ref: JobRef) -> list[int]:
-    """Return the starts of the root runs of a job that completed or are running streams."""
-
-    def derive(runs: list[Run]) -> list[int]:
-        roots = (run for run in runs if parent_of(state, run) is None)
-        return sorted(began_at(state, run) or 0 for run in roots if _is_good(state, run))
-
-    return generations_of(state).of_runs(ref, "good starts", derive)
-
-
-def _is_good(state: State, run: Run) -> bool:
-    condition = outcome(state, run).state
-    is_open_stream = condition is RunState.RUNNING and is_streaming(state, run)
-    return condition is RunState.COMPLETED or is_open_stream
