@@ -305,6 +305,39 @@ def test_exposure_of_a_failed_model_is_blocked(harvest: Harvest, query: Query) -
     assert query("node", node="dashboard")["health"]["state"] == "unknown"
 
 
+@pytest.mark.parametrize("schema", ["main", "dev"])
+def test_model_that_left_its_project_is_unknown_until_it_runs_again(
+    schema: str, harvest: Harvest, query: Query
+) -> None:
+    project = {
+        node: _shop()[node] for node in ("seed.shop.raw", "source.shop.fx", "model.shop.orders")
+    }
+    daily = _node("model", "daily", ("model.shop.orders",))
+    whole = {**project, daily["unique_id"]: daily}
+    for day in (1, 2, 3):
+        harvest(whole, day=day)
+    harvest(whole, day=4, daily="error")
+    names = ("job:dbt:db.main.shop.daily.build.run", "daily", "main.orders")
+
+    def states() -> list[str]:
+        return [query("node", node=name)["health"]["state"] for name in names]
+
+    assert states()[:2] == ["failed", "failed"]
+    left = {node: {**found, "schema": schema} for node, found in project.items()}
+    harvest(left, day=5)
+    if schema == "dev":  # another target of the project has its own tables
+        assert "removed" not in query("node", node="daily")["health"]["message"]
+        return
+    assert states()[:2] == ["unknown", "unknown"]
+    health = query("node", node="daily")["health"]
+    assert (health["message"], health["at"]) == (
+        "was removed from the dbt project shop", "2026-11-05T08:00:00Z")  # fmt: skip
+    found = {item["subject"] for item in query("findings")["items"]}
+    assert not [subject for subject in found if "daily" in subject]
+    harvest(whole, day=6)
+    assert "removed" not in query("node", node="daily")["health"]["message"]
+
+
 def test_runs_of_several_targets_under_one_name_are_a_finding(
     harvest: Harvest, query: Query
 ) -> None:

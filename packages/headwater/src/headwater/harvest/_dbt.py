@@ -45,12 +45,14 @@ from headwater.harvest._manifest import (
     definitions,
     exposure_event,
     missing_profile,
+    project_facet,
     same_columns,
     tables_above,
     tags_of,
 )
 from headwater.harvest.events import FinishedRun, run_id
 from headwater.harvest.harvester import Cursor, Portion
+from headwater.health.project import PROJECT
 from headwater.wrap.openlineage import PRODUCER, to_json
 from headwater.wrap.parent import RunRef
 
@@ -330,7 +332,10 @@ class _Invocation:
             ended=ended,
             state="FAIL" if failed else "COMPLETE",
             error="\n".join(messages),
-            run_facets={"tags": tags_run.TagsRunFacet([environment], producer=PRODUCER)},
+            run_facets={
+                "tags": tags_run.TagsRunFacet([environment], producer=PRODUCER),
+                PROJECT: project_facet(self._processor.project_name, self._manifest),
+            },
         )
 
     def _run_id(self, event: RunEvent) -> str:

@@ -11,6 +11,7 @@ import attrs
 from openlineage.client.event_v2 import Dataset, InputDataset, Job, JobEvent
 from openlineage.client.facet_v2 import (
     JobFacet,
+    RunFacet,
     documentation_job,
     job_type_job,
     ownership_job,
@@ -159,6 +160,23 @@ def _tags(definition: Artifact) -> Iterator[tuple[str, str, str]]:
         is_plain = isinstance(value, str | int | float)
         if is_plain and not is_repeated and key != "owner":  # the owner has its own facet
             yield key, str(value).lower() if isinstance(value, bool) else str(value), "DBT_META"
+
+
+@attrs.define
+class ProjectFacet(RunFacet):
+    """The nodes of a project, except tests, and the schemas of its tables: `database.schema`."""
+
+    name: str
+    nodes: list[str]
+    schemas: list[str]
+
+
+def project_facet(name: str, manifest: Artifact) -> ProjectFacet:
+    """Return the facet by which models that were removed from a project are recognized."""
+    nodes = sorted(node for node in manifest.get("nodes", {}) if not node.startswith("test."))
+    tables = definitions(manifest).values()
+    schemas = {f"{table.get('database')}.{table.get('schema')}" for table in tables}
+    return ProjectFacet(name, nodes, sorted(schemas), producer=PRODUCER)
 
 
 @attrs.define

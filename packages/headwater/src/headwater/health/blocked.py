@@ -21,6 +21,7 @@ from headwater.graph.walk import neighbours, parts_of, reach
 from headwater.health.caching import until_stale
 from headwater.health.failing import failed_checks, failing_jobs
 from headwater.health.freshness import rhythm_of
+from headwater.health.project import removed_model
 from headwater.health.recovery import successors
 from headwater.projection import Run, RunKey, State, outcome
 from headwater.projection.derived import ancestry_of, began_at, ended_at, is_lost
@@ -51,7 +52,8 @@ def blockers_of(state: State, node: Node) -> list[Blocker]:
     A node is blocked only if it was due: its pipeline ran, or should have run since. The state of a
     query is that of its task; a pipeline is blocked by other pipelines if one of its tasks is.
     """
-    if node.type == "dataset" and is_gone(state, node.dataset_name):
+    is_removed = node.type == "dataset" and is_gone(state, node.dataset_name)
+    if is_removed or removed_model(state, node) is not None:
         return []
     found = {
         blocker.node: blocker

@@ -17,6 +17,7 @@ from headwater.health.blocked import Blocker, blockers_of, pipeline_of
 from headwater.health.failing import failing_run
 from headwater.health.freshness import Rhythm, is_ad_hoc, rhythm_of, rhythm_of_writes
 from headwater.health.models import HealthState, NodeHealth
+from headwater.health.project import removed_model
 from headwater.projection import Run, State, outcome
 from headwater.projection.derived import (
     began_at,
@@ -56,6 +57,13 @@ def _gone(state: State, node: Node) -> _Found | None:
         return None
     at = to_micros(parse_time(removal["at"]))
     return _Found("unknown", f"was {removal_text(removal)}", at)
+
+
+def _removed(state: State, node: Node) -> _Found | None:
+    if (removed := removed_model(state, node)) is None:
+        return None
+    text = f"was removed from the dbt project {removed.project}"
+    return _Found("unknown", text, ended_at(state, removed.run))
 
 
 def _failed(state: State, node: Node) -> _Found | None:
@@ -125,8 +133,10 @@ def _late(state: State, node: Node) -> _Found | None:
 def lateness_of(state: State, node: Node) -> Rhythm | None:
     """Return the rhythm by which a node is late: of a task, that of its pipeline.
 
-    A dropped or renamed dataset has none.
+    A dropped or renamed dataset has none, nor has a model that was removed from its project.
     """
+    if removed_model(state, node) is not None:
+        return None
     if node.type == "dataset":
         name = node.dataset_name
         rhythm = rhythm_of_writes(state, name)
@@ -187,5 +197,14 @@ def _fine(state: State, node: Node) -> _Found:
     return _Found("healthy", "completed", last)
 
 
-_RULES: tuple[_Rule, ...] = (_gone, _failed, _failed_checks, _blocked, _late, _unknown, _fine)
+_RULES: tuple[_Rule, ...] = (
+    _gone,
+    _removed,
+    _failed,
+    _failed_checks,
+    _blocked,
+    _late,
+    _unknown,
+    _fine,
+)
 """By precedence."""

@@ -1,0 +1,63 @@
+"""Models that were removed from their dbt project, according to the newest imported manifest.
+
+`headwater harvest dbt` reports the nodes and schemas of the manifest with each invocation, in the
+run facet `headwater_dbt_project`. A model is removed if its job did not run since and the manifest
+has its schema, but not the model. Events of dbt-ol do not list the models of a project, so that
+nothing is known without an import. The table may still exist in the database.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from headwater.events import JobRef
+from headwater.graph.current import generations_of
+from headwater.graph.nodes import Node, facets_of
+from headwater.projection import Run, State
+from headwater.projection.derived import ancestry_of
+from headwater.runs.summary import newest_run, place_of_run
+
+PROJECT = "headwater_dbt_project"
+_NODE = "dbt_node"
+
+
+class Removed(NamedTuple):
+    """A model that its project no longer has."""
+
+    project: str
+    run: Run
+    """The newest invocation with a manifest; the model did not run since."""
+
+
+def removed_model(state: State, node: Node) -> Removed | None:
+    """Return how a job, or all jobs that write a dataset, were removed from their dbt project."""
+    if node.type == "job":
+        return _removed_job(state, node.job_ref)
+    writers = generations_of(state).writers(node.dataset_name)
+    found = [_removed_job(state, ref) for ref in writers]
+    return found[0] if found and all(found) else None
+
+
+def _removed_job(state: State, ref: JobRef) -> Removed | None:
+    run = newest_run(state, ref)
+    if run is None:
+        return None
+    *_, root = ancestry_of(state, run)
+    listing = generations_of(state).of_runs(
+        root.key.job, PROJECT, lambda runs: _newest(state, runs)
+    )
+    if listing is None or place_of_run(state, listing) <= place_of_run(state, root):
+        return None
+    project = listing.facets.get(PROJECT)
+    for book in facets_of(state, Node.of_job(ref)):
+        model = book.get(_NODE)
+        schema = f"{model.get('database')}.{model.get('schema')}"
+        if schema in project.get("schemas", ()) and model.get("unique_id") not in project["nodes"]:
+            return Removed(str(project.get("name")), listing)
+    return None
+
+
+def _newest(state: State, runs: Iterable[Run]) -> Run | None:
+    listing = (run for run in runs if isinstance(run.facets.get(PROJECT).get("nodes"), list))
+    return max(listing, key=lambda run: place_of_run(state, run), default=None)
