@@ -18,8 +18,8 @@ HealthState = Literal[
 - `failed_checks`: assertions of the newest check failed.
 - `blocked`: a job upstream failed, and the node was due since but was not written.
 - `late`: the node is due, by the evidence of a schedule (`headwater.health.freshness`).
-- `unknown`: no run ended, no end was reported, the job seems to be switched off, or a dataset was
-  dropped or renamed, which outranks all other states.
+- `unknown`: no run ended, no end was reported, or the job seems to be switched off; or a dataset
+  was dropped or renamed, or a model was removed from its dbt project, which outrank all others.
 - `healthy`: the newest run completed, and none of the above holds.
 - `streaming`: a streaming job, or a dataset that one writes; silence says nothing about it.
 - `ad_hoc`: tagged `ad-hoc`, so that it is never late.
