@@ -186,9 +186,9 @@ def _until(
 def _newest_runs(state: State, until: dict[JobRef, dict[DatasetName, float]]) -> Iterator[Run]:
     """Yield the newest run of each upstream job, with its siblings, even without data.
 
-    If it has not ended yet, also the newest that did, and the one by which the job fails now. A run that failed before it read or wrote
-    anything has no generation. A run that began after the last reader of its job's outputs ended is
-    ignored, because it cannot have affected that reader.
+    If it has not ended yet, also the newest that did, and the one by which the job fails now. A run
+    that failed before it read or wrote anything has no generation. A run that began after the last
+    reader of its job's outputs ended is ignored, because it cannot have affected that reader.
     """
     for ref, used in until.items():
         last = max(used.values())
