@@ -9,7 +9,7 @@ import pytest
 
 from headwater.masking.names import is_secret_name, strength
 from headwater.masking.python import mask_python
-from headwater.redaction import MASK, is_suspicious, redact_text
+from headwater.redaction import MASK, is_suspicious, redact_line, redact_text
 
 from . import secret_forms as forms
 from . import secret_sources as sources
@@ -23,6 +23,7 @@ def test_secret_in_python_source_is_masked(source: str) -> None:
     assert forms.SECRET not in masked
     assert MASK in masked
     assert forms.SECRET not in redact_text(code)
+    assert forms.SECRET not in redact_line(orjson.dumps({"code": code})[:-1].decode())
     ast.parse(masked if masked[0] != " " else f"if 1:\n{masked}")
     assert mask_python(masked, MASK) == masked
 

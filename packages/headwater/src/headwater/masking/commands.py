@@ -94,7 +94,7 @@ _WORD = re.compile(
     r"""|(?P<bare>[^\s'",;|&\[\]()`]{1,1024}+)|."""
 )
 _QUOTED_NAME = re.compile(r"[\w.-]{1,64}\\{0,8}['\"]")
-_CONNECTION = re.compile(r"(?!-|/)[\w.$#]{1,128}/(?P<secret>[^\s@/]{1,256})(?:@|$)")
+_CONNECTION = re.compile(r"(?!-|/)[\w.$#]{1,128}/(?P<secret>[^\s@]{1,256})(?:@|$)")
 _NO_SECRET = re.compile(r"\*{3}|[$<{%]\S*|-\S*")
 
 

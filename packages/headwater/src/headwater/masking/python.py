@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from functools import singledispatch
 from itertools import pairwise, zip_longest
@@ -18,6 +19,10 @@ from .values import is_plain, looks_like_name
 _LONGEST = 131_072
 _DEEPEST = 40
 """Limits of the parser's time: it may be exponential in the depth of brackets."""
+
+_FILE = "<masked source>"
+# A warning about masked source would appear among the messages of the server.
+warnings.filterwarnings("ignore", module=_FILE)
 
 _ESCAPES = re.compile(r"\\[^\n]")
 _LINES = re.compile(rb"\r\n|\r|\n")
@@ -41,7 +46,7 @@ def _parsed(text: str) -> ast.Module | None:
     plain = _ESCAPES.sub("__", text)  # an unusual escape would cause a warning
     source = f"if 1:\n{plain}" if text[:1] in " \t" else f"\n{plain}"
     try:
-        return ast.parse(source)
+        return ast.parse(source, _FILE)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 
@@ -168,14 +173,12 @@ def _(node: ast.List | ast.Tuple | ast.Set) -> Iterator[ast.expr]:
     if items and all(isinstance(item, ast.Tuple | ast.List) for item in items):
         for item in items:  # [("password", "x")]
             pair = item.elts if isinstance(item, ast.Tuple | ast.List) else []
-            if len(pair) == 2 and _is_secret_text(pair[0]) and not _repeats(pair):
+            if (
+                len(pair) == 2
+                and _is_secret_text(pair[0])
+                and not looks_like_name(_text(pair[1]) or "")
+            ):
                 yield pair[1]
-
-
-def _repeats(pair: Sequence[ast.expr]) -> bool:
-    """Return True for a rename of a column, such as ("password", "password_hash")."""
-    old, new = (_text(item) or "" for item in pair)
-    return old in new
 
 
 @_secrets.register(ast.FunctionDef)

@@ -13,7 +13,7 @@ TYPES = (
 
 _PLAIN = re.compile(
     rf"(?:{TYPES})?(?:\(\d{{1,5}}\))?|\*{{3}}|\$\{{[\w.:-]{{1,128}}\}}|\{{\{{[^{{}}]{{1,256}}\}}\}}"
-    r"|%s|%\(\w{1,64}\)s|\?|:\w{1,64}",
+    r"|(?:(?:bearer|basic|token)\s)?\{[a-z_][\w.]{0,64}\}|%s|%\(\w{1,64}\)s|\?|:\w{1,64}",
     re.IGNORECASE | re.ASCII,
 )
 _NAME = re.compile(r"[a-z_][a-z_. /]*|[A-Z_]+|[a-z]+(?:[A-Z][a-z]+)+", re.ASCII)

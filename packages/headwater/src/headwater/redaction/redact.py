@@ -8,6 +8,7 @@ is unambiguous. A column named `token` keeps its name, and an SQL query keeps it
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,9 +17,10 @@ from typing import Any, NamedTuple
 
 from headwater.config import filled, read_yaml
 from headwater.errors import ConfigError
+from headwater.masking.fields import mask_fields
 from headwater.masking.names import is_secret_name, strength
 from headwater.masking.python import mask_python
-from headwater.masking.values import is_plain
+from headwater.masking.values import is_plain, looks_like_name
 from headwater.redaction._forms import GROUPS
 from headwater.redaction._rules import MASK, Finder, Group
 from headwater.redaction._words import WORDS
@@ -98,7 +100,7 @@ def redact_text(text: str) -> str:
     markers = {_MARKERS[index] for index, _ in _FINDER.find_in_text(text)}
     found = {group for marker in markers for group in _GROUPS_OF.get(marker, ())}
     if not found.isdisjoint(WORDS):
-        text = mask_python(text, MASK)
+        text = mask_fields(mask_python(text, MASK), MASK)
     for group in sorted(found, key=GROUPS.index):
         text = group.mask(text)
     for pattern in _rules.more:
@@ -107,12 +109,25 @@ def redact_text(text: str) -> str:
 
 
 _ESCAPED = re.compile(r"\\(?:u00([2-7][0-9a-fA-F])|([nrt]))")
+_JSON_STRING = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\Z)', re.DOTALL)
 _CUT_OFF = ("", "'", '"', "@x")
 """Closing characters of a secret, which may be missing at the end of a truncated line."""
 
 
+def _without_secrets(match: re.Match[str]) -> str:
+    """Mask the secrets of a string of JSON, of which the end may be missing."""
+    end = "" if match[0].endswith('"') else '"'
+    try:
+        decoded = json.loads(match[0].removesuffix("\\") + end)
+    except ValueError:
+        return match[0]
+    clean = redact_text(decoded)
+    return match[0] if clean == decoded else json.dumps(clean).removesuffix(end or "\0")
+
+
 def redact_line(text: str) -> str:
     """Mask the secrets in a line that is truncated or not JSON, even after JSON escapes."""
+    text = _JSON_STRING.sub(_without_secrets, text)
     plain = _ESCAPED.sub(lambda match: chr(int(match[1], 16)) if match[1] else "\n", text)
     clean = plain
     for end in _CUT_OFF:
@@ -144,7 +159,17 @@ def _redact_list(value: list[Any]) -> list[Any]:
             is_secret = _FLAG.fullmatch(item) and _is_secret(item)
             if is_secret and not following.startswith("-"):  # such as --password x
                 result[index + 1] = _masked(following)
+    if value and all(isinstance(item, list) and len(item) == 2 for item in value):
+        result = [_redact_pair(*pair) for pair in result]
     return value if result == value else result
+
+
+def _redact_pair(name: Any, value: Any) -> list[Any]:
+    """Mask the value of a pair such as ["password", "x"], unless it is a name as well."""
+    is_secret = isinstance(name, str) and _is_secret(name)
+    if is_secret and not (isinstance(value, str) and looks_like_name(value)):
+        return [name, _masked(value)]
+    return [name, value]
 
 
 _NAMES = frozenset({"name", "key", "Name", "Key"})
