@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from datetime import timedelta
 from typing import Any, Literal
 
@@ -11,10 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import update
 
+from headwater.alerts._causes import FINDERS, Changed
+from headwater.alerts.rules import Rule
 from headwater.datasets.removal import removal_of
+from headwater.datasets.schemas import drift
 from headwater.delivery._store import Deliveries
 from headwater.errors import ConfigError, LogError
 from headwater.graph.nodes import Node, node_id
+from headwater.identity import DatasetName
 from headwater.lineage.queries import (
     columns_answer,
     edges_answer,
@@ -52,6 +58,7 @@ def _answers(state: State) -> dict[str, Any]:
             columns_answer(state, n, direction=way) for n in nodes for way in ("up", "down")
         ],
         "tags": tags_answer(state),
+        "drift": [drift(state, name) for name in sorted(set(state.identity))],
         "removals": [removal_of(state, name) for name in sorted(set(state.identity))],
         "jobs": {ref: (job.first, job.last, job.facets.plain()) for ref, job in state.jobs.items()},
         "datasets": {
@@ -112,20 +119,27 @@ def _history(draw: st.DrawFn) -> list[Entry]:
         )  # fmt: skip
         if more == 4:
             body["job"]["facets"]["documentation"] = {"description": f"by {n}"}
-        for output in body["outputs"]:
-            if more == 5:
-                output["facets"]["ownership"] = {"owners": [{"name": f"team-{n}"}]}
-            if more == 6:
-                origin = {"namespace": "db", "name": "a", "field": "x"}
-                lineage = {"fields": {"y": {"inputFields": [origin]}}}
-                output["facets"]["columnLineage"] = lineage
-            if more in (8, 9):
-                output["facets"]["lifecycleStateChange"] = _lifecycle(n, output["name"])
-            if more == 7:
-                output["outputFacets"] = {"icebergCommitReport": _appended(n)}
+        _add_facets(body, n, more)
         bodies.append(body)
     entries = [Build.entry(body) for body in bodies]
     return draw(st.permutations(entries)) if draw(st.booleans()) else entries
+
+
+def _add_facets(body: dict[str, Any], number: int, more: int) -> None:
+    """Add the facets of outputs that a number stands for."""
+    for output in body["outputs"]:
+        if more == 5:
+            output["facets"]["ownership"] = {"owners": [{"name": f"team-{number}"}]}
+        if more == 6:
+            origin = {"namespace": "db", "name": "a", "field": "x"}
+            lineage = {"fields": {"y": {"inputFields": [origin]}}}
+            output["facets"]["columnLineage"] = lineage
+        if more in (0, 1, 4, 7):
+            output["facets"]["schema"] = _schema(number)
+        if more in (8, 9):
+            output["facets"]["lifecycleStateChange"] = _lifecycle(number, output["name"])
+        if more == 7:
+            output["outputFacets"] = {"icebergCommitReport": _appended(number)}
 
 
 def _lifecycle(number: int, name: str) -> dict[str, Any]:
@@ -133,6 +147,19 @@ def _lifecycle(number: int, name: str) -> dict[str, Any]:
     kind = ("DROP", "TRUNCATE", "CREATE", "RENAME")[number % 4]
     former = {"namespace": "db", "name": "b" if name == "a" else "a"}
     return {"lifecycleStateChange": kind, "previousIdentifier": former}
+
+
+def _schema(number: int) -> dict[str, Any]:
+    """Return a schema of one of two producers; one of them reports nested fields."""
+    nested = [{"name": f"x{number % 3}", "type": "int"}]
+    fields: list[dict[str, Any]] = [{"name": "a", "type": ("int", "long")[number // 4 % 2]}]
+    if number % 5 == 0:
+        fields.append({"name": "b", "type": "int"})
+    if number % 2:
+        fields.append({"name": "c", "type": "struct", "fields": nested})
+    else:
+        fields.append({"name": "c", "type": "struct"})
+    return {"_producer": f"https://example.org/{number % 2}", "fields": fields}
 
 
 def _appended(number: int) -> dict[str, Any]:
@@ -159,9 +186,42 @@ def test_answers_since_the_cutoff_are_unchanged(
     live = Live(log)
     moments = [None, Moment(cutoff), Moment(cutoff, cutoff), Moment(None, cutoff)]
     before = [_now(live, moment) for moment in moments]
+    alerts = _alerts(live)
     prune(log, _plan(log, cutoff))
-    assert [_now(Live(log), moment) for moment in moments] == before
+    pruned = Live(log)
+    assert [_now(pruned, moment) for moment in moments] == before
+    assert _alerts(pruned) <= alerts
     log.close()
+
+
+def _alerts(live: Live) -> set[str]:
+    """Return the keys of all alerts, except those about intervals and shares of runs."""
+    with live.reading() as state:
+        changed = Changed(state.runs.values(), sorted(set(state.identity)))
+        return {
+            cause.key
+            for kind in ("failed", "quality", "schema", "lost")
+            for cause in FINDERS[kind](state, Rule(name="r", kind=kind, actions=[]), changed)
+        }
+
+
+def test_changes_of_schemas_and_their_neighbours_stay(log: EventLog, build: Any) -> None:
+    def load(minute: int) -> Any:
+        event = build.run("COMPLETE", f"load-{minute}", "load", f"08:{minute:02}:00")
+        fields = [{"name": "a", "type": "int"}, {"name": "b", "type": "int"}]
+        schema = {"fields": fields[: 1 + (minute // 10) % 2]}
+        return event | {"outputs": [build.dataset("db|t", schema=schema)]}
+
+    live = Live(log)
+    live.ingest(Batch([build.entry(load(minute)) for minute in range(50)]))
+    _received(log, _BASE)
+    before = _now(live)
+    with live.reading() as state:
+        assert len(drift(state, DatasetName("db", "t"))) == 4
+    found = _plan(log)
+    assert len(found.runs) == 40  # two at each change, the first and the last stay
+    prune(log, found)
+    assert _now(Live(log)) == before
 
 
 def _nights(build: Any, count: int) -> list[dict[str, Any]]:
@@ -351,3 +411,37 @@ def test_server_without_keep_prunes_nothing(live: Live) -> None:
     pruner = Pruner("nowhere", None, live.reload)
     pruner.poll()
     assert pruner._process is None
+
+
+_PRUNE_AND_WAIT = """
+import sys, time
+from headwater.log import EventLog
+from headwater.retention.prune import plan, prune
+
+def wait(*_):
+    print("deleted, not committed", flush=True)
+    time.sleep(60)
+
+EventLog.set_pruned_until = wait
+log = EventLog(sys.argv[1], must_exist=True)
+prune(log, plan(log, int(sys.argv[2]), newest=1))
+"""
+
+
+@pytest.mark.server
+@pytest.mark.each_database
+def test_killed_prune_changes_nothing_and_the_next_one_finishes(
+    log: EventLog, database: str, build: Any
+) -> None:
+    live = _load(log, build)
+    before = _now(live)
+    command = (sys.executable, "-c", _PRUNE_AND_WAIT, database, str(_BASE + _DAY))
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"deleted, not committed\n"
+        process.kill()  # SIGKILL
+    assert _count(log) == 60
+    assert _now(Live(log)) == before
+    prune(log, _plan(log))
+    assert _count(log) == 6
+    assert _now(Live(log)) == before

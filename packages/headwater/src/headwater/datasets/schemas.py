@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from headwater import deadline
@@ -23,25 +23,40 @@ class ReportedSchema(NamedTuple):
     run: Run | None
 
 
+class Compared(NamedTuple):
+    """A reported schema, those that it is compared with, and the difference if there is one."""
+
+    current: ReportedSchema
+    last: ReportedSchema | None
+    same: ReportedSchema | None
+    """The last one of the same producer."""
+    change: SchemaChange | None
+
+
 def drift(state: State, name: DatasetName) -> list[SchemaChange]:
     """Return every change of the schema of a dataset, oldest first.
 
     Schemas reported by its writers are compared; if it has none, those of its readers. Types and
     nested fields are compared between schemas of one producer only.
     """
-    found = []
+    found = compared(name, reported_schemas(state, name))
+    return [item.change for item in found if item.change]
+
+
+def compared(name: DatasetName, reported: Iterable[ReportedSchema]) -> Iterator[Compared]:
+    """Yield the comparison of each schema with earlier ones; they are in the order of time."""
     last: ReportedSchema | None = None
-    of_producer: dict[str | None, Schema] = {}
+    of_producer: dict[str | None, ReportedSchema] = {}
     deadline.check()
-    for current in sorted(_reported_schemas(state, name), key=lambda reported: reported.stamp):
-        producer = current.schema.producer
-        if last and (change := _change(name, last.schema, of_producer.get(producer), current)):
-            found.append(change)
-        last, of_producer[producer] = current, current.schema
-    return found
+    for current in reported:
+        same = of_producer.get(current.schema.producer)
+        change = _change(name, last.schema, same and same.schema, current) if last else None
+        yield Compared(current, last, same, change)
+        last = of_producer[current.schema.producer] = current
 
 
-def _reported_schemas(state: State, name: DatasetName) -> list[ReportedSchema]:
+def reported_schemas(state: State, name: DatasetName) -> list[ReportedSchema]:
+    """Return the schemas that are compared, oldest first."""
     found, written, read = [], [], []
     for record in records_of(state, name):
         found += [
@@ -54,7 +69,7 @@ def _reported_schemas(state: State, name: DatasetName) -> list[ReportedSchema]:
         )
         written += _reported_by((run, run.outputs[record.name]) for run in writers)
         read += _reported_by((run, run.inputs[record.name]) for run in readers)
-    return found + (written or read)
+    return sorted(found + (written or read), key=lambda reported: reported.stamp)
 
 
 def _reported_by(uses: Iterable[tuple[Run, Use]]) -> list[ReportedSchema]:

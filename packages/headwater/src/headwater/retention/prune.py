@@ -9,6 +9,7 @@ events of a tree of runs are only deleted together. A tree stays if
 - it reported the newest value of a facet of a job or dataset,
 - it is the first or the last to report a fact, such as "the job reads the dataset",
 - a run that stays names one of its runs as a dependency,
+- a change of a schema is between it and another run, or appears only without it,
 - it dropped, emptied or renamed a dataset, and this decides which rows a run that stays saw,
 - one of its events is still to be delivered, or arrived after the cutoff.
 
@@ -34,6 +35,7 @@ from headwater.log import EventLog, read_logged
 from headwater.projection import State, apply, start_of
 from headwater.projection.derived import began_at, ended_at, records_of
 from headwater.projection.snapshots.state import gc_paused
+from headwater.retention._schemas import compared_runs
 from headwater.retention._store import remove, run_ids, undelivered
 
 NEWEST = 31  # run trees to keep per job; freshness uses as many starts
@@ -111,7 +113,7 @@ def plan(log: EventLog, cutoff: int, newest: int = NEWEST) -> Plan:
         reading.needed |= set(_reporting(reading))
         kept = reading.trees(reading.needed)
         kept |= reading.trees(_dependencies(reading, kept))
-        while more := reading.trees(_removals(reading, kept)) - kept:
+        while more := reading.trees({*_removals(reading, kept), *_schemas(reading, kept)}) - kept:
             kept |= more
             kept |= reading.trees(_dependencies(reading, kept))
         runs = frozenset(run for run in reading.seqs if reading.top(run) not in kept)
@@ -232,6 +234,12 @@ def _removals(reading: _Reading, kept: set[str]) -> Iterator[str]:
                 for find in (bisect_left, bisect_right):
                     if position := find(times, moment):
                         yield removing[position - 1][1]
+
+
+def _schemas(reading: _Reading, kept: set[str]) -> Iterator[str]:
+    """Yield the runs whose schemas decide which changes of schemas are reported."""
+    for state in (reading.now, reading.old):
+        yield from compared_runs(state, lambda run_id: reading.top(run_id) in kept)
 
 
 def _moments(state: State, name: DatasetName, reading: _Reading, kept: set[str]) -> Iterator[float]:

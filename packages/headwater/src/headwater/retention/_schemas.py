@@ -1,0 +1,41 @@
+"""Find the runs whose schemas decide which changes of schemas are reported."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from headwater.datasets.schemas import ReportedSchema, compared, reported_schemas
+from headwater.identity import DatasetName
+from headwater.projection import State
+
+
+def compared_runs(state: State, is_kept: Callable[[str], bool]) -> Iterator[str]:
+    """Yield the runs that must stay so that the changes of schemas stay the same.
+
+    These are the runs of each change and those that it was compared with; those that a kept run
+    was compared with, if it would be compared with others now; and the newest run with a schema,
+    because the schemas of readers count if no writer has one. Call again with these runs kept.
+    """
+    for name in set(map(state.identity.primary, state.identity)):
+        reported = reported_schemas(state, name)
+        if len(reported) > 1:
+            yield from _needed(name, reported, is_kept)
+
+
+def _needed(
+    name: DatasetName, reported: list[ReportedSchema], is_kept: Callable[[str], bool]
+) -> Iterator[str]:
+    found = list(compared(name, reported))
+    needed: list[ReportedSchema | None] = [*[item for item in reported if item.run][-1:]]
+    for item in found:
+        needed += [item.current, item.last, item.same] if item.change else []
+    kept = [
+        place
+        for place, item in enumerate(reported)
+        if item.run is None or is_kept(item.run.key.run_id)
+    ]
+    remaining = compared(name, [reported[place] for place in kept])
+    for place, item in zip(kept, remaining, strict=True):
+        if item.change != found[place].change:
+            needed += [found[place].last, found[place].same]
+    yield from (item.run.key.run_id for item in needed if item and item.run)
