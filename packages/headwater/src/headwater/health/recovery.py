@@ -30,12 +30,14 @@ def successors(
     state: State, name: DatasetName, failed: Iterable[JobRef], since: int, until: float = inf
 ) -> list[JobRef]:
     """Return the jobs that took over from one of some jobs to write a dataset, in some time."""
-    needed = [reads for ref in failed if (reads := _written(state, ref, name)[1])]
+    needed = {old: reads for old in failed if (reads := _written(state, old, name)[1])}
 
     def took_over(ref: JobRef) -> bool:
         first, reads = _written(state, ref, name)
         is_in_time = first is not None and since <= first <= until
-        return is_in_time and any(reads.issuperset(sources) for sources in needed)
+        return is_in_time and any(
+            old != ref and reads.issuperset(sources) for old, sources in needed.items()
+        )
 
     return [ref for ref in generations_of(state).writers(name) if took_over(ref)]
 
