@@ -24,6 +24,7 @@ from headwater.graph.generations import Generations, Walked
 from headwater.graph.levels import Level
 from headwater.graph.nodes import Node, facets_of, find_dataset, node_id
 from headwater.graph.run_edges import derived_dataset, only_datasets
+from headwater.health.blocked import blockers_of
 from headwater.health.failing import failing_run
 from headwater.health.freshness import late
 from headwater.health.recovery import is_recovered
@@ -145,6 +146,8 @@ def _failed_runs(
     state, until = known.state, _until(known, generations, root)
     runs = [unit.run for unit in units_of(known, _runs(generations))]
     runs += _newest_runs(state, until)
+    # What the state of the dataset calls its newest load, even if it wrote nothing.
+    runs += [b.run for b in blockers_of(state, root) if b.distance == 1 and b.run is not None]
     for run in {run.key: run for run in runs}.values():
         *_, top = ancestry_of(state, run)
         pipeline = node_id(Node.of_job(top.key.job))
