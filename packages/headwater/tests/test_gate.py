@@ -372,3 +372,17 @@ def test_recovery_after_a_reader_ended_does_not_help_it(build: Any) -> None:
     assert _gate(build.state(*events), "out", no_failed_runs=True)
     again = build.run("COMPLETE", "e2", "export", "13:00:00", reads=("db|raw",), writes=("db|out",))
     assert not _gate(build.state(*events, again), "out", no_failed_runs=True)
+
+
+def test_table_that_was_dropped_and_written_by_another_job_is_healthy(build: Any) -> None:
+    drop = build.run("COMPLETE", "d", "drop", "12:00:00", writes=("db|raw",))
+    drop["outputs"][0]["facets"] = {"lifecycleStateChange": {"lifecycleStateChange": "DROP"}}
+    events = [
+        build.run("COMPLETE", "n0", "new", "09:00:00", reads=("db|x",), writes=("db|raw",)),
+        build.run("COMPLETE", "1", "load", "10:00:00", reads=("db|in",), writes=("db|raw",)),
+        build.run("FAIL", "2", "load", "11:00:00", reads=("db|in",), writes=("db|raw",)),
+        drop,
+        build.run("COMPLETE", "n1", "new", "13:00:00", reads=("db|x",), writes=("db|raw",)),
+    ]
+    for ordered in (events, events[::-1]):
+        assert _verdicts(build.state(*ordered), "raw") == [("healthy", True)]

@@ -167,8 +167,11 @@ def _loaders(state: State, node: Node, own: Set[JobRef], since: int) -> list[Job
     if node.type == "job":
         return [node.job_ref]
     name = node.dataset_name
-    writers = generations_of(state).writers(name)
+    known = generations_of(state)
+    writers = known.writers(name)
     failed = [ref for ref in writers if ref in own]
+    if failed and not any(g.job in own for g in known.writing(name)):
+        return writers  # the rows of the failed job were dropped, and others wrote it since
     return failed + successors(state, name, failed or writers, since)
 
 
