@@ -31,7 +31,10 @@ class Removed(NamedTuple):
 
 
 def removed_model(state: State, node: Node) -> Removed | None:
-    """Return how a job, or all jobs that write a dataset, were removed from their dbt project."""
+    """Return the project that a job, or every job that writes a dataset, was removed from.
+
+    Return None if no manifest shows it.
+    """
     if node.type == "job":
         return _removed_job(state, node.job_ref)
     writers = generations_of(state).writers(node.dataset_name)

@@ -29,7 +29,7 @@ def is_recovered(state: State, run: Run, name: DatasetName, until: float = inf) 
 def successors(
     state: State, name: DatasetName, failed: Iterable[JobRef], since: int, until: float = inf
 ) -> list[JobRef]:
-    """Return the jobs that took over from one of some jobs to write a dataset, in some time."""
+    """Return the jobs that took over the writes of a dataset from failed jobs between two times."""
     needed = {old: reads for old in failed if (reads := _written(state, old, name)[1])}
 
     def took_over(ref: JobRef) -> bool:
