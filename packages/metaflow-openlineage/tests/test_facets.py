@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from functools import cache
 from pathlib import Path
@@ -275,3 +276,37 @@ def test_task_links_to_metaflow_ui_if_configured(ui: str | None, url: str | None
     task_facet = Serde.to_dict(found)
     assert task_facet.get("url") == url
     assert (task_facet["pathspec"], task_facet["hasCard"]) == ("Flow/17/a/3", True)
+
+
+def connect(reader, password="hunter2Xq9"):
+    """Connect with secrets that no event may contain."""
+    reader.option("password", "hunter2Xq9").config("fs.s3a.secret.key", "hunter2Xq9")
+    os.environ.setdefault("DB_PASSWORD", "hunter2Xq9")
+    return {"api_key": "hunter2Xq9", "command": "mysql -u root -phunter2Xq9 db"}
+
+
+def test_secrets_in_source_code_are_masked_before_sending():
+    code = facets.source(connect, {}, with_code=True)["sourceCode"].sourceCode
+    assert "hunter2" not in code
+    assert code.count("***") == 6
+    assert 'reader.option("password", "***")' in code
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "create user x identified by 'hunter2Xq9'",
+        "copy t from 's3://b' secret_access_key 'hunter2Xq9'",
+        "select pgp_sym_decrypt(x, 'hunter2Xq9') from t",
+        "select * from t where password = N'hunter2Xq9'",
+        "select 'postgres://u:hunter2Xq9@h/d'",
+    ],
+)
+def test_secrets_in_sql_are_masked_before_sending(query):
+    masked = facets.sql(query, None)["sql"].query
+    assert masked == query.replace("hunter2Xq9", "***")
+
+
+def test_query_without_secrets_is_sent_unchanged():
+    query = "select token, max(password_reset_at) from t where token_count = 5 order by key"
+    assert facets.sql(query, None)["sql"].query == query

@@ -19,6 +19,7 @@ from openlineage.client import facet_v2 as fv
 from openlineage.client.constants import DEFAULT_PRODUCER
 
 from ._dataset import ColumnSource, Dataset, Direct, merge
+from ._masking import mask_code
 from ._names import PRODUCER, VERSION, RunRef
 
 T = TypeVar("T")
@@ -32,7 +33,7 @@ MAX_CODE, MAX_TRACE, MAX_VALUE, MAX_FIELDS = 50_000, 10_000, 1_000, 500
 _SECRET_NAME = re.compile(
     r"passw|passphrase|pwd|(?:^|[_.-])pass$|secret|token|credential|key", re.IGNORECASE
 )
-_SECRET_IN_URL = re.compile(r"(\w://[^\s:/@]*):[^\s/]+@")
+_SECRET_IN_URL = re.compile(r"(\w://[^\s:/@]*):[^\s/'\"]+@")
 _TAG_WITH_VALUE = re.compile(r"(?!\w+://)([^:=]+)[:=](.*)", re.DOTALL)
 
 
@@ -172,8 +173,8 @@ def redacted(name: str, value: object) -> str:
 
 
 def without_password(text: str) -> str:
-    """Mask the passwords of URLs in a text."""
-    return _SECRET_IN_URL.sub(r"\1:***@", text)
+    """Mask the secrets of source code, SQL and commands, and the passwords of URLs, in a text."""
+    return mask_code(_SECRET_IN_URL.sub(r"\1:***@", text))
 
 
 def job(kind: Literal["FLOW", "STEP", "QUERY"], owner: str | None = None) -> JobFacets:

@@ -5,5 +5,6 @@ Producers mask source code before they send it: metaflow_openlineage contains th
 """
 
 from .python import mask_python
+from .text import mask_code
 
-__all__ = ["mask_python"]
+__all__ = ["mask_code", "mask_python"]
