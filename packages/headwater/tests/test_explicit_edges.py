@@ -10,6 +10,7 @@ from headwater.events import JobRef
 from headwater.graph.current import latest_of
 from headwater.graph.levels import Level
 from headwater.graph.nodes import Node
+from headwater.graph.run_edges import Edges, merged
 from headwater.identity import DatasetName
 from headwater.lineage.neighbourhood import graph_around
 from headwater.lineage.queries import (
@@ -236,3 +237,10 @@ def test_entry_that_names_its_own_job_adds_an_input(build: Any) -> None:
     event["job"] = {"namespace": "n", "name": "job", "facets": {"lineage": {"entries": [own]}}}
     state = project([build.entry(event).event])
     assert latest_of(state).readers_of(DatasetName("file", "/a")) == {JobRef("n", "job")}
+
+
+def test_stated_sources_of_one_task_do_not_hide_those_of_another() -> None:
+    x, y, a = (DatasetName("db", name) for name in "xya")
+    stated, other = Edges({x}, {a}, {a: {x}}), Edges({y}, {a})
+    for both in (merged(stated, other), merged(other, stated)):
+        assert both.sources_of(a) == {x, y}

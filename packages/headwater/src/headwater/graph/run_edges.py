@@ -42,7 +42,16 @@ class Edges:
     """The sources of all other outputs; None means all inputs."""
 
     def add(self, other: Edges) -> None:
-        """Add the edges of another run, so that inputs of one may feed outputs of the other."""
+        """Add the edges of another run, so that inputs of one may feed outputs of the other.
+
+        A dataset of which only one of them states the sources has the other's sources as well.
+        """
+        for target in self.writes & other.writes:
+            stated = (self.stated_sources or {}).get(target)
+            others = (other.stated_sources or {}).get(target)
+            if (stated is None) != (others is None):
+                both = self.sources_of(target) | other.sources_of(target)
+                self.stated_sources = {**(self.stated_sources or {}), target: both}
         if self.default_sources is not None or other.default_sources is not None:
             self.default_sources = self._defaults() | other._defaults()
         self.reads |= other.reads
