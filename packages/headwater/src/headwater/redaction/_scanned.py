@@ -16,9 +16,15 @@ class _Scanned(Group):
     """A group that reads a text from each of some names on, and each character only once."""
 
     def __init__(
-        self, names: Iterable[str], end: str, read: Reader, *, check: bytes | None = None
+        self,
+        names: Iterable[str],
+        end: str,
+        read: Reader,
+        *,
+        ends: tuple[str, ...] = ("",),
+        check: bytes | None = None,
     ) -> None:
-        super().__init__(tuple(sorted(names)), check=check)
+        super().__init__(tuple(sorted(name + text for name in names for text in ends)), check=check)
         self._read = read
         self._name = rf"(?<![\w.-])(?:{'|'.join(sorted(names, key=len, reverse=True))}){end}"
         self._finder = Finder([name.encode() for name in self.markers])
@@ -44,4 +50,4 @@ COMMANDS = _Scanned(
     secrets_of_command,
     check=rb"(?:[\s'\"]|\\[nrt])-{0,2}\w|/",
 )
-CALLS = _Scanned(FUNCTIONS, r"\s{0,4}\(", secrets_of_call)
+CALLS = _Scanned(FUNCTIONS, r"\s{0,2}\(", secrets_of_call, ends=("(", " (", "  ("))
