@@ -35,12 +35,13 @@ const [, ...files] = process.argv;
 for (const file of files)
     writeFileSync(file.replace(/[.]br$/, ""), brotliDecompressSync(readFileSync(file)));
 """
+# Only an absolute folder of caches is not searched in the current folder.
 _FONTS = """<?xml version="1.0"?>
 <!DOCTYPE fontconfig SYSTEM "fonts.dtd">
 <fontconfig>
   <dir>/usr/share/fonts</dir>
   <dir prefix="relative">fonts</dir>
-  <cachedir prefix="relative">cache</cachedir>
+  <cachedir>{folder}/cache</cachedir>
 </fontconfig>
 """
 
@@ -101,7 +102,7 @@ def _install(folder: Path) -> None:
             (made / library).rename(made / "lib" / library)
         shutil.move(files / "chromium", made / "chromium")
         (made / "chromium").chmod(0o755)
-        (made / "fonts.conf").write_text(_FONTS)
+        (made / "fonts.conf").write_text(_FONTS.format(folder=folder))
         if not folder.exists():
             made.rename(folder)
 

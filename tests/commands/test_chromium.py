@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -22,16 +24,18 @@ with looking.chromium() as browser:
 
 
 @pytest.mark.browser
-def test_chromium_of_the_package_shows_a_page() -> None:
+def test_chromium_of_the_package_shows_a_page_and_leaves_no_files(tmp_path: Path) -> None:
     """Run in another process, as Playwright keeps an event loop in its thread."""
     done = subprocess.run(
         [sys.executable, "-c", _SHOW],
-        cwd=REPOSITORY,
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(REPOSITORY)},
         capture_output=True,
         text=True,
         check=False,
     )
     assert done.stdout == "42 True\n", done.stderr
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_missing_chromium_error_names_the_machines(monkeypatch: pytest.MonkeyPatch) -> None:

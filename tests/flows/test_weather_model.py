@@ -84,6 +84,7 @@ def test_weather_model_is_clearly_better_than_seasonal_naive(
     assert metrics["mase"] < 0.85 * metrics["baseline_mase"]
 
 
+@pytest.mark.replay
 def test_fitted_effects_match_the_generators_rain_and_temperature(training: pd.DataFrame) -> None:
     rain, *others = WeatherModel().fit(training).weather_effects
     assert 0.2 < rain < 0.35  # in the generator, 18 mm add 60 %, so 10 mm add log(1.33)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 
 import pytest
-from cfnlint.decode.cfn_yaml import load
 
 from infra.parts import EMR_SERVERLESS
 from lakehouse.settings import Settings, load_settings
 from spark_jobs.emr import RELEASE, configuration
+from tests.infra.templates import load_template
 
 SECRET = "not to be told"
 
@@ -70,5 +70,5 @@ def test_job_uses_the_code_location_of_emr_package(emr_settings: Settings) -> No
 
 
 def test_application_release_matches_the_jars() -> None:
-    template = load(str(EMR_SERVERLESS.template))
+    template = load_template(EMR_SERVERLESS.template)
     assert template["Resources"]["Application"]["Properties"]["ReleaseLabel"] == RELEASE

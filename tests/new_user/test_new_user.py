@@ -101,7 +101,7 @@ def clone() -> Iterator[Clone]:
             target = folder / name
             target.parent.mkdir(parents=True, exist_ok=True)
             if (REPOSITORY / name).exists():
-                shutil.copy(REPOSITORY / name, target)
+                shutil.copy(REPOSITORY / name, target, follow_symlinks=False)
         port = free_ports(4)
         network_prefixes = ("PIP_", "SSL_", "NODE_EXTRA_CA_CERTS", "npm_config_", "LANG")
         inherited = {k: v for k, v in os.environ.items() if k.startswith(network_prefixes)}

@@ -237,6 +237,7 @@ _TEXTS = st.sampled_from(
 _FIELDS = sorted({name for tool in TOOLS.values() for name in tool.model_fields})
 
 
+@pytest.mark.replay
 @settings(max_examples=400)
 @given(
     tool=st.sampled_from(sorted(TOOLS)),
@@ -365,6 +366,7 @@ _REQUESTS = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.replay
 @settings(max_examples=150)
 @given(body=_JUNK | _REQUESTS)
 def test_junk_body_never_gives_a_5xx(junk_client: TestClient, body: Any) -> None:

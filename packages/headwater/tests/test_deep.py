@@ -73,6 +73,7 @@ def _leaves(leaf: Any) -> list[dict[str, Any]]:
     return result
 
 
+@pytest.mark.replay
 @pytest.mark.parametrize("direction", ["up", "down", "both"])
 def test_tree_of_a_dense_graph_is_cut_at_a_depth(
     direction: str, client: TestClient, live: Live, build: Any

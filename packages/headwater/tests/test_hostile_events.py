@@ -222,6 +222,7 @@ def test_name_from_an_event_never_selects_a_module_as_dialect(name: str) -> None
     assert {*sys.modules} == modules
 
 
+@pytest.mark.replay
 @pytest.mark.parametrize(
     ("path", "value"),
     [
