@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, is_hypothesis_test, settings
+from hypothesis import HealthCheck, settings
 
 # The slowest folders, which start first, so that no process is left with one at the end.
 _LONGEST = (
@@ -31,9 +31,6 @@ _SERVERS = {"busy", "forwarding", "make_datazone", "serve", "serving", "sink"}
 
 _QUICK_PROGRAMS = {"docker", "docker-compose", "git", "rm", "run"}
 """Programs that tests may start in `--fast`; without a mark, Docker's are scripts of a test."""
-
-_FAST_EXAMPLES = 15
-"""Examples of a property test in `--fast`."""
 
 # Without a deadline, so that no property test fails because the machine is slow.
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -80,21 +77,9 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Sort the tests so that the slowest folders start first; in `--fast`, limit the examples."""
-    if config.option.markexpr.startswith("not ("):
-        for item in items:
-            _limit_examples(item)
+    """Sort the tests so that the slowest folders start first."""
     if config.pluginmanager.hasplugin("xdist"):
         items.sort(key=lambda item: _rank(_folder(item.nodeid)))
-
-
-def _limit_examples(item: pytest.Item) -> None:
-    """Let a property test check few examples; a run without `--fast` checks all."""
-    test = getattr(item, "function", None)
-    if is_hypothesis_test(test):
-        name = "_hypothesis_internal_use_settings"  # where @settings and @given store them
-        own = getattr(test, name)
-        setattr(test, name, settings(own, max_examples=min(own.max_examples, _FAST_EXAMPLES)))
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
