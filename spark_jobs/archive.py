@@ -53,7 +53,7 @@ def ensure_archive(settings: Settings) -> None:
 
 def _make(settings: Settings, top: Path, failed: Path) -> None:
     base = top.with_name("base.jsa")
-    with tempfile.TemporaryDirectory(dir=settings.state_dir) as work:
+    with tempfile.TemporaryDirectory(dir=top.parent) as work:
         part = Path(work, "spark.jsa")
         java = str(java_home(settings) / "bin" / "java")
         for command in (

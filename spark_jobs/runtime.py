@@ -146,7 +146,7 @@ def _download(
         )
     module.append("</dependencies></ivy-module>")
     folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=settings.state_dir) as work:
+    with tempfile.TemporaryDirectory(dir=folder) as work:
         ivy = Path(work, "ivy.xml")
         ivy.write_text("".join(module))
         done = subprocess.run(

@@ -77,7 +77,7 @@ def test_changed_contract_lists_changes_and_downstream_owners(
     lines = _report(call, "--database", database).splitlines()
     assert "### Contract `contract.yaml`: 1 change" in lines
     assert "| + | `day` | input `zones` |" in lines
-    assert "| `report` | `query` | 2 | `team:finance` | `day` |" in lines
+    assert "| `report` | `job` | 2 | `team:finance` | `day` |" in lines
     assert "| `weekly` | `table` | 3 | `team:finance` | `day` |" in lines
     assert any(line.startswith("| `missing input` | `demo:day` |") for line in lines)
     assert any(line.startswith("### Gates of changed and affected datasets: ") for line in lines)
