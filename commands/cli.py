@@ -6,23 +6,20 @@ import os
 import signal
 import subprocess
 import sys
-from contextlib import suppress
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Annotated, Any, Literal, NoReturn
 
 import httpx
 import typer
-import yaml
 from typer.core import TyperGroup
 
+from commands.old_names import report_old_names
 from commands.output import say
 from commands.processes import become
 from headwater.config import name_value
 from headwater.console.text import escaped
-from headwater.old_name import adopt
 from lakehouse.errors import PipelineError, SettingsError
-from lakehouse.setting_sources import new_name, old_names, settings_file
 from lakehouse.settings import REPOSITORY, Settings, load_settings, source_of
 
 
@@ -475,20 +472,11 @@ def _unchecked_settings(**options: str | None) -> Settings:
     return load_settings(**{**_set_options.get(), **values})
 
 
-def _report_old_names() -> None:
-    """Use variables of the lineage server's old name, and report them and old names in the file."""
-    if message := adopt(os.environ):
-        say(message, is_error=True)
-    with suppress(SettingsError, yaml.YAMLError, ValueError):  # the command reports it
-        for name in old_names():
-            say(f"{settings_file()}: rename {name} to {new_name(name)}", is_error=True)
-
-
 def main() -> None:
     """Run a command in the caller's folder; print expected errors without a traceback."""
     os.chdir(os.environ.get("RUN_FROM", "."))
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # runs the clean-up code
-    _report_old_names()
+    report_old_names()
     try:
         app(prog_name="./run")
     except PipelineError as error:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from commands.environment import child_environ
+from commands.old_names import report_old_names
 from lakehouse.backends import deliveries, is_embedded, is_on, lineage_environ, spark_transport
 from lakehouse.errors import SettingsError
 from lakehouse.setting_sources import old_names
@@ -119,6 +120,21 @@ def test_old_name_in_the_file_counts_unless_the_new_one_is_there(
     (tmp_path / "mine.yaml").write_text("headwater_port: 9556\nthroughline_port: 9555\n")
     assert load_settings().headwater_port == 9556
     assert old_names() == ["throughline_port"]
+
+
+def test_run_uses_and_reports_old_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HEADWATER_API_KEY", "")  # undone at the end, as the function sets it
+    monkeypatch.setenv("THROUGHLINE_API_KEY", "a-key")
+    monkeypatch.setenv("SETTINGS_FILE", str(tmp_path / "mine.yaml"))
+    (tmp_path / "mine.yaml").write_text("throughline_port: 9555\n")
+    report_old_names()
+    assert load_settings().headwater_api_key.get_secret_value() == "a-key"
+    assert capsys.readouterr().err.splitlines() == [
+        "throughline is now headwater: rename THROUGHLINE_API_KEY to HEADWATER_API_KEY",
+        f"{tmp_path}/mine.yaml: rename throughline_port to headwater_port",
+    ]
 
 
 def test_lineage_database_of_the_old_name_is_used_until_there_is_a_new_one(tmp_path: Path) -> None:

@@ -310,7 +310,9 @@ def test_column_lineage_of_an_unknown_column_is_404(
     assert get("db:u:alone").json() == {"graph": []}
     answer = get("db:u:mode")
     assert answer.status_code == 404
-    assert answer.json()["message"] == "u has no column 'mode'; it has alone, made"
+    assert answer.json()["message"] == (
+        "no producer reported a column 'mode' of u; reported: alone, made"
+    )
 
 
 def _producers(client: TestClient, name: str, **params: str) -> list[str]:

@@ -312,7 +312,10 @@ def test_unknown_column_is_not_reported_as_a_column_without_lineage(
     assert (there.returncode, "No column lineage reported" in there.stdout) == (0, True)
     typo = call("columns", "t", "pikcup", *log)
     assert typo.returncode == 1
-    assert "t has no column 'pikcup'; it has pickup\nDid you mean: pickup" in typo.stderr
+    assert (
+        "no producer reported a column 'pikcup' of t; reported: pickup\nDid you mean: pickup"
+        in typo.stderr
+    )
 
 
 def test_runs_are_listed_newest_first_and_only_of_jobs(database: str, call: Call) -> None:

@@ -192,7 +192,7 @@ def test_misspelled_column_error_suggests_similar_names(events: list[Any], build
     for node, field in (("plain", "note"), ("file", "ID")):
         (leaf,) = columns_answer(state, node, field)["up"]["children"]
         assert (leaf["field"], leaf["children"]) == (field, [])
-    with pytest.raises(NotFoundError, match="plain has no column 'rides'; it has Rides") as caught:
+    with pytest.raises(NotFoundError, match="a column 'rides' of plain; reported: Rides") as caught:
         columns_answer(state, "plain", "rides")
     assert caught.value.nearest == ("Rides",)
     unreported = build.state(build.run("COMPLETE", "1", "j", "08:00:00", reads=("db|t",)))

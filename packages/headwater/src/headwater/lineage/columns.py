@@ -106,24 +106,20 @@ def combined(found: Set[Evidence]) -> Evidence:
 def check_column(generations: Generations, root: Node, field: str) -> None:
     """Raise NotFoundError unless a column is in the dataset's schema or column lineage.
 
-    Only a reported schema can tell that the dataset has no such column.
+    The dataset may have it all the same: schemas can be partial, as dbt's, which only have
+    documented columns.
     """
     name = root.dataset_name
-    schema = fields_of(generations.state, root)
-    named = set(schema)
+    named = set(fields_of(generations.state, root))
     for way in ("up", "down"):
         named |= _graph(generations, root, way).columns(name, way, indirect=True)
     if field in named:
         return
     listed = ", ".join(sorted(named)[:_NAMED]) + (" and more" if len(named) > _NAMED else "")
-    if schema:
-        message = f"{root.name} has no column {field!r}; it has {listed}"
-    else:
-        message = f"no producer reported a column {field!r} of {root.name}; reported: "
-        message += listed or "no column"
+    message = f"no producer reported a column {field!r} of {root.name}; reported: "
     spelled = {column.lower(): column for column in sorted(named)}
     close = difflib.get_close_matches(field.lower(), spelled, n=3)
-    raise NotFoundError(message, [spelled[column] for column in close])
+    raise NotFoundError(message + (listed or "no column"), [spelled[column] for column in close])
 
 
 def _graph(generations: Generations, root: Node, way: str) -> ColumnGraph:

@@ -1,0 +1,22 @@
+"""Old names of the lineage server's settings, which are still used."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+
+import yaml
+
+from commands.output import say
+from headwater.old_name import adopt
+from lakehouse.errors import SettingsError
+from lakehouse.setting_sources import new_name, old_names, settings_file
+
+
+def report_old_names() -> None:
+    """Use variables of the lineage server's old name, and report them and old names in the file."""
+    if message := adopt(os.environ):
+        say(message, is_error=True)
+    with suppress(SettingsError, yaml.YAMLError, ValueError):  # the command reports it
+        for name in old_names():
+            say(f"{settings_file()}: rename {name} to {new_name(name)}", is_error=True)
