@@ -53,8 +53,8 @@ def serve(container: str) -> NoReturn:
 def create_database(url: str, server_database: str = "airflow") -> None:
     """Create the lineage server's PostgreSQL database if it is missing.
 
-    One of the server's former name, in a volume of that time, is renamed. `server_database` is the
-    one that the image of PostgreSQL creates.
+    A database with the server's old name is renamed instead. `server_database` is the database that
+    the image of PostgreSQL creates.
     """
     parts = urlsplit(url.replace("postgresql+psycopg", "postgresql", 1))
     name, server = parts.path.removeprefix("/"), parts._replace(path=f"/{server_database}")

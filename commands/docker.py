@@ -233,7 +233,7 @@ def write_secrets(settings: Settings) -> Path:
     # OpenMetadata requires keys of 32 bytes in this encoding; the others accept any.
     values = dotenv_values(path)
     missing = [name for name in SECRETS if name not in values]
-    # The key of the server's former name goes on being valid.
+    # A key that was created under the server's old name stays valid.
     former = {name: values.get(name.replace("HEADWATER", "THROUGHLINE")) for name in missing}
     new = [
         f"{name}={former[name] or urlsafe_b64encode(secrets.token_bytes(32)).decode()}"

@@ -190,7 +190,7 @@ def rows_by_partition(table: IcebergTable | None) -> dict[str, int]:
 
 
 def partition_rows(table: IcebergTable | None, partition: str) -> list[dict[str, object]]:
-    """Return the rows of a partition by source file (the column `filename`); for small ones."""
+    """Return all rows of a small partition, which is one source file (the column `filename`)."""
     if table is None or table.current_snapshot() is None:
         return []
     rows = table.scan(row_filter=f"filename = '{partition}'").to_arrow().to_pylist()

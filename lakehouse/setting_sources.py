@@ -49,12 +49,12 @@ def file_values() -> dict[str, Any]:
 
 
 def old_names() -> list[str]:
-    """Return the names in the file that are no longer the present ones; they are still read."""
+    """Return the old names of settings in the file; these settings are still read."""
     return [name for name in _read() if name != new_name(name)]
 
 
 def new_name(name: str) -> str:
-    """Return the present name of a setting; the lineage server was called throughline before."""
+    """Return the current name of a setting; the lineage server was formerly called throughline."""
     return re.sub("^throughline_", "headwater_", name)
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 TEMPERATURES = ("tavg", "tmin", "tmax")
 ENOUGH_DAYS = 20
-"""A month with fewer days, such as a preliminary one, is not compared."""
+"""Days with values that a comparison needs; preliminary months may have fewer."""
 MOST_EQUAL = 0.2
 """Largest share of one temperature among the values of a month; NOAA's have 0.005."""
 LEAST_RAIN = 0.8
@@ -44,7 +44,7 @@ EXTREME_RAIN = 300.0
 MOST_REPEATED = 0.5
 """Largest share of temperatures that equal those of the same day of the month before."""
 PEERS = 8
-"""Counties with the most similar days in the month before; files of 20 counties have so many."""
+"""Number of counties with the most similar days in the month before, used for comparison."""
 EXCHANGED = 2.0
 """A county's distance from its peers, relative to their spread, above which its values may be those
 of another county."""
@@ -97,7 +97,7 @@ def month_of(name: str, rows: Sequence[Mapping[str, Any]], elements: Sequence[st
 
 @dataclass(frozen=True)
 class Problem:
-    """A rule that the values of a column break; the text has the values received."""
+    """A rule that the values of a column break; `text` names the values received."""
 
     rule: str
     column: str
@@ -105,7 +105,7 @@ class Problem:
 
 
 def problems_of(month: Month, before: Month | None) -> Iterator[Problem]:
-    """Yield what is implausible in a month; `before` is None if the month before is not loaded."""
+    """Yield the problems of a month; `before` is None if the month before is not loaded."""
     for element in month.values:
         if not month.is_long(element):
             continue
@@ -119,7 +119,7 @@ def problems_of(month: Month, before: Month | None) -> Iterator[Problem]:
 
 
 def rules_of(month: Month, before: Month | None) -> Iterator[tuple[str, str]]:
-    """Yield the name and the column of each rule that the values are tested with."""
+    """Yield the name and the column of each rule that is applied to the values."""
     for element in month.values:
         if month.is_long(element):
             yield from (("varies", element), ("unit", element), ("county_values", element))
@@ -130,7 +130,7 @@ def rules_of(month: Month, before: Month | None) -> Iterator[tuple[str, str]]:
 
 
 def _one_value(month: Month, element: str) -> Iterator[Problem]:
-    """All values, or many temperatures, are equal."""
+    """Yield a problem if all values, or many temperatures, are equal."""
     import numpy as np
 
     values = month.values[element]
@@ -143,7 +143,7 @@ def _one_value(month: Month, element: str) -> Iterator[Problem]:
 
 
 def _other_unit(month: Month, element: str) -> Iterator[Problem]:
-    """The rain is in inches, or the temperatures do not fit the season."""
+    """Yield a problem if rain seems to be in inches, or temperatures do not fit the season."""
     import numpy as np
 
     city = [code for code in CITY_COUNTIES if code in month.counties]
@@ -164,7 +164,7 @@ def _other_unit(month: Month, element: str) -> Iterator[Problem]:
 
 
 def _other_county(month: Month, element: str) -> Iterator[Problem]:
-    """A county of the city differs from the others; these lie next to each other."""
+    """Yield each county of the city that differs from the others, its neighbours."""
     import numpy as np
 
     city = [code for code in CITY_COUNTIES if code in month.counties]
@@ -182,7 +182,7 @@ def _other_county(month: Month, element: str) -> Iterator[Problem]:
 
 
 def _jump(month: Month, before: Month, element: str) -> Iterator[Problem]:
-    """The means of the two months differ too much."""
+    """Yield the problems of values that differ too much between the two months."""
     import numpy as np
 
     now, then = month.values[element], before.values[element]
@@ -203,7 +203,7 @@ def _jump(month: Month, before: Month, element: str) -> Iterator[Problem]:
 
 
 def _repeated(month: Month, before: Month, element: str) -> Iterator[Problem]:
-    """The file is a copy of the month before."""
+    """Yield a problem if the values seem to be a copy of the month before."""
     import numpy as np
 
     codes = [code for code in month.counties if code in before.counties]
@@ -216,7 +216,7 @@ def _repeated(month: Month, before: Month, element: str) -> Iterator[Problem]:
 
 
 def _exchanged(month: Month, before: Month, element: str) -> Iterator[Problem]:
-    """Two counties have each other's values: both then fit the counties like them again."""
+    """Yield pairs of counties whose values only fit their peers after an exchange."""
     import numpy as np
 
     codes = [code for code in month.counties if code in before.counties]
@@ -240,7 +240,7 @@ def _exchanged(month: Month, before: Month, element: str) -> Iterator[Problem]:
 
 
 def _renamed(month: Month, before: Month) -> Iterator[Problem]:
-    """A code has another name than in the month before."""
+    """Yield the counties whose code had another name in the month before."""
     for code, name in month.counties.items():
         if before.counties.get(code, name) != name:
             text = f"{code} is {name!r}, but {before.counties[code]!r} in {before.name}"

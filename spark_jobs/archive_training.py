@@ -1,4 +1,4 @@
-"""Run what the jobs run, so that Java writes an archive of their classes when it exits.
+"""Run the operations of the jobs, so that Java writes an archive of their classes at its exit.
 
 `archive.py` starts it: `python -m spark_jobs.archive_training WORK BASE TARGET`.
 """
@@ -18,7 +18,7 @@ from spark_jobs.tables import TableSchema, contents, ensure_table, first_of_each
 
 
 def train(work: str, base: str, target: str) -> None:
-    """Run what the jobs run, in a temporary lakehouse, so that the archive contains its classes."""
+    """Run the operations of the jobs in a temporary lakehouse, to archive the classes they use."""
     settings = load_settings()
     scratch = settings.model_copy(
         update={"state_dir": Path(work), "lakehouse": "local", "lineage_backend": "file"}

@@ -35,7 +35,7 @@ const [, ...files] = process.argv;
 for (const file of files)
     writeFileSync(file.replace(/[.]br$/, ""), brotliDecompressSync(readFileSync(file)));
 """
-# Only an absolute folder of caches is not searched in the current folder.
+# The path of the cache must be absolute; otherwise, the current folder is searched for it.
 _FONTS = """<?xml version="1.0"?>
 <!DOCTYPE fontconfig SYSTEM "fonts.dtd">
 <fontconfig>
@@ -47,7 +47,7 @@ _FONTS = """<?xml version="1.0"?>
 
 
 class MissingChromiumError(Exception):
-    """There is no Chromium, and the package cannot be used here."""
+    """An error: Chromium is not installed, and the package cannot be used on this machine."""
 
 
 @dataclass(frozen=True)

@@ -59,5 +59,5 @@ def check_staging(
 def _rows(
     staged: IcebergTable | None, loaded: IcebergTable | None, partition: str
 ) -> list[dict[str, object]]:
-    """Return the staged rows of a partition, or else the loaded ones."""
+    """Return the staged rows of a partition, or the loaded ones if none is staged."""
     return partition_rows(staged, partition) or partition_rows(loaded, partition)

@@ -17,7 +17,7 @@ from spark_jobs.quarantine import QUARANTINE_COLUMNS, Rule
 from spark_jobs.tables import LOAD_COLUMNS, PARTITION_COLUMN, TableSchema
 
 RowsOf = Callable[[str], Sequence[Mapping[str, Any]]]
-"""Returns the staged rows of a partition, or else the loaded ones."""
+"""Function that returns the staged rows of a partition, or the loaded ones if none is staged."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Spec:
     check_files: Callable[[Settings, Partition], None] | None = None
     """Check of a partition's landed files before Spark reads them; raises BadSourceFile."""
     compare: Callable[[str, RowsOf], list[Result]] | None = None
-    """Check of the values of a partition, also against those of others; for small partitions."""
+    """Check of the values of a small partition, also compared with those of other partitions."""
     rules: Callable[[Partition], tuple[Rule, ...]] | None = None
     """Rules for the values of a row; one that breaks a rule goes to quarantine."""
 

@@ -65,7 +65,7 @@ WEATHER_CHECKS = (
         tolerated=MAX_MISSING_SHARE,
     ),
     *map(few_missing, WEATHER_ELEMENTS),
-    in_range("prcp", 0, 800),  # the most at a place in the 48 states is 1,092, of a county 520
+    in_range("prcp", 0, 800),  # highest in the 48 states: 1,092 at a place, 520 in a county
     *(in_range(element, -60, 55) for element in TEMPERATURES),
     ordered("tmin", "tmax", tolerated=0.01),
     Check("mean_of_extremes", "count_if(abs(tavg - (tmin + tmax) / 2) > 1.5)", "tavg", 0.01),
@@ -155,7 +155,7 @@ def _by_day(element: str) -> str:
 
 
 def compare_months(name: str, rows_of: RowsOf) -> list[Result]:
-    """Return the result of each rule for the values of a month, also against the month before."""
+    """Return the results of the rules for a month, also compared with the month before."""
     rows = rows_of(name)
     if not rows:
         return []

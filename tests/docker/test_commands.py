@@ -312,7 +312,7 @@ def test_host_commands_find_the_key_of_the_containers(settings: Settings) -> Non
     assert with_key(explicit) == explicit
 
 
-def test_key_of_the_old_name_goes_on_being_valid(settings: Settings) -> None:
+def test_key_of_the_old_name_stays_valid(settings: Settings) -> None:
     settings.state_dir.mkdir()
     (settings.state_dir / "docker.env").write_text("THROUGHLINE_API_KEY=old\n")
     assert with_key(settings).headwater_api_key.get_secret_value() == "old"

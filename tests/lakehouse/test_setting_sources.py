@@ -111,7 +111,7 @@ def test_child_in_another_folder_finds_the_settings_file(
     assert load_settings().months_back == 5
 
 
-def test_old_name_in_the_file_counts_unless_the_new_one_is_there(
+def test_old_setting_name_is_used_unless_the_new_one_is_set(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SETTINGS_FILE", str(tmp_path / "mine.yaml"))
@@ -137,7 +137,7 @@ def test_run_uses_and_reports_old_names(
     ]
 
 
-def test_lineage_database_of_the_old_name_is_used_until_there_is_a_new_one(tmp_path: Path) -> None:
+def test_old_lineage_database_is_used_until_a_new_one_exists(tmp_path: Path) -> None:
     settings = load_settings(state_dir=tmp_path)
     assert settings.lineage_database == tmp_path / "headwater.db"
     (tmp_path / "throughline.db").touch()

@@ -149,7 +149,7 @@ def test_rules_without_data_are_not_reported_as_passed() -> None:
     assert "month_before" not in {rule for rule, _ in rules_of(month, None)}
 
 
-def test_drought_is_no_wrong_unit() -> None:
+def test_drought_is_not_reported_as_a_wrong_unit() -> None:
     before = _generated("2024-09")
     dry = np.zeros((5, 31))
     dry[:, 12] = [0.2, 0.25, 0.3, 0.2, 0.25]  # New York in October 2024

@@ -265,7 +265,7 @@ def test_slow_query_may_be_retried_only_if_others_ran(running: int, error: type[
         asyncio.run(ask())
 
 
-def test_connections_are_not_judged_right_after_a_stall(
+def test_connections_are_not_checked_right_after_a_stall(
     live: CountedLive, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     checks: list[float] = []

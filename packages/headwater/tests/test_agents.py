@@ -591,7 +591,7 @@ def test_ids_of_answers_are_accepted_as_arguments(name: str, live: Live, build: 
     assert _ask(live, "upstream", node=node)["status"] == "found"
 
 
-def test_client_that_reads_nothing_has_few_requests_in_flight() -> None:
+def test_client_that_reads_no_answers_has_limited_open_requests() -> None:
     began: list[int] = []
 
     async def main() -> None:

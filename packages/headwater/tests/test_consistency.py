@@ -187,7 +187,7 @@ def test_impact_and_tree_are_inverse(runs: list[dict[str, Any]], build: Any) -> 
 
 @settings(max_examples=60)
 @given(runs=RUNS)
-def test_impact_at_the_level_of_pipelines_has_what_the_tree_has(
+def test_pipeline_impact_contains_the_datasets_of_the_tree(
     runs: list[dict[str, Any]], build: Any
 ) -> None:
     """The tree omits datasets that one pipeline both writes and reads."""

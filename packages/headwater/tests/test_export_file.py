@@ -106,7 +106,7 @@ def test_page_that_is_not_built_is_named(database: str, call: Call, tmp_path: Pa
     assert (result.returncode, "the page is not built" in result.stderr) == (2, True)
 
 
-def test_policy_lets_only_the_own_scripts_run_and_sends_nothing(database: str, call: Call) -> None:
+def test_content_policy_allows_only_own_scripts_and_no_requests(database: str, call: Call) -> None:
     page = call("export", "raw", "--format", "html", "--database", database).stdout
     found = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)
     assert found is not None

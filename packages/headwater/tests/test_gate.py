@@ -323,8 +323,8 @@ def test_pipeline_recovers_through_a_task_of_another_name(
         assert _verdicts(state, "raw", "mart") == [("healthy", True)] * 2
 
 
-def test_pipeline_that_left_the_failed_task_out_recovers_nothing(build: Any) -> None:
-    """As by `dbt run --select`, which runs other models only."""
+def test_pipeline_run_without_the_failed_task_is_no_recovery(build: Any) -> None:
+    """For example, `dbt run --select` runs only some models."""
     root = ("d12", "dag")
     events = [
         *_pipeline(build, 10, "dag.load", "COMPLETE", ("COMPLETE",)),
@@ -346,10 +346,10 @@ def test_pipeline_that_left_the_failed_task_out_recovers_nothing(build: Any) -> 
         (None, (), ("failed", False)),
     ],
 )
-def test_only_a_job_that_took_over_makes_up_for_a_failed_one(
+def test_failed_run_recovers_only_through_a_successor(
     other: str | None, reads: tuple[str, ...], expected: tuple[str, bool], build: Any
 ) -> None:
-    """A job that wrote the table before the failure, or from other sources, has other rows."""
+    """A job that wrote the table before the failure, or from other sources, writes other rows."""
     events = [
         build.run("COMPLETE", "1", "load", "10:00:00", reads=("db|in",), writes=("db|raw",)),
         build.run("FAIL", "2", "load", "11:00:00"),
@@ -362,7 +362,7 @@ def test_only_a_job_that_took_over_makes_up_for_a_failed_one(
         assert _verdicts(build.state(*ordered), "raw") == [expected]
 
 
-def test_recovery_after_a_reader_ended_does_not_help_it(build: Any) -> None:
+def test_recovery_after_a_reader_ended_does_not_count(build: Any) -> None:
     events = [
         *_pipeline(build, 10, "dag.load.run", "COMPLETE", ("COMPLETE",)),
         *_pipeline(build, 11, "dag.load.run", "FAIL", ("COMPLETE",)),

@@ -75,7 +75,7 @@ def test_failed_model_is_named_before_failed_tests_as_the_cause(build: Any) -> N
     assert names == ["m.orders", "m.stg.test", "m.other.test"]
 
 
-def test_test_of_a_test_only_invocation_has_failed(build: Any) -> None:
+def test_failed_test_in_an_invocation_without_models_has_failed(build: Any) -> None:
     alone = _invocation(build, "09", None, tuple(_MODELS), **_SKIPPED)
     events = [*_invocation(build, "08", None, (), **_GOOD), *alone]
     assert _failed_tests(build.state(*events)) == ["orders", "report"]

@@ -54,7 +54,7 @@ def test_old_variable_turns_reports_of_functions_on(
     assert sum(len(file.read_text().splitlines()) for file in files) == 4
 
 
-def test_default_store_of_the_old_name_is_used_until_there_is_a_new_one(
+def test_old_default_store_is_used_until_a_new_one_exists(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
@@ -64,7 +64,7 @@ def test_default_store_of_the_old_name_is_used_until_there_is_a_new_one(
     old.touch()
     assert default_database() == str(old)
     assert resolve({}).harvests == old.parent / "harvests"
-    assert f"goes on being used: {old}" in report(default_database())
+    assert f"its log {old} is still used" in report(default_database())
     new.parent.mkdir()
     new.touch()
     assert default_database() == str(new)

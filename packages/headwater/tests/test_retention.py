@@ -205,7 +205,7 @@ def _alerts(live: Live) -> set[str]:
         }
 
 
-def test_changes_of_schemas_and_their_neighbours_stay(log: EventLog, build: Any) -> None:
+def test_prune_keeps_schema_changes_and_the_schemas_next_to_them(log: EventLog, build: Any) -> None:
     def load(minute: int) -> Any:
         event = build.run("COMPLETE", f"load-{minute}", "load", f"08:{minute:02}:00")
         fields = [{"name": "a", "type": "int"}, {"name": "b", "type": "int"}]

@@ -133,7 +133,7 @@ def test_running_retry_of_a_failed_job_is_not_yet_a_load(build: Any) -> None:
     }
 
 
-def test_retry_that_becomes_stale_without_an_event_is_judged(build: Any) -> None:
+def test_retry_that_becomes_stale_changes_states_without_an_event(build: Any) -> None:
     days = [event for day in (18, 19, 20) for event in _day(build, day)]
     failed = _day(build, 21, failed="orders", skipped=("daily", "report"))
     retry = build.run("START", "shop-22", "shop", "07:00:00", kind=DAG)

@@ -218,7 +218,7 @@ def test_completed_query_of_a_failed_task_has_written(build: Any) -> None:
     assert (entry["done"], entry["version"], entry["run"]["runId"]) == ("wrote", "q", "t")
 
 
-def test_stream_wrote_until_it_failed(build: Any) -> None:
+def test_failed_stream_has_written(build: Any) -> None:
     event = build.run("FAIL", "s", "stream", "08:00:00", writes=("db|a",), kind="FLINK/JOB")
     event["job"]["facets"]["jobType"]["processingType"] = "STREAMING"
     assert [item["version"] for item in _written(build.state(event), "a")] == ["s"]

@@ -20,7 +20,7 @@ T = TypeVar("T")
 _DEEPEST_YAML = 100
 """Levels of lists and mappings; the files of settings have at most 6."""
 _MOST_YAML_NODES = 100_000
-"""Values that the aliases of a file of another program, such as dbt's, may stand for."""
+"""Most values that the aliases in another program's file, such as dbt's, may stand for."""
 
 
 def read_yaml(path: Path, *, as_texts: bool = False, may_alias: bool = False) -> object:
@@ -36,7 +36,7 @@ def read_yaml(path: Path, *, as_texts: bool = False, may_alias: bool = False) ->
 def parse_yaml(
     content: str | bytes, where: str, *, as_texts: bool = False, may_alias: bool = False
 ) -> object:
-    """Load a YAML text, with `as_texts` without converting values. Raises ConfigError.
+    """Load a YAML text; `as_texts` keeps all values as text. Raises ConfigError.
 
     Aliases are rejected, because a few lines of them can stand for gigabytes. With `may_alias`,
     they may stand for 100,000 values. `where` is for messages.
@@ -78,12 +78,12 @@ def _check_size(content: str | bytes, where: str, *, may_alias: bool) -> None:
 
 
 def _size_problem(event: object, depth: int, values: float, *, may_alias: bool) -> str | None:
-    """Return the problem of a YAML text with so many levels and values at an event."""
+    """Return the problem at an event of a YAML text, given its levels and the values so far."""
     alias = getattr(event, "anchor", None) if type(event).__name__ == "AliasEvent" else None
     if alias and not may_alias:
         return f"received the alias *{alias}, expected its value: aliases are not allowed"
     if alias and values > _MOST_YAML_NODES:
-        return f"the aliases stand for more than {_MOST_YAML_NODES:,} values"
+        return f"the aliases stand for more than {_MOST_YAML_NODES:,} values: write values out"
     if depth > _DEEPEST_YAML:
         levels = f"{_DEEPEST_YAML} levels of lists and mappings"
         return f"received more than {levels}, allowed are {_DEEPEST_YAML}"

@@ -12,9 +12,9 @@ __all__ = ["adopt", "report"]
 
 
 def adopt(environ: MutableMapping[str, str]) -> str:
-    """Set the variables that only have their old names, and return a message ("": none).
+    """Set each variable that is only given by its old name; return a message, or "" if none is.
 
-    Child processes inherit the new names, so that only the first process has a message.
+    Child processes inherit the new names, so that only the first process returns a message.
     """
     found = {
         "HEADWATER_" + old.removeprefix("THROUGHLINE_"): old
@@ -28,7 +28,7 @@ def adopt(environ: MutableMapping[str, str]) -> str:
 
 
 def report(database: str) -> str:
-    """Return a message if a log has the former name ("": it has not)."""
+    """Return a message if a log has the old name, otherwise ""."""
     if not database.endswith("/throughline.db"):
         return ""
-    return f"the log of throughline, which is now headwater, goes on being used: {database}"
+    return f"throughline is now headwater: its log {database} is still used; nothing has to be done"

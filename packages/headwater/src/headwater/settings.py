@@ -67,7 +67,7 @@ def _duration(text: object) -> object:
 def default_database() -> str:
     """Return the path of the default log in the user's data folder.
 
-    A log of the old name is not moved, because a server of that name may still write to it.
+    A log with the old name is not moved, because an old server may still write to it.
     """
     path = user_data_path("headwater", appauthor=False) / "headwater.db"
     old = user_data_path("throughline", appauthor=False) / "throughline.db"

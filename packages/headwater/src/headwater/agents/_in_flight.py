@@ -1,8 +1,8 @@
-"""Limit the requests of a client over stdio that are being answered.
+"""Limit the open requests of a client over stdio.
 
 The SDK starts a task for each request that it reads. A client that sends requests but reads no
-answers would fill the memory. Here, no request is read while `MOST_IN_FLIGHT` of them have no
-answer that the client read, so that the client's own pipe fills.
+answers would fill the server's memory. Therefore, no request is read while the client has not read
+the answers of `MOST_IN_FLIGHT` requests. Further requests stay in the client's pipe.
 """
 
 from __future__ import annotations

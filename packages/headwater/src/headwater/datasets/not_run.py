@@ -27,7 +27,7 @@ _TESTS = {"TEST", "CHECK"}
 
 
 class _Invocation(NamedTuple):
-    """The runs of a pipeline run, without tests."""
+    """The jobs and datasets of the runs below a pipeline run, without tests."""
 
     pipeline: JobRef
     completed: set[JobRef]
@@ -96,7 +96,7 @@ def _invocation_of(state: State, root: Run) -> _Invocation:
 def _is_missing(state: State, invocation: _Invocation, name: DatasetName) -> bool:
     """Return True if a dataset depends on a failed run of an invocation that did not write it.
 
-    One that no job ever wrote was skipped, too, unless a run of the invocation read it.
+    A dataset that no job ever wrote is missing, too, unless a run of the invocation read it.
     """
     known = generations_of(state)
     seen, open_ = {name}, [name]

@@ -80,7 +80,7 @@ def checks_of(state: State, name: DatasetName) -> list[Check]:
 
 
 def _checked(state: State, name: DatasetName, check: Check) -> Check:
-    """Return a check whose tests that were not run have no result."""
+    """Return a check without the results of the tests that were not run."""
     if check.run is None or all(map(has_result, check.assertions)):
         return check
     if not lacks_data(state, check.run, name):

@@ -24,12 +24,12 @@ class ReportedSchema(NamedTuple):
 
 
 class Compared(NamedTuple):
-    """A reported schema, those that it is compared with, and the difference if there is one."""
+    """A reported schema, the earlier ones that it is compared with, and the difference, if any."""
 
     current: ReportedSchema
     last: ReportedSchema | None
     same: ReportedSchema | None
-    """The last one of the same producer."""
+    """The last earlier schema of the same producer."""
     change: SchemaChange | None
 
 
@@ -44,7 +44,7 @@ def drift(state: State, name: DatasetName) -> list[SchemaChange]:
 
 
 def compared(name: DatasetName, reported: Iterable[ReportedSchema]) -> Iterator[Compared]:
-    """Yield the comparison of each schema with earlier ones; they are in the order of time."""
+    """Yield the comparison of each schema with earlier ones; `reported` is oldest first."""
     last: ReportedSchema | None = None
     of_producer: dict[str | None, ReportedSchema] = {}
     deadline.check()

@@ -160,7 +160,7 @@ def find_dataset(state: State, text: str) -> Node:
 
 
 def of_type(node: Node, text: str, type_: NodeType) -> Node:
-    """Return a node. Raises NotFoundError if it is of the other type, with what to do."""
+    """Return a node of a type. For the other type, raises NotFoundError with the command to use."""
     if node.type != type_:
         raise NotFoundError(f"{text!r} {_EXPECTED[type_]}")
     return node

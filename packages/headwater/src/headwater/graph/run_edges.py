@@ -44,7 +44,7 @@ class Edges:
     def add(self, other: Edges) -> None:
         """Add the edges of another run, so that inputs of one may feed outputs of the other.
 
-        A dataset of which only one of them states the sources has the other's sources as well.
+        If only one of them states the sources of a dataset, the other's sources are added.
         """
         for target in self.writes & other.writes:
             stated = (self.stated_sources or {}).get(target)

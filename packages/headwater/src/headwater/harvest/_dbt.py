@@ -35,7 +35,7 @@ from openlineage.common.provider.dbt.processor import ModelNode
 
 from headwater.collect.lines import Lines
 from headwater.config import parse_yaml
-from headwater.errors import ConfigError, HeadwaterError
+from headwater.errors import ConfigError, HeadwaterError, shown
 from headwater.events import parse_time
 from headwater.harvest._manifest import (
     Artifact,
@@ -160,7 +160,7 @@ class _Processor(DbtLocalArtifactProcessor):  # type: ignore[misc]
         """
         content = parse_yaml(Path(path).read_bytes(), path, may_alias=True)
         if not isinstance(content, dict):
-            raise ConfigError(f"{path}: expected a mapping")
+            raise ConfigError(f"{path}: received {shown(content)}, expected a mapping")
         return content
 
     @classmethod

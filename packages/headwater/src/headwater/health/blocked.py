@@ -90,7 +90,7 @@ def _stand_ins(state: State, node: Node) -> list[Node]:
 
 @until_stale
 def _behind(state: State) -> dict[Node, list[Blocker]]:
-    """Return the nodes that were not written since a job upstream, or a check of it, failed."""
+    """Return the nodes that were not written since a job or a check upstream failed."""
     known, graph = generations_of(state), graph_of(state, Level.TASK)
     found: dict[Node, list[Blocker]] = {}
     for ref, run in failing_jobs(state).items():
@@ -160,9 +160,9 @@ def _ran_at(state: State, jobs: Iterable[JobRef], failed: JobRef | None) -> int:
 
 
 def _loaders(state: State, node: Node, own: Set[JobRef], since: int) -> list[JobRef]:
-    """Return a job itself; of a dataset, the writers that failed and those that took over since.
+    """Return a job itself, or the failed writers of a dataset and those that took over since.
 
-    Other writers may write other rows.
+    Other writers are ignored, because they may write other rows.
     """
     if node.type == "job":
         return [node.job_ref]
@@ -171,7 +171,7 @@ def _loaders(state: State, node: Node, own: Set[JobRef], since: int) -> list[Job
     writers = known.writers(name)
     failed = [ref for ref in writers if ref in own]
     if failed and not any(g.job in own for g in known.writing(name)):
-        return writers  # the rows of the failed job were dropped, and others wrote it since
+        return writers  # the failed job's rows were dropped, and other jobs wrote the dataset since
     return failed + successors(state, name, failed or writers, since)
 
 

@@ -16,9 +16,9 @@ Answer = TypeVar("Answer")
 
 
 def until_stale(compute: Callable[[State], Answer]) -> Callable[[State], Answer]:
-    """Decorate a function of a state that asks for stale runs.
+    """Cache the result of a function of a state that depends on which runs are stale.
 
-    Its result is cached until the next event, or until an open run becomes stale.
+    The result is valid until the next event, or until an open run becomes stale.
     """
 
     @wraps(compute)

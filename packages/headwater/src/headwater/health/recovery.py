@@ -1,6 +1,6 @@
-"""Failures that are over although their job did not run again: other runs produced the data since.
+"""Recovery of failed runs whose job did not run again, because another job wrote the data.
 
-One rule for the states of nodes and for gates. A failed run has recovered if a successor wrote the
+The states of nodes and gates use this one rule. A failed run has recovered if a successor wrote the
 dataset: a job that wrote it for the first time after the failure, and reads all that the failed job
 read for it. Other jobs that write the dataset may write other rows. A later run of its pipeline
 without the task proves nothing: the task may have been left out, as by `dbt run --select`.
@@ -21,7 +21,7 @@ from headwater.projection.derived import began_at
 
 
 def is_recovered(state: State, run: Run, name: DatasetName, until: float = inf) -> bool:
-    """Return True if a successor of a failed run's job wrote a dataset by some time since."""
+    """Return True if a successor of a failed run's job wrote a dataset by the time `until`."""
     failed = generations_of(state).levels.owner(run, Level.TASK).key.job
     return bool(successors(state, name, [failed], began_at(state, run) or 0, until))
 
@@ -29,7 +29,7 @@ def is_recovered(state: State, run: Run, name: DatasetName, until: float = inf) 
 def successors(
     state: State, name: DatasetName, failed: Iterable[JobRef], since: int, until: float = inf
 ) -> list[JobRef]:
-    """Return the jobs that took over the writes of a dataset from failed jobs between two times."""
+    """Return the jobs that took over a dataset from failed jobs between `since` and `until`."""
     needed = {old: reads for old in failed if (reads := _written(state, old, name)[1])}
 
     def took_over(ref: JobRef) -> bool:
@@ -45,7 +45,7 @@ def successors(
 def _written(
     state: State, ref: JobRef, name: DatasetName
 ) -> tuple[int | None, frozenset[DatasetName]]:
-    """Return when a task first completed a write of a dataset, and the sources of its last one."""
+    """Return the time of a task's first complete write of a dataset, and the last one's sources."""
 
     def derive(oldest_first: list[Generation]) -> tuple[int | None, frozenset[DatasetName]]:
         wrote = [g for g in oldest_first if name in g.edges.writes]

@@ -164,7 +164,7 @@ def _unknown(state: State, node: Node) -> _Found | None:
     if is_failed(state, newest):
         text = "the newest run failed, and its pipeline ran again without it"
         if was_not_run(state, newest):
-            text = "was not run, because what it tests was not written"
+            text = "was not run, because the data that it tests was not written"
         return _Found("unknown", text, ended_at(state, newest))
     return None
 

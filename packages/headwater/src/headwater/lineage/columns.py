@@ -106,8 +106,8 @@ def combined(found: Set[Evidence]) -> Evidence:
 def check_column(generations: Generations, root: Node, field: str) -> None:
     """Raise NotFoundError unless a column is in the dataset's schema or column lineage.
 
-    The dataset may have it all the same: schemas can be partial, as dbt's, which only have
-    documented columns.
+    The dataset may still have the column: reported schemas can be partial. For example, those of
+    dbt only have documented columns.
     """
     name = root.dataset_name
     named = set(fields_of(generations.state, root))

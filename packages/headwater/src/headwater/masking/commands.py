@@ -12,11 +12,11 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class _Program:
-    """How a program receives secrets.
+    """The arguments of a program that contain secrets.
 
-    `flags` precede a secret, and `glued` is the flag in the same word. `pairs` precede a user, the
-    `separator` and a secret. With `connection`, a word is `user/secret@database`. The rules need
-    one of the subcommands `words`, if there are any. With `last`, the last word is secret.
+    A secret follows one of `flags`, or the flag `glued` in the same word. One of `pairs` precedes a
+    user, the `separator` and a secret. With `connection`, a word is `user/secret@database`. With
+    `last`, the last word is secret. If `words` is not empty, one of these subcommands is required.
     """
 
     flags: frozenset[str] = field(default=frozenset())

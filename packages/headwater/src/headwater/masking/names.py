@@ -77,7 +77,7 @@ _LONGEST = 256
 
 
 def strength(name: str) -> Strength:
-    """Return how surely a name marks its value as secret; empty if it does not."""
+    """Return how strongly a name marks its value as secret; empty if it does not."""
     return _strength(name[-_LONGEST:]) if name[-1:].isalnum() else ""
 
 

@@ -31,7 +31,7 @@ _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 
 
 def mask_python(text: str, mask: str) -> str:
-    """Mask the secret strings of Python source; return the same text if it is none."""
+    """Mask the secret strings of Python source; return any other text unchanged."""
     tree = _parsed(text)
     if tree is None:
         return text
@@ -105,7 +105,7 @@ def _is_secret(node: ast.AST | None) -> bool:
 
 @singledispatch
 def _secrets(node: ast.AST) -> Iterator[ast.expr]:
-    """Yield the expressions below which strings are secret."""
+    """Yield the expressions whose strings are secret, at any depth."""
     yield from ()
 
 

@@ -57,7 +57,7 @@ _PRIVATE_KEY = re.compile(
 
 
 def mask_code(text: str, mask: str = "***") -> str:
-    """Mask the secrets that the syntax of Python, SQL or a shell shows; keep everything else."""
+    """Mask secrets recognised by the syntax of Python, SQL or a shell; keep all other text."""
     text = mask_fields(mask_python(text, mask), mask)
     text = _masked(text, [*_tokens(text)], mask)
     text = _masked(text, [match.span("text") for match in _PRIVATE_KEY.finditer(text)], mask)
@@ -72,7 +72,7 @@ def mask_code(text: str, mask: str = "***") -> str:
 
 
 def _tokens(text: str) -> Iterator[Span]:
-    """Yield the tokens of vendors."""
+    """Yield the positions of vendor tokens."""
     lower = text.lower()
     for marker, pattern in PATTERNS.items():
         if marker in lower:
@@ -80,7 +80,7 @@ def _tokens(text: str) -> Iterator[Span]:
 
 
 def _named(pattern: re.Pattern[str], text: str) -> list[Span]:
-    """Return the values of secret names, unless they are names or have named parts themselves."""
+    """Return the positions of secret values, unless they are names or have named parts."""
     return [
         match.span("text")
         for match in pattern.finditer(text)

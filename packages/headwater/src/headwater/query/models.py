@@ -44,7 +44,7 @@ class Facets(Answer):
     platform: list[ValueCount]
     """The reported integration or storage layer, or else the scheme of a dataset's namespace."""
     type: list[ValueCount]
-    """Of a job its level (pipeline, task, query), exposure or job; of a dataset table, file, …"""
+    """Level of a job (pipeline, task, query), exposure or job; or kind of a dataset (table, …)."""
     owner: list[ValueCount]
     tag: list[ValueCount]
     state: list[ValueCount]

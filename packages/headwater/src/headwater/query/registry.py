@@ -105,7 +105,7 @@ def query(
         if name in _QUERIES:
             other = _QUERIES[name].answer.__module__
             raise ValueError(
-                f"query {name!r} of {answer.__module__}: {other} has one of this name; rename it"
+                f"query {name!r} of {answer.__module__}: {other} already has this name; rename one"
             )
         _QUERIES[name] = ApiQuery(name, answer, times, finish, searches_sql)
         return answer

@@ -9,11 +9,11 @@ from headwater.masking.commands import PROGRAMS, secrets_of_command
 from headwater.redaction._rules import MASK, Finder, Group, compiled
 
 Reader = Callable[[str, int], tuple[list[tuple[int, int]], int]]
-"""Returns the secrets of the command or call at a position, and its end."""
+"""Function that returns the secrets of the command or call at a position, and its end."""
 
 
 class _Scanned(Group):
-    """A group that reads a text from each of some names on, and each character only once."""
+    """A group that reads the text after each of its names; it reads each character only once."""
 
     def __init__(
         self,

@@ -206,7 +206,7 @@ _LEAD_MARKS = {
         _LED_RULES, (("-", 1), ("(", 64), ("-", 1), (" ", _LONGEST_LEAD), ("<", 1)), strict=True
     )
 }
-"""A character in each of these texts before a word, and their reach before the name."""
+"""Per text before a word: a character that it contains, and its longest reach before the name."""
 _NAME_CHARACTERS = f"{string.ascii_letters}{string.digits}_.:/-"
 _IDENTIFIED_RULES = (
     r"(\buser\s{1,8}\S{1,128}\s{1,8}identified\s{1,8}by\s{1,8})(?!values\b)[^\s;'\"]{1,512}",

@@ -115,7 +115,7 @@ _CUT_OFF = ("", "'", '"', "@x")
 
 
 def _without_secrets(match: re.Match[str]) -> str:
-    """Mask the secrets of a string of JSON, of which the end may be missing."""
+    """Mask the secrets of a JSON string, which may be cut off at the end."""
     end = "" if match[0].endswith('"') else '"'
     try:
         decoded = json.loads(match[0].removesuffix("\\") + end)

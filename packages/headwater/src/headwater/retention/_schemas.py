@@ -1,4 +1,4 @@
-"""Find the runs whose schemas decide which changes of schemas are reported."""
+"""Find the runs that the reported schema changes depend on."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from headwater.projection import State
 
 
 def compared_runs(state: State, is_kept: Callable[[str], bool]) -> Iterator[str]:
-    """Yield the runs that must stay so that the changes of schemas stay the same.
+    """Yield the runs to keep so that the reported schema changes stay the same.
 
-    These are the runs of each change and those that it was compared with; those that a kept run
-    was compared with, if it would be compared with others now; and the newest run with a schema,
-    because the schemas of readers count if no writer has one. Call again with these runs kept.
+    These are the runs of each change and those it was compared with; the runs that a kept run was
+    compared with, if the difference would change without them; and the newest run with a schema,
+    because the schemas of readers count if no writer has one. Repeat with these runs kept.
     """
     for name in set(map(state.identity.primary, state.identity)):
         reported = reported_schemas(state, name)

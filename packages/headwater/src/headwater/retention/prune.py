@@ -237,7 +237,7 @@ def _removals(reading: _Reading, kept: set[str]) -> Iterator[str]:
 
 
 def _schemas(reading: _Reading, kept: set[str]) -> Iterator[str]:
-    """Yield the runs whose schemas decide which changes of schemas are reported."""
+    """Yield the runs that the reported schema changes depend on."""
     for state in (reading.now, reading.old):
         yield from compared_runs(state, lambda run_id: reading.top(run_id) in kept)
 

@@ -14,9 +14,9 @@ def is_failed(state: State, run: Run) -> bool:
 
 
 def causes_of(state: State, run: Run) -> list[Run]:
-    """Return the lowest failed descendants of a failed run, without those retried, or itself.
+    """Return the lowest failed descendants of a failed run that were not retried, or the run.
 
-    Tests that were not run are no causes. Other tests come last: they fail because of the data.
+    Tests that were not run are not causes. Other tests come last: they fail because of the data.
     """
     failed = [
         other

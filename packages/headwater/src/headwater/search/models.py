@@ -26,7 +26,7 @@ class NodeRow(NodeRef):
     """A node in a list."""
 
     kind: str
-    """Of a job its level (pipeline, task, query), exposure or job; of a dataset table, file, …"""
+    """Level of a job (pipeline, task, query), exposure or job; or kind of a dataset (table, …)."""
     platform: str | None
     """The reported integration of a job, or the storage layer of a dataset."""
     owners: list[str]

@@ -131,7 +131,7 @@ def _shown(key: str, item: Any, *, is_code: bool, is_line: bool) -> Any:
 
 
 def _without_texts(value: Any) -> Any:
-    """Return the value of a name for SQL: its texts are null, at any depth."""
+    """Return the value of a field for SQL with all its texts set to null, at any depth."""
     if isinstance(value, str):
         return None
     if isinstance(value, list):

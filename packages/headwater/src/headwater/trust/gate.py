@@ -146,7 +146,7 @@ def _failed_runs(
     state, until = known.state, _until(known, generations, root)
     runs = [unit.run for unit in units_of(known, _runs(generations))]
     runs += _newest_runs(state, until)
-    # What the state of the dataset calls its newest load, even if it wrote nothing.
+    # The failed loads that the state of the dataset names, even if they wrote nothing.
     runs += [b.run for b in blockers_of(state, root) if b.distance == 1 and b.run is not None]
     for run in {run.key: run for run in runs}.values():
         *_, top = ancestry_of(state, run)
@@ -165,9 +165,9 @@ def _failed_runs(
 def _until(
     known: Generations, generations: Walked, root: Node
 ) -> dict[JobRef, dict[DatasetName, float]]:
-    """Return, by upstream job and dataset, the end of the last reader of what the job wrote.
+    """Return, by upstream job and dataset, the end of the last run that read what the job wrote.
 
-    The contents of the dataset itself are read now.
+    For the writers of the dataset itself, it is infinity.
     """
     found: dict[JobRef, dict[DatasetName, float]] = defaultdict(dict)
     for generation in generations:

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { resultOf } from "./assertion";
 
-test("an assertion that failed is a warning by its severity, and one that was not run is neither", () => {
+test("a failed assertion of severity warn is a warning, and one that was not run has not failed", () => {
   expect(resultOf({ success: true, severity: "warn" })).toBe("passed");
   expect(resultOf({ success: false })).toBe("failed");
   expect(resultOf({ success: false, severity: "WARN" })).toBe("warned");
