@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from functools import partial
+from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
@@ -589,6 +590,14 @@ def test_ids_of_answers_are_accepted_as_arguments(name: str, live: Live, build: 
     node = _ask(live, "upstream", node=f"⟪dataset:db:{plain}⟫")["node"]
     assert node == (f"⟪dataset:db:{plain}⟫" if " " in plain else f"dataset:db:{plain}")
     assert _ask(live, "upstream", node=node)["status"] == "found"
+
+
+@pytest.mark.server
+def test_server_over_stdio_ends_with_its_input() -> None:
+    program = str(Path(sys.executable).with_name("headwater"))
+    command = [program, "mcp", "--url", "http://localhost:9"]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=120)
+    assert done.returncode == 0, done.stderr
 
 
 def test_client_that_reads_no_answers_has_limited_open_requests() -> None:

@@ -53,22 +53,26 @@ class _InFlight:
 async def limited(
     reader: Any, writer: Any, most: int = MOST_IN_FLIGHT
 ) -> AsyncIterator[tuple[Any, Any]]:
-    """Yield streams like a reader and a writer of the SDK, with at most `most` open requests."""
+    """Yield streams like a reader and a writer of the SDK, with at most `most` open requests.
+
+    Both are closed at the end, as by the SDK, which waits for that.
+    """
     in_flight, reading = _InFlight(most), anyio.CancelScope()
     to_server, requests = anyio.create_memory_object_stream[Any](0)
     answers, from_server = anyio.create_memory_object_stream[Any](0)
 
     async def read() -> None:
-        with reading:
-            async for item in reader:
-                await in_flight.begin(item)
-                await to_server.send(item)
-        await to_server.aclose()
+        async with reader, to_server:
+            with reading:
+                async for item in reader:
+                    await in_flight.begin(item)
+                    await to_server.send(item)
 
     async def write() -> None:
-        async for item in from_server:
-            await writer.send(item)
-            in_flight.end(item)
+        async with writer:
+            async for item in from_server:
+                await writer.send(item)
+                in_flight.end(item)
 
     async with to_server, requests, answers, from_server, anyio.create_task_group() as group:
         group.start_soon(read)

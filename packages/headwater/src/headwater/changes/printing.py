@@ -9,9 +9,7 @@ from rich.text import Text
 
 from headwater.console.render import MARKS, moment_of, new_console, print_table
 from headwater.console.text import counted
-from headwater.datasets.not_run import NOT_RUN
 from headwater.datasets.printing import removal_text
-from headwater.events.assertions import assertion_of
 from headwater.runs.printing import print_run_list, state_text, times_of
 
 if TYPE_CHECKING:
@@ -144,6 +142,9 @@ def _written(entry: models.WrittenEntry) -> Text:
 
 
 def _checked(entry: models.CheckedEntry) -> Text:
+    from headwater.datasets.not_run import NOT_RUN  # loads what other commands do not need
+    from headwater.events.assertions import assertion_of
+
     checks = [assertion_of(reported) for reported in entry["assertions"]]
     text = Text("checked")
     for check in checks:
