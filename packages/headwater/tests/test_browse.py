@@ -73,7 +73,7 @@ def test_dataset_facets_count_every_value(state: State) -> None:
     assert _counts(answer, "namespace") == {_LAKE: 2, _BUCKET: 1, _GLUE: 1}
     assert _counts(answer, "owner") == {"": 1, "ingest": 1, "masterdata": 1, "analytics": 1}
     assert _counts(answer, "tag") == {"": 3, "tier:gold": 1, "pii": 1}
-    assert answer["facets"]["state"] == []
+    assert _counts(answer, "state") == {"healthy": 2, "failed": 1, "unknown": 1}
 
 
 @pytest.mark.parametrize(
@@ -125,10 +125,10 @@ def test_datasets_are_sorted_by_last_write_and_paged_in_both_directions(state: S
         assert (names, cursor, page["total"]) == (expected, None, 4)
 
 
-def test_jobs_are_listed_with_their_newest_run_and_its_state(state: State) -> None:
+def test_jobs_are_listed_with_their_newest_run_and_their_state(state: State) -> None:
     answer = jobs_answer(state, sort="started")
     assert _names(answer) == ["report", "load"]
-    assert _counts(answer, "state") == {"FAILED": 1, "COMPLETED": 1}
+    assert _counts(answer, "state") == {"failed": 1, "healthy": 1}
     assert _counts(answer, "platform") == {"airflow": 1, "spark": 1}
     assert _counts(answer, "type") == {"task": 2}
     (failed,) = jobs_answer(state, condition="FAILED")["items"]
@@ -140,12 +140,14 @@ def test_jobs_are_listed_with_their_newest_run_and_its_state(state: State) -> No
     assert _names(jobs_answer(state, "LO", owner="ingest")) == ["load"]
 
 
-def test_job_without_runs_has_the_empty_state(build: Any) -> None:
+def test_job_without_runs_is_unknown(build: Any) -> None:
     declared = build.run("COMPLETE", "1", "declared", "08:00:00")
     for key in ("eventType", "run"):
         del declared[key]
-    answer = jobs_answer(build.state(declared))
-    assert (answer["items"][0]["run"], _counts(answer, "state")) == (None, {"": 1})
+    state = build.state(declared)
+    for answer in (jobs_answer(state), jobs_answer(state, condition="")):
+        assert (answer["items"][0]["run"], _counts(answer, "state")) == (None, {"unknown": 1})
+    assert jobs_answer(state, condition="COMPLETED")["items"] == []
 
 
 def test_runs_are_filtered_by_their_job_and_counted_on_request(state: State) -> None:

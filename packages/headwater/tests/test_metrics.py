@@ -16,7 +16,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from headwater.collect.spool import SpoolTail
 from headwater.delivery._store import Deliveries
 from headwater.keys.store import add_key
-from headwater.projection.live import Live
+from headwater.projection.live import Batch, Live
+from headwater.server._metrics import NodeStates
 from headwater.server.app import make_app
 
 _MONITORING = Path(__file__).resolve().parents[1] / "examples" / "monitoring"
@@ -60,10 +61,26 @@ def test_events_are_counted_by_result(client: TestClient, build: Any) -> None:
     assert _value(samples, "events_total", result="stored") == 1
     assert _value(samples, "events_total", result="duplicate") == 2
     assert _value(samples, "rejected_events_total", source="http") == 2
-    assert _value(samples, "nodes", kind="jobs") == 1
+    assert _value(samples, "nodes", kind="runs") == 1
+    assert _value(samples, "nodes", kind="jobs", state="healthy") == 1
+    assert _value(samples, "nodes", kind="datasets", state="failed") == 0
     assert _value(samples, "projection_newest_event_timestamp_seconds") > 1.7e9
     assert _value(samples, "delivery_backlog_events", backend="marquez") == 1
     assert _value(samples, "delivery_dead_letters", backend="marquez") == 0
+
+
+def test_states_of_nodes_are_counted_a_twentieth_of_the_time(live: Live, build: Any) -> None:
+    clock = iter([0.0, 0.0, 1.0, 1.0, 20.9, 21.0, 21.0, 22.0, 22.0])
+    states = NodeStates(clock=lambda: next(clock))
+
+    def failed() -> int | None:
+        counts = states.counts(live)
+        return counts["job", "failed"] if counts else None
+
+    found = [failed()]
+    live.ingest(Batch([build.entry(build.run("FAIL", "r", "load", "08:00:00"))]))
+    found += [failed(), failed()]
+    assert found == [None, None, 1]
 
 
 def test_dead_letters_and_failures_are_reported_by_backend(

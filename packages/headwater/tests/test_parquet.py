@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -85,15 +86,22 @@ def test_exported_nodes_and_effective_runs_match_the_graph(
         for n, run in ((7, "d"), (8, "d2"))
     ]
     events, folder = tmp_path / "events.json", tmp_path / "tables"
-    events.write_bytes(orjson.dumps([*load, *dag]))
+    change = {"lifecycleStateChange": "TRUNCATE"}
+    empty = {
+        "eventTime": "2025-11-21T09:00:00Z",
+        "producer": "https://example.org/catalog",
+        "dataset": build.dataset("db|t", lifecycleStateChange=change),
+    }
+    at = datetime(2025, 11, 21, 9, tzinfo=UTC)
+    events.write_bytes(orjson.dumps([*load, *dag, empty]))
     log = ("--database", str(tmp_path / "log.db"))
     call("ingest", str(events), *log)
     call("export", "--format", "parquet", "--output", str(folder), *log)
     nodes = parquet.read_table(folder / "nodes.parquet").to_pylist()
     of_tasks = [list(node.values())[1:] for node in nodes if node["level"] == "task"]
     assert of_tasks == [
-        ["dataset", "hive://h", "t", ["ann", "bob"], ["db:t"], None],
-        ["job", "demo", "dag.load", [], [], "t8"],
+        ["dataset", "hive://h", "t", ["ann", "bob"], ["db:t"], None, "emptied", at],
+        ["job", "demo", "dag.load", [], [], "t8", None, None],
     ]
     runs = parquet.read_table(folder / "present_runs.parquet").to_pylist()
     counted = {(run["level"], run["run_id"], run["job_name"], run["state"]) for run in runs}
@@ -136,6 +144,8 @@ _MEANS = {
     "to_name": "the name of the downstream node",
     "owner_names": "the owners in ownership facets",
     "alias_names": "the aliases of a dataset, as `NAMESPACE:NAME`",
+    "removal": "dropped, emptied or renamed, if the dataset was not written since",
+    "removed_at": "the time of the removal",
     "direction": "reads or writes",
     "dataset_namespace": "the namespace of the dataset",
     "dataset_name": "the name of the dataset",

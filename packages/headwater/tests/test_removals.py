@@ -10,16 +10,29 @@ import pytest
 from headwater.agents._lineage import flat
 from headwater.changes._history import history_answer
 from headwater.changes.printing import print_history
+from headwater.datasets.printing import removal_text
+from headwater.export.queries import export
 from headwater.graph.nodes import find_dataset
 from headwater.health.states import health_of
 from headwater.lineage.overview import print_overview
-from headwater.lineage.printing import print_tree_answer
-from headwater.lineage.queries import impact_answer, tree_answer
+from headwater.lineage.printing import print_provenance, print_tree_answer
+from headwater.lineage.queries import (
+    impact_answer,
+    nodes_answer,
+    provenance_answer,
+    tree_answer,
+)
 from headwater.projection import State
 from headwater.search.commands import print_search
-from headwater.search.queries import datasets_answer, node_answer, search_answer
+from headwater.search.queries import (
+    datasets_answer,
+    newest_answer,
+    node_answer,
+    search_answer,
+)
 from headwater.trust._health import findings_of
 from headwater.trust.completeness import completeness_answer
+from headwater.trust.gate import gate_answer
 
 _JOB = {"namespace": "demo", "name": "cleanup"}
 
@@ -207,6 +220,39 @@ def test_history_lists_removals_before_later_writes(build: Any) -> None:
     )
     entries = history_answer(state, "t")["items"]
     assert [entry["done"] for entry in entries] == ["wrote", "removed"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "listed", "rule"),
+    [("DROP", False, "exists"), ("RENAME", False, "exists"), ("TRUNCATE", True, "fresh")],
+)
+def test_gate_provenance_and_exports_know_removals(
+    kind: str, listed: bool, rule: str, build: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    written = _write(build, "10:00:00")
+    removing = _rename(build, "11:00:00") if kind == "RENAME" else _change(build, "11:00:00", kind)
+    state, before = build.state(written, removing), build.state(written)
+    removal = _removal(state)
+    assert [item["name"] for item in newest_answer(before)["items"]] == ["t"]
+    newest = {item["name"]: item["removal"] for item in newest_answer(state)["items"]}
+    assert newest.pop("t_2025", None) is None
+    assert newest == ({"t": removal} if listed else {})
+
+    provenance = provenance_answer(state, "t")
+    assert {item["name"]: item["removal"] for item in provenance["datasets"]}["t"] == removal
+    print_provenance(provenance)
+    assert removal_text(removal) in capsys.readouterr().out
+    nodes = {item["name"]: item["removal"] for item in nodes_answer(state)["items"]}
+    exported = {item["name"]: item["removal"] for item in export(state)["datasets"]}
+    assert nodes["t"] == exported["t"] == removal
+    assert nodes["source"] is exported["source"] is None
+
+    policy = '{"fresh": true}'
+    assert gate_answer(before, ["t"], policy)["passed"]
+    (violation,) = gate_answer(state, ["t"], policy)["datasets"][0]["violations"]
+    assert (violation["kind"], violation["at"]) == (rule, removal["at"])
+    assert violation["message"] == f"was {removal_text(removal)}"
+    assert gate_answer(state, ["t"], '{"exists": false}')["passed"]
 
 
 def _overview(state: State) -> Any:

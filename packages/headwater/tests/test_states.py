@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import UTC, datetime, timedelta
 from typing import Any, get_args
 
@@ -15,7 +16,7 @@ from headwater.graph.nodes import Node, find_node, node_id
 from headwater.graph.walk import reach
 from headwater.health.models import HealthState
 from headwater.health.printing import health_line
-from headwater.health.states import health_of
+from headwater.health.states import counts_of_states, health_of
 from headwater.lineage.neighbourhood import graph_answer
 from headwater.lineage.queries import impact_answer
 from headwater.projection import State
@@ -424,10 +425,31 @@ def test_all_answers_say_the_same_state(
         assert node_answer(state, node_id(node))["health"] == health
         assert listed.get(node_id(node), health) == health
         assert lateness_answer(state, node_id(node))["health"] == health
+    shown = {node_id(node): health_of(state, node)["state"] for node in nodes}
+    _assert_lists_agree(state, shown)
     affected = impact_answer(state, "/in")["affected"] if "/in" in names else ()
     for item in affected:
         assert item["health"] == health_of(state, find_node(state, item["id"]))
     _assert_findings_agree(state, {node: health_of(state, node)["state"] for node in nodes})
+
+
+def _assert_lists_agree(state: State, shown: dict[str, HealthState]) -> None:
+    """Assert that lists, their filters and the metric have the states that nodes show."""
+    lists = {
+        "job": jobs_answer,
+        "dataset": datasets_answer,
+        "": lambda state, **filters: search_answer(state, "o", facets=True, **filters),
+    }
+    for kind, answer in lists.items():
+        listed = {item["id"] for item in answer(state)["items"]}
+        expected = Counter(shown[id_] for id_ in listed)
+        counts = {item["value"]: item["count"] for item in answer(state)["facets"]["state"]}
+        assert counts == expected
+        for name in get_args(HealthState):
+            found = {item["id"] for item in answer(state, state_=name)["items"]}
+            assert found == {id_ for id_ in listed if shown[id_] == name}
+            if kind:
+                assert counts_of_states(state)[kind, name] == expected[name]
 
 
 def _assert_findings_agree(state: State, states: dict[Node, str]) -> None:

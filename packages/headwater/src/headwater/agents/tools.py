@@ -121,6 +121,11 @@ class Provenance(Tool):
         found = context.query("provenance", {"node": self.node, "version": self.version})
         runs = [_provenance_run(item) for item in found["runs"]]
         sources = [f"dataset:{item['namespace']}:{item['name']}" for item in found["sources"]]
+        removed = {
+            item["id"]: removal_text(item["removal"])
+            for item in found["datasets"]
+            if item["removal"]
+        }
         gate = None
         if self.version is None:
             checked = context.query("gate", {"dataset": [found["node"]]})["datasets"][0]
@@ -135,6 +140,7 @@ class Provenance(Tool):
             gate=gate,
             runs=runs,
             sources=sources,
+            removed=removed,
             note=None if runs else "No run that writes it was reported.",
             about=[found["node"], *(run["id"] for run in runs)],
             measures=("inputs", "outputs", "code", "ends"),

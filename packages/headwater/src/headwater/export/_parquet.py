@@ -44,6 +44,7 @@ COLUMNS: Mapping[str, Mapping[str, str]] = {
     "nodes": {
         "level": "level", "node_type": "type", "namespace": "namespace", "name": "name",
         "owner_names": "owners", "alias_names": "aliases", "run_id": "run.runId",
+        "removal": "removal.kind", "removed_at": "removal.at",
     },
     "edges": {
         "level": "level", **_JOB, "direction": "direction",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing_extensions import TypedDict
 
 from headwater import deadline
+from headwater.datasets.removal import removal_of
 from headwater.events import shown_time
 from headwater.events.facets import Reference
 from headwater.identity import DatasetName
@@ -81,6 +82,7 @@ def _dataset(state: State, primary: DatasetName) -> Json:
         "name": primary.name,
         "aliases": state.identity.names(primary)[1:],
         "facets": [[record.name, _facets(record.facets)] for record in records],
+        "removal": removal_of(state, primary),
         "readers": sorted(key for record in records for key in record.readers),
         "writers": sorted(key for record in records for key in record.writers),
     }

@@ -52,13 +52,14 @@ def blockers_of(state: State, node: Node) -> list[Blocker]:
     A node is blocked only if it was due: its pipeline ran, or should have run since. The state of a
     query is that of its task; a pipeline is blocked by other pipelines if one of its tasks is.
     """
-    is_removed = node.type == "dataset" and is_gone(state, node.dataset_name)
-    if is_removed or removed_model(state, node) is not None:
+    stand_ins = [stand_in for stand_in in _stand_ins(state, node) if stand_in in _behind(state)]
+    is_removed = bool(stand_ins) and node.type == "dataset" and is_gone(state, node.dataset_name)
+    if not stand_ins or is_removed or removed_model(state, node) is not None:
         return []
     found = {
         blocker.node: blocker
-        for stand_in in _stand_ins(state, node)
-        for blocker in sorted(_behind(state).get(stand_in, ()), key=_nearness, reverse=True)
+        for stand_in in stand_ins
+        for blocker in sorted(_behind(state)[stand_in], key=_nearness, reverse=True)
         if (blocker.distance == 1 and node.type == "dataset") or _was_due(state, stand_in, blocker)
         if stand_in == node or _pipeline_above(state, blocker) != node.job_ref
     }

@@ -123,12 +123,13 @@ def _failed_without_run(state: State) -> set[DatasetName]:
     }
 
 
-def checked_nodes(state: State) -> list[Node]:
+@once_an_event
+def checked_nodes(state: State) -> dict[Node, None]:
     """Return the datasets, then the jobs, that may have failed checks now."""
     known = generations_of(state)
     jobs = known.jobs_where("failed tests", lambda ref: _has_failed_test(state, ref))
     datasets = sorted(_names_with_failures(state) | _failed_without_run(state))
-    return [*map(Node.of_dataset, datasets), *map(Node.of_job, sorted(jobs))]
+    return dict.fromkeys((*map(Node.of_dataset, datasets), *map(Node.of_job, sorted(jobs))))
 
 
 def _names_with_failures(state: State) -> set[DatasetName]:

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from headwater.events import JobRef
-from headwater.graph.current import generations_of
+from headwater.graph.current import generations_of, once_an_event
 from headwater.graph.nodes import Node, facets_of
 from headwater.projection import Run, State
 from headwater.projection.derived import ancestry_of
@@ -35,6 +35,8 @@ def removed_model(state: State, node: Node) -> Removed | None:
 
     Return None if no manifest shows it.
     """
+    if not _has_manifest(state):
+        return None
     if node.type == "job":
         return _removed_job(state, node.job_ref)
     writers = generations_of(state).writers(node.dataset_name)
@@ -47,9 +49,7 @@ def _removed_job(state: State, ref: JobRef) -> Removed | None:
     if run is None:
         return None
     *_, root = ancestry_of(state, run)
-    listing = generations_of(state).of_runs(
-        root.key.job, PROJECT, lambda runs: _newest(state, runs)
-    )
+    listing = _listing(state, root.key.job)
     if listing is None or place_of_run(state, listing) <= place_of_run(state, root):
         return None
     project = listing.facets.get(PROJECT)
@@ -59,6 +59,18 @@ def _removed_job(state: State, ref: JobRef) -> Removed | None:
         if schema in project.get("schemas", ()) and model.get("unique_id") not in project["nodes"]:
             return Removed(str(project.get("name")), listing)
     return None
+
+
+@once_an_event
+def _has_manifest(state: State) -> bool:
+    """Return True if any manifest was imported, which few stores have."""
+    known = generations_of(state)
+    return bool(known.jobs_where("manifest", lambda ref: _listing(state, ref) is not None))
+
+
+def _listing(state: State, ref: JobRef) -> Run | None:
+    """Return the newest invocation of a job that has a manifest."""
+    return generations_of(state).of_runs(ref, PROJECT, lambda runs: _newest(state, runs))
 
 
 def _newest(state: State, runs: Iterable[Run]) -> Run | None:

@@ -1,10 +1,15 @@
-"""The state of a job or a dataset: one rule for every answer (see HealthState)."""
+"""The state of a job or a dataset: one rule for every answer (see HealthState).
+
+States are cached until the next event, and for at most a minute, because they depend on the time.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from headwater import deadline
 from headwater.datasets.not_run import was_not_run
 from headwater.datasets.printing import removal_text
 from headwater.datasets.quality import Failure, checks_of, current_failures, tests_without_dataset
@@ -14,7 +19,8 @@ from headwater.graph.current import generations_of
 from headwater.graph.facets import type_of
 from headwater.graph.nodes import Node, node_ref
 from headwater.health.blocked import Blocker, blockers_of, pipeline_of
-from headwater.health.failing import failing_run
+from headwater.health.caching import until_stale
+from headwater.health.failing import checked_nodes, failing_run
 from headwater.health.freshness import Rhythm, is_ad_hoc, rhythm_of, rhythm_of_writes
 from headwater.health.models import HealthState, NodeHealth
 from headwater.health.project import removed_model
@@ -29,6 +35,8 @@ from headwater.projection.derived import (
 from headwater.runs.failures import causes_of, is_failed
 from headwater.runs.summary import newest_run, place_of_run
 
+_MINUTE = 60_000_000  # microseconds
+
 
 class _Found(NamedTuple):
     state: HealthState
@@ -42,13 +50,41 @@ _Rule = Callable[[State, Node], _Found | None]
 
 def health_of(state: State, node: Node) -> NodeHealth:
     """Return the state of a node, by the first rule that applies."""
-    found = next(found for rule in _RULES if (found := rule(state, node)) is not None)
+    found = _found(state, node)
     return {
         "state": found.state,
         "message": found.message,
         "at": shown_time(found.at),
         "by": list(map(node_ref, found.by)),
     }
+
+
+def state_of(state: State, node: Node) -> HealthState:
+    """Return the state of a node without its reason."""
+    return _found(state, node).state
+
+
+def counts_of_states(state: State) -> Counter[tuple[str, HealthState]]:
+    """Return the number of nodes by type and state."""
+    nodes = (*map(Node.of_job, state.jobs), *map(Node.of_dataset, set(state.identity)))
+    return Counter((node.type, state_of(state, node)) for node in deadline.watched(nodes))
+
+
+def _found(state: State, node: Node) -> _Found:
+    minute, cached = state.now // _MINUTE, _cached(state)
+    if minute not in cached:
+        cached.clear()
+    found = cached.setdefault(minute, {})
+    if node not in found:
+        found[node] = next(said for rule in _RULES if (said := rule(state, node)) is not None)
+    return found[node]
+
+
+@until_stale
+def _cached(state: State) -> dict[int, dict[Node, _Found]]:
+    """Return what was found of nodes in the current minute."""
+    del state
+    return {}
 
 
 def _gone(state: State, node: Node) -> _Found | None:
@@ -93,6 +129,8 @@ def failures_of(state: State, node: Node) -> list[Failure]:
 
     A dropped or renamed dataset has none.
     """
+    if node not in checked_nodes(state):
+        return []
     if node.type == "dataset":
         name = node.dataset_name
         failures = current_failures(state, checks_of(state, name))

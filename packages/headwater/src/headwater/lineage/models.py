@@ -366,6 +366,8 @@ class ProvenanceDataset(NodeRef):
 
     kind: str
     owners: list[str]
+    removal: Removal | None
+    """Of a dataset that was dropped, emptied or renamed and not written since."""
 
 
 class ProvenanceAnswer(Answer):

@@ -193,8 +193,16 @@ def _origins_label(origins: list[str]) -> str:
 
 
 def print_provenance(answer: models.ProvenanceAnswer) -> None:
-    """Print each run with its code, inputs and outputs; then the sources."""
+    """Print removed datasets; each run with its code, inputs and outputs; then the sources."""
     console = new_console()
+    removed = [dataset for dataset in answer["datasets"] if dataset["removal"]]
+    if removed:
+        console.print("Removed since:", style="bold")
+        _print_indented(
+            ("", dataset_text(dataset).append(removal_mark(dataset["removal"]), "yellow"))
+            for dataset in removed
+        )
+        console.print()
     for part in answer["runs"]:
         line = Text(part["job"]["name"], "bold")
         if run := part["run"]:

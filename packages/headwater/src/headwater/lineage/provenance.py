@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Annotated
 
+from headwater.datasets.removal import removal_of
 from headwater.datasets.writes import has_written
 from headwater.errors import NotFoundError
 from headwater.events import JobRef
@@ -119,7 +120,12 @@ def provenance_answer(
 
 
 def _about(state: State, node: Node) -> models.ProvenanceDataset:
-    return {**node_ref(node), "kind": kind_of(state, node), "owners": owners_of(state, node)}
+    return {
+        **node_ref(node),
+        "kind": kind_of(state, node),
+        "owners": owners_of(state, node),
+        "removal": removal_of(state, node.dataset_name),
+    }
 
 
 @dataclass(slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Annotated, Literal
 
+from headwater.datasets.removal import removal_of
 from headwater.graph.current import generations_of, level_of, whole_graph_of
 from headwater.graph.edges import DataEdge, control_edges
 from headwater.graph.generation import Generation
@@ -165,6 +166,7 @@ def nodes_answer(
                 "owners": owners_of(state, node),
                 "aliases": [] if node.type == "job" else aliases_of(state, node.dataset_name),
                 "run": run_line(state, run) if run else None,
+                "removal": None if node.type == "job" else removal_of(state, node.dataset_name),
             }
         )
     return paged(items, more)

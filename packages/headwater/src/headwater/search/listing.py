@@ -9,11 +9,11 @@ from typing import Literal
 from headwater import deadline
 from headwater.datasets.removal import removal_of
 from headwater.datasets.writes import newest_write
-from headwater.events import shown_time
+from headwater.events import JobRef, shown_time
 from headwater.graph.current import generations_of, once_an_event
 from headwater.graph.facets import job_owners, type_of, values_of
 from headwater.graph.nodes import Node, node_ref, owners_of, platform_of, tags_of
-from headwater.health.states import health_of
+from headwater.health.states import health_of, state_of
 from headwater.projection import State
 from headwater.query.facets import Values
 from headwater.query.pages import Place
@@ -35,10 +35,23 @@ def datasets_named(state: State, text: str | None) -> list[Node]:
     ]
 
 
-def jobs_named(state: State, text: str | None) -> list[Node]:
-    """Return the jobs with a text in their name; all without a text."""
+def jobs_named(state: State, text: str | None, condition: str | None = None) -> list[Node]:
+    """Return the jobs with a text in their name and the newest run in a state; by default all.
+
+    A job without runs has the empty state.
+    """
     wanted = (text or "").strip().casefold()
-    return [Node.of_job(ref) for ref in state.jobs if wanted in ref.name.casefold()]
+    named = (ref for ref in state.jobs if wanted in ref.name.casefold())
+    return [
+        Node.of_job(ref)
+        for ref in named
+        if condition is None or condition == _condition_of_newest(state, ref)
+    ]
+
+
+def _condition_of_newest(state: State, ref: JobRef) -> str:
+    run = newest_run(state, ref)
+    return condition_of(state, run) if run else ""
 
 
 def place_by_name(state: State, node: Node) -> Place:
@@ -77,10 +90,9 @@ def _write_times(state: State) -> dict[Node, int | None]:
     return {}
 
 
-def job_values(state: State, node: Node) -> Values:
-    """Return the facet values of a job, with the state of its newest run."""
-    run = newest_run(state, node.job_ref)
-    return {**values_of(state, node), "state": (condition_of(state, run) if run else "",)}
+def values_with_state(state: State, node: Node) -> Values:
+    """Return the facet values of a node, with its state."""
+    return {**values_of(state, node), "state": (state_of(state, node),)}
 
 
 def active_at(state: State, node: Node) -> str | None:

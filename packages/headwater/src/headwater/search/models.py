@@ -76,6 +76,8 @@ class ListedNode(NodeRef):
     aliases: list[Name]
     run: RunSummary | None
     """The run of a job that its edges come from."""
+    removal: Removal | None
+    """Of a dataset that was dropped, emptied or renamed and not written since."""
 
 
 class ListedDataset(NodeRow):
@@ -138,10 +140,12 @@ class SearchAnswer(Answer):
 
 
 class NewestDataset(NodeRef):
-    """A dataset that was written recently."""
+    """A dataset that was written recently, and not dropped or renamed since."""
 
     kind: str
     writtenAt: str | None
+    removal: Removal | None
+    """Of a dataset that was emptied since."""
 
 
 class NewestAnswer(Answer):

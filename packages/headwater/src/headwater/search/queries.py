@@ -8,12 +8,13 @@ from itertools import islice
 from typing import Annotated, Literal, Unpack
 
 from headwater import deadline
+from headwater.datasets.removal import removal_of
 from headwater.errors import ConfigError
 from headwater.graph.current import generations_of, whole_graph_of
 from headwater.graph.edges import LevelGraph
-from headwater.graph.facets import values_of
 from headwater.graph.levels import Level
 from headwater.graph.nodes import Node, find_node, kind_of, node_ref
+from headwater.health.models import HealthState
 from headwater.projection import State
 from headwater.query.facets import choose, wanted_values
 from headwater.query.models import FacetedPage, Facets, Page
@@ -27,16 +28,17 @@ from headwater.search.listing import (
     Grouping,
     datasets_named,
     groups_of,
-    job_values,
     jobs_named,
     listed_dataset,
     listed_job,
     place_by_activity,
     place_by_name,
+    values_with_state,
 )
 from headwater.search.summary import node_in_full
 
 MatchedKind = Literal["name", "column", "tag", "owner", "description", "sql"]
+InState = Annotated[HealthState | None, "Only nodes in this state, as their `health` shows it."]
 
 
 @query("node", Times.THEN)
@@ -55,6 +57,7 @@ def search_answer(
     matched: Annotated[MatchedKind | None, "Only nodes whose best match is of this kind."] = None,
     facets: WithFacets = False,
     may_read_sql: bool = True,
+    state_: InState = None,
     **filters: Unpack[Filters],
 ) -> models.SearchAnswer:
     """Search names, columns, tags, owners, descriptions and queries of all nodes.
@@ -63,10 +66,10 @@ def search_answer(
     """
     if not (text := text.strip()):
         raise ConfigError("text: missing value; expected a non-empty string")
-    wanted = wanted_values(filters)
+    wanted = wanted_values(filters, state_)
 
     def filtered(hits: list[Hit]) -> tuple[list[Hit], Facets]:
-        return choose(hits, lambda hit: values_of(state, hit.node), wanted)
+        return choose(hits, lambda hit: values_with_state(state, hit.node), wanted)
 
     hits = search(state, text, with_sql=may_read_sql)
     matching = filtered(hits)[0] if wanted else hits
@@ -91,11 +94,12 @@ def datasets_answer(
     cursor: Cursor = None,
     *,
     reverse: Annotated[bool, "In the opposite order."] = False,
+    state_: InState = None,
     **filters: Unpack[Filters],
 ) -> FacetedPage[models.ListedDataset]:
     """Return datasets, their number, and the counts of their filter values."""
-    wanted = wanted_values(filters)
-    nodes, counts = choose(datasets_named(state, text), partial(values_of, state), wanted)
+    wanted = wanted_values(filters, state_)
+    nodes, counts = choose(datasets_named(state, text), partial(values_with_state, state), wanted)
     about = ("datasets", text, *wanted.items(), sort, reverse)
     found, more = _sorted_page(state, about, nodes, sort, reverse, limit, cursor)
     items = [listed_dataset(state, node) for node in found]
@@ -106,21 +110,22 @@ def datasets_answer(
 def jobs_answer(
     state: State,
     text: Annotated[str | None, "Only jobs with this text in their name."] = None,
-    condition: Annotated[str | None, "Only jobs whose newest run is in this state."] = None,
+    condition: Annotated[
+        str | None, "Only jobs whose newest run is in this state. Empty: no runs."
+    ] = None,
     sort: Annotated[Literal["name", "started"], "By name, or last started first."] = "name",
     limit: Limit = 50,
     cursor: Cursor = None,
     *,
     reverse: Annotated[bool, "In the opposite order."] = False,
+    state_: InState = None,
     **filters: Unpack[Filters],
 ) -> FacetedPage[models.ListedJob]:
-    """Return jobs with their newest run, their number, and the counts of their filter values.
-
-    A job without runs has the empty state.
-    """
-    wanted = wanted_values(filters, condition)
-    nodes, counts = choose(jobs_named(state, text), partial(job_values, state), wanted)
-    about = ("jobs", text, *wanted.items(), sort, reverse)
+    """Return jobs with their newest run, their number, and the counts of their filter values."""
+    wanted = wanted_values(filters, state_)
+    named = jobs_named(state, text, condition)
+    nodes, counts = choose(named, partial(values_with_state, state), wanted)
+    about = ("jobs", text, condition, *wanted.items(), sort, reverse)
     found, more = _sorted_page(state, about, nodes, sort, reverse, limit, cursor)
     items = [listed_job(state, node) for node in found]
     return {"items": items, "next": more, "total": len(nodes), "facets": counts}
@@ -166,7 +171,10 @@ def _sorted_page(
 
 @query("newest")
 def newest_answer(state: State, limit: Limit = 10) -> models.NewestAnswer:
-    """Return the tables and models written last, with the end of the run that wrote them."""
+    """Return the tables and models written last, with the end of the run that wrote them.
+
+    Dropped and renamed ones are left out.
+    """
     return {"items": list(islice(_newest(state, whole_graph_of(state, Level.TASK)), limit))}
 
 
@@ -177,6 +185,9 @@ def _newest(state: State, graph: LevelGraph) -> Iterator[models.NewestDataset]:
         ended = run_line(state, graph.runs[ref])["endedAt"]
         for node in map(Node.of_dataset, sorted(graph.edges_of(ref).writes)):
             kind = kind_of(state, node)
-            if kind in ("table", "model") and node not in seen:
-                seen.add(node)
-                yield {**node_ref(node), "kind": kind, "writtenAt": ended}
+            if kind not in ("table", "model") or node in seen:
+                continue
+            seen.add(node)
+            removal = removal_of(state, node.dataset_name)
+            if removal is None or removal["kind"] == "emptied":
+                yield {**node_ref(node), "kind": kind, "writtenAt": ended, "removal": removal}

@@ -1,22 +1,28 @@
 """`/metrics`: event counts, lags, backlogs and request times in Prometheus's text format.
 
-Values are computed on request, except the counts of events and requests. Counts start at 0 with the
-process. prometheus-client is imported at the first request.
+Values are computed on request, except the counts of events and requests, which start at 0 with the
+process; the states of nodes are counted only now and then. prometheus-client is imported at the
+first request.
 """
 
 from __future__ import annotations
 
+import threading
 import time
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from fastapi import APIRouter, Request, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from headwater import deadline
 from headwater.delivery.endpoints import backend_states
-from headwater.errors import LogError
+from headwater.errors import BusyError, DeadlineError, LogError
+from headwater.health.models import HealthState
+from headwater.health.states import counts_of_states
 from headwater.projection.live import Live
 from headwater.server.sample import PREFIX
 
@@ -27,6 +33,9 @@ router = APIRouter()
 
 _BOUNDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 """Upper bounds in seconds of the groups of request times; the last group has none."""
+
+_PAUSE = 20
+"""Least time between two counts of the states of nodes, in times that a count takes."""
 
 
 class RequestCounts:
@@ -53,6 +62,33 @@ class RequestCounts:
             (labels, list(zip(bounds, accumulate(numbers), strict=True)), total[0])
             for labels, (numbers, total) in list(self._groups.items())
         ]
+
+
+class NodeStates:
+    """The number of nodes by type and state, computed at most a twentieth of the time.
+
+    The counts of a large store may therefore be some minutes old.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._counts: Counter[tuple[str, HealthState]] | None = None
+        self._due = 0.0
+        self._lock = threading.Lock()
+
+    def counts(self, live: Live) -> Counter[tuple[str, HealthState]] | None:
+        """Return the counts; older ones, or None, if other queries leave no time."""
+        if self._clock() >= self._due and self._lock.acquire(blocking=False):
+            started = self._clock()
+            try:
+                with live.reading() as state:
+                    self._counts = counts_of_states(state)
+            except (BusyError, DeadlineError):
+                pass
+            finally:
+                self._due = self._clock() + _PAUSE * (self._clock() - started)
+                self._lock.release()
+        return self._counts
 
 
 class Timed:
@@ -91,6 +127,7 @@ def get_metrics(request: Request) -> Response:
     from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
     from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
+    deadline.start(request.app.state.options.longest_query)
     registry = CollectorRegistry()
     registry.register(_Collector(request.app.state))
     ProcessCollector(registry=registry)
@@ -144,7 +181,21 @@ def _of_memory(state: Any) -> Iterator[Metric]:
     yield times
     yield _gauge("queries_waiting", "Queries that wait for a slot.", state.admission.waiting)
     yield _gauge("log_damaged_rows", "Rows that cannot be read.", len(live.unreadable))
-    yield _gauges("nodes", "Nodes of the graph.", "kind", live.counts._asdict())
+    yield _nodes(state)
+
+
+def _nodes(state: Any) -> Metric:
+    """Return the numbers of runs, and of jobs and datasets by their state."""
+    from prometheus_client.core import GaugeMetricFamily
+
+    family = GaugeMetricFamily("headwater_nodes", "Nodes of the graph, by kind and state.")
+    family.add_sample(family.name, {"kind": "runs"}, state.live.counts.runs)
+    counts = state.node_states.counts(state.live)
+    for kind in ("job", "dataset") if counts is not None else ():
+        for name in get_args(HealthState):
+            labels = {"kind": f"{kind}s", "state": name}
+            family.add_sample(family.name, labels, counts[kind, name])
+    return family
 
 
 def _of_log(live: Live) -> Iterator[Metric]:

@@ -84,6 +84,7 @@ def _of(
     app.state.bodies = reader
     app.state.admission = admission
     app.state.request_counts = metrics.RequestCounts()
+    app.state.node_states = metrics.NodeStates()
     app.state.present = ""
     app.state.is_closing = False
     app.state.streams = 0

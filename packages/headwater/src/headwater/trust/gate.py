@@ -15,7 +15,10 @@ from typing import Annotated
 from annotated_types import Ge, Le
 
 from headwater.console.text import counted
+from headwater.datasets.models import Removal
+from headwater.datasets.printing import removal_text
 from headwater.datasets.quality import Check, checks_of, current_failures
+from headwater.datasets.removal import removal_of
 from headwater.events import JobRef, shown_time
 from headwater.graph.column_graph import Column
 from headwater.graph.current import generations_of
@@ -65,6 +68,7 @@ class Policy(Document):
     no_failed_runs: bool = True
     quality_passed: bool = True
     no_pii: bool = True
+    exists: bool = True
     fresh: bool = False
     allow_muted: bool = False
     """Pass despite violations whose findings of health are muted."""
@@ -111,10 +115,15 @@ def _violations(known: Generations, root: Node, policy: Policy) -> Iterator[Viol
     state, generations = known.state, origin(known, root)
     if policy.sources is not None:
         yield from _of_rule("sources", _unknown_sources(state, generations, root, policy.sources))
+    removal = removal_of(state, root.dataset_name)
+    if policy.exists and removal is not None and removal["kind"] != "emptied":
+        yield from _of_rule("exists", [_removed(root, removal)])
     if policy.no_failed_runs:
         yield from _of_rule("no_failed_runs", _failed_runs(known, generations, root))
     if policy.fresh:
         yield from _of_rule("fresh", _late(known, generations, root))
+        if removal is not None and removal["kind"] == "emptied":
+            yield from _of_rule("fresh", [_removed(root, removal)])
     if policy.quality_passed:
         yield from _of_rule("quality_passed", _failed_checks(state, generations, root))
     yield from _of_rule("completeness", _incomplete(known, generations, policy))
@@ -220,6 +229,15 @@ def _late(known: Generations, generations: Walked, root: Node) -> Iterator[Findi
     if health["state"] == "blocked" or (health["state"] == "late" and not found):
         remedy = "write it again once the cause is corrected; `headwater health` names it"
         yield finding("late", root, f"is {health['state']}: {health['message']}", remedy)
+
+
+def _removed(root: Node, removal: Removal) -> Finding:
+    """Return the finding about a dataset that was dropped, renamed or emptied."""
+    remedy = "write it again"
+    if removal["renamedTo"]:
+        remedy = f"use {removal['renamedTo']['name']} instead"
+    found = finding("removed", root, f"was {removal_text(removal)}", remedy)
+    return {**found, "at": removal["at"]}
 
 
 def _failed_checks(state: State, generations: Walked, root: Node) -> Iterator[Finding]:

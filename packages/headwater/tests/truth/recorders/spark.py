@@ -1,4 +1,4 @@
-"""Record Spark with OpenLineage's listener: files and JDBC, and SQL on Iceberg tables."""
+"""Record Spark with OpenLineage's listener: files and JDBC, and SQL on tables."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _NOISE = (
 
 def main() -> None:
     """Record a case for each script."""
-    for script in ("tables", "files"):
+    for script in ("tables", "files", "renames"):
         case = f"spark-{script}"
         with copied("spark") as folder:
             events = folder / "events.jsonl"

@@ -141,6 +141,7 @@ export interface paths {
                     platform?: string | null;
                     reverse?: boolean;
                     sort?: "name" | "written";
+                    state?: ("failed" | "failed_checks" | "blocked" | "late" | "unknown" | "healthy" | "streaming" | "ad_hoc") | null;
                     tag?: string | null;
                     text?: string | null;
                     type?: string | null;
@@ -546,6 +547,7 @@ export interface paths {
                     platform?: string | null;
                     reverse?: boolean;
                     sort?: "name" | "started";
+                    state?: ("failed" | "failed_checks" | "blocked" | "late" | "unknown" | "healthy" | "streaming" | "ad_hoc") | null;
                     tag?: string | null;
                     text?: string | null;
                     type?: string | null;
@@ -866,6 +868,7 @@ export interface paths {
                     namespace?: string | null;
                     owner?: string | null;
                     platform?: string | null;
+                    state?: ("failed" | "failed_checks" | "blocked" | "late" | "unknown" | "healthy" | "streaming" | "ad_hoc") | null;
                     tag?: string | null;
                     text: string;
                     type?: string | null;
@@ -1339,6 +1342,7 @@ export interface components {
             kind: string;
             name: string;
             namespace: string;
+            removal: components["schemas"]["Removal"] | null;
             /** @enum {string} */
             type: "job" | "dataset";
             writtenAt: string | null;
@@ -1437,6 +1441,7 @@ export interface components {
             name: string;
             namespace: string;
             owners: string[];
+            removal: components["schemas"]["Removal"] | null;
             /** @enum {string} */
             type: "job" | "dataset";
         };

@@ -21,7 +21,7 @@ function answer(node: string, runs: Upstream[], tags: [string, string | null, st
   }); // prettier-ignore
   return {
     node: `dataset:s3://l:${node}`, version, level: "task", runs, tags: tags.map(tag),
-    datasets: names.map((name) => ({ id: `dataset:s3://l:${name}`, type: "dataset", namespace: "s3://l", name, kind: name.includes("/") ? "file" : "table", owners: [] })),
+    datasets: names.map((name) => ({ id: `dataset:s3://l:${name}`, type: "dataset", namespace: "s3://l", name, kind: name.includes("/") ? "file" : "table", owners: [], removal: null })),
     sources: names.filter((name) => !written.has(name)).map(use),
   }; // prettier-ignore
 }

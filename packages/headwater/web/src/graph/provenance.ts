@@ -15,6 +15,7 @@ export interface Member {
   kind: string;
   versions: string[];
   tags: string[];
+  removal: ProvenanceAnswer["datasets"][number]["removal"];
 }
 
 /** A node of the upstream tree: one dataset, or many files of one folder with the same writers. */
@@ -62,8 +63,8 @@ export function originTree(answer: ProvenanceAnswer): Origin {
   const seen = new Set<string>();
 
   const memberOf = (id: string, versions: readonly string[]): Member => {
-    const { name, namespace, kind } = about.get(id) ?? { name: id, namespace: "", kind: "table" };
-    return { id, name, namespace, kind, versions: [...new Set(versions)], tags: datasetTags(tags.get(id) ?? []) };
+    const { name, namespace, kind, removal } = about.get(id) ?? { name: id, namespace: "", kind: "table", removal: null };
+    return { id, name, namespace, kind, removal, versions: [...new Set(versions)], tags: datasetTags(tags.get(id) ?? []) };
   };
 
   const originOf = (first: Member, members: Member[]): Origin => {

@@ -2,7 +2,7 @@ import type { ReactNode } from "react";
 import { useAnswer } from "../../api/answers";
 import { useAddress } from "../../app/address";
 import { BROWSE } from "../../strings/browse";
-import { cursorsIn, orderIn, selectedIn, sortOf } from "./address";
+import { cursorsIn, nodeStateIn, orderIn, selectedIn, sortOf } from "./address";
 import { Listing, PAGE } from "./Listing";
 import { datasetRows, groupRows, jobRows, runRows } from "./rows";
 
@@ -30,10 +30,10 @@ function useListParameters() {
 }
 
 function Datasets(): ReactNode {
-  const { params, selected, page, text } = useListParameters();
+  const { params, selected, state, page, text } = useListParameters();
   const orders = ["name", "-name", "written", "-written"] as const;
   const order = orderIn(params, orders);
-  const answer = useAnswer("datasets", { ...selected, ...page, ...sortOf<"name" | "written">(order), text });
+  const answer = useAnswer("datasets", { ...selected, ...page, ...sortOf<"name" | "written">(order), text, state: nodeStateIn(state) });
   return <Listing title={BROWSE.datasets} icon="table" answer={answer} orders={orders} order={order} rows={datasetRows} />;
 }
 
@@ -41,7 +41,7 @@ function Jobs(): ReactNode {
   const { params, selected, state, page, text } = useListParameters();
   const orders = ["name", "-name", "started", "-started"] as const;
   const order = orderIn(params, orders);
-  const answer = useAnswer("jobs", { ...selected, ...page, ...sortOf<"name" | "started">(order), text, condition: state });
+  const answer = useAnswer("jobs", { ...selected, ...page, ...sortOf<"name" | "started">(order), text, state: nodeStateIn(state) });
   return <Listing title={BROWSE.jobs} icon="task" answer={answer} orders={orders} order={order} isWide rows={jobRows} />;
 }
 

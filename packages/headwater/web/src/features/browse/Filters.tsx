@@ -7,7 +7,8 @@ import { Link } from "../../components/Link";
 import { platformOf } from "../../platforms";
 import { BROWSE } from "../../strings/browse";
 import { labelOfState } from "../../components/RunState";
-import { changed, FACETS, selectedIn, withoutFilters, type Facet, type Facets } from "./address";
+import { COMPONENTS } from "../../strings/components";
+import { changed, FACETS, nodeStateIn, selectedIn, withoutFilters, type Facet, type Facets } from "./address";
 import controls from "../../components/controls.module.css";
 
 const PAUSE_MS = 200;
@@ -63,7 +64,8 @@ function FacetSelect({ facet, counts, value }: { facet: Facet; counts: Facets[Fa
 /** Return the label of a facet's value. */
 function labelOf(facet: Facet, value: string): string {
   if (value === "") return BROWSE.noValue[facet];
-  if (facet === "state") return labelOfState(value);
+  const nodeState = nodeStateIn(value);
+  if (facet === "state") return nodeState ? COMPONENTS.health[nodeState] : labelOfState(value);
   if (facet === "type") return value.charAt(0).toUpperCase() + value.slice(1);
   if (facet !== "platform") return value;
   const { name } = platformOf({ platform: value, namespace: `${value}:`, kind: value });

@@ -1,5 +1,7 @@
 /** The state of a list in its address: filters, order and page. */
 import type { Answer } from "../../api/client";
+import type { Health } from "../../components/HealthState";
+import { COMPONENTS } from "../../strings/components";
 
 export type Facets = NonNullable<Answer<"datasets">["facets"]>;
 export type Facet = keyof Facets;
@@ -15,6 +17,11 @@ export function selectedIn(params: URLSearchParams): Partial<Record<Facet, strin
     if (value !== null) selected[facet] = value;
   }
   return selected;
+}
+
+/** Return a selected state if it is one of a node, not of a run. */
+export function nodeStateIn(state: string | undefined): Health["state"] | undefined {
+  return (Object.keys(COMPONENTS.health) as Health["state"][]).find((name) => name === state);
 }
 
 /** Return the address of the first page with changed parameters; null removes a parameter. */

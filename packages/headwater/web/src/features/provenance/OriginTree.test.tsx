@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import type { Maker, Member, Origin } from "../../graph/provenance";
 import { OriginTree } from "./OriginTree";
 
-const member = (name: string, ...versions: string[]): Member => ({ id: `dataset:n:${name}`, namespace: "n", name, kind: "table", versions, tags: [] });
+const member = (name: string, ...versions: string[]): Member => ({ id: `dataset:n:${name}`, namespace: "n", name, kind: "table", versions, tags: [], removal: null });
 const origin = (members: Member[], by: Maker[] = [], isAbove = false): Origin => ({
   key: members.map(({ id }) => id).join(" "),
   title: members.length > 1 ? `${members.length} files` : (members[0]?.name ?? ""),
@@ -37,6 +37,12 @@ test("a dataset, its writer and its input are nested and link to the graph at th
   expect(address.searchParams.get("node")).toBe("dataset:n:orders");
   expect(address.search).toContain("2026-01-03");
   expect(within(tree).getByText("v7")).toBeTruthy();
+});
+
+test("a dropped dataset is marked", () => {
+  const removal = { kind: "dropped" as const, at: "2026-01-02T00:00:00Z", job: { namespace: "n", name: "cleanup" }, runId: null, renamedTo: null };
+  const { tree } = shown(origin([{ ...member("tmp"), removal }]));
+  expect(within(tree).getByText("Dropped").title).toBe("Dropped by cleanup");
 });
 
 test("missing versions, runs and commits are labelled", () => {

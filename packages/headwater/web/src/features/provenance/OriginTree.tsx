@@ -5,6 +5,7 @@ import { CodeLink } from "../../components/CodeLink";
 import { Copy } from "../../components/Copy";
 import { Icon, type IconName } from "../../components/Icon";
 import { Link } from "../../components/Link";
+import { RemovalMark } from "../../components/Removal";
 import { RunState } from "../../components/RunState";
 import { Tags } from "../../components/Tags";
 import type { Maker, Member, Origin, Upstream } from "../../graph/provenance";
@@ -48,6 +49,7 @@ function OriginItem({ origin, at }: { origin: Origin; at: string | null }): Reac
         )}
         <span className="muted clip">{origin.where}</span>
         {!isMany && first && <Versions member={first} />}
+        {!isMany && first && <RemovalMark removal={first.removal} />}
         <Tags tags={[...new Set(members.flatMap((member) => member.tags))]} />
         {isAbove && <span className="muted">{PROVENANCE.asAbove}</span>}
         {by.length === 0 && !isAbove && <span className={tagStyles.chip}>{PROVENANCE.source(isMany)}</span>}
@@ -84,6 +86,7 @@ function Members({ members, at }: { members: readonly Member[]; at: string | nul
       <Link className={clsx(controls.link, "wrap")} href={addressOf(member.id, { at })}>
         {parts(member.name, "dataset").title}
       </Link>
+      <RemovalMark removal={member.removal} />
       {member.versions.length > 0 && (
         <code className="muted clip" title={member.versions.join("\n")}>
           {member.versions.join(", ")}

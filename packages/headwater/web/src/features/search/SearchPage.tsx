@@ -16,7 +16,7 @@ import { addressOfHit, PLACES, tagsOfHit, type Hit } from "../../graph/found";
 import { impactOf, parseFound } from "../../graph/places";
 import { distinctNames, plural, shellQuoted } from "../../graph/words";
 import { BROWSE } from "../../strings/browse";
-import { changed, selectedIn } from "../browse/address";
+import { changed, nodeStateIn, selectedIn } from "../browse/address";
 import { Filters } from "../browse/Filters";
 import { NodeName } from "../browse/rows";
 import { COMPONENTS, SEARCH } from "../../strings/components";
@@ -33,10 +33,10 @@ const KINDS = ["name", "column", "tag", "owner", "description", "sql"] as const;
 export default function SearchPage(): ReactNode {
   const address = useAddress();
   const { text, kind, isLong } = parseFound(address.searchParams);
-  const selected = selectedIn(address.searchParams);
-  delete selected.state; // Only lists of jobs and runs have this filter.
+  const { state, ...selected } = selectedIn(address.searchParams);
+  const inState = nodeStateIn(state);
   const matched = KINDS.find((choice) => choice === kind);
-  const answer = useAnswer("search", text.trim() ? { text, matched, ...selected, limit: isLong ? MOST : PAGE, facets: true } : null);
+  const answer = useAnswer("search", text.trim() ? { text, matched, ...selected, state: inState, limit: isLong ? MOST : PAGE, facets: true } : null);
   const { data, isPlaceholderData } = answer;
   const trouble = troubleOf(answer);
   const titles = distinctNames(data?.items ?? []);
@@ -45,7 +45,7 @@ export default function SearchPage(): ReactNode {
       {trouble && <ErrorMessage error={trouble} />}
       {data && !trouble && (
         <>
-          <Counts text={text} answer={data} isFiltered={Object.keys(selected).length > 0} kind={matched ?? null} />
+          <Counts text={text} answer={data} isFiltered={Object.keys(selected).length > 0 || inState !== undefined} kind={matched ?? null} />
           <Filters facets={data.facets} />
           {data.items.length > 0 && (
             <ul className={clsx(cards.card, styles.found)} aria-label={SEARCH.results}>
