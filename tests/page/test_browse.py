@@ -7,7 +7,7 @@ import uuid
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.looking import Look, axe_finds, tab_to
 
@@ -131,7 +131,12 @@ def test_pages_of_a_list_are_in_the_address(look: Look, lineage: Lineage) -> Non
     page = look(f"/datasets?name={name}")
     pages = page.get_by_role("navigation", name="Pages")
     expect(pages).to_contain_text("1–50 of 105")
-    pages.get_by_role("link", name="Next").click()
+    delayed: list[Route] = []
+    page.route("**/api/v2/datasets?*cursor=*", lambda route: delayed.append(route), times=1)
+    with page.expect_request("**/api/v2/datasets?*cursor=*"):
+        pages.get_by_role("link", name="Next").click()
+    pages.get_by_role("link", name="Next").click()  # does nothing, as the page is not shown yet
+    delayed[0].continue_()
     expect(pages).to_contain_text("51–100 of 105")
     pages.get_by_role("link", name="Next").click()
     expect(pages).to_contain_text("101–105 of 105")

@@ -59,15 +59,15 @@ export function Listing<Item, Order extends keyof typeof BROWSE.sorts>({ title, 
           ) : (
             <p className={sheets.line}>{isFiltered ? BROWSE.nothing(list) : BROWSE.none(list)}</p>
           )}
-          <Pages answer={data} />
+          <Pages answer={data} isCurrent={!isPlaceholderData} />
         </>
       )}
     </Sheet>
   );
 }
 
-/** The position of the page in the list, with links to other pages. */
-function Pages({ answer }: { answer: ListAnswer<unknown> }): ReactNode {
+/** The position of the page in the list, with links to other pages. Until the answer is that of the address, Next does nothing. */
+function Pages({ answer, isCurrent }: { answer: ListAnswer<unknown>; isCurrent: boolean }): ReactNode {
   const address = useAddress();
   const cursors = cursorsIn(address.searchParams);
   const first = cursors.length * PAGE + 1;
@@ -77,7 +77,7 @@ function Pages({ answer }: { answer: ListAnswer<unknown> }): ReactNode {
   return (
     <nav className={styles.pages} aria-label={BROWSE.pages}>
       <span className="muted" role="status">
-        {answer.items.length > 0 && BROWSE.shown(text(first), text(last), total === null ? BROWSE.more : text(total))}
+        {isCurrent && answer.items.length > 0 && BROWSE.shown(text(first), text(last), total === null ? BROWSE.more : text(total))}
       </span>
       {cursors.length > 1 && (
         <Link className={controls.button} href={atPage(address, [])}>
@@ -90,7 +90,7 @@ function Pages({ answer }: { answer: ListAnswer<unknown> }): ReactNode {
         </Link>
       )}
       {answer.next !== null && (
-        <Link className={controls.button} href={atPage(address, [...cursors, answer.next])}>
+        <Link className={controls.button} href={atPage(address, isCurrent ? [...cursors, answer.next] : cursors)}>
           {BROWSE.next} <Icon name="right" />
         </Link>
       )}
