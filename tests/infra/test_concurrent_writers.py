@@ -31,20 +31,23 @@ from metaflow_flows.train_forecast_model.tables import forecast_rows, write_fore
 
 start, rows, *numbers = sys.argv[1], *map(int, sys.argv[2:])
 
-def write(number):
+def write(number, version):
     as_of = datetime(2025, 4, number + 1)
     hours = pd.date_range(as_of, periods=rows, freq="h")
-    for version in ("first", "second"):  # the second replaces the first
-        forecasts = pd.DataFrame({"unique_id": number, "ds": hours, "forecast": 1.0})
-        write_forecasts(
-            load_settings(), "yellow", forecast_rows(forecasts, as_of, "naive", version), as_of
-        )
+    forecasts = pd.DataFrame({"unique_id": number, "ds": hours, "forecast": 1.0})
+    write_forecasts(
+        load_settings(), "yellow", forecast_rows(forecasts, as_of, "naive", version), as_of
+    )
 
+if not start:
+    for number in numbers:  # the first one creates the table, which Spark's writer reads
+        write(number, "first")
+    sys.exit()
 while not os.path.exists(start):
     time.sleep(0.05)  # between two looks for the file
 for number in numbers:  # one process per number; forked, because imports take longer than writes
     if not os.fork():
-        write(number)
+        write(number, "second")  # replaces the first version
         os._exit(0)
 ended = [os.wait()[1] for _ in numbers]
 sys.exit(any(ended))
@@ -70,8 +73,10 @@ with open_session(load_settings(), "writer") as spark:
 """
 
 
-def _writer(settings: Settings, program: str, start: Path, *numbers: int) -> subprocess.Popen[str]:
-    """Start a writer program; forecast writers wait for the file `start`."""
+def _writer(
+    settings: Settings, program: str, start: Path | str, *numbers: int
+) -> subprocess.Popen[str]:
+    """Start a writer program; forecast writers wait for the file `start`, if it is named."""
     environ = os.environ | settings.environ() | {"LINEAGE_BACKEND": "file"}
     return subprocess.Popen(
         [sys.executable, "-c", program, str(start), str(ROWS), *map(str, numbers)],
@@ -100,10 +105,10 @@ def test_ten_concurrent_writers_lose_nothing(
         aws_endpoint_url=endpoint,
     )
     jars(settings)
-    # The first one creates the table, which Spark's writer reads.
-    assert _ended([_writer(settings, FORECASTS, tmp_path, 0)]) == []
+    numbers = range(WRITERS)
+    assert _ended([_writer(settings, FORECASTS, "", *numbers)]) == []
     start = tmp_path / "start"
-    python = _writer(settings, FORECASTS, start, *range(1, WRITERS + 1))
+    python = _writer(settings, FORECASTS, start, *numbers)
     failed = _ended([_writer(settings, SPARK, start)])
     start.touch()  # in case Spark failed before
     assert failed + _ended([python]) == []
@@ -111,4 +116,4 @@ def test_ten_concurrent_writers_lose_nothing(
     rows = table.scan().to_arrow()
     assert set(rows["model_version"].to_pylist()) == {"second"}
     rows_by_zone = Counter(rows["pulocationid"].to_pylist())
-    assert rows_by_zone == dict.fromkeys((*range(WRITERS + 1), 100, 101), ROWS)
+    assert rows_by_zone == dict.fromkeys((*numbers, 100, 101), ROWS)

@@ -42,15 +42,24 @@ def _stack() -> dict[str, str]:
     return {"bucket": outputs["BucketName"], "aws_account": aws.account, "aws_region": aws.region}
 
 
-def _run(settings: Settings, *arguments: str) -> None:
-    """Run the entry point of spark-submit in a new process."""
+_EACH_JOB = """
+import json, sys
+from spark_jobs.run import main
+
+for arguments in json.loads(sys.argv[1]):
+    main(arguments)
+"""
+
+
+def _run(settings: Settings, *jobs: list[str]) -> None:
+    """Run jobs, each in a Spark session of its own, all in one JVM, which is slow to start."""
     environ = {
         **os.environ,
         **settings.environ(),
         "LINEAGE_BACKEND": "file",
     }
     done = subprocess.run(
-        [sys.executable, "-m", "spark_jobs.run", *arguments],
+        [sys.executable, "-c", _EACH_JOB, json.dumps(jobs)],
         cwd=REPOSITORY,
         env=environ,
         capture_output=True,
@@ -90,13 +99,9 @@ def loaded(
         )
         jars(settings)
         landing = land(settings, YELLOW, [MONTH])
-        for job in ("stage", "check_staging", "merge"):
-            _run(
-                settings,
-                YELLOW.name,
-                job,
-                json.dumps([asdict(partition) for partition in landing.partitions]),
-            )
+        partitions = json.dumps([asdict(partition) for partition in landing.partitions])
+        jobs = ("stage", "check_staging", "merge")
+        _run(settings, *([YELLOW.name, job, partitions] for job in jobs))
         yield settings
 
 
@@ -143,7 +148,7 @@ def test_expiry_keeps_pins_and_loaded_partitions(loaded: Settings) -> None:
     for _ in range(2):
         table.append(rows)
     settings = loaded.model_copy(update={"keep_snapshots_days": 0})
-    _run(settings, "tables", "expire_snapshots")
+    _run(settings, ["tables", "expire_snapshots"])
     table.refresh()
     remaining = {snapshot.snapshot_id for snapshot in table.metadata.snapshots}
     assert remaining == {pinned, table.metadata.current_snapshot_id}
