@@ -14,12 +14,14 @@ from hypothesis import HealthCheck, settings
 # The slowest folders, which start first, so that no process is left with one at the end.
 _LONGEST = (
     "tests/containers",
-    "tests/new_user",
     "tests/pipeline",
-    "tests/infra",
     "tests/spark",
+    "tests/new_user",  # after the pipeline, whose compiled modules it uses
     "tests/page",
+    "tests/infra",
+    "tests/commands",
     "tests/proxy",
+    "tests/pythons",
     "tests/docker",
     "packages/metaflow-openlineage",
     "packages/headwater-aws",

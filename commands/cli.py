@@ -137,19 +137,24 @@ def test(context: typer.Context) -> None:
     """
     if "--help" in context.args:
         say("./run test [--fast] [--times] [PYTEST OPTIONS] runs pytest, whose options follow.\n")
-    from commands.suite import memory_folder
+    import psutil
+
+    from commands.suite import memory_folder, process_count
 
     report = ["-p", "commands.suite", "--durations=10", "--durations-min=1"]
     # Folders in memory are only kept for failed tests.
     report += ["-o", "tmp_path_retention_policy=failed", "-o", "tmp_path_retention_count=1"]
-    parallel = ["--numprocesses=logical", "--dist=loadscope", "--no-loadscope-reorder"]
+    parallel = ["--dist=loadscope", "--no-loadscope-reorder"]
+    cores = psutil.cpu_count() or 1
     arguments = list(context.args)
     is_fast = "--fast" in arguments
     if is_fast:
         arguments.remove("--fast")
         arguments += ["-m", f"not ({' or '.join(_SLOW)})"]
+        parallel.append(f"--numprocesses={cores}")
     else:
-        parallel.append("--maxprocesses=4")  # each may start a Spark driver of several GB
+        memory = psutil.virtual_memory().total / 2**30
+        parallel.append(f"--numprocesses={process_count(cores, memory)}")
     os.chdir(REPOSITORY)
     # Each core runs one process. OpenBLAS threads would only double the CPU time.
     environ = {"OPENBLAS_NUM_THREADS": "1"}

@@ -23,6 +23,9 @@ _TIMES = "suite_times"
 """The attribute of a test report with its time and that of its fixtures."""
 _MOST_FIXTURES = 25
 _MEMORY = Path("/dev/shm")
+_MOST_PROCESSES = 4
+_GIGABYTES_EACH = 3.5
+"""Memory of a process that runs tests, with Airflow and a Spark driver."""
 
 
 @dataclass
@@ -55,6 +58,11 @@ def memory_folder(gigabytes: float, folder: Path = _MEMORY) -> Path | None:
     free = min(files.f_bavail * files.f_frsize, psutil.virtual_memory().available)
     can_run = os.access(folder, os.W_OK) and not files.f_flag & os.ST_NOEXEC
     return folder if can_run and free >= gigabytes * 2**30 else None
+
+
+def process_count(cores: int, gigabytes: float) -> int:
+    """Return how many processes run tests: one more than cores, because some tests wait."""
+    return max(1, min(cores + 1, int(gigabytes / _GIGABYTES_EACH), _MOST_PROCESSES))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from commands.suite import _cpu_of, _descendants, memory_folder
+from commands.suite import _cpu_of, _descendants, memory_folder, process_count
 from lakehouse.settings import REPOSITORY
 from tests.spool import events_of
 
@@ -53,6 +53,13 @@ def test_memory_folder_needs_a_folder_and_free_memory(tmp_path: Path) -> None:
     assert memory_folder(0, tmp_path) == tmp_path
     assert memory_folder(0, tmp_path / "missing") is None
     assert memory_folder(1_000_000, tmp_path) is None
+
+
+@pytest.mark.parametrize(
+    ("cores", "gigabytes", "count"), [(2, 24, 3), (2, 7.8, 2), (16, 64, 4), (4, 2, 1)]
+)
+def test_processes_depend_on_cores_and_memory(cores: int, gigabytes: float, count: int) -> None:
+    assert process_count(cores, gigabytes) == count
 
 
 @pytest.mark.server

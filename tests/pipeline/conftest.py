@@ -87,7 +87,7 @@ def snapshots(settings: Settings) -> dict[str, int]:
 
 def free_ports(count: int) -> int:
     """Return the first of `count` consecutive free ports; parallel suites search from others."""
-    for port in range(20_000 + os.getpid() % 1_000 * 8, 60_000, count):
+    for port in range(20_000 + os.getpid() % 300 * 40, 60_000, count):
         try:
             for offset in range(count):
                 with socket.socket() as probe:
