@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -75,6 +76,21 @@ def folder_of_many_files(prefix: str) -> Iterator[Path]:
         yield folder
     finally:
         subprocess.run(["sh", "-c", 'rm -rf "$0" >/dev/null 2>&1 &', str(folder)], check=True)
+
+
+def copy_bytecode(environment: Path) -> None:
+    """Copy this environment's compiled modules of packages to one of the same Python version.
+
+    uv installs both from its cache, so the modules have the same times, which Python compares.
+    """
+    packages = Path(sysconfig.get_path("purelib"))
+    target = environment / packages.relative_to(sys.prefix)
+    assert target.is_dir(), f"{environment} has another Python than {sys.version}"
+    for file in packages.rglob("__pycache__/*.pyc"):
+        copy = target / file.relative_to(packages)
+        if copy.parent.parent.is_dir() and not copy.exists():
+            copy.parent.mkdir(exist_ok=True)
+            shutil.copy(file, copy)
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,7 @@
 """The first steps of a new user: fresh clone, no uv, no Java, README commands.
 
-Only uv's cache is that of this machine, because downloading and unpacking hundreds of packages
-again takes half a minute of CPU time.
+Only uv's cache and the compiled modules of packages are those of this machine, because unpacking
+hundreds of packages and compiling thousands of modules again takes a minute of CPU time.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import pytest
 
 from commands.package import find_uv
 from lakehouse.settings import REPOSITORY
-from tests.conftest import folder_of_many_files
+from tests.conftest import copy_bytecode, folder_of_many_files
 from tests.pipeline.conftest import free_ports
 
 pytestmark = pytest.mark.airflow
@@ -161,6 +161,9 @@ def gone(clone: Clone) -> bool:
 @pytest.fixture(scope="module")
 def first_demo(clone: Clone, tmp_path_factory: pytest.TempPathFactory) -> str:
     """Return the output of the first `./run demo`, which is checked while it runs."""
+    set_up = clone.run("settings")
+    assert "Setting up: installing Python packages" in set_up.stdout, set_up.stdout[-5000:]
+    copy_bytecode(clone.folder / ".venv")
     log = tmp_path_factory.mktemp("new-user") / "demo.log"
     process = clone.start(log, "demo")
     until(lambda: "Press Ctrl-C to stop" in log.read_text(), process, log)
