@@ -8,6 +8,8 @@ Parts (by default all; --seed selects other random values):
   and are missing are failures.
 - `calls` sends N random calls of the paths in /openapi.json, and `events` N mutated events; answers
   of 500 and more, except 503, are failures.
+- `schema` lets schemathesis send about N calls, which it generates from /openapi.json; responses
+  that the document does not describe are failures, too.
 - `disk` limits the size of the server's files, as on a full disk.
 - `clocks` compares stores with the same events, decades apart, in different orders.
 - `prune` ends a prune with SIGKILL, and `snapshots` damages stored snapshots.
@@ -35,6 +37,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
+from urllib.request import urlopen
 
 import orjson
 
@@ -192,6 +195,41 @@ def calls(options: Options) -> tuple[int, str, int]:
     return options.calls, "answers of 500 and more, or none", bad
 
 
+CHECKS = ",".join(
+    (
+        *("not_a_server_error", "status_code_conformance", "content_type_conformance"),
+        "response_schema_conformance",
+    )
+)
+
+
+def schema(options: Options) -> tuple[int, str, int]:
+    """Let schemathesis generate calls from /openapi.json, and check the responses against it."""
+    database, report = options.folder / "schema.db", options.folder / "report.json"
+    fill(database, 200)
+    with serving(database) as (_, port):
+        address = f"http://127.0.0.1:{port}"
+        with urlopen(f"{address}/openapi.json") as response:
+            operations = sum(map(len, json.load(response)["paths"].values()))
+        command = [str(Path(sys.executable).with_name("schemathesis")), "run"]
+        command += [f"{address}/openapi.json", "--url", address, "--checks", CHECKS, "--no-color"]
+        command += ["--phases", "examples,coverage,fuzzing", "--exclude-path-regex", "stream"]
+        command += ["--max-examples", str(max(1, options.calls // operations))]
+        command += ["--seed", str(options.random.randrange(1_000)), "--continue-on-failure"]
+        command += ["--generation-database", "none", "--suppress-health-check", "all"]
+        command += ["--max-failures", "1000", "--report", "json", "--report-json-path", str(report)]
+        subprocess.run(command, stdout=sys.stderr, check=False)
+        bad = int(call(port, "GET", "/healthz") != 200)
+    found = json.loads(report.read_bytes())
+    counts = found["test_cases"]
+    bad += counts["with_failures"] + counts["errored"] + len(found["errors"])
+    return (
+        counts["generated"],
+        "by schemathesis; responses that the document does not describe",
+        bad,
+    )
+
+
 def random_call(
     chance: random.Random, path: str, method: str, operation: dict[str, Any]
 ) -> tuple[str, str, bytes | None]:
@@ -316,7 +354,9 @@ def snapshots(options: Options) -> tuple[int, str, int]:
     return damaged, "snapshots damaged; other edges", wrong
 
 
-PARTS = {part.__name__: part for part in (kills, calls, events, disk, clocks, prune, snapshots)}
+PARTS = {
+    part.__name__: part for part in (kills, calls, schema, events, disk, clocks, prune, snapshots)
+}
 
 
 def main(arguments: list[str] | None = None) -> None:

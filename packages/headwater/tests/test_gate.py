@@ -66,7 +66,8 @@ def test_passing_gate_returns_the_default_policy(
     ]
     assert answer["policy"] == {
         "no_failed_runs": True, "quality_passed": True, "no_pii": True,
-        "exists": True, "fresh": False, "allow_muted": False, "sources": None, "completeness": {},
+        "exists": True, "fresh": False, "allow_muted": False, "allow_deleted_sources": False,
+        "sources": None, "completeness": {},
     }  # fmt: skip
     with pytest.raises(NotFoundError):
         gate_answer(_state(build), ["model", "nothing"])

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from headwater.collect.lines import sort_lines
 from headwater.log import EventLog
+from headwater.masking.spans import WINDOW
 from headwater.redaction import is_suspicious, redact, redact_text
-from headwater.redaction._rules import _WINDOW
 
 from . import secret_forms as forms
 
@@ -42,9 +42,9 @@ def test_secret_in_text_is_masked(form: str) -> None:
 @pytest.mark.parametrize("form", forms.TEXTS)
 def test_secret_between_two_windows_of_a_long_text_is_masked(form: str) -> None:
     text = form.replace("§", forms.SECRET)
-    padding = "x y\n" * (_WINDOW // 4)
+    padding = "x y\n" * (WINDOW // 4)
     for cut in (form.index("§"), form.index("§") + len(forms.SECRET) // 2):
-        begin = padding[: _WINDOW - cut - 1] + "\n"
+        begin = padding[: WINDOW - cut - 1] + "\n"
         clean = redact_text(f"{begin}{text}\n{padding}")
         assert clean.startswith(begin)
         assert forms.SECRET not in clean

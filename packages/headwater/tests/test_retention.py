@@ -6,171 +6,42 @@ import json
 import subprocess
 import sys
 from datetime import timedelta
-from typing import Any, Literal
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sqlalchemy import update
 
 from headwater.alerts._causes import FINDERS, Changed
 from headwater.alerts.rules import Rule
-from headwater.datasets.removal import removal_of
 from headwater.datasets.schemas import drift
 from headwater.delivery._store import Deliveries
 from headwater.errors import ConfigError, LogError
-from headwater.graph.nodes import Node, node_id
 from headwater.identity import DatasetName
-from headwater.lineage.queries import (
-    columns_answer,
-    edges_answer,
-    provenance_answer,
-    tags_answer,
-    tree_answer,
-)
-from headwater.log import Entry, EventLog, read_logged, schema
-from headwater.projection import State
+from headwater.log import Entry, EventLog, read_logged
 from headwater.projection.live import Batch, Live
 from headwater.projection.past import Moment
-from headwater.query.parameters import LevelName
 from headwater.retention.prune import NEWEST, Plan, plan, prune
 from headwater.retention.pruner import Pruner
 
-from .conftest import Build, Call
+from .conftest import Call
 from .entry_strategies import some_entries
-
-_WAYS: tuple[Literal["up", "down"], ...] = ("up", "down")
-_LEVELS: tuple[LevelName, ...] = ("query", "task", "pipeline")
-_KINDS: tuple[Literal["data", "control", "direct"], ...] = ("data", "control", "direct")
-_SECOND = 1_000_000
-_DAY = 86_400 * _SECOND
-_BASE = 1_763_712_000 * _SECOND  # 2025-11-21T08:00:00Z
-
-
-def _answers(state: State) -> dict[str, Any]:
-    """Return answers about a state: graph, trees, columns, tags, and provenance of datasets."""
-    nodes = [node_id(Node.of_dataset(name)) for name in sorted(set(state.identity))]
-    return {
-        "edges": [edges_answer(state, level, kind) for level in _LEVELS for kind in _KINDS],
-        "provenance": [provenance_answer(state, n, level="query") for n in nodes],
-        "trees": [tree_answer(state, node, "both") for node in nodes],
-        "columns": [
-            columns_answer(state, n, direction=way) for n in nodes for way in ("up", "down")
-        ],
-        "tags": tags_answer(state),
-        "drift": [drift(state, name) for name in sorted(set(state.identity))],
-        "removals": [removal_of(state, name) for name in sorted(set(state.identity))],
-        "jobs": {ref: (job.first, job.last, job.facets.plain()) for ref, job in state.jobs.items()},
-        "datasets": {
-            name: (record.first, record.last, record.facets.plain())
-            for name, record in state.datasets.items()
-        },
-    }
-
-
-def _received(log: EventLog, time: int, *hashes: str) -> None:
-    """Set the arrival of events; of all without hashes."""
-    table = schema.events
-    chosen = table.c.hash.in_(hashes) if hashes else table.c.seq > 0
-    with log.writing() as connection:
-        connection.execute(update(table).where(chosen).values(received_at=time))
+from .retention_logs import BASE, DAY, SECOND, history, now, received
 
 
 def _count(log: EventLog) -> int:
     return sum(1 for _ in log.entries())
 
 
-def _now(live: Live, moment: Moment | None = None) -> dict[str, Any]:
-    with live.reading(moment) as state:
-        return _answers(state)
-
-
-def _plan(log: EventLog, cutoff: int = _BASE + _DAY) -> Plan:
+def _plan(log: EventLog, cutoff: int = BASE + DAY) -> Plan:
     """Return a plan that keeps only the newest run tree of each job for freshness."""
     return plan(log, cutoff, newest=1)
-
-
-@st.composite
-def _history(draw: st.DrawFn) -> list[Entry]:
-    """Generate a minute of many runs of few jobs and datasets, and a few events of any kind."""
-    names = st.sampled_from(("db|a", "db|b", "file|/a", "s3://b|k"))
-    runs = st.tuples(
-        st.integers(0, 2),  # job
-        st.sampled_from(("COMPLETE", "COMPLETE", "COMPLETE", "FAIL", "START")),
-        st.lists(names, max_size=2),
-        st.lists(names, max_size=2),
-        st.integers(0, 9),  # what else the event has
-    )
-    bodies = []
-    for n, (job, type_, reads, writes, more) in enumerate(
-        draw(st.lists(runs, min_size=15, max_size=45))
-    ):
-        facets: dict[str, Any] = {}
-        if more in (1, 2):
-            facets["parent"] = Build.run("START", f"dag-{n - n % more}", "dag", "08:00:00")
-            facets["parent"] = {key: facets["parent"][key] for key in ("run", "job")}
-        if more == 3:
-            run = {"runId": f"run-{n // 2}"}
-            of_job = {"namespace": "demo", "name": f"job-{n % 3}"}
-            facets["jobDependencies"] = {"upstream": [{"run": run, "job": of_job}]}
-        body = Build.run(
-            type_, f"run-{n}", f"job-{job}", f"08:00:{n:02}", reads=tuple(reads),
-            writes=tuple(writes), facets=facets,
-        )  # fmt: skip
-        if more == 4:
-            body["job"]["facets"]["documentation"] = {"description": f"by {n}"}
-        _add_facets(body, n, more)
-        bodies.append(body)
-    entries = [Build.entry(body) for body in bodies]
-    return draw(st.permutations(entries)) if draw(st.booleans()) else entries
-
-
-def _add_facets(body: dict[str, Any], number: int, more: int) -> None:
-    """Add the facets of outputs that a number stands for."""
-    for output in body["outputs"]:
-        if more == 5:
-            output["facets"]["ownership"] = {"owners": [{"name": f"team-{number}"}]}
-        if more == 6:
-            origin = {"namespace": "db", "name": "a", "field": "x"}
-            lineage = {"fields": {"y": {"inputFields": [origin]}}}
-            output["facets"]["columnLineage"] = lineage
-        if more in (0, 1, 4, 7):
-            output["facets"]["schema"] = _schema(number)
-        if more in (8, 9):
-            output["facets"]["lifecycleStateChange"] = _lifecycle(number, output["name"])
-        if more == 7:
-            output["outputFacets"] = {"icebergCommitReport": _appended(number)}
-
-
-def _lifecycle(number: int, name: str) -> dict[str, Any]:
-    """Return a change of a table as a whole: dropped, emptied, created or renamed."""
-    kind = ("DROP", "TRUNCATE", "CREATE", "RENAME")[number % 4]
-    former = {"namespace": "db", "name": "b" if name == "a" else "a"}
-    return {"lifecycleStateChange": kind, "previousIdentifier": former}
-
-
-def _schema(number: int) -> dict[str, Any]:
-    """Return a schema of one of two producers; one of them reports nested fields."""
-    nested = [{"name": f"x{number % 3}", "type": "int"}]
-    fields: list[dict[str, Any]] = [{"name": "a", "type": ("int", "long")[number // 4 % 2]}]
-    if number % 5 == 0:
-        fields.append({"name": "b", "type": "int"})
-    if number % 2:
-        fields.append({"name": "c", "type": "struct", "fields": nested})
-    else:
-        fields.append({"name": "c", "type": "struct"})
-    return {"_producer": f"https://example.org/{number % 2}", "fields": fields}
-
-
-def _appended(number: int) -> dict[str, Any]:
-    """Return a commit report of a table that keeps its rows."""
-    return {"commitMetrics": {"addedRecords": 1, "totalRecords": number + 2}}
 
 
 @pytest.mark.replay
 @settings(max_examples=25)
 @given(
-    entries=_history(),
+    entries=history(),
     others=some_entries(),
     second=st.integers(1, 60),
     late=st.sets(st.integers(0, 60), max_size=3),
@@ -178,18 +49,18 @@ def _appended(number: int) -> dict[str, Any]:
 def test_answers_since_the_cutoff_are_unchanged(
     entries: list[Entry], others: list[Entry], second: int, late: set[int]
 ) -> None:
-    cutoff = _BASE + second * _SECOND
+    cutoff = BASE + second * SECOND
     log = EventLog("sqlite://")
     log.append([*entries, *others[:3]])
-    _received(log, _BASE)
-    _received(log, _BASE + _DAY, *(e.hash for i, e in enumerate(entries) if i in late))
+    received(log, BASE)
+    received(log, BASE + DAY, *(e.hash for i, e in enumerate(entries) if i in late))
     live = Live(log)
     moments = [None, Moment(cutoff), Moment(cutoff, cutoff), Moment(None, cutoff)]
-    before = [_now(live, moment) for moment in moments]
+    before = [now(live, moment) for moment in moments]
     alerts = _alerts(live)
     prune(log, _plan(log, cutoff))
     pruned = Live(log)
-    assert [_now(pruned, moment) for moment in moments] == before
+    assert [now(pruned, moment) for moment in moments] == before
     assert _alerts(pruned) <= alerts
     log.close()
 
@@ -214,14 +85,14 @@ def test_prune_keeps_schema_changes_and_the_schemas_next_to_them(log: EventLog, 
 
     live = Live(log)
     live.ingest(Batch([build.entry(load(minute)) for minute in range(50)]))
-    _received(log, _BASE)
-    before = _now(live)
+    received(log, BASE)
+    before = now(live)
     with live.reading() as state:
         assert len(drift(state, DatasetName("db", "t"))) == 4
     found = _plan(log)
     assert len(found.runs) == 40  # two at each change, the first and the last stay
     prune(log, found)
-    assert _now(Live(log)) == before
+    assert now(Live(log)) == before
 
 
 def _nights(build: Any, count: int) -> list[dict[str, Any]]:
@@ -242,22 +113,22 @@ def _nights(build: Any, count: int) -> list[dict[str, Any]]:
 def _load(log: EventLog, build: Any, count: int = 20) -> Live:
     live = Live(log)
     live.ingest(Batch([build.entry(body) for body in _nights(build, count)]))
-    _received(log, _BASE)
+    received(log, BASE)
     return live
 
 
 @pytest.mark.each_database
 def test_superseded_runs_are_deleted_as_whole_trees(log: EventLog, build: Any) -> None:
     live = _load(log, build)
-    before = _now(live)
+    before = now(live)
     found = _plan(log)
     assert len(found.seqs) == 3 * 18  # the first and the last night stay
     prune(log, found)
     assert _count(log) == 6
-    assert _now(Live(log)) == before
+    assert now(Live(log)) == before
     assert _plan(log).seqs == ()
     live.reload()
-    assert _now(live) == before
+    assert now(live) == before
     assert live.counts.runs == 4
 
 
@@ -287,29 +158,29 @@ def test_removals_that_lineage_depends_on_stay(kind: str, log: EventLog, build: 
         change(40),
     ]
     live.ingest(Batch([build.entry(event) for event in events]))
-    _received(log, _BASE)
-    before = _now(live)
+    received(log, BASE)
+    before = now(live)
     prune(log, _plan(log))
-    assert _now(Live(log)) == before
+    assert now(Live(log)) == before
     kept = {read_logged(kind, body).hash for _, kind, body in log.entries()}
     assert (build.entry(change(30)).hash in kept) == (kind == "RENAME")  # with its former name
 
 
 def test_newest_runs_of_a_job_stay_for_freshness(log: EventLog, build: Any) -> None:
     _load(log, build, 40)
-    assert len(plan(log, _BASE + _DAY).seqs) == 3 * (40 - NEWEST - 1)
+    assert len(plan(log, BASE + DAY).seqs) == 3 * (40 - NEWEST - 1)
 
 
 def test_past_before_the_cutoff_is_reported_as_deleted(log: EventLog, build: Any) -> None:
     live = _load(log, build)
-    cutoff = _BASE + 600 * _SECOND
+    cutoff = BASE + 600 * SECOND
     early = Moment(cutoff - 1)
-    assert _now(live, early)
+    assert now(live, early)
     prune(log, _plan(log, cutoff))
     for moment in (early, Moment(None, cutoff - 1)):
         with pytest.raises(ConfigError, match="events before 2025-11-21T08:10:00Z were deleted"):
-            _now(live, moment)
-    assert _now(Live(log), Moment(cutoff))
+            now(live, moment)
+    assert now(Live(log), Moment(cutoff))
 
 
 def test_resent_deleted_event_is_stored_again_and_changes_nothing(
@@ -318,12 +189,12 @@ def test_resent_deleted_event_is_stored_again_and_changes_nothing(
     live = _load(log, build)
     prune(log, _plan(log))
     live.reload()
-    before = _now(live)
+    before = now(live)
     old = build.entry(_nights(build, 20)[4])
     assert live.ingest(Batch([old])).stored == 1
     assert live.ingest(Batch([old])).duplicates == 1
-    assert _now(live) == before
-    _received(log, _BASE)
+    assert now(live) == before
+    received(log, BASE)
     live.ingest(Batch([build.entry(_nights(build, 21)[-1])]))
     assert len(_plan(log).seqs) == 1
 
@@ -342,7 +213,7 @@ def test_undelivered_events_and_dead_letters_stay(log: EventLog, build: Any) -> 
 def test_events_that_arrived_lately_stay(log: EventLog, build: Any) -> None:
     _load(log, build)
     body = _nights(build, 20)[10]
-    _received(log, _BASE + 2 * _DAY, build.entry(body).hash)
+    received(log, BASE + 2 * DAY, build.entry(body).hash)
     assert not {10, 11, 12} & set(_plan(log).seqs)
 
 
@@ -434,14 +305,14 @@ def test_killed_prune_changes_nothing_and_the_next_one_finishes(
     log: EventLog, database: str, build: Any
 ) -> None:
     live = _load(log, build)
-    before = _now(live)
-    command = (sys.executable, "-c", _PRUNE_AND_WAIT, database, str(_BASE + _DAY))
+    before = now(live)
+    command = (sys.executable, "-c", _PRUNE_AND_WAIT, database, str(BASE + DAY))
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"deleted, not committed\n"
         process.kill()  # SIGKILL
     assert _count(log) == 60
-    assert _now(Live(log)) == before
+    assert now(Live(log)) == before
     prune(log, _plan(log))
     assert _count(log) == 6
-    assert _now(Live(log)) == before
+    assert now(Live(log)) == before

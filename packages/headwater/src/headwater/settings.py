@@ -123,6 +123,10 @@ class Settings(BaseSettings):
     keep: Annotated[timedelta | None, BeforeValidator(_duration)] = None
     """time such as `30d` or `12h` after which events are deleted if no current answer needs them;
     empty: never"""
+    horizon: Annotated[timedelta | None, BeforeValidator(_duration)] = None
+    """with `keep`: time such as `400d` after which runs are also deleted if current data depends on
+    them only through loads that read or keep the rows of their own table; answers say so; empty:
+    never"""
     alerts: _OptionalPath = None
     """YAML file of the alert rules"""
     redact: str = ""

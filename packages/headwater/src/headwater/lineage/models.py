@@ -370,6 +370,14 @@ class ProvenanceDataset(NodeRef):
     """Of a dataset that was dropped, emptied or renamed and not written since."""
 
 
+class DeletedSources(Answer):
+    """Older sources of an incremental load that retention deleted."""
+
+    before: str
+    """Runs that ended before this time can be missing."""
+    deletedAt: str
+
+
 class ProvenanceAnswer(Answer):
     """All runs, input versions and code versions that a dataset comes from, newest first."""
 
@@ -379,5 +387,6 @@ class ProvenanceAnswer(Answer):
     runs: list[ProvenanceRun]
     sources: list[DatasetVersions]
     """Datasets that no run wrote."""
+    deletedSources: DeletedSources | None
     datasets: list[ProvenanceDataset]
     tags: list[DatasetTag]

@@ -219,6 +219,9 @@ def print_provenance(answer: models.ProvenanceAnswer) -> None:
         return
     console.print("Sources (not written by any known run):", style="bold")
     _print_indented([("", _versions(dataset)) for dataset in answer["sources"]] or [("", "none")])
+    if deleted := answer["deletedSources"]:
+        date, before = deleted["deletedAt"], deleted["before"]
+        console.print(f"Older sources were deleted on {date}: runs before {before} can be missing.")
 
 
 def _print_indented(rows: Iterable[tuple[str, RenderableType]]) -> None:

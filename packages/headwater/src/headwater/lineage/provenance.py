@@ -14,9 +14,9 @@ from typing import Annotated
 from headwater.datasets.removal import removal_of
 from headwater.datasets.writes import has_written
 from headwater.errors import NotFoundError
-from headwater.events import JobRef
+from headwater.events import JobRef, shown_time
 from headwater.graph.current import generations_of, level_of
-from headwater.graph.generation import Generation
+from headwater.graph.generation import Flow, Generation
 from headwater.graph.generations import Generations, Walked
 from headwater.graph.levels import Level
 from headwater.graph.nodes import (
@@ -85,6 +85,26 @@ def sources_of(walked: Walked, root: Node) -> set[DatasetName]:
     return only_datasets(name for edges in walked.values() for name in edges.reads) - written
 
 
+def is_before(flow: Flow, generation: Generation, horizon: int) -> bool:
+    """Return True for a flow of a table's own rows into a generation, from before a horizon."""
+    is_own = flow.is_kept or flow.dataset in generation.edges.writes
+    return is_own and flow.source.ended < horizon
+
+
+def deleted_sources(generations: Generations, walked: Walked) -> models.DeletedSources | None:
+    """Return what retention deleted of the sources of generations, or None.
+
+    Sources can be missing where rows of a table come from a run of its own load before the horizon.
+    """
+    if (horizon := generations.state.horizon) is None:
+        return None
+    for generation in walked:
+        for flow in generations.flows_into(generation):
+            if flow.source in walked and is_before(flow, generation, horizon[0]):
+                return {"before": shown_time(horizon[0]), "deletedAt": shown_time(horizon[1])}
+    return None
+
+
 @query("provenance", Times.THEN)
 def provenance_answer(
     state: State,
@@ -114,6 +134,7 @@ def provenance_answer(
         "level": level,
         "runs": [_run_answer(generations, entry) for entry in entries],
         "sources": _version_list(source_versions),
+        "deletedSources": deleted_sources(generations, walked),
         "datasets": [_about(state, Node.of_dataset(name)) for name in names],
         "tags": [dataset_tag(column_tag) for name in names for column_tag in tags.of(name)],
     }

@@ -41,6 +41,15 @@ class Items:
     rejected: int = 0
     unread: int = 0
 
+    def add(self, index: int, item: Any) -> None:
+        """Add an item: its entry, or the reason why it is rejected."""
+        try:
+            self.entries.append(entry_of(dump(item), item))
+        except EventError as error:
+            self.rejected += 1
+            if len(self.listed) < MOST_LISTED:
+                self.listed.append(Rejected(index, error.path, error.received, error.expected))
+
 
 def read_items(items: Sequence[Any], most: int | None = None) -> Items:
     """Read a limited number of items of an array, and none after 1,000 rejected ones."""
@@ -49,11 +58,5 @@ def read_items(items: Sequence[Any], most: int | None = None) -> Items:
         if index == most or items_read.rejected == MOST_REJECTED:
             items_read.unread = len(items) - index
             break
-        try:
-            items_read.entries.append(entry_of(dump(item), item))
-        except EventError as error:
-            items_read.rejected += 1
-            if len(items_read.listed) < MOST_LISTED:
-                rejected = Rejected(index, error.path, error.received, error.expected)
-                items_read.listed.append(rejected)
+        items_read.add(index, item)
     return items_read

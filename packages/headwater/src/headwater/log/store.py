@@ -30,6 +30,8 @@ _LOCK_PATIENCE = 30
 _WRITERS = 0x746C6F67  # key of the advisory lock; any constant
 _PRUNED = "pruned_until"
 _IS_PRUNED = schema.meta.c.key == _PRUNED
+_HORIZON = "horizon"
+_IS_HORIZON = schema.meta.c.key == _HORIZON
 _LAST_SEQ = sa.select(sa.func.max(schema.events.c.seq))  # built once, as every append uses it
 
 
@@ -258,6 +260,17 @@ class EventLog:
         """Delete the offset of a removed spool file."""
         with self.writing() as connection:
             connection.execute(sa.delete(schema.offsets).where(schema.offsets.c.path == path))
+
+    def horizon(self) -> tuple[int, int] | None:
+        """Return the time before which sources were deleted, and the time of the deletion."""
+        stored = self.value(sa.select(schema.meta.c.value).where(_IS_HORIZON))
+        return (int(stored.split()[0]), int(stored.split()[1])) if stored else None
+
+    def set_horizon(self, connection: sa.Connection, cutoff: int) -> None:
+        """Store that sources before a time are deleted now, in the caller's transaction."""
+        value = f"{cutoff} {time.time_ns() // 1_000}"
+        connection.execute(sa.delete(schema.meta).where(_IS_HORIZON))
+        connection.execute(sa.insert(schema.meta).values(key=_HORIZON, value=value))
 
     def pruned_until(self) -> int:
         """Return the time (microseconds) before which events were deleted; 0 if none were."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-Span = tuple[int, int]
+from .spans import Span
 
 _LAST = -1
 _FUNCTIONS: dict[str, int] = {

@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-Span = tuple[int, int]
-"""The start and the end of a secret."""
+from .spans import Span
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 
 from .names import is_secret_name
+from .spans import Span, matches, ordered, replaced
 from .values import is_plain, looks_like_name
-
-Span = tuple[int, int]
 
 _QUOTE = r"(?P<q>\\{0,8}['\"])"
 _TEXT = r"(?P<text>(?:(?!(?P=q))[^\n]){1,8192}+)"
@@ -41,8 +41,11 @@ _SET_PASSWORD = re.compile(
     rf"\bset\s{{1,8}}(?P<name>password)\s{{1,8}}for\s[^=;\n]{{1,128}}?(?:=|\sto)\s{{0,8}}{_QUOTE}{_TEXT}",
     re.IGNORECASE,
 )
+_PATTERNS = (_PAIR, _SETTER, _ANNOTATED, _SET_PASSWORD)
 _VALUES = ("value", "values", "default")
 _DEEPEST = 64
+_LONGEST = 16_384
+"""More characters than any of the patterns matches."""
 
 
 @dataclass(slots=True)
@@ -53,16 +56,18 @@ class _Object:
 
 def mask_fields(text: str, mask: str) -> str:
     """Mask the values of secret names in the fields, pairs and setters of a text."""
-    spans = [*_of_fields(text)]
-    for pattern in (_PAIR, _SETTER, _ANNOTATED, _SET_PASSWORD):
-        spans += (match.span("text") for match in pattern.finditer(text) if _is_secret(match))
-    parts: list[str] = []
-    end = 0
-    for begin, stop in sorted(spans):
-        if begin >= end and not is_plain(text[begin:stop]):
-            parts += [text[end:begin], mask]
-            end = stop
-    return "".join([*parts, text[end:]]) if parts else text
+    return replaced(text, ordered(_secrets(text)), mask)
+
+
+def _secrets(text: str) -> Iterator[Span]:
+    for begin, stop in chain(_of_fields(text), *(_of_pattern(text, p) for p in _PATTERNS)):
+        if not is_plain(text[begin:stop]):
+            yield begin, stop
+
+
+def _of_pattern(text: str, pattern: re.Pattern[str]) -> Iterator[Span]:
+    found = matches(pattern, text, _LONGEST)
+    return (match.span("text") for match in found if _is_secret(match))
 
 
 def _is_secret(match: re.Match[str]) -> bool:
@@ -73,7 +78,7 @@ def _is_secret(match: re.Match[str]) -> bool:
 def _of_fields(text: str) -> Iterator[Span]:
     """Yield the values of the objects whose name is secret."""
     objects = [_Object()]
-    for match in _FIELD.finditer(text):
+    for match in matches(_FIELD, text, _LONGEST):
         if match["brace"] == "{":
             objects.append(_Object())
             del objects[:-_DEEPEST]

@@ -10,10 +10,9 @@ from .commands import PROGRAMS, secrets_of_command
 from .fields import mask_fields
 from .names import is_secret_name, strength
 from .python import mask_python
+from .spans import Span, replaced
 from .tokens import PATTERNS
 from .values import is_plain
-
-Span = tuple[int, int]
 
 
 def _names(names: frozenset[str], end: str) -> re.Pattern[str]:
@@ -103,10 +102,5 @@ def _scanned(
 
 
 def _masked(text: str, spans: list[Span], mask: str) -> str:
-    parts: list[str] = []
-    end = 0
-    for begin, stop in sorted(spans):
-        if begin >= end and not is_plain(text[begin:stop]):
-            parts += [text[end:begin], mask]
-            end = stop
-    return "".join([*parts, text[end:]])
+    secrets = (span for span in sorted(spans) if not is_plain(text[slice(*span)]))
+    return replaced(text, secrets, mask)

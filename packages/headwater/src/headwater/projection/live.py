@@ -78,6 +78,7 @@ class Live:
         self.totals = Totals()
         self._clock = clock
         self._lost_after = lost_after
+        self._horizon = log.horizon()
         state, self.restored = restore(log)  # the last `seq` restored from a snapshot
         self._present = Readers(state)
         self._seq = self.restored
@@ -125,6 +126,7 @@ class Live:
 
     def reload(self) -> None:
         """Replace the projection by one of the events that are still in the log."""
+        self._horizon = self.log.horizon()
         state, restored = restore(self.log)
         with gc_paused():
             for seq, kind, body in self.log.entries(restored):
@@ -175,6 +177,7 @@ class Live:
             with self._present.reading() as state:
                 state.now = int(self._clock() * 1e6)
                 state.stale_before = state.now - lost_after
+                state.horizon = self._horizon
                 yield state
             return
         self._require_kept(moment)
@@ -185,6 +188,7 @@ class Live:
             times = [time for time in (moment.as_of, moment.known_at) if time is not None]
             state.now = min(times)
             state.stale_before = state.now - lost_after
+            state.horizon = self._horizon
             yield state
 
     def _require_kept(self, moment: Moment) -> None:
@@ -208,6 +212,7 @@ class Live:
                     break
                 item = self._waiting.get()
             is_open = item is not None
+            item = None  # a large batch would stay in memory until the next one
             if waiting:
                 self._store(waiting)
 

@@ -8,9 +8,10 @@ from functools import cache, cached_property
 
 from ahocorasick_rs import BytesAhoCorasick, Implementation
 
+from headwater.masking.spans import joined, matches
+
 MASK = "***"
 
-_WINDOW = 262_144
 _LONGEST_MATCH = 131_072
 """More characters than any pattern of a group matches, unless the group `is_unbounded`."""
 
@@ -45,10 +46,8 @@ class Group:
     def mask(self, text: str) -> str:
         """Mask all matches of the rules in a text."""
         for pattern, replacement in self.rules:
-            if self._is_unbounded or len(text) <= _WINDOW:
-                text = compiled(pattern).sub(replacement, text)
-            else:
-                text = "".join(_masked_parts(compiled(pattern), replacement, text))
+            longest = len(text) if self._is_unbounded else _LONGEST_MATCH
+            text = joined(_masked_parts(compiled(pattern), replacement, text, longest))
         return text
 
     def may_match(self, lower: bytes) -> bool:
@@ -56,24 +55,15 @@ class Group:
         return self._check is None or _compiled_bytes(self._check).search(lower) is not None
 
 
-def _masked_parts(pattern: re.Pattern[str], replacement: Replacement, text: str) -> Iterator[str]:
-    """Yield the parts of a long text with its matches replaced.
-
-    The text is searched in windows. Other threads can run between two of them, but not during a
-    search.
-    """
+def _masked_parts(
+    pattern: re.Pattern[str], replacement: Replacement, text: str, longest: int
+) -> Iterator[str]:
+    """Yield the parts of a text with its matches replaced."""
     end = 0
-    for begin in range(0, len(text), _WINDOW):
-        last = begin + _WINDOW
-        place = max(begin, end)
-        while place < last:
-            match = pattern.search(text, place, last + _LONGEST_MATCH)
-            if match is None or match.start() >= last:
-                break
-            yield text[end : match.start()]
-            yield match.expand(replacement) if isinstance(replacement, str) else replacement(match)
-            end = match.end()
-            place = max(end, match.start() + 1)
+    for match in matches(pattern, text, longest):
+        yield text[end : match.start()]
+        yield match.expand(replacement) if isinstance(replacement, str) else replacement(match)
+        end = match.end()
     yield text[end:]
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from headwater.masking.calls import FUNCTIONS, secrets_of_call
 from headwater.masking.commands import PROGRAMS, secrets_of_command
+from headwater.masking.spans import Span, replaced
 from headwater.redaction._rules import MASK, Finder, Group, compiled
 
-Reader = Callable[[str, int], tuple[list[tuple[int, int]], int]]
+Reader = Callable[[str, int], tuple[list[Span], int]]
 """Function that returns the secrets of the command or call at a position, and its end."""
 
 
@@ -31,17 +32,14 @@ class _Scanned(Group):
 
     def mask(self, text: str) -> str:
         """Mask all secrets in the commands or calls of a text."""
-        parts: list[str] = []
-        done = end = 0
+        return replaced(text, self._secrets(text), MASK)
+
+    def _secrets(self, text: str) -> Iterator[Span]:
+        done = 0
         for start in self._finder.starts(text):
-            if start < done or compiled(self._name).match(text, start) is None:
-                continue
-            spans, done = self._read(text, start)
-            for begin, stop in sorted(spans):
-                if begin >= end:
-                    parts += [text[end:begin], MASK]
-                    end = stop
-        return "".join([*parts, text[end:]]) if end else text
+            if start >= done and compiled(self._name).match(text, start) is not None:
+                spans, done = self._read(text, start)
+                yield from sorted(spans)
 
 
 COMMANDS = _Scanned(

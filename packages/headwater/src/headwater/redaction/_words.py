@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import string
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 
 from headwater.masking.names import OWNERS_OF_KEYS, OWNERS_OF_PASS, OWNERS_OF_TOKENS
+from headwater.masking.spans import joined
 from headwater.masking.values import TYPES
 from headwater.redaction._rules import MASK, Finder, Group, Rule, compiled
 
@@ -91,16 +92,14 @@ class _Words(Group):
 
     def mask(self, text: str) -> str:
         """Mask all matches of the rules in a text."""
-        masked: list[str] = []
-        parts: list[str] = []
+        return joined(self._masked_parts(text))
+
+    def _masked_parts(self, text: str) -> Iterator[str]:
         end = 0
         is_sql = cache(lambda: compiled(_SQL).search(text) is not None)
         for start in self._finder.starts(text):
             if start < end or compiled(self._candidate).match(text, start) is None:
                 continue
-            if len(parts) > _MOST_PARTS:  # many short strings need more memory than a long one
-                masked.append("".join(parts))
-                parts.clear()
             for pattern, replacement in self.rules:
                 if not self._follows(pattern, text, start):
                     continue
@@ -110,10 +109,11 @@ class _Words(Group):
                 is_comparison = pattern == _SPACED and is_sql()  # of two columns
                 if is_comparison and not compiled(_LOOKS_RANDOM).match(match["value"]):
                     continue
-                parts += [text[end:start], match.expand(str(replacement))]
+                yield text[end:start]
+                yield match.expand(str(replacement))
                 end = match.end()
                 break
-        return "".join([*masked, *parts, text[end:]]) if end else text
+        yield text[end:]
 
     def _follows(self, pattern: str, text: str, start: int) -> bool:
         """Return True if the text before a match is as its pattern requires."""
@@ -167,7 +167,6 @@ _WORD_RULES = (
     rf"({_WORD}\\{{0,8}}\"\s{{1,8}}value=\\{{0,8}}\")[^\"\\]{{1,8192}}",
 )
 _LONGEST_LEAD = 160
-_MOST_PARTS = 10_000
 _LED_RULES: tuple[tuple[str, Rule], ...] = (
     # '--password', 'x'
     (

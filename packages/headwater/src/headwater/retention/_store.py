@@ -24,8 +24,17 @@ def undelivered(log: EventLog) -> tuple[int, set[int]]:
     return min(newest - 1, newest if delivered is None else delivered), letters
 
 
-def remove(log: EventLog, seqs: Sequence[int], runs: set[str], newest: int, cutoff: int) -> None:
+def remove(
+    log: EventLog,
+    seqs: Sequence[int],
+    runs: set[str],
+    newest: int,
+    cutoff: int,
+    horizon: int | None,
+) -> None:
     """Delete events and all snapshots, and store the time before which the log is incomplete.
+
+    With a horizon, it is stored, too.
 
     Raises:
         LogError: since the event `newest`, one arrived that belongs to a deleted run.
@@ -41,6 +50,8 @@ def remove(log: EventLog, seqs: Sequence[int], runs: set[str], newest: int, cuto
             connection.execute(delete(schema.events).where(part))
         connection.execute(delete(schema.snapshots))
         log.set_pruned_until(connection, cutoff)
+        if horizon is not None:
+            log.set_horizon(connection, horizon)
 
 
 def run_ids(event: object) -> set[str]:

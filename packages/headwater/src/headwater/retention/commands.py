@@ -18,6 +18,10 @@ def prune(
     keep: Annotated[
         str | None, typer.Option(help="Time to keep, such as 30d. [HEADWATER_KEEP]")
     ] = None,
+    horizon: Annotated[
+        str | None,
+        typer.Option(help="Also delete older runs behind incremental loads. [HEADWATER_HORIZON]"),
+    ] = None,
     database: Database = None,
     yes: Annotated[bool, typer.Option("--yes", help="Delete. [only count]")] = False,
     as_json: AsJson = False,
@@ -27,6 +31,10 @@ def prune(
     The current graph, column lineage and the provenance of every dataset do not change, nor does
     any state since that time. Restart a running server afterwards, or use `serve --keep`.
 
+    An incremental load depends on all of its earlier runs, because it reads or keeps the rows of
+    its own table. With --horizon, those that are older are deleted, too. The provenance of such a
+    table then states when sources were deleted, and its gate fails unless the policy allows it.
+
     Example: headwater prune --keep 30d --database lineage.db
     """
     from headwater.events import shown_time
@@ -34,12 +42,16 @@ def prune(
     from headwater.retention.prune import plan
     from headwater.retention.prune import prune as delete
 
-    settings = settings_of(keep=keep, database=database)
+    settings = settings_of(keep=keep, horizon=horizon, database=database)
     if settings.keep is None:
         raise ConfigError("keep: missing value; pass --keep 30d or set HEADWATER_KEEP")
-    cutoff = time.time_ns() // 1_000 - int(settings.keep.total_seconds() * 1e6)
+    now = time.time_ns() // 1_000
+    cutoff = now - int(settings.keep.total_seconds() * 1e6)
+    oldest = None
+    if settings.horizon is not None:
+        oldest = now - int(settings.horizon.total_seconds() * 1e6)
     with closing(EventLog(settings.database, must_exist=True)) as log:
-        found = plan(log, cutoff)
+        found = plan(log, cutoff, horizon=oldest)
         if yes:
             delete(log, found)
     if as_json:

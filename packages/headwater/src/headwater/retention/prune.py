@@ -13,6 +13,10 @@ events of a tree of runs are only deleted together. A tree stays if
 - it dropped, emptied or renamed a dataset, and this decides which rows a run that stays saw,
 - one of its events is still to be delivered, or arrived after the cutoff.
 
+With a horizon, a tree before it also goes if data comes from it only through generations that read
+or kept rows of their own table, as an incremental load does. Answers then say that sources are
+deleted (`lineage.provenance.deleted_sources`). The first run of such a load stays.
+
 Before anything is deleted, the graphs of the log with and without the events are compared.
 """
 
@@ -28,8 +32,10 @@ from headwater.errors import EventError, LogError
 from headwater.events import Dataset, JobRef, Logged, RunEvent, parse_entries, source_datasets
 from headwater.events.facets import JobDependencies, Parent
 from headwater.graph.current import generations_of
+from headwater.graph.generation import Generation
 from headwater.graph.lifecycle import changes_of, removes_data
 from headwater.identity import DatasetName, canonical_name, symlinks_of
+from headwater.lineage.provenance import is_before
 from headwater.lineage.queries import edges_answer
 from headwater.log import EventLog, read_logged
 from headwater.projection import State, apply, start_of
@@ -51,6 +57,8 @@ class Plan:
     seqs: tuple[int, ...]
     runs: frozenset[str]
     newest: int
+    horizon: int | None = None
+    """The horizon, if runs are deleted only because they are before it."""
 
 
 @dataclass(slots=True)
@@ -103,22 +111,31 @@ class _Reading:
         return {self.top(run_id) for run_id in run_ids}
 
 
-def plan(log: EventLog, cutoff: int, newest: int = NEWEST) -> Plan:
-    """Return the events that can be deleted without changing an answer since the cutoff."""
+def plan(log: EventLog, cutoff: int, newest: int = NEWEST, *, horizon: int | None = None) -> Plan:
+    """Return the events that can be deleted without changing an answer since the cutoff.
+
+    With a horizon, a time, answers about loads that read or keep their own rows can become shorter.
+    """
     with gc_paused():
         reading = _read(log, cutoff)
         reading.needed |= {run_id for ends in reading.ends.values() for _, run_id in ends}
         for state in (reading.now, reading.old):
-            reading.needed |= {*_walked(state), *_newest(state, reading, newest)}
+            reading.needed |= set(_newest(state, reading, newest))
         reading.needed |= set(_reporting(reading))
-        kept = reading.trees(reading.needed)
+        runs = _deletable(reading, None)
+        shorter = runs if horizon is None else _deletable(reading, min(horizon, cutoff))
+        seqs = tuple(sorted(seq for run in shorter for seq in reading.seqs[run]))
+        return Plan(cutoff, seqs, shorter, reading.newest, horizon if shorter - runs else None)
+
+
+def _deletable(reading: _Reading, horizon: int | None) -> frozenset[str]:
+    walked = {run for state in (reading.now, reading.old) for run in _walked(state, horizon)}
+    kept = reading.trees(reading.needed | walked)
+    kept |= reading.trees(_dependencies(reading, kept))
+    while more := reading.trees({*_removals(reading, kept), *_schemas(reading, kept)}) - kept:
+        kept |= more
         kept |= reading.trees(_dependencies(reading, kept))
-        while more := reading.trees({*_removals(reading, kept), *_schemas(reading, kept)}) - kept:
-            kept |= more
-            kept |= reading.trees(_dependencies(reading, kept))
-        runs = frozenset(run for run in reading.seqs if reading.top(run) not in kept)
-        seqs = tuple(sorted(seq for run in runs for seq in reading.seqs[run]))
-        return Plan(cutoff, seqs, runs, reading.newest)
+    return frozenset(run for run in reading.seqs if reading.top(run) not in kept)
 
 
 def prune(log: EventLog, found: Plan) -> None:
@@ -132,7 +149,7 @@ def prune(log: EventLog, found: Plan) -> None:
     deleted = frozenset(found.seqs)
     if _graph(log, found.newest) != _graph(log, found.newest, deleted):
         raise LogError("nothing was deleted: the graph would change; please report this bug")
-    remove(log, found.seqs, set(found.runs), found.newest, found.cutoff)
+    remove(log, found.seqs, set(found.runs), found.newest, found.cutoff, found.horizon)
 
 
 def _read(log: EventLog, cutoff: int) -> _Reading:
@@ -176,14 +193,20 @@ def _edges(state: State, level: str) -> Iterator[object]:
                 break
 
 
-def _walked(state: State) -> Iterator[str]:
+def _walked(state: State, horizon: int | None) -> Iterator[str]:
     """Yield the runs that are effective, or from which a dataset's contents come."""
     generations = generations_of(state)
-    roots = [list(generations.present)]
-    roots += [list(generations.effective(ref)) for ref in generations.jobs()]
-    for name in sorted(set(state.identity)):
-        roots.append(list(generations.upstream_of(generations.writing(name), name)))
-    yield from (run.key.run_id for root in roots for g in root for run in g.runs)
+    open_ = [g for ref in generations.jobs() for g in generations.effective(ref)]
+    open_ += [g for name in sorted(set(state.identity)) for g in generations.writing(name)]
+    found: set[Generation] = set()
+    while open_:
+        if (generation := open_.pop()) in found:
+            continue
+        found.add(generation)
+        yield from (run.key.run_id for run in generation.runs)
+        for flow in generations.flows_into(generation):
+            if horizon is None or not is_before(flow, generation, horizon):
+                open_.append(flow.source)
 
 
 def _newest(state: State, reading: _Reading, count: int) -> Iterator[str]:

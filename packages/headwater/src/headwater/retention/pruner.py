@@ -50,7 +50,11 @@ def _prune() -> str:
     settings = resolve()
     assert settings.keep is not None
     log = EventLog(settings.database, must_exist=True)
-    found = plan(log, time.time_ns() // 1_000 - int(settings.keep.total_seconds() * 1e6))
+    now = time.time_ns() // 1_000
+    oldest = None
+    if settings.horizon is not None:
+        oldest = now - int(settings.horizon.total_seconds() * 1e6)
+    found = plan(log, now - int(settings.keep.total_seconds() * 1e6), horizon=oldest)
     prune(log, found)
     return f"{_DELETED} {len(found.seqs)} events" if found.seqs else ""
 

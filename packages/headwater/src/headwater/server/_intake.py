@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable
 from typing import Literal
 
 from anyio.to_thread import run_sync
 from fastapi import APIRouter, Request, Response
 
-from headwater.errors import EventError, TooLargeError
+from headwater.errors import EventError
 from headwater.events import load, load_plain
 from headwater.http.models import Error
 from headwater.http.routes import Plain, answer
-from headwater.log import Items, Rejected, entry_of, read_items
+from headwater.log import MOST_REJECTED, Entry, Items, Rejected, entry_of, read_items
 from headwater.marquez.models import (
     BatchCounts,
     BatchResult,
@@ -23,12 +24,13 @@ from headwater.marquez.models import (
 )
 from headwater.projection.live import Batch, Receipt
 from headwater.query.models import Json
+from headwater.server._arrays import ARRAY, EITHER, check_values, split_array
 from headwater.server._bodies import SMALL, BodyReader
 
 router = APIRouter(route_class=Plain)
 
 _MOST_VALUES = 4_000_000
-"""Largest number of values in a body; the smallest take 70 bytes for 3 bytes of JSON."""
+"""Largest number of values in an array of events."""
 
 _EVENT: Json = {
     "eventType": "COMPLETE",
@@ -64,7 +66,7 @@ async def post_lineage(request: Request) -> Response:
     HEADWATER_MOST_EVENTS are read, and none after 1,000 rejections; `unread` counts the rest. The
     first 100 errors are listed.
     """
-    items, count, receipt = await _ingest(request, _lineage_items)
+    items, count, receipt = await _ingest(request, _lineage_items, ARRAY)
     if count is None:
         return Response(status_code=201)
     summary: IntakeSummary = {
@@ -93,7 +95,7 @@ async def post_batch(request: Request) -> Response:
     the first 100 rejected events with their reasons; do not resend them unchanged. At most
     HEADWATER_MOST_EVENTS are read, and none after 1,000 rejections. Resend the unread ones.
     """
-    items, count, receipt = await _ingest(request, _batch_items)
+    items, count, receipt = await _ingest(request, _batch_items, EITHER)
     taken = receipt.stored + receipt.duplicates
     failed = items.rejected + items.unread
     status: Literal["success", "partial_success", "failure"]
@@ -152,7 +154,9 @@ def _batch_items(raw: bytes, most: int) -> tuple[Items, int | None]:
 
 
 async def _ingest(
-    request: Request, read: Callable[[bytes, int], tuple[Items, int | None]]
+    request: Request,
+    read: Callable[[bytes, int], tuple[Items, int | None]],
+    array: re.Pattern[bytes],
 ) -> tuple[Items, int | None, Receipt]:
     """Read and store the posted events; count rejected ones for `/metrics`.
 
@@ -160,22 +164,69 @@ async def _ingest(
     """
     state = request.app.state
     reader: BodyReader = state.bodies
-    raw = await request.body()
+    raw = b"".join([part async for part in request.stream()])  # the request does not keep it
     try:
         if len(raw) <= SMALL:
             items, count = read(raw, reader.options.most_events)
+        elif start := array.match(raw):
+            check_values(raw, _MOST_VALUES)
+            return await _ingest_portions(request, _Portions(raw, start[0], reader))
         else:
-            _check_size(raw)
+            check_values(raw)
             most = reader.options.most_events
             items, count = await run_sync(read, raw, most, limiter=reader.parsing)
     except EventError:
         state.request_counts.rejected_events += 1
         raise
+    del raw
     state.request_counts.rejected_events += items.rejected
     return items, count, await asyncio.wrap_future(state.live.submit(Batch(items.entries)))
 
 
-def _check_size(raw: bytes) -> None:
-    values = raw.count(b",") + raw.count(b"[") + raw.count(b"{")
-    if values > _MOST_VALUES:
-        raise TooLargeError("$", f"about {values} values", f"at most {_MOST_VALUES} values")
+class _Portions:
+    """A large array that is decoded in portions, so that only a few events need memory at once."""
+
+    _SIZE = 1_048_576
+
+    def __init__(self, raw: bytes, start: bytes, reader: BodyReader) -> None:
+        self._raw, self._start = raw, start
+        self._most = reader.options.most_events
+        self._events: list[tuple[int, int]] = []
+        self._next = 0
+        self.limiter = reader.parsing
+        self.items = Items()
+        self.count = 0
+
+    def find(self) -> None:
+        """Find all events, before a part of them is stored."""
+        for span in split_array(self._raw, self._start):
+            if self.count < self._most:
+                self._events.append(span)
+            self.count += 1
+
+    def read(self) -> list[Entry]:
+        """Return the entries of the next portion; none at the end."""
+        size = 0
+        while self._next < len(self._events) and self.items.rejected < MOST_REJECTED:
+            begin, end = self._events[self._next]
+            self.items.add(self._next, load(self._raw[begin:end]))
+            self._next += 1
+            size += end - begin
+            if size > self._SIZE and self.items.entries:
+                break
+        self.items.unread = self.count - self._next
+        entries, self.items.entries = self.items.entries, []
+        return entries
+
+
+async def _ingest_portions(
+    request: Request, portions: _Portions
+) -> tuple[Items, int | None, Receipt]:
+    state = request.app.state
+    stored = duplicates = 0
+    await run_sync(portions.find, limiter=portions.limiter)
+    while entries := await run_sync(portions.read, limiter=portions.limiter):
+        receipt = await asyncio.wrap_future(state.live.submit(Batch(entries)))
+        stored, duplicates = stored + receipt.stored, duplicates + receipt.duplicates
+    state.request_counts.rejected_events += portions.items.rejected
+    return portions.items, portions.count, Receipt(stored, duplicates)

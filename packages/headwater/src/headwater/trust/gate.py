@@ -33,7 +33,7 @@ from headwater.health.freshness import late
 from headwater.health.recovery import is_recovered
 from headwater.health.states import health_of
 from headwater.identity import DatasetName
-from headwater.lineage.provenance import origin, sources_of
+from headwater.lineage.provenance import deleted_sources, origin, sources_of
 from headwater.lineage.tags import Tags
 from headwater.log import EventLog
 from headwater.projection import Run, State, outcome
@@ -70,6 +70,8 @@ class Policy(Document):
     no_pii: bool = True
     exists: bool = True
     fresh: bool = False
+    allow_deleted_sources: bool = False
+    """Pass although older sources were deleted (`headwater prune --horizon`)."""
     allow_muted: bool = False
     """Pass despite violations whose findings of health are muted."""
     sources: list[Text] | None = None
@@ -126,6 +128,8 @@ def _violations(known: Generations, root: Node, policy: Policy) -> Iterator[Viol
             yield from _of_rule("fresh", [_removed(root, removal)])
     if policy.quality_passed:
         yield from _of_rule("quality_passed", _failed_checks(state, generations, root))
+    if not policy.allow_deleted_sources:
+        yield from _of_rule("deleted_sources", _deleted(known, generations, root))
     yield from _of_rule("completeness", _incomplete(known, generations, policy))
     if policy.no_pii:
         yield from _of_rule("no_pii", _pii(known, generations, root))
@@ -136,6 +140,13 @@ def _of_rule(rule: str, findings: Iterable[Finding | tuple[Finding, str]]) -> It
     for item in findings:
         found, pipeline = item if isinstance(item, tuple) else (item, None)
         yield {**found, "kind": rule, "pipeline": pipeline, "isMuted": False}
+
+
+def _deleted(known: Generations, generations: Walked, root: Node) -> Iterator[Finding]:
+    if deleted := deleted_sources(known, generations):
+        message = f"has older sources that were deleted on {deleted['deletedAt']}"
+        remedy = "load it anew as a whole, or set `allow_deleted_sources` in the policy"
+        yield finding("deleted_sources", root, message, remedy)
 
 
 def _unknown_sources(

@@ -1068,6 +1068,10 @@ export interface components {
             namespace: string;
             versions: string[];
         };
+        DeletedSources: {
+            before: string;
+            deletedAt: string;
+        };
         DescribedField: {
             description: string | null;
             name: string;
@@ -1428,6 +1432,7 @@ export interface components {
         };
         ProvenanceAnswer: {
             datasets: components["schemas"]["ProvenanceDataset"][];
+            deletedSources: components["schemas"]["DeletedSources"] | null;
             level: string;
             node: string;
             runs: components["schemas"]["ProvenanceRun"][];

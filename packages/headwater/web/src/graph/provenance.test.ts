@@ -1,5 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { originTree, piiVerdict, provenanceLine, provenanceText, unknownsOf, type Origin, type ProvenanceAnswer, type Upstream } from "./provenance";
+import { moment } from "./words";
+
+const DELETED = { before: "2025-01-01T00:00:00Z", deletedAt: "2026-02-03T00:00:00Z" };
 
 const use = (text: string) => {
   const [name = "", versions] = text.split("@");
@@ -22,7 +25,7 @@ function answer(node: string, runs: Upstream[], tags: [string, string | null, st
   return {
     node: `dataset:s3://l:${node}`, version, level: "task", runs, tags: tags.map(tag),
     datasets: names.map((name) => ({ id: `dataset:s3://l:${name}`, type: "dataset", namespace: "s3://l", name, kind: name.includes("/") ? "file" : "table", owners: [], removal: null })),
-    sources: names.filter((name) => !written.has(name)).map(use),
+    sources: names.filter((name) => !written.has(name)).map(use), deletedSources: null,
   }; // prettier-ignore
 }
 
@@ -91,7 +94,10 @@ describe("PII verdict", () => {
 
   test("no PII with other tags", () => {
     const provenance = answer("day", [run], [["raw", null, "raw"]]);
-    expect(piiVerdict({ ...provenance, tags: provenance.tags.map((tag) => ({ ...tag, key: "tier" })) }).text).toBe("No input column is tagged PII");
+    const tags = provenance.tags.map((tag) => ({ ...tag, key: "tier" }));
+    expect(piiVerdict({ ...provenance, tags }).text).toBe("No input column is tagged PII");
+    const verdict = piiVerdict({ ...provenance, tags, deletedSources: DELETED });
+    expect(verdict).toMatchObject({ tone: "warn", text: "No input column is tagged PII, but older sources were deleted" });
   });
 });
 
@@ -113,6 +119,9 @@ test("lists unknown facts", () => {
     "Version of 1 input: not reported by the run that read it",
     "Version of 1 output: not reported; the run id is used",
     "End of 1 run: not completed or not reported",
+  ]);
+  expect(unknownsOf({ ...answer("t", [ran("r", "load", ["a@1"], ["t@1"])]), deletedSources: DELETED })).toEqual([
+    `Older sources were deleted on ${moment(DELETED.deletedAt)}: runs before ${moment(DELETED.before)} can be missing`,
   ]);
   expect(unknownsOf(answer("t", []))).toEqual(["No known run wrote it; its upstream is unknown"]);
   expect(unknownsOf(answer("t", [ran("r", "load", ["a@1"], ["t@1"])]))).toEqual([]);

@@ -152,6 +152,7 @@ export function piiVerdict(answer: ProvenanceAnswer): Verdict {
   if (pii.length > 0) {
     return { tone: "warn", text: "Inputs have columns tagged PII, but column lineage shows that they are masked or not used", columns: origins(pii) };
   }
+  if (answer.tags.length > 0 && answer.deletedSources) return { tone: "warn", text: "No input column is tagged PII, but older sources were deleted", columns: [] };
   if (answer.tags.length > 0) return { tone: "good", text: "No input column is tagged PII", columns: [] };
   return { tone: "warn", text: "No input column is tagged PII, but the inputs have no tags at all", columns: [] };
 }
@@ -167,14 +168,16 @@ export function unknownsOf(answer: ProvenanceAnswer): string[] {
   const unread = inputs.filter((input) => input.versions.length === 0).length;
   const unnamed = outputs.filter((output) => output.versions.some((version) => ids.has(version))).length;
   const open = runs.filter((entry) => entry.run?.state !== "COMPLETED").length;
+  const deleted = answer.deletedSources;
   return [
+    deleted && `Older sources were deleted on ${moment(deleted.deletedAt)}: runs before ${moment(deleted.before)} can be missing`,
     answer.runs.length === 0 && "No known run wrote it; its upstream is unknown",
     declaredOnly > 0 && `${plural(declaredOnly, "job")} only declared inputs and outputs; no runs reported`,
     noCode > 0 && `Commit of ${plural(noCode, "run")}: not reported`,
     unread > 0 && `Version of ${plural(unread, "input")}: not reported by the run that read it`,
     unnamed > 0 && `Version of ${plural(unnamed, "output")}: not reported; the run id is used`,
     open > 0 && `End of ${plural(open, "run")}: not completed or not reported`,
-  ].filter((text) => text !== false);
+  ].filter((text) => typeof text === "string");
 }
 
 /** Summarize: 12 runs of 4 jobs · 2 commits · from 3 sources. */

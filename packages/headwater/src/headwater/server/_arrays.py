@@ -1,0 +1,106 @@
+"""Split a large JSON array into its items without decoding all of it, to limit memory.
+
+A decoded event needs up to 20 times the memory of its JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+
+from headwater.errors import BodyError, TooLargeError
+from headwater.events import load
+
+MOST_VALUES = 400_000
+"""Largest number of values in an event; most of them take 70 to 250 bytes."""
+
+_WINDOW = 1_048_576
+ARRAY = re.compile(rb"[ \t\r\n]*\[")
+EITHER = re.compile(rb'[ \t\r\n]*(?:\{[ \t\r\n]*"events"[ \t\r\n]*:[ \t\r\n]*)?\[')
+"""Start of an array, or of an object with an array in `events`."""
+
+_SPACE = re.compile(r"[ \t\r\n]*")
+_SCAN = json.JSONDecoder().raw_decode
+
+
+def split_array(raw: bytes, start: bytes) -> Iterator[tuple[int, int]]:
+    """Yield the start and the end of each item of an array; `start` is the JSON before the first.
+
+    Raises:
+        BodyError: the body is not JSON.
+        TooLargeError: an item has too many values.
+    """
+    place, size, mark = len(start), _WINDOW, ""
+    while mark != "]":
+        text = _window(raw, place, size)
+        at = 0
+        while mark != "]" and (item := _item(text, at, is_first=not mark)) is not None:
+            begin, end, after, mark = item
+            first = place + _size(text, at, begin)
+            last = first + _size(text, begin, end)
+            if last > first:
+                yield first, last
+            place, at = last + _size(text, end, after), after
+        if at:
+            size = _WINDOW
+        elif place + size < len(raw):
+            check_values(raw[place : place + size])
+            size *= 2
+        else:
+            raise BodyError("$", raw[:80].decode(errors="replace"), "JSON (an array is invalid)")
+    _check_end(start, raw[place - 1 :])
+
+
+def _check_end(start: bytes, rest: bytes) -> None:
+    check_values(rest)
+    around = load(start + rest)
+    if around not in ([], {"events": []}) and around.get("events") != []:
+        raise BodyError("$", "a repeated key `events`", "one array in `events`")
+
+
+def check_values(raw: bytes, most: int = MOST_VALUES) -> None:
+    """Check the number of values, estimated from commas and brackets. Raises TooLargeError."""
+    values = raw.count(b",") + raw.count(b"[") + raw.count(b"{")
+    if values > most:
+        raise TooLargeError("$", f"about {values} values", f"at most {most} values")
+
+
+def _window(raw: bytes, place: int, size: int) -> str:
+    """Decode a part of a body; a character that is cut off at its end is left out."""
+    part = raw[place : place + size]
+    try:
+        return part.decode()
+    except UnicodeDecodeError as error:
+        if error.start < len(part) - 3 or place + size >= len(raw):
+            raise BodyError("$", repr(part[error.start :][:8]), "JSON in UTF-8") from None
+        return part[: error.start].decode()
+
+
+def _item(text: str, at: int, *, is_first: bool) -> tuple[int, int, int, str] | None:
+    """Return the item at a position: its start and end, the end of the mark after it, and the mark.
+
+    The item of an empty array is empty. Return None if the text ends too early.
+    """
+    begin = end = _skip(text, at)
+    if not is_first or text[begin : begin + 1] != "]":
+        try:
+            _, end = _SCAN(text, begin)
+        except json.JSONDecodeError:
+            return None
+        except RecursionError:
+            raise BodyError("$", "deep nesting", "JSON with fewer levels") from None
+    after = _skip(text, end)
+    mark = text[after : after + 1]
+    return (begin, end, after + 1, mark) if mark in {",", "]"} else None
+
+
+def _skip(text: str, at: int) -> int:
+    space = _SPACE.match(text, at)
+    assert space is not None
+    return space.end()
+
+
+def _size(text: str, begin: int, end: int) -> int:
+    """Return the number of bytes of a part of a text."""
+    return end - begin if text.isascii() else len(text[begin:end].encode())

@@ -1,0 +1,85 @@
+"""Retention with a horizon: answers that become shorter say so."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from headwater.lineage.queries import (
+    edges_answer,
+    provenance_answer,
+)
+from headwater.log import Entry, EventLog
+from headwater.projection.live import Batch, Live
+from headwater.projection.past import Moment
+from headwater.retention.prune import plan, prune
+from headwater.trust.gate import gate_answer
+
+from .retention_logs import BASE, DAY, SECOND, history, now, received
+
+
+def _incremental(build: Any, days: int) -> list[Any]:
+    """Return daily loads of a new file into a table; each load also reads the table."""
+    return [
+        build.run("COMPLETE", f"load-{day}", "load", f"08:{day:02}:30",
+                  reads=("db|staging", "db|t"), writes=("db|t",))
+        for day in range(days)
+    ] + [
+        build.run("COMPLETE", f"stage-{day}", "stage", f"08:{day:02}:00",
+                  reads=("file|/a",), writes=("db|staging",))
+        for day in range(days)
+    ]  # fmt: skip
+
+
+def test_runs_before_the_horizon_are_deleted_and_answers_say_so(log: EventLog, build: Any) -> None:
+    live = Live(log)
+    live.ingest(Batch([build.entry(event) for event in _incremental(build, 30)]))
+    received(log, BASE)
+    live.reload()
+    at = BASE + 20 * 60 * SECOND
+    assert len(plan(log, BASE + DAY, newest=1).runs) < 3  # each load depends on the one before
+    found = plan(log, BASE + DAY, newest=1, horizon=at)
+    assert len(found.runs) > 30
+    with live.reading() as state:
+        edges = edges_answer(state, "task", "data")
+        assert provenance_answer(state, "dataset:db:t")["deletedSources"] is None
+        assert gate_answer(state, ["dataset:db:t"])["passed"]
+    prune(log, found)
+    live.reload()
+    for moment in (None, Moment(BASE + DAY)):
+        with live.reading(moment) as state:
+            assert edges_answer(state, "task", "data") == edges
+            answer = provenance_answer(state, "dataset:db:t")
+            assert len(answer["runs"]) < 30
+            assert answer["deletedSources"] is not None
+            assert answer["deletedSources"]["before"] == "2025-11-21T08:20:00Z"
+            assert provenance_answer(state, "dataset:db:staging")["deletedSources"] is None
+            (gated,) = gate_answer(state, ["dataset:db:t"])["datasets"]
+            assert [found["kind"] for found in gated["violations"]] == ["deleted_sources"]
+            policy = '{"allow_deleted_sources": true}'
+            assert gate_answer(state, ["dataset:db:t"], policy)["passed"]
+
+
+@pytest.mark.replay
+@settings(max_examples=25)
+@given(entries=history(), second=st.integers(1, 60), before=st.integers(0, 60))
+def test_shorter_provenance_after_a_horizon_says_so(
+    entries: list[Entry], second: int, before: int
+) -> None:
+    log = EventLog("sqlite://")
+    log.append(entries)
+    received(log, BASE)
+    moments = [None, Moment(BASE + second * SECOND)]
+    earlier = [now(Live(log), moment) for moment in moments]
+    horizon = BASE + min(second, before) * SECOND
+    prune(log, plan(log, BASE + second * SECOND, newest=1, horizon=horizon))
+    pruned = Live(log)
+    for moment, answers in zip(moments, earlier, strict=True):
+        later = now(pruned, moment)
+        for old, new in zip(answers.pop("provenance"), later.pop("provenance"), strict=True):
+            assert new["deletedSources"] or new == old
+        assert later == answers
+    log.close()
