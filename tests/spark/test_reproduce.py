@@ -22,7 +22,13 @@ from lakehouse.names import Table
 from lakehouse.settings import REPOSITORY, Settings
 from lakehouse.sources import WEATHER
 from metaflow_flows.train_forecast_model import tables
-from metaflow_flows.train_forecast_model.reproduce import FLOW, Recipe, read_recipe
+from metaflow_flows.train_forecast_model.plan import plan_reproduction
+from metaflow_flows.train_forecast_model.reproduce import (
+    FLOW,
+    NotReproducible,
+    Recipe,
+    read_recipe,
+)
 from spark_jobs import ingest, taxi, weather
 from spark_jobs.maintenance import expire_snapshots
 from tests.conftest import train
@@ -151,21 +157,24 @@ def test_other_commit_is_a_warning_if_forecasts_are_equal(
 
 
 # Last, because the run cannot be reproduced afterwards.
+@pytest.mark.filterwarnings("ignore:The _yaml extension module")  # Metaflow's own
+@pytest.mark.filterwarnings("ignore:unclosed file")  # Metaflow's own import
 @pytest.mark.parametrize("table", PINNED, ids=lambda table: table.name)
 def test_expired_snapshot_error_has_a_fix(
-    trained: Trained, table: Table, spark: SparkSession
+    trained: Trained, table: Table, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    namespace = trained.settings.job_namespace
+    monkeypatch.setenv("OPENLINEAGE_NAMESPACE", namespace)  # as the flow has it
     current = load_table(trained.settings, table)
     assert current is not None
     tag = f"{FLOW}/{trained.recipe.run}"
     snapshot = current.refs()[tag].snapshot_id
     current.manage_snapshots().create_tag(snapshot, tag, max_ref_age_ms=1).commit()
     expire_snapshots(spark, trained.settings)
-    done = trained.again()
-    assert done.returncode != 0
-    assert re.search(
+    message = (
         rf"Snapshot {snapshot} of {table.identifier}, which run "
         rf"{trained.recipe.run} (read|wrote), has expired .* Train again without --reproduce\. .*"
-        r"increase KEEP_MODEL_INPUTS_DAYS \(now 365\)",
-        done.stdout,
-    ), done.stdout[-3000:]
+        r"increase KEEP_MODEL_INPUTS_DAYS \(now 365\)"
+    )
+    with pytest.raises(NotReproducible, match=message):
+        plan_reproduction(trained.settings, trained.recipe.run)
