@@ -88,6 +88,11 @@ class Settings(BaseSettings):
         description="Largest share (0 to 1) of a taxi file's rows that may have impossible values. "
         "These rows go to <service>_taxi_quarantine; above the share, the file is rejected.",
     )
+    accept_weather_months: str = Field(
+        "",
+        pattern=r"^(\d{4}-\d{2}(,\s*\d{4}-\d{2})*)?$",
+        description="Months such as 2026-05,2026-06 whose unusual weather is only a warning.",
+    )
     forecast_model: ForecastModel = Field(
         "seasonal_naive",
         description="Default forecast model: seasonal_naive or weather.",

@@ -50,7 +50,7 @@ def check_staging(
         results += quarantine_results(settings, quarantined, spec.staging.table, partitions)
     if spec.compare:
         for name in previous_rows:
-            results += spec.compare(name, partial(_rows, passed, loaded))
+            results += spec.compare(settings, name, partial(_rows, passed, loaded))
     report(spark, settings, spec.staging.table, results)
     if passed is not None:
         note_passed(passed, checked_contents)

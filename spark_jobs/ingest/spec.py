@@ -34,7 +34,7 @@ class Spec:
     checks: tuple[Check, ...]
     check_files: Callable[[Settings, Partition], None] | None = None
     """Check of a partition's landed files before Spark reads them; raises BadSourceFile."""
-    compare: Callable[[str, RowsOf], list[Result]] | None = None
+    compare: Callable[[Settings, str, RowsOf], list[Result]] | None = None
     """Check of the values of a small partition, also compared with those of other partitions."""
     rules: Callable[[Partition], tuple[Rule, ...]] | None = None
     """Rules for the values of a row; one that breaks a rule goes to quarantine."""

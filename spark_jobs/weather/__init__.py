@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from datetime import date
 from itertools import pairwise
 from pathlib import PurePosixPath
@@ -154,8 +155,11 @@ def _by_day(element: str) -> str:
     )
 
 
-def compare_months(name: str, rows_of: RowsOf) -> list[Result]:
-    """Return the results of the rules for a month, also compared with the month before."""
+def compare_months(settings: Settings, name: str, rows_of: RowsOf) -> list[Result]:
+    """Return the results of the rules for a month, also compared with the month before.
+
+    In a month of ACCEPT_WEATHER_MONTHS, a broken rule is only a warning.
+    """
     rows = rows_of(name)
     if not rows:
         return []
@@ -166,8 +170,17 @@ def compare_months(name: str, rows_of: RowsOf) -> list[Result]:
     texts: dict[tuple[str, str], list[str]] = {rule: [] for rule in rules_of(month, before)}
     for problem in problems_of(month, before):
         texts[problem.rule, problem.column].append(problem.text)
+    this = f"{name[:4]}-{name[4:6]}"
+    is_accepted = this in re.split(r",\s*", settings.accept_weather_months)
+    remedy = "accepted" if is_accepted else f"if it is right, set ACCEPT_WEATHER_MONTHS={this}"
     return [
-        Result(Check(rule, "", column), name, len(found), len(rows), "; ".join(found[:5]))
+        Result(
+            Check(rule, "", column, tolerated=1.0 if is_accepted else 0.0),
+            name,
+            len(found),
+            len(rows),
+            f"{'; '.join(found[:5])} ({remedy})" if found else "",
+        )
         for (rule, column), found in texts.items()
     ]
 

@@ -26,6 +26,7 @@ VALUES = {
     "generator_rows": "5000",
     "generator_fault": "empty",
     "max_quarantined_share": "0.05",
+    "accept_weather_months": "2026-05,2026-06",
     "forecast_model": "weather",
     "lakehouse": "glue",
     "aws_region": "eu-west-1",
