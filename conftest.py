@@ -25,6 +25,7 @@ _LONGEST = (
     "tests/docker",
     "packages/metaflow-openlineage",
     "packages/headwater-aws",
+    "packages/headwater-client",
 )
 
 

@@ -8,7 +8,7 @@ from contextlib import suppress
 import yaml
 
 from commands.output import say
-from headwater.old_name import adopt
+from headwater_client.old_name import adopt
 from lakehouse.errors import SettingsError
 from lakehouse.setting_sources import new_name, old_names, settings_file
 

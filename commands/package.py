@@ -16,9 +16,9 @@ from lakehouse.settings import REPOSITORY, Settings
 PYTHON, PLATFORM = "3.11", "x86_64-manylinux_2_28"
 """Platform of the Lambda functions in infra/templates/openlineage-proxy.yaml and EMR drivers."""
 
-_PACKAGES = ("packages/headwater", "packages/headwater-aws")
-_UNUSED = ("fastapi", "httptools", "rich", "typer", "uvicorn", "uvloop")
-"""Dependencies of headwater's server and commands, which no handler imports."""
+_PACKAGES = ("packages/headwater-client", "packages/headwater", "packages/headwater-aws")
+_UNUSED = ("fastapi", "httptools", "openlineage-python", "rich", "typer", "uvicorn", "uvloop")
+"""Dependencies of the server, the commands and producers, which no handler imports."""
 _PRUNED = [word for name in _UNUSED for word in ("--prune", name)]
 _NO_TIME = (1980, 1, 1, 0, 0, 0)
 

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 
 from commands.output import say
 from headwater.redaction import redact_text
-from headwater.wrap.parent import RunRef
+from headwater_client.parents import RunRef
 from lakehouse.backends import is_on, python_transport
 from lakehouse.names import DatasetName
 from lakehouse.settings import Settings
@@ -62,7 +62,7 @@ class QueryRun:
         from openlineage.client.facet_v2 import processing_engine_run, sql_job, tags_job
         from pyspark import __version__ as spark_version
 
-        from headwater.wrap.openlineage import ReportedRun
+        from headwater_client.events import ReportedRun
 
         tag = tags_job.TagsJobFacetFields(AD_HOC, "true", "USER")
         run = ReportedRun(

@@ -41,7 +41,7 @@ class Backend:
 
 
 def _spool(settings: Settings) -> Transport:
-    return {"type": "headwater.spool.SpoolTransport", "directory": str(settings.spool_dir)}
+    return {"type": "headwater_client.spool.SpoolTransport", "directory": str(settings.spool_dir)}
 
 
 def _http(url: str, endpoint: str, key: SecretStr) -> Transport:

@@ -11,7 +11,7 @@ from airflow.sdk import BaseOperator
 from openlineage.client.event_v2 import Dataset
 from openlineage.client.facet_v2 import source_code_location_job
 
-from headwater.wrap.git import git_location
+from headwater_client.git import git_location
 from lakehouse.descriptions import dataset_facets
 from lakehouse.names import Table, file_dataset
 from lakehouse.settings import load_settings

@@ -21,7 +21,7 @@ from typing import Any, ClassVar, Self, TypeAlias
 import numpy as np
 import pandas as pd
 
-from headwater.wrap.function import lineage
+from headwater_client import lineage
 from lakehouse.sources import WEATHER_ELEMENTS
 
 ZONES = Path(__file__).with_name("zones.csv")

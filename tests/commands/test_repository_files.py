@@ -49,6 +49,7 @@ OLD_NAME = (
     *("commands/containers.py", "commands/docker.py"),
     *("lakehouse/setting_sources.py", "lakehouse/settings.py"),
     *(f"packages/headwater/src/headwater/{name}.py" for name in ("old_name", "settings")),
+    "packages/headwater-client/src/headwater_client/old_name.py",
     "packages/headwater/web/src/api/stored.ts",
     "packages/headwater/tests/test_old_name.py",
     "tests/commands/test_repository_files.py",
@@ -122,7 +123,10 @@ def _command(line: str) -> str:
     return match[1]
 
 
-@pytest.mark.parametrize("name", ["metaflow-openlineage", "headwater", "headwater-aws"])
+PACKAGES = [path.name for path in sorted((REPOSITORY / "packages").iterdir())]
+
+
+@pytest.mark.parametrize("name", PACKAGES)
 def test_package_has_the_license_and_type_information(name: str) -> None:
     package = REPOSITORY / "packages" / name
     assert (package / "LICENSE").read_text() == (REPOSITORY / "LICENSE").read_text()

@@ -146,7 +146,7 @@ def test_collector_delivery_uses_spool_and_lineage_server() -> None:
     assert is_embedded(settings)
     transports = cast(dict[str, Any], python_transport(settings)["transports"])
     kinds = [transport["type"] for transport in transports.values()]
-    assert kinds == ["headwater.spool.SpoolTransport", "console"]
+    assert kinds == ["headwater_client.spool.SpoolTransport", "console"]
     assert unanswered(settings) == []
     assert "url" not in str(spark_transport(settings, "app"))
     assert deliveries(settings) == [

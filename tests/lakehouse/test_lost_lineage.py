@@ -10,7 +10,7 @@ import pytest
 from openlineage.client import OpenLineageClient
 from openlineage.client.event_v2 import Job, Run, RunEvent, RunState
 
-from headwater.wrap.report import Report
+from headwater_client._report import Report
 from lakehouse.backends import lineage_environ
 from lakehouse.settings import Settings, load_settings
 from metaflow_openlineage._emit import Emitter

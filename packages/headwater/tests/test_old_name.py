@@ -9,9 +9,10 @@ import pytest
 
 from headwater.cli.main import main
 from headwater.log import EventLog
-from headwater.old_name import adopt, report
+from headwater.old_name import report
 from headwater.settings import default_database, resolve
-from headwater.wrap.function import lineage
+from headwater_client import lineage
+from headwater_client.old_name import adopt
 
 
 def test_present_variable_overrides_its_old_name() -> None:

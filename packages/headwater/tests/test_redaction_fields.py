@@ -7,8 +7,8 @@ from typing import Any
 import orjson
 import pytest
 
-from headwater.masking.fields import mask_fields
 from headwater.redaction import MASK, redact, redact_line, redact_text
+from headwater_client.masking.fields import mask_fields
 
 from . import secret_forms as forms
 

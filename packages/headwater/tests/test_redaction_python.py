@@ -7,9 +7,9 @@ import ast
 import orjson
 import pytest
 
-from headwater.masking.names import is_secret_name, strength
-from headwater.masking.python import mask_python
 from headwater.redaction import MASK, is_suspicious, redact_line, redact_text
+from headwater_client.masking.names import is_secret_name, strength
+from headwater_client.masking.python import mask_python
 
 from . import secret_forms as forms
 from . import secret_sources as sources

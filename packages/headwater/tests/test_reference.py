@@ -14,6 +14,7 @@ from headwater.log import EventLog
 from headwater.projection.live import Live
 from headwater.server.app import make_app
 from headwater.server.openapi import document
+from headwater_client.run import argument_parser
 
 from .generated_docs import check_written, table
 
@@ -122,6 +123,15 @@ def _common(group: Any) -> str:
 
 def _command(name: str, command: Any) -> str:
     rows = [_option(option) for option in command.params if option.name not in _COMMON]
+    if name == "run":  # headwater-client reads its options
+        actions = [action for action in argument_parser()._actions if action.dest != "help"]
+        rows = [
+            (
+                ", ".join(f"`{text}`" for text in action.option_strings or ["COMMAND"]),
+                str(action.help),
+            )
+            for action in actions
+        ]
     parts = [f"## headwater {name}\n", inspect.cleandoc(command.help or "") + "\n"]
     if rows:
         parts.append(table(("argument or option", "description"), rows))

@@ -80,6 +80,8 @@ class Metaflow:
         inherited = {k: v for k, v in os.environ.items() if "OPENLINEAGE" not in k}
         if "OPENLINEAGE_URL" not in environ:
             inherited["OPENLINEAGE__TRANSPORT"] = json.dumps(transport)
+            # On a busy machine, writing an event may take longer than a flow waits by default.
+            inherited["METAFLOW_OPENLINEAGE_TIMEOUT"] = "60"
         process = subprocess.run(
             [sys.executable, str(flow), *(args or ("run",))],
             env={

@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 from openlineage.client.serde import Serde
 
+from headwater_client import RunRef
 from metaflow_openlineage import Dataset
 from metaflow_openlineage import _facets as facets
 from metaflow_openlineage._dataset import MAX_VERSIONS, fields_of, merge
-from metaflow_openlineage._names import PRODUCER, RunRef
+from metaflow_openlineage._names import PRODUCER
 from packages.headwater.tests.recordings import recordings
 
 # Metaflow's own import of a moved module; it depends on which packages are installed.
@@ -116,7 +117,13 @@ def test_event_with_every_facet_is_valid():
         row_lineage=[(Dataset("file", "/s"), "c", "FILTER")],
         layer="iceberg",
     )
-    place = {"url": "https://h/r", "repoUrl": "https://h/r", "path": "p", "version": "c"}
+    place = {
+        "type": "git",
+        "url": "https://h/r",
+        "repoUrl": "https://h/r",
+        "path": "p",
+        "version": "c",
+    }
     event = facets.run_event(
         "FAIL",
         REF,

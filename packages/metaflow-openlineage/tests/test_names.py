@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from metaflow_openlineage._names import FlowNames, RunRef, instant_of
+from headwater_client import RunRef
+from headwater_client.parents import CONTEXT, PARENT, ROOT, child_environment
+from metaflow_openlineage._names import FlowNames, instant_of
 from metaflow_openlineage._settings import Settings
 
 RUN = "01a1fd4a-49ef-7259-9396-ffb99203fb3f"
@@ -81,6 +83,13 @@ def test_root_defaults_to_the_parent():
     assert settings.root == settings.parent == RunRef("ns", "dag.task", RUN)
 
 
+def test_context_names_parent_and_root_too():
+    parent, root = RunRef("ns", "dag.task", RUN), RunRef("ns", "dag", RUN)
+    context = {CONTEXT: child_environment(parent, root)[CONTEXT]}
+    settings = Settings.from_env(context)
+    assert (settings.parent, settings.root) == (parent, root)
+
+
 def test_invalid_settings_are_ignored_with_a_warning(capsys, monkeypatch):
     monkeypatch.setattr("metaflow_openlineage._report._warned", False)
     environ = {"OPENLINEAGE_PARENT_ID": "nonsense", "METAFLOW_OPENLINEAGE_TIMEOUT": "soon"}
@@ -91,5 +100,6 @@ def test_invalid_settings_are_ignored_with_a_warning(capsys, monkeypatch):
 def test_every_setting_is_documented_in_the_readme():
     code, readme = Path(inspect.getfile(Settings)), Path(__file__).parent.parent / "README.md"
     read = re.findall(r'environ.*"([A-Z_]+)"', code.read_text())
-    assert len(read) == 9
+    read += (PARENT, ROOT, CONTEXT)
+    assert len(read) == 10
     assert [name for name in read if f"\n| `{name}` | " not in readme.read_text()] == []

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 from metaflow.decorators import StepDecorator, _base_step_decorator
 from metaflow.user_decorators.user_flow_decorator import FlowMutator
 
+from headwater_client.parents import child_environment
+
 from . import _helpers
 from ._artifacts import Options
 from ._report import harmless
@@ -97,8 +99,7 @@ class StepHooks(StepDecorator):
         where = (self._flow_datastore, str(run_id), step_name, str(task_id), attempt)
         task = TaskRun(settings, options, flow, *where, store, list(inputs or ()))
         # Runs started by this process become children of the task.
-        os.environ["OPENLINEAGE_PARENT_ID"] = str(task.ref)
-        os.environ["OPENLINEAGE_ROOT_PARENT_ID"] = str(task.root)
+        os.environ.update(child_environment(task.ref, task.root))
         _helpers.enter(task)
         self._task_run = task
         task.start(graph[step_name])

@@ -18,9 +18,11 @@ from openlineage.client import event_v2 as ev
 from openlineage.client import facet_v2 as fv
 from openlineage.client.constants import DEFAULT_PRODUCER
 
+from headwater_client import RunRef
+from headwater_client.masking import mask_text
+
 from ._dataset import ColumnSource, Dataset, Direct, merge
-from ._masking import mask_code
-from ._names import PRODUCER, VERSION, RunRef
+from ._names import PRODUCER, VERSION
 
 T = TypeVar("T")
 State = Literal["START", "COMPLETE", "FAIL", "ABORT"]
@@ -33,7 +35,6 @@ MAX_CODE, MAX_TRACE, MAX_VALUE, MAX_FIELDS = 50_000, 10_000, 1_000, 500
 _SECRET_NAME = re.compile(
     r"passw|passphrase|pwd|(?:^|[_.-])pass$|secret|token|credential|key", re.IGNORECASE
 )
-_SECRET_IN_URL = re.compile(r"(\w://[^\s:/@]*):[^\s/'\"]+@")
 _TAG_WITH_VALUE = re.compile(r"(?!\w+://)([^:=]+)[:=](.*)", re.DOTALL)
 
 
@@ -94,9 +95,9 @@ def error(exception: BaseException | None) -> RunFacets:
     trace = "".join(traceback.format_exception(exception))
     facet = _facet(
         fv.error_message_run.ErrorMessageRunFacet,
-        without_password(message)[:MAX_TRACE],
+        mask_text(message)[:MAX_TRACE],
         "python",
-        without_password(trace)[-MAX_TRACE:],
+        mask_text(trace)[-MAX_TRACE:],
     )
     return {"errorMessage": facet}
 
@@ -158,7 +159,7 @@ def tags(user: Iterable[str], system: Iterable[str]) -> RunFacets:
 
 def _tag(tag: str, source: str) -> fv.tags_run.TagsRunFacetFields:
     pair = _TAG_WITH_VALUE.fullmatch(tag)
-    key, value = pair.groups() if pair else (without_password(tag), "true")
+    key, value = pair.groups() if pair else (mask_text(tag), "true")
     name = "token" if key == "production" else key if pair else ""  # Metaflow's production token
     return fv.tags_run.TagsRunFacetFields(key, redacted(name, value), source)
 
@@ -169,12 +170,7 @@ def redacted(name: str, value: object) -> str:
         return "***"
     if isinstance(value, dict):
         return str({key: redacted(str(key), item) for key, item in value.items()})
-    return without_password(str(value))
-
-
-def without_password(text: str) -> str:
-    """Mask the secrets of source code, SQL and commands, and the passwords of URLs, in a text."""
-    return mask_code(_SECRET_IN_URL.sub(r"\1:***@", text))
+    return mask_text(str(value))
 
 
 def job(kind: Literal["FLOW", "STEP", "QUERY"], owner: str | None = None) -> JobFacets:
@@ -190,7 +186,7 @@ def job(kind: Literal["FLOW", "STEP", "QUERY"], owner: str | None = None) -> Job
 
 def sql(query: str, dialect: str | None) -> JobFacets:
     """Create the facet of a query's text."""
-    return {"sql": _facet(fv.sql_job.SQLJobFacet, without_password(query)[:MAX_CODE], dialect)}
+    return {"sql": _facet(fv.sql_job.SQLJobFacet, mask_text(query)[:MAX_CODE], dialect)}
 
 
 def source(code: Any, location: Mapping[str, str], *, with_code: bool) -> JobFacets:
@@ -201,7 +197,7 @@ def source(code: Any, location: Mapping[str, str], *, with_code: bool) -> JobFac
     except (OSError, TypeError):  # typed in a notebook, or generated
         text = ""
     if text:
-        text = without_password(text)[:MAX_CODE]
+        text = mask_text(text)[:MAX_CODE]
         facets["sourceCode"] = _facet(fv.source_code_job.SourceCodeJobFacet, "python", text)
     if code.__doc__:
         facets["documentation"] = _facet(
@@ -211,7 +207,7 @@ def source(code: Any, location: Mapping[str, str], *, with_code: bool) -> JobFac
         )
     if location:
         facets["sourceCodeLocation"] = _facet(
-            fv.source_code_location_job.SourceCodeLocationJobFacet, "git", **location
+            fv.source_code_location_job.SourceCodeLocationJobFacet, **location
         )
     return facets
 

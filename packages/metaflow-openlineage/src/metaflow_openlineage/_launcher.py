@@ -5,20 +5,20 @@ from __future__ import annotations
 import atexit
 import inspect
 import json
-import re
 import signal
-import subprocess
 import threading
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from metaflow.metaflow_git import get_repository_info
+from headwater_client import RunRef
+from headwater_client.git import git_location
 
 from . import _facets as facets
 from ._emit import Emitter
-from ._names import FlowNames, RunRef
+from ._names import FlowNames
 from ._report import harmless
 from ._settings import Settings
 from ._task import ENDED, LOCATION, facets_of_run, metadata_of, owner, parameter_values
@@ -47,7 +47,8 @@ class FlowRun:
         self._names = FlowNames(self.settings.namespace, self.flow.name, self.run_id)
         self._ref = self._names.flow_run()
         self._emitter = Emitter(self.settings.timeout)
-        self._location = git_location(Path(inspect.getfile(type(self.flow))).resolve())
+        file = Path(inspect.getfile(type(self.flow))).resolve()
+        self._location: Mapping[str, Any] = git_location(file) or {}
         self._job_facets: facets.JobFacets = {}
         self._metadata = self.flow_datastore.metadata
         self._unfinished: dict[str, Any] = {}  # launched tasks that have not yet succeeded, by path
@@ -121,21 +122,3 @@ class FlowRun:
 def _interrupt(signum: int, frame: FrameType | None) -> None:
     """End a terminated launcher as Ctrl-C does, so that it stops its tasks and emits the end."""
     raise LauncherStopped("the launcher was terminated")
-
-
-def git_location(file: Path) -> dict[str, str]:
-    """Return the fields of `sourceCodeLocation` for a file; empty without a remote repository."""
-    info = get_repository_info(file.parent) or {}
-    if not info.get("repo_url"):
-        return {}
-    command = ["git", "rev-parse", "--show-prefix"]
-    result = subprocess.run(command, cwd=file.parent, capture_output=True, text=True, check=False)
-    repository = re.sub(r"^(\w+://)[^/@]*@", r"\1", str(info["repo_url"]))
-    commit, path = str(info["commit_sha"]), result.stdout.strip() + file.name
-    return {
-        "url": f"{repository.removesuffix('.git')}/blob/{commit}/{path}",
-        "repoUrl": repository,
-        "path": path,
-        "version": commit,
-        "branch": str(info["branch_name"]),
-    }

@@ -2,35 +2,13 @@
 
 from __future__ import annotations
 
-import uuid
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from headwater_client import RunRef
+
 VERSION = "0.1.0"
 PRODUCER = f"https://github.com/headwater-lineage/metaflow-openlineage/tree/{VERSION}"
-
-
-@dataclass(frozen=True)
-class RunRef:
-    """One run of one job, written as `namespace/job/runId` like in Airflow's lineage macros."""
-
-    namespace: str
-    job: str
-    run_id: str
-
-    @classmethod
-    def parse(cls, text: str) -> RunRef | None:
-        """Parse `namespace/job/runId`; only the namespace may contain slashes."""
-        namespace, _, rest = text.strip().rpartition("/")
-        namespace, _, job = namespace.rpartition("/")
-        try:
-            run_id = str(uuid.UUID(rest))
-        except ValueError:
-            return None
-        return cls(namespace, job, run_id) if namespace and job else None
-
-    def __str__(self) -> str:
-        return f"{self.namespace}/{self.job}/{self.run_id}"
 
 
 def instant_of(run_id: str) -> datetime | None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ._names import RunRef
+from headwater_client import RunRef, parents
+from headwater_client.parents import PARENT
+
 from ._report import warn
 
 
@@ -26,11 +28,15 @@ class Settings:
     @classmethod
     def from_env(cls, environ: Mapping[str, str]) -> Settings:
         """Read the variables listed in the README; ignore invalid ones with a warning."""
-        parent = _run_ref(environ, "OPENLINEAGE_PARENT_ID")
+        parent, root = parents(environ) or (None, None)
+        if (text := environ.get(PARENT)) and not parent:
+            warn(
+                f"{PARENT}={text!r} is ignored: expected namespace/job/runId with a UUID at the end"
+            )
         return cls(
             namespace=environ.get("OPENLINEAGE_NAMESPACE") or "default",
             parent=parent,
-            root=_run_ref(environ, "OPENLINEAGE_ROOT_PARENT_ID") or parent,
+            root=root,
             disabled=environ.get("OPENLINEAGE_DISABLED", "").strip().lower() == "true",
             deployment=environ.get("METAFLOW_OPENLINEAGE_DEPLOYMENT") or None,
             nominal_time=environ.get("METAFLOW_OPENLINEAGE_NOMINAL_TIME") or None,
@@ -38,14 +44,6 @@ class Settings:
             program=environ.get("METAFLOW_OPENLINEAGE_PROGRAM") or None,
             timeout=_seconds(environ, "METAFLOW_OPENLINEAGE_TIMEOUT", cls.timeout),
         )
-
-
-def _run_ref(environ: Mapping[str, str], name: str) -> RunRef | None:
-    text = environ.get(name)
-    ref = RunRef.parse(text) if text else None
-    if text and not ref:
-        warn(f"{name}={text!r} is ignored: expected namespace/job/runId with a UUID at the end")
-    return ref
 
 
 def _seconds(environ: Mapping[str, str], name: str, default: float) -> float:

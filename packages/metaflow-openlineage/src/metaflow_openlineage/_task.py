@@ -16,6 +16,8 @@ from metaflow.metaflow_config import UI_URL
 from metaflow.metaflow_current import current
 from metaflow.util import get_username
 
+from headwater_client import RunRef
+
 from . import _facets as facets
 from ._artifacts import (
     MAX_COMPARED_BYTES,
@@ -30,7 +32,7 @@ from ._artifacts import (
 from ._dataset import Dataset
 from ._emit import Emitter
 from ._helpers import Query
-from ._names import FlowNames, RunRef, instant_of
+from ._names import FlowNames, instant_of
 from ._report import harmless
 from ._settings import Settings
 from ._stated import stated_sources

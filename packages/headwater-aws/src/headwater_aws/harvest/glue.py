@@ -28,11 +28,11 @@ from openlineage.client.facet_v2 import (
 )
 
 from headwater.collect.lines import Lines
-from headwater.harvest.events import FinishedRun, dataset_event, location, run_id, schema
+from headwater.harvest.events import FinishedRun, dataset_event, location, run_id, schema, to_json
 from headwater.harvest.harvester import Cursor, Portion
-from headwater.wrap.openlineage import PRODUCER, to_json
-from headwater.wrap.parent import RunRef
 from headwater_aws.harvest._aws import OVERLAP, Account, aws_errors
+from headwater_client.events import PRODUCER
+from headwater_client.parents import RunRef
 
 _STATES = {"COMPLETED": "COMPLETE", "FAILED": "FAIL", "STOPPED": "ABORT"}
 

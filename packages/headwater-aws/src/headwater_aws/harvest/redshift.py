@@ -24,16 +24,16 @@ from openlineage.client.facet_v2 import (
 
 from headwater.collect.lines import Lines
 from headwater.errors import ConfigError, ServerError
-from headwater.harvest.events import FinishedRun, location, run_id, schema
+from headwater.harvest.events import FinishedRun, location, run_id, schema, to_json
 from headwater.harvest.harvester import Cursor, Portion
 from headwater.sql.model import Statement, after
 from headwater.sql.relations import Origins, Table
 from headwater.sql.session import SESSIONS, Columns, Session, SessionTable
 from headwater.sql.statements import read_statement
 from headwater.sql.steps import UnreadError
-from headwater.wrap.openlineage import PRODUCER, to_json
-from headwater.wrap.parent import RunRef
 from headwater_aws.harvest._aws import Account, aws_errors, start_of
+from headwater_client.events import PRODUCER
+from headwater_client.parents import RunRef
 
 _AT_ONCE = 500
 _WHOLE = 4_000  # characters; longer texts continue in SYS_QUERY_TEXT

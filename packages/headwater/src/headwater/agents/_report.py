@@ -20,7 +20,7 @@ from headwater.agents._reply import Context, shortened
 from headwater.agents._tool import Node, Text, Tool
 from headwater.errors import ConfigError, NotFoundError
 from headwater.query.models import Json, Name
-from headwater.wrap.parent import RunRef
+from headwater_client.parents import RunRef
 
 NAMESPACE = "agents"
 """Namespace of the jobs that stand for agents."""
@@ -116,7 +116,7 @@ def _event(
     """Return a COMPLETE event: a later one with the same run adds to it."""
     from openlineage.client.event_v2 import InputDataset, OutputDataset
 
-    from headwater.wrap.openlineage import ReportedRun  # slow to import
+    from headwater_client.events import ReportedRun  # slow to import
 
     run = ReportedRun(
         ref=ref,

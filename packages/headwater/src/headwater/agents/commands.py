@@ -31,7 +31,7 @@ def mcp(
     from headwater.agents._reply import Context
     from headwater.agents._report import NAMESPACE, Reporter
     from headwater.agents.server import serve_stdio
-    from headwater.wrap.parent import RunRef, parents
+    from headwater_client.parents import RunRef, parents
 
     reporter = None
     if report_as is not None:

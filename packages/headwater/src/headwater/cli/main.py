@@ -18,6 +18,7 @@ from typer.core import TyperGroup
 from headwater.agents.commands import mcp
 from headwater.aliases.commands import alias
 from headwater.changes.commands import diff, drift, history, timeline
+from headwater.cli._run import run
 from headwater.collect.commands import ingest
 from headwater.config import name_value
 from headwater.console.text import escaped
@@ -27,13 +28,12 @@ from headwater.export.commands import export
 from headwater.harvest import commands as harvest
 from headwater.keys import commands as keys
 from headwater.lineage.commands import columns, impact, path, provenance, show, tags, tree
-from headwater.old_name import adopt
 from headwater.retention.commands import prune
 from headwater.runs.commands import runs
 from headwater.search.commands import search
 from headwater.server.commands import repair, serve
 from headwater.trust.commands import acknowledge, check, doctor, gate, health, mute
-from headwater.wrap.commands import run
+from headwater_client.old_name import adopt
 
 _COMMANDS = {
     "Collect": (serve, ingest, deliver),
@@ -93,8 +93,13 @@ app = typer.Typer(
 for _group, _members in _COMMANDS.items():
     for _command in _members:
         app.command(rich_help_panel=_group)(_command)
-# Options of the command that `run` starts are not headwater's.
-app.command(rich_help_panel="Collect", context_settings={"allow_interspersed_args": False})(run)
+# headwater-client reads the options of `run`, also `--help`.
+_PASSED_ON = {
+    "allow_interspersed_args": False,
+    "ignore_unknown_options": True,
+    "help_option_names": [],
+}
+app.command(rich_help_panel="Collect", context_settings=_PASSED_ON)(run)
 app.add_typer(backends, name="backends", rich_help_panel="Operate")
 app.add_typer(harvest.app, name="harvest", rich_help_panel="Collect")
 app.add_typer(keys.app, name="keys", rich_help_panel="Operate")

@@ -50,11 +50,11 @@ from headwater.harvest._manifest import (
     tables_above,
     tags_of,
 )
-from headwater.harvest.events import FinishedRun, run_id
+from headwater.harvest.events import FinishedRun, run_id, to_json
 from headwater.harvest.harvester import Cursor, Portion
 from headwater.health.project import PROJECT
-from headwater.wrap.openlineage import PRODUCER, to_json
-from headwater.wrap.parent import RunRef
+from headwater_client.events import PRODUCER
+from headwater_client.parents import RunRef
 
 log = logging.getLogger(__name__)
 

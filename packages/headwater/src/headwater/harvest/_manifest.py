@@ -23,7 +23,7 @@ from openlineage.client.facet_v2 import data_quality_assertions_dataset as dq
 
 from headwater.errors import ConfigError, shown
 from headwater.events.facets import EXPOSURE
-from headwater.wrap.openlineage import PRODUCER
+from headwater_client.events import PRODUCER
 
 Artifact = Mapping[str, Any]
 """JSON of a file that dbt writes."""

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from openlineage.client.event_v2 import DatasetEvent, RunEvent, StaticDataset
+from openlineage.client.event_v2 import DatasetEvent, JobEvent, RunEvent, StaticDataset
 from openlineage.client.facet_v2 import DatasetFacet, schema_dataset
+from openlineage.client.serde import Serde
 
 from headwater.identity import canonical_name
-from headwater.wrap.openlineage import PRODUCER, ReportedRun
+from headwater.redaction import redact
+from headwater_client.events import PRODUCER, ReportedRun
 
 _NAMESPACE = uuid.UUID("6d0b1c1e-6a53-5c5b-9f0e-8a4a3f1f7a55")
 
@@ -35,6 +38,11 @@ class FinishedRun(ReportedRun):
         """Yield the START and the end event, both with all inputs and outputs."""
         yield self.event("START", self.started)
         yield self.event(self.state, max(self.started, self.ended), self.error or None)
+
+
+def to_json(event: RunEvent | DatasetEvent | JobEvent) -> bytes:
+    """Serialize an event, with secrets masked by the server's rules."""
+    return json.dumps(redact(Serde.to_dict(event)), separators=(",", ":")).encode()
 
 
 def dataset_event(

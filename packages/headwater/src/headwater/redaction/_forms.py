@@ -11,10 +11,10 @@ import binascii
 import json
 import re
 
-from headwater.masking.tokens import PATTERNS
 from headwater.redaction._rules import MASK, Group
 from headwater.redaction._scanned import CALLS, COMMANDS
 from headwater.redaction._words import WORDS
+from headwater_client.masking.tokens import PATTERNS
 
 # user:password@ and, for http, a token as the user; most lower-case words are names.
 URLS = Group(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from headwater.masking.calls import FUNCTIONS, secrets_of_call
-from headwater.masking.commands import PROGRAMS, secrets_of_command
-from headwater.masking.spans import Span, replaced
 from headwater.redaction._rules import MASK, Finder, Group, compiled
+from headwater_client.masking.calls import FUNCTIONS, secrets_of_call
+from headwater_client.masking.commands import PROGRAMS, secrets_of_command
+from headwater_client.masking.spans import Span, replaced
 
 Reader = Callable[[str, int], tuple[list[Span], int]]
 """Function that returns the secrets of the command or call at a position, and its end."""

@@ -6,10 +6,10 @@ import string
 from collections.abc import Iterator, Mapping
 from functools import cache
 
-from headwater.masking.names import OWNERS_OF_KEYS, OWNERS_OF_PASS, OWNERS_OF_TOKENS
-from headwater.masking.spans import joined
-from headwater.masking.values import TYPES
 from headwater.redaction._rules import MASK, Finder, Group, Rule, compiled
+from headwater_client.masking.names import OWNERS_OF_KEYS, OWNERS_OF_PASS, OWNERS_OF_TOKENS
+from headwater_client.masking.spans import joined
+from headwater_client.masking.values import TYPES
 
 _PASS_OF = "|".join(OWNERS_OF_PASS)
 _KEY_OF = "|".join(OWNERS_OF_KEYS)

@@ -17,13 +17,13 @@ from typing import Any, NamedTuple
 
 from headwater.config import filled, read_yaml
 from headwater.errors import ConfigError
-from headwater.masking.fields import mask_fields
-from headwater.masking.names import is_secret_name, strength
-from headwater.masking.python import mask_python
-from headwater.masking.values import is_plain, looks_like_name
 from headwater.redaction._forms import GROUPS
 from headwater.redaction._rules import MASK, Finder, Group
 from headwater.redaction._words import WORDS
+from headwater_client.masking.fields import mask_fields
+from headwater_client.masking.names import is_secret_name, strength
+from headwater_client.masking.python import mask_python
+from headwater_client.masking.values import is_plain, looks_like_name
 
 
 class _Rules(NamedTuple):

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from headwater.wrap.function import lineage
+from headwater_client import lineage
 
 FOLDER = Path(os.environ["SHOP"])
 

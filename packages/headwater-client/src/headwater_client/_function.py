@@ -16,12 +16,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from headwater.old_name import adopt
-from headwater.wrap.parent import RunRef, parents
+from headwater_client.old_name import adopt
+from headwater_client.parents import RunRef, parents
 
 if TYPE_CHECKING:
-    from headwater.wrap.git import GitLocation
-    from headwater.wrap.openlineage import ReportedRun
+    from headwater_client.events import ReportedRun
+    from headwater_client.git import GitLocation
 
 __all__ = ["lineage"]
 
@@ -136,9 +136,9 @@ def _reported(
 
 
 def _message(error: BaseException) -> str:
-    from headwater.redaction import redact_text
+    from headwater_client.masking import mask_text
 
-    return redact_text(f"{type(error).__name__}: {error}")
+    return mask_text(f"{type(error).__name__}: {error}")
 
 
 Send = Callable[[Callable[[], "ReportedRun"], str, datetime, str | None], None]
@@ -148,10 +148,9 @@ def _destination() -> tuple[Send, Callable[[], list[str]]]:
     """Return the function that sends an event, and the one that waits briefly at the end."""
     try:
         if any(os.environ.get(name) for name in _OWN):
-            from headwater.settings import resolve
-            from headwater.wrap.report import Report
+            from headwater_client._report import Report
 
-            report = Report.from_settings(resolve({}), os.environ, url=None, api_key=None)
+            report = Report.from_environment(os.environ)
             return (
                 lambda run, *about: report.send(lambda: run().to_json(*about)),
                 report.close,
@@ -177,8 +176,8 @@ def _described(
     *datasets: Sequence[Dataset],
 ) -> ReportedRun:
     """Return the run with its datasets, and the docstring and git location of the function."""
-    from headwater.wrap._declared import Declaration, Declared
-    from headwater.wrap._events import declared_run
+    from headwater_client._declared import Declaration, Declared
+    from headwater_client._declared_run import declared_run
 
     job = Declaration(ref.namespace, ref.job, inspect.getdoc(function))
     inputs, outputs = (tuple(Declaration(*name) for name in side) for side in datasets)
@@ -189,6 +188,6 @@ def _described(
 
 @functools.cache
 def _location(file: Path) -> GitLocation | None:
-    from headwater.wrap.git import git_location
+    from headwater_client.git import git_location
 
     return git_location(file) if file.name else None

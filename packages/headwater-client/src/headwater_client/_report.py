@@ -9,14 +9,15 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
-from urllib.parse import urljoin
+from urllib.parse import urljoin, urlsplit
 from urllib.request import Request, urlopen
 
-from headwater.errors import how_to_install
-from headwater.settings import Settings
-from headwater.spool_file import SpoolFile
+from headwater_client.errors import ConfigError
+from headwater_client.spool_file import SpoolFile
 
+_URL = "http://localhost:9002"
 _ENDPOINT = "api/v1/lineage"
 """Path of the endpoint below a server's URL."""
 
@@ -47,28 +48,35 @@ class Report:
         self._problems: dict[str, str] = {}
 
     @classmethod
-    def from_settings(
+    def from_environment(
         cls,
-        settings: Settings,
         environment: Mapping[str, str],
         *,
-        url: str | None,
-        api_key: str | None,
+        spool: Path | None = None,
+        url: str | None = None,
+        api_key: str | None = None,
     ) -> Report:
         """Return the destination of the events, from the first of these that is set.
 
-        1. The options `url` and `settings.spool`: a spool, a server, or both.
+        1. The options `url` and `spool`: a spool, a server, or both.
         2. The variables HEADWATER_SPOOL, or else HEADWATER_URL.
         3. OPENLINEAGE_URL, with OPENLINEAGE_ENDPOINT and OPENLINEAGE_API_KEY.
         4. The default server.
+
+        Raises:
+            ConfigError: a URL is invalid.
         """
+        if spool is None and (folder := environment.get("HEADWATER_SPOOL")):
+            spool = Path(folder)
+        key = api_key or environment.get("HEADWATER_API_KEY")
         if url is not None:
-            return cls(settings.spool, settings.url, settings.api_key)
-        if settings.spool:
-            return cls(settings.spool, None)
+            return cls(spool, _checked(url, "argument --url"), key)
+        if spool:
+            return cls(spool, None)
+        own = environment.get("HEADWATER_URL")
         openlineage_url = environment.get("OPENLINEAGE_URL", "").strip()
-        if environment.get("HEADWATER_URL") or not openlineage_url:
-            return cls(None, settings.url, settings.api_key)
+        if own or not openlineage_url:
+            return cls(None, _checked(own or _URL, "environment variable HEADWATER_URL"), key)
         # Like openlineage-python: a last part of the URL without a slash is replaced.
         address = urljoin(openlineage_url, environment.get("OPENLINEAGE_ENDPOINT") or _ENDPOINT)
         key = api_key or environment.get("OPENLINEAGE_API_KEY")
@@ -78,10 +86,6 @@ class Report:
         """Create an event, append it to the spool, and queue it for the server."""
         try:
             body = create()
-        except ModuleNotFoundError as error:
-            missing = f"the package {error.name} is missing. {how_to_install('producer')}"
-            self._problems["event"] = missing
-            return
         except Exception as error:  # lineage must never break a command
             self._problems["event"] = f"an event cannot be created: {error!r}"
             return
@@ -121,3 +125,11 @@ class Report:
             headers["Authorization"] = f"Bearer {self._api_key}"
         request = Request(self._address, data=body, headers=headers)
         urlopen(request, timeout=self._patience).close()  # the body is not needed, only the status
+
+
+def _checked(url: str, source: str) -> str:
+    with suppress(ValueError):  # the port is not a number
+        parts = urlsplit(url)
+        if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0:
+            return url.rstrip("/")
+    raise ConfigError(f"url ({source}): received {url!r}, expected a URL such as {_URL}")

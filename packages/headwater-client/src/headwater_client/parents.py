@@ -1,4 +1,4 @@
-"""Parent and root run in environment variables.
+"""Runs, and the parent and root run in environment variables.
 
 Airflow's macros, dbt and metaflow-openlineage write OPENLINEAGE_PARENT_ID and
 OPENLINEAGE_ROOT_PARENT_ID as `namespace/job/runId`. openlineage-python prefers the JSON of
@@ -36,14 +36,26 @@ class RunRef(NamedTuple):
         number = number & ~(0xF << 76) | 7 << 76
         return cls(namespace, job, str(uuid.UUID(int=number & ~(0b11 << 62) | 0b10 << 62)))
 
+    @classmethod
+    def parse(cls, text: str) -> RunRef | None:
+        """Parse `namespace/job/runId`; only the namespace may contain slashes."""
+        first, _, run_id = text.strip().rpartition("/")
+        namespace, _, job = first.rpartition("/")
+        with suppress(ValueError):
+            return cls(namespace, job, str(uuid.UUID(run_id))) if namespace and job else None
+        return None
+
+    def __str__(self) -> str:
+        return "/".join(self)
+
 
 def parents(environment: Mapping[str, str]) -> tuple[RunRef, RunRef] | None:
     """Return the parent run and the root run; None without a valid parent."""
     with suppress(ValueError, KeyError, TypeError, AttributeError):
         facet = json.loads(environment.get(CONTEXT, ""))["parent"]
         return _ref_of_facet(facet), _ref_of_facet(facet.get("root") or facet)
-    parent = _ref_of_text(environment.get(PARENT, ""))
-    return (parent, _ref_of_text(environment.get(ROOT, "")) or parent) if parent else None
+    parent = RunRef.parse(environment.get(PARENT, ""))
+    return (parent, RunRef.parse(environment.get(ROOT, "")) or parent) if parent else None
 
 
 def child_environment(ref: RunRef, root: RunRef) -> dict[str, str]:
@@ -53,18 +65,9 @@ def child_environment(ref: RunRef, root: RunRef) -> dict[str, str]:
         for run in (ref, root)
     )
     context = {"parent": {**parent, "root": root_facet}}
-    return {PARENT: "/".join(ref), ROOT: "/".join(root), CONTEXT: json.dumps(context)}
+    return {PARENT: str(ref), ROOT: str(root), CONTEXT: json.dumps(context)}
 
 
 def _ref_of_facet(facet: Any) -> RunRef:
     job = facet["job"]
     return RunRef(job["namespace"], job["name"], str(uuid.UUID(facet["run"]["runId"])))
-
-
-def _ref_of_text(text: str) -> RunRef | None:
-    """Parse `namespace/job/runId`; only the namespace may contain slashes."""
-    first, _, run_id = text.strip().rpartition("/")
-    namespace, _, job = first.rpartition("/")
-    with suppress(ValueError):
-        return RunRef(namespace, job, str(uuid.UUID(run_id))) if namespace and job else None
-    return None

@@ -16,10 +16,10 @@ from openlineage.client.facet_v2 import (
     tags_job,
 )
 
-from headwater.wrap._declared import Declaration, Declared
-from headwater.wrap.git import GitLocation
-from headwater.wrap.openlineage import PRODUCER, VERSION, ReportedRun
-from headwater.wrap.parent import RunRef
+from headwater_client._declared import Declaration, Declared
+from headwater_client.events import PRODUCER, VERSION, ReportedRun
+from headwater_client.git import GitLocation
+from headwater_client.parents import RunRef
 
 
 def declared_run(

@@ -13,9 +13,8 @@ from typing import Any
 import pytest
 
 from headwater.log import entry_of
-from headwater.wrap.function import lineage
-
-from .datahub_server import endpoint_error
+from headwater_client import lineage
+from packages.headwater.tests.datahub_server import endpoint_error
 
 _PARENT = "01a1fd3d-1a97-7b7f-8cb0-753b3dcc6260"
 _HEAVY = ("openlineage", "pydantic", "sqlalchemy", "httpx", "typer", "rich")
@@ -65,7 +64,7 @@ def test_call_is_a_run_with_inputs_and_outputs(spool: Path) -> None:
     assert [dataset["name"] for dataset in end["outputs"]] == ["/out"]
     facets = end["job"]["facets"]
     assert facets["documentation"]["description"] == "Copy a file."
-    assert facets["sourceCodeLocation"]["path"].endswith("tests/test_wrap_function.py")
+    assert facets["sourceCodeLocation"]["path"].endswith("tests/test_function.py")
 
 
 def test_exception_is_raised_unchanged_and_reported(spool: Path) -> None:
@@ -112,6 +111,7 @@ def test_failing_lineage_does_not_change_the_result(
     elif broken == "datasets":
         function = lineage(inputs=list)(copy.__wrapped__)  # type: ignore[attr-defined]
     else:
+        monkeypatch.delenv("HEADWATER_SPOOL")
         monkeypatch.setenv("HEADWATER_URL", "no URL")
     assert function("/in", "/out") == "/in to /out"
     assert "lineage" in caplog.text
@@ -135,7 +135,8 @@ def test_transport_of_openlineage_python_is_used(tmp_path: Path) -> None:
     transport = {"type": "file", "log_file_path": str(file), "append": True}
     environ = {name: value for name, value in os.environ.items() if "LINE_" not in name}
     environ |= {"OPENLINEAGE__TRANSPORT": json.dumps(transport)}
-    code = "from packages.headwater.tests.test_wrap_function import outer; outer()"
+    module = "packages.headwater-client.tests.test_function"
+    code = f"from importlib import import_module; import_module({module!r}).outer()"
     root = Path(__file__).resolve().parents[3]
     subprocess.run([sys.executable, "-c", code], check=True, cwd=root, env=environ)
     assert [json.loads(line)["eventType"] for line in file.read_text().splitlines()] == [
@@ -147,7 +148,7 @@ def test_transport_of_openlineage_python_is_used(tmp_path: Path) -> None:
 def test_job_of_a_script_is_named_after_its_file(spool: Path, tmp_path: Path) -> None:
     script = tmp_path / "zones.py"
     script.write_text(
-        "from headwater.wrap.function import lineage\n\n\n"
+        "from headwater_client import lineage\n\n\n"
         "@lineage()\ndef load() -> None: ...\n\n\nload()\n"
     )
     subprocess.run([sys.executable, str(script)], check=True)
@@ -164,8 +165,7 @@ def test_asynchronous_function_is_rejected() -> None:
 @pytest.mark.server
 def test_import_loads_no_slow_module() -> None:
     script = (
-        "import sys, headwater.wrap.function\n"
-        f"print([name for name in {_HEAVY!r} if name in sys.modules])"
+        f"import sys, headwater_client\nprint([name for name in {_HEAVY!r} if name in sys.modules])"
     )
     command = [sys.executable, "-c", script]
     done = subprocess.run(command, check=True, capture_output=True, text=True)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from headwater.config import read_yaml
-from headwater.errors import ConfigError
+from headwater_client.errors import ConfigError
+from headwater_client.yaml_file import read_yaml
 
 _ABOUT = ("namespace", "name", "description", "owner", "classification")
 

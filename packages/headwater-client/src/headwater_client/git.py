@@ -6,7 +6,7 @@ import re
 import subprocess
 from contextlib import suppress
 from pathlib import Path
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 _SECONDS = 2.0
 
@@ -14,7 +14,7 @@ _SECONDS = 2.0
 class GitLocation(TypedDict):
     """The fields of a sourceCodeLocation facet; `version` is the commit.
 
-    It ends with `-dirty` if tracked files have changed.
+    It ends with `-dirty` if tracked files have changed. `branch` is missing if none is checked out.
     """
 
     type: str
@@ -22,6 +22,7 @@ class GitLocation(TypedDict):
     repoUrl: str
     path: str
     version: str
+    branch: NotRequired[str]
 
 
 def git_location(file: Path) -> GitLocation | None:
@@ -40,14 +41,15 @@ def git_location(file: Path) -> GitLocation | None:
             return None
         repository = _url(git("remote", "get-url", "origin") or git("rev-parse", "--show-toplevel"))
         dirty = "-dirty" if git("status", "--porcelain", "--untracked-files=no") else ""
-        path = prefix + file.name
-        return {
+        path, branch = prefix + file.name, git("branch", "--show-current")
+        location: GitLocation = {
             "type": "git",
             "url": f"{repository.removesuffix('.git')}/blob/{commit}/{path}",
             "repoUrl": repository,
             "path": path,
             "version": commit + dirty,
         }
+        return {**location, "branch": branch} if branch else location
     return None
 
 

@@ -14,7 +14,7 @@ from openlineage.client import OpenLineageClient
 from openlineage.client.event_v2 import Job, Run, RunEvent, RunState
 
 from headwater.log import entry_of
-from headwater.spool import SpoolConfig, SpoolTransport
+from headwater_client.spool import SpoolConfig, SpoolTransport
 
 _RUN = "01a1fd3d-1a97-7b7f-8cb0-753b3dcc6260"
 
@@ -34,7 +34,8 @@ def _lines(folder: Path) -> list[bytes]:
 
 
 def test_client_finds_the_transport_by_import_path(tmp_path: Path) -> None:
-    transport = {"type": "headwater.spool.SpoolTransport", "directory": str(tmp_path / "new")}
+    kind = "headwater_client.spool.SpoolTransport"
+    transport = {"type": kind, "directory": str(tmp_path / "new")}
     client = OpenLineageClient(config={"transport": transport})
     client.emit(_event())
     client.emit(_event())
@@ -55,7 +56,7 @@ def test_two_transports_never_share_a_file(tmp_path: Path) -> None:
 def test_forked_child_has_its_own_file(tmp_path: Path) -> None:
     script = (
         "import os, sys\n"
-        "from headwater.spool import SpoolConfig, SpoolTransport\n"
+        "from headwater_client.spool import SpoolConfig, SpoolTransport\n"
         "from test_event import event\n"
         "transport = SpoolTransport(SpoolConfig(sys.argv[1]))\n"
         "transport.emit(event())\n"
@@ -131,7 +132,9 @@ def test_missing_directory_setting_is_explained() -> None:
 @pytest.mark.server
 def test_producer_imports_nothing_of_the_server() -> None:
     heavy = ("fastapi", "sqlalchemy", "pydantic", "uvicorn", "starlette", "orjson", "typer", "rich")
-    script = f"import sys, headwater.spool; print([m for m in {heavy!r} if m in sys.modules])"
+    script = (
+        f"import sys, headwater_client.spool; print([m for m in {heavy!r} if m in sys.modules])"
+    )
     result = subprocess.run(
         [sys.executable, "-c", script], check=True, capture_output=True, text=True, env=os.environ
     )

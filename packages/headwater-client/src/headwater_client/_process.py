@@ -15,12 +15,12 @@ from functools import cache
 from types import FrameType
 from typing import TYPE_CHECKING
 
-from headwater.wrap._declared import Declared
-from headwater.wrap.parent import RunRef, child_environment, parents
-from headwater.wrap.report import Report
+from headwater_client._declared import Declared
+from headwater_client._report import Report
+from headwater_client.parents import RunRef, child_environment, parents
 
 if TYPE_CHECKING:
-    from headwater.wrap.openlineage import ReportedRun
+    from headwater_client.events import ReportedRun
 
 _FORWARDED = ("SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM", "SIGUSR1", "SIGUSR2")
 _OF_TERMINAL = (signal.SIGINT, signal.SIGQUIT)
@@ -46,8 +46,8 @@ def run_command(
 
     @cache
     def run() -> ReportedRun:
-        from headwater.wrap._events import declared_run
-        from headwater.wrap.git import git_location
+        from headwater_client._declared_run import declared_run
+        from headwater_client.git import git_location
 
         return declared_run(declared, ref, ancestors, git_location(declared.path))
 

@@ -22,10 +22,10 @@ from openlineage.client.facet_v2 import (
 )
 from openlineage.client.serde import Serde
 
-from headwater.redaction import redact
-from headwater.wrap.parent import RunRef
+from headwater_client.masking import mask_facets
+from headwater_client.parents import RunRef
 
-VERSION = version("headwater")
+VERSION = version("headwater-client")
 PRODUCER = f"https://github.com/headwater-lineage/headwater/tree/{VERSION}"
 _PARENT_PRODUCER = "https://github.com/OpenLineage/OpenLineage/tree/main/spec"
 """The producer of parent facets; DataHub's converter rejects events with an unknown one."""
@@ -78,7 +78,7 @@ class ReportedRun:
 
 def to_json(event: event_v2.RunEvent | event_v2.DatasetEvent | event_v2.JobEvent) -> bytes:
     """Serialize an event, with secrets masked."""
-    return json.dumps(redact(Serde.to_dict(event)), separators=(",", ":")).encode()
+    return json.dumps(mask_facets(Serde.to_dict(event)), separators=(",", ":")).encode()
 
 
 def _parent_facet(parent: RunRef, root: RunRef) -> parent_run.ParentRunFacet:

@@ -14,7 +14,13 @@ from typing import Any
 
 import pytest
 
-from .test_wrap import _DIRECT, _EXAMPLE, _MAIN, _events, _types
+from .test_run import (
+    _DIRECT,
+    _EXAMPLE,
+    _MAIN,
+    _events,
+    _types,
+)
 
 pytestmark = pytest.mark.server
 

@@ -1,4 +1,4 @@
-"""Mask secrets in Python, SQL and shell code, for producers that lack the server's rules."""
+"""Mask secrets in Python, SQL and shell code, and in messages, for producers."""
 
 from __future__ import annotations
 
@@ -53,6 +53,14 @@ _PRIVATE_KEY = re.compile(
     r"(?:-----END [A-Z0-9 _-]{0,40}PRIVATE KEY(?: BLOCK)?-----|\Z)",
     re.DOTALL,
 )
+
+
+_IN_URL = re.compile(r"(\w://[^\s:/@]{0,256}):[^\s/'\"]{1,512}@")
+
+
+def mask_text(text: str, mask: str = "***") -> str:
+    """Mask the passwords in URLs, and secrets as `mask_code` does."""
+    return mask_code(_IN_URL.sub(rf"\1:{mask}@", text), mask)
 
 
 def mask_code(text: str, mask: str = "***") -> str:

@@ -1,0 +1,88 @@
+"""The command `headwater run`."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from headwater_client._declared import read_declared
+from headwater_client._process import end_like, run_command
+from headwater_client._report import Report
+from headwater_client.errors import ConfigError
+from headwater_client.parents import PARENT, parents
+
+__all__ = ["argument_parser", "run"]
+
+_WRONG_USAGE = 2
+
+
+def argument_parser(program: str = "headwater") -> argparse.ArgumentParser:
+    """Return the parser of the arguments of `run`."""
+    parser = argparse.ArgumentParser(
+        prog=f"{program} run",
+        usage=f"{program} run [OPTIONS] [--] COMMAND [ARGUMENTS...]",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+        description="Run a command as a job with declared inputs and outputs.\n\n"
+        "Output, signals and exit code are those of the command; exit code 2: invalid file.\n\n"
+        f"Example: {program} run -f lineage.yaml --spool ./spool -- true",
+    )
+    parser.add_argument("command", nargs=argparse.REMAINDER, help="The command with its arguments.")
+    parser.add_argument(
+        *("--file", "-f"),
+        type=Path,
+        default=Path("lineage.yaml"),
+        help="YAML file of its inputs and outputs. [lineage.yaml]",
+    )
+    parser.add_argument("--spool", type=Path, help="Folder to write its events to.")
+    parser.add_argument("--url", help="Server to send its events to, also besides --spool.")
+    parser.add_argument("--api-key", help="API key of the server.")
+    parser.add_argument(
+        "--heartbeat",
+        type=_seconds,
+        default=60.0,
+        help="Seconds between RUNNING events; 0: none. [60]",
+    )
+    return parser
+
+
+def run(arguments: Sequence[str], program: str = "headwater") -> int:
+    """Run the command of the arguments and return its exit code, or 2 for an invalid setting.
+
+    If a signal ended the command, the same signal ends this process.
+    """
+    parser = argument_parser(program)
+    given = parser.parse_args(arguments)
+    command = given.command[1:] if given.command[:1] == ["--"] else given.command
+    if not command:
+        parser.error("received no command; expected one, as in the example of --help")
+    environment = os.environ
+    try:
+        if environment.get("OPENLINEAGE_DISABLED", "").strip().lower() == "true":
+            os.execvpe(command[0], command, environment)
+        report = Report.from_environment(
+            environment, spool=given.spool, url=given.url, api_key=given.api_key
+        )
+        declared = read_declared(given.file, environment)
+    except ConfigError as error:
+        sys.stderr.write(f"{program}: {error}\n")
+        return _WRONG_USAGE
+    if environment.get(PARENT) and not parents(environment):
+        value = environment[PARENT]
+        sys.stderr.write(f"{program}: ignored {PARENT}={value!r}; expected namespace/job/runId\n")
+    return end_like(run_command(declared, command, report, given.heartbeat, environment))
+
+
+def _seconds(text: str) -> float:
+    with_message = f"received {text!r}, expected a number of seconds, 0 or more"
+    try:
+        seconds = float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(with_message) from None
+    if not 0 <= seconds < math.inf:
+        raise argparse.ArgumentTypeError(with_message)
+    return seconds

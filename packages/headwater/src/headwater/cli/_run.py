@@ -1,0 +1,23 @@
+"""The command `run`, which the package headwater-client implements."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated
+
+import typer
+
+
+def run(
+    arguments: Annotated[list[str] | None, typer.Argument(help="Options and the command.")] = None,
+) -> None:
+    """Run a command as a job with declared inputs and outputs.
+
+    Output, signals and exit code are those of the command; exit code 2: invalid file.
+
+    Example: headwater run -f lineage.yaml --spool ./spool -- true
+    """
+    from headwater_client.run import run as run_reported
+
+    program = os.environ.get("HEADWATER_PROGRAM") or "headwater"
+    raise typer.Exit(run_reported(arguments or [], program))
