@@ -13,8 +13,7 @@ from headwater.log.schema import VERSION
 from headwater.projection import State
 from headwater.projection.live import Live
 from headwater.projection.snapshots.state import save
-from headwater.trust.finding_states import with_states
-from headwater.trust.queries import findings_answer
+from headwater.trust.finding_states import FindingStates, stored_states
 
 _VERSION_1 = """
 CREATE TABLE meta (key VARCHAR(64) NOT NULL, value TEXT NOT NULL, PRIMARY KEY (key));
@@ -69,7 +68,7 @@ def test_log_of_version_1_is_migrated(tmp_path: Path, build: Any) -> None:
         assert result == str(VERSION)
         Forwarder("nowhere", _Nowhere(), Live(log)).drain()
         assert delivery_statuses(log)[0]["seq"] == 2
-        assert with_states(log, 0, findings_answer(State()))["items"] == []
+        assert stored_states(log) == FindingStates()
         save(log, State(), 2)
         assert Live(log).restored == 2
         log.close()

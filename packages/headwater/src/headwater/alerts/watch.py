@@ -23,7 +23,7 @@ from headwater.identity import DatasetName, canonical_name
 from headwater.log import read_entry, storable
 from headwater.projection import Run, RunKey, State
 from headwater.projection.live import Live
-from headwater.trust.finding_states import muted_findings
+from headwater.trust.finding_states import stored_states
 
 log = logging.getLogger(__name__)
 
@@ -76,7 +76,7 @@ class Watch:
                 for rule in self._rules.values()
                 if is_standing or rule.kind not in STANDING
             }
-            muted = muted_findings(self._live.log, state.now)
+            muted = stored_states(self._live.log).muted(state.now)
         for name, causes in found.items():
             self._record(self._rules[name], causes, muted)
         self._seq = newest

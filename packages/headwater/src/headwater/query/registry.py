@@ -41,20 +41,20 @@ _MOMENTS: dict[str, Any] = {
     "to": Annotated[str | None, "End: a time, or the id of a run for its end; by default now."],
 }
 
-Finish = Callable[[EventLog, int, Any], Any]
+Load = Callable[[EventLog], Any]
 
 
 class ApiQuery(NamedTuple):
     """A query: its name below /api/v2, the function that answers it, and its states.
 
-    `finish` adds data that is only in the log to an answer, as of a time in microseconds. A query
-    that `searches_sql` gets the argument `may_read_sql`, which is not a parameter of the API.
+    `load` reads data that is only in the log's database, for the argument `stored`. A query that
+    `searches_sql` gets the argument `may_read_sql`. Neither is a parameter of the API.
     """
 
     name: str
     answer: Callable[..., Any]
     times: tuple[str, ...]
-    finish: Finish | None = None
+    load: Load | None = None
     searches_sql: bool = False
 
     @property
@@ -70,7 +70,7 @@ class ApiQuery(NamedTuple):
         kind = inspect.Parameter.KEYWORD_ONLY
         found: list[inspect.Parameter] = []
         for parameter in list(inspect.signature(self.answer).parameters.values())[count:]:
-            if self.searches_sql and parameter.name == _MAY_READ_SQL:
+            if parameter.name in _PROVIDED:
                 continue
             hint = hints[parameter.name]
             if parameter.kind is inspect.Parameter.VAR_KEYWORD:  # **filters: Unpack[Filters]
@@ -89,14 +89,15 @@ class ApiQuery(NamedTuple):
 
 
 _QUERIES: dict[str, ApiQuery] = {}
-_MAY_READ_SQL = "may_read_sql"
+_MAY_READ_SQL, _STORED = _PROVIDED = ("may_read_sql", "stored")
+"""Arguments of queries that are not parameters of the API."""
 
 
 def query(
     name: str,
     times: tuple[str, ...] = Times.NOW,
-    finish: Finish | None = None,
     *,
+    load: Load | None = None,
     searches_sql: bool = False,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register a function as a query. Raises ValueError if another one has its name."""
@@ -107,7 +108,7 @@ def query(
             raise ValueError(
                 f"query {name!r} of {answer.__module__}: {other} already has this name; rename one"
             )
-        _QUERIES[name] = ApiQuery(name, answer, times, finish, searches_sql)
+        _QUERIES[name] = ApiQuery(name, answer, times, load, searches_sql)
         return answer
 
     return register
@@ -141,14 +142,14 @@ def ask(
     values = dict(parameters)
     if query.searches_sql:
         values[_MAY_READ_SQL] = may_read_sql
+    if query.load is not None:
+        values[_STORED] = query.load(live.log)
     with ExitStack() as stack:
         # The past is opened first, so that the present is not held while waiting for the past.
         texts = [values.pop(name, None) for name in query.times]
         moments = list(_moments(live, query.times, texts))
         states = [stack.enter_context(live.reading(moment)) for moment in moments]
-        found, now = query.answer(*states, **values), states[-1].now
-    if query.finish is not None:
-        found = query.finish(live.log, now, found)
+        found = query.answer(*states, **values)
     deadline.check()  # whatever took the time
     return found
 

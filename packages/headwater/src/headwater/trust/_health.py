@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from headwater.console.text import counted
 from headwater.events import parse_time, shown_time, to_micros
@@ -25,6 +25,7 @@ from headwater.projection import Run, RunKey, State
 from headwater.projection.derived import ancestry_of, is_lost
 from headwater.query.pages import Place
 from headwater.runs.failures import causes_of, is_failed
+from headwater.trust.finding_states import ALL_OPEN, FindingStates
 from headwater.trust.findings import (
     failed_checks,
     failed_run,
@@ -33,7 +34,7 @@ from headwater.trust.findings import (
     lost_run,
     several_branches,
 )
-from headwater.trust.models import Finding, HealthAnswer, HealthFinding
+from headwater.trust.models import Finding, HealthAnswer
 
 _KINDS = ("failed", "lost", "late", "quality", "stopped", "branches")
 _LATEST = 2**62  # microseconds
@@ -41,20 +42,15 @@ Blocked = dict[RunKey, list[Node]]
 """The nodes that wait for each failed run."""
 
 
-class HealthWithFindings(HealthAnswer):
-    """Health with its findings, to which their stored states are added."""
-
-    findings: list[HealthFinding]
-
-
-def health_answer(state: State) -> HealthAnswer:
+def health_answer(state: State, stored: FindingStates = ALL_OPEN) -> HealthAnswer:
     """Return the size of the graph and the number of open findings; `findings` lists them.
 
-    Stopped jobs do not affect `isHealthy`.
+    Findings that are muted or acknowledged do not count. Stopped jobs do not affect `isHealthy`.
     """
-    findings = sorted(findings_of(state), key=place_of_finding)
-    errors, warnings = open_counts(findings)
-    health: HealthWithFindings = {
+    findings = (stored.of(found, state.now) for found in findings_of(state))
+    count = Counter(found["severity"] for found in findings if found["state"] == "open")
+    errors, warnings = count["error"], count["warning"]
+    return {
         "at": shown_time(state.now),
         "isHealthy": not errors,
         "counts": {
@@ -64,15 +60,7 @@ def health_answer(state: State) -> HealthAnswer:
             "errors": errors,
             "warnings": warnings,
         },
-        "findings": findings,
     }
-    return health
-
-
-def open_counts(findings: Iterable[HealthFinding]) -> tuple[int, int]:
-    """Return the numbers of open errors and warnings."""
-    count = Counter(found["severity"] for found in findings if found["state"] == "open")
-    return count["error"], count["warning"]
 
 
 def place_of_finding(found: Finding) -> Place:
@@ -83,17 +71,12 @@ def place_of_finding(found: Finding) -> Place:
     return _KINDS.index(found["kind"]), rank, found["subject"], found["runId"] or ""
 
 
-def findings_of(state: State) -> Iterator[HealthFinding]:
-    """Yield failed and stale runs, late, stopped and mixed jobs, and failed checks, all open.
+def findings_of(state: State) -> Iterator[Finding]:
+    """Yield failed and stale runs, late, stopped and mixed jobs, and failed checks.
 
     A root run is the newest of its job that ended or is stale, even while a newer one is running.
     A failed run below counts unless a run above failed, or its pipeline ran again.
     """
-    for found in _findings_of(state):
-        yield {**found, "state": "open", "note": None, "mutedUntil": None}
-
-
-def _findings_of(state: State) -> Iterator[Finding]:
     blocked = blocked_nodes(state)
     for ref in state.jobs:
         run = decided_root(state, ref)

@@ -8,9 +8,9 @@ run.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import Any
 
 import orjson
 from pydantic import BaseModel, Field
@@ -20,12 +20,10 @@ from headwater.errors import ConfigError, NotFoundError
 from headwater.events import shown_time
 from headwater.log import schema
 from headwater.log.store import EventLog
-from headwater.query.models import Page
 from headwater.query.registry import micros_of
 from headwater.redaction import redact_text
-from headwater.trust._health import HealthWithFindings, open_counts
 from headwater.trust.findings import name_of_subject
-from headwater.trust.models import FindingState, HealthAnswer, HealthCounts, HealthFinding
+from headwater.trust.models import Finding, FindingState, HealthFinding
 
 _NEAREST = 5
 
@@ -46,28 +44,66 @@ class NewFindingState(BaseModel):
     note: str | None = Field(default=None, max_length=1_000, examples=["Moved to another server"])
 
 
-def with_states(log: EventLog, now: int, answer: Page[HealthFinding]) -> Page[HealthFinding]:
-    """Return a page of findings with their stored states."""
-    return {**answer, "items": _with_states(log, now, answer["items"])}
+@dataclass(frozen=True, slots=True)
+class StoredState:
+    """The stored state of a finding; `until` is in microseconds."""
+
+    kind: str
+    subject: str
+    state: FindingState
+    fingerprint: str
+    until: int | None
+    note: str | None
 
 
-def open_health(log: EventLog, now: int, answer: HealthWithFindings) -> HealthAnswer:
-    """Return health without the findings that are muted or acknowledged."""
-    errors, warnings = open_counts(_with_states(log, now, answer["findings"]))
-    counts: HealthCounts = {**answer["counts"], "errors": errors, "warnings": warnings}
-    return {"at": answer["at"], "isHealthy": not errors, "counts": counts}
+@dataclass(frozen=True, slots=True)
+class FindingStates:
+    """The stored states of findings by the id of the finding; all others are open."""
+
+    by_id: Mapping[str, StoredState] = field(default_factory=dict)
+
+    def of(self, found: Finding, now: int) -> HealthFinding:
+        """Return a finding with its state at a time in microseconds."""
+        stored = self.by_id.get(_id(found))
+        is_over = stored is None or (stored.until is not None and stored.until <= now)
+        if stored is None or is_over:
+            return opened(found)
+        if stored.state == "acknowledged" and stored.fingerprint != _fingerprint(found):
+            return opened(found)
+        until = shown_time(stored.until)
+        return {**found, "state": stored.state, "note": stored.note, "mutedUntil": until}
+
+    def muted(self, now: int) -> set[tuple[str, str]]:
+        """Return the kinds and subjects of the muted findings, at a time in microseconds."""
+        return {
+            (stored.kind, stored.subject)
+            for stored in self.by_id.values()
+            if stored.state == "muted" and (stored.until is None or stored.until > now)
+        }
 
 
-def muted_findings(log: EventLog, now: int) -> set[tuple[str, str]]:
-    """Return the kinds and subjects of the muted findings, at a time in microseconds."""
-    table = schema.finding_states
-    lasts = table.c.until.is_(None) | (table.c.until > now)
-    query = select(table.c.kind, table.c.subject).where(table.c.state == "muted", lasts)
-    return {(row.kind, row.subject) for row in log.fetch(query)}
+ALL_OPEN = FindingStates()
+
+
+def opened(found: Finding) -> HealthFinding:
+    """Return a finding that is open."""
+    return {**found, "state": "open", "note": None, "mutedUntil": None}
+
+
+def stored_states(log: EventLog) -> FindingStates:
+    """Read the stored states of findings."""
+    return FindingStates(
+        {
+            row.id: StoredState(
+                row.kind, row.subject, row.state, row.fingerprint, row.until, row.note
+            )
+            for row in log.fetch(select(schema.finding_states))
+        }
+    )
 
 
 def change_state(
-    log: EventLog, findings: Sequence[HealthFinding], change: NewFindingState
+    log: EventLog, findings: Sequence[Finding], change: NewFindingState
 ) -> HealthFinding:
     """Store the state of one of the findings; return the finding with it.
 
@@ -87,7 +123,7 @@ def change_state(
         table = schema.finding_states
         connection.execute(delete(table).where(table.c.id == _id(found)))
         if change.state == "open":
-            return {**found, "state": "open", "note": None, "mutedUntil": None}
+            return opened(found)
         row = {
             "id": _id(found),
             "kind": found["kind"],
@@ -102,12 +138,7 @@ def change_state(
     return {**found, "state": change.state, "note": note, "mutedUntil": shown_time(until)}
 
 
-def _with_states(log: EventLog, now: int, findings: Sequence[HealthFinding]) -> list[HealthFinding]:
-    stored = {row.id: row for row in log.fetch(select(schema.finding_states))}
-    return [_with_state(found, stored.get(_id(found)), now) for found in findings]
-
-
-def _matching(findings: Sequence[HealthFinding], change: NewFindingState) -> HealthFinding:
+def _matching(findings: Sequence[Finding], change: NewFindingState) -> Finding:
     matches = [
         found
         for found in findings
@@ -127,20 +158,10 @@ def _matching(findings: Sequence[HealthFinding], change: NewFindingState) -> Hea
     return matches[0]
 
 
-def _with_state(found: HealthFinding, row: Any, now: int) -> HealthFinding:
-    if row is None:
-        return found
-    is_over = row.until is not None and row.until <= now
-    is_changed = row.state == "acknowledged" and row.fingerprint != _fingerprint(found)
-    if is_over or is_changed:
-        return found
-    return {**found, "state": row.state, "note": row.note, "mutedUntil": shown_time(row.until)}
-
-
-def _id(found: HealthFinding) -> str:
+def _id(found: Finding) -> str:
     return sha256(orjson.dumps([found["kind"], found["subject"]])).hexdigest()
 
 
-def _fingerprint(found: HealthFinding) -> str:
+def _fingerprint(found: Finding) -> str:
     content = [found["column"], found["message"], found["runId"], found["at"]]
     return sha256(orjson.dumps(content)).hexdigest()

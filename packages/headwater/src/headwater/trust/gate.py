@@ -6,7 +6,7 @@ Only data edges count. `examples/policy.yaml` documents every key of a policy.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from fnmatch import fnmatchcase
 from functools import partial
 from math import inf
@@ -35,7 +35,6 @@ from headwater.health.states import health_of
 from headwater.identity import DatasetName
 from headwater.lineage.provenance import deleted_sources, origin, sources_of
 from headwater.lineage.tags import Tags
-from headwater.log import EventLog
 from headwater.projection import Run, State, outcome
 from headwater.projection.derived import ancestry_of, began_at, is_lost, parent_of
 from headwater.query.registry import Times, query
@@ -43,7 +42,7 @@ from headwater.runs.failures import is_failed, is_retried
 from headwater.runs.summary import place_of_run
 from headwater.trust.completeness import measure_units, units_of
 from headwater.trust.documents import Document, Text, decoded, validated
-from headwater.trust.finding_states import muted_findings
+from headwater.trust.finding_states import ALL_OPEN, FindingStates, stored_states
 from headwater.trust.findings import (
     failed_checks,
     failed_run,
@@ -79,38 +78,37 @@ class Policy(Document):
     completeness: dict[Measure, Annotated[float, Ge(0), Le(1)]] = {}
 
 
-def with_mutes(log: EventLog, now: int, answer: GateAnswer) -> GateAnswer:
-    """Return the answer with its muted violations marked; `allow_muted` lets these pass."""
-    muted = muted_findings(log, now)
-    allows = Policy.model_validate(answer["policy"]).allow_muted
-    for dataset in answer["datasets"]:
-        for found in dataset["violations"]:
-            kinds = _HEALTH_KINDS.get(found["kind"], ())
-            subjects = (found["subject"], found["pipeline"])
-            found["isMuted"] = any((kind, about) in muted for kind in kinds for about in subjects)
-        dataset["passed"] = all(allows and found["isMuted"] for found in dataset["violations"])
-    return {**answer, "passed": all(dataset["passed"] for dataset in answer["datasets"])}
-
-
-@query("gate", Times.THEN, finish=with_mutes)
+@query("gate", Times.THEN, load=stored_states)
 def gate_answer(
     state: State,
     dataset: Annotated[list[str], "A dataset: an id or a short name; any number of them."],
     policy: Annotated[str | None, "The policy as JSON; without it the default one."] = None,
+    stored: FindingStates = ALL_OPEN,
 ) -> GateAnswer:
     """Check the provenance of datasets against a policy."""
     body = decoded(policy or "null", "policy")
     rules = validated(Policy, {} if body is None else body, "policy")
+    muted = stored.muted(state.now)
     datasets: list[GatedDataset] = []
     for node in [find_dataset(state, text) for text in dataset]:
         violations = list(_violations(generations_of(state), node, rules))
-        datasets.append({"id": node_id(node), "violations": violations, "passed": not violations})
+        for violation in violations:
+            violation["isMuted"] = _is_muted(violation, muted)
+        passed = all(rules.allow_muted and violation["isMuted"] for violation in violations)
+        datasets.append({"id": node_id(node), "violations": violations, "passed": passed})
     return {
         "at": shown_time(state.now),
         "passed": all(gated["passed"] for gated in datasets),
         "datasets": datasets,
         "policy": rules.model_dump(mode="json"),
     }
+
+
+def _is_muted(violation: Violation, muted: Container[tuple[str, str]]) -> bool:
+    """Return True if the finding of health about a violation, or about its pipeline, is muted."""
+    kinds = _HEALTH_KINDS.get(violation["kind"], ())
+    subjects = (violation["subject"], violation["pipeline"])
+    return any((kind, about) in muted for kind in kinds for about in subjects)
 
 
 def _violations(known: Generations, root: Node, policy: Policy) -> Iterator[Violation]:

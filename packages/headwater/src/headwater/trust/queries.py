@@ -17,7 +17,7 @@ from headwater.trust._lateness import lateness_answer
 from headwater.trust._odcs import contract_of
 from headwater.trust.completeness import completeness_answer, pipelines_of
 from headwater.trust.documents import decoded
-from headwater.trust.finding_states import open_health, with_states
+from headwater.trust.finding_states import ALL_OPEN, FindingStates, stored_states
 from headwater.trust.gate import gate_answer
 from headwater.trust.models import CheckAnswer, HealthFinding, PipelineCompleteness
 
@@ -35,7 +35,7 @@ def freshness_answer(state: State, limit: Limit = 1_000, cursor: Cursor = None) 
     return paged(*cut(("freshness",), slow, _place_of_late, limit, cursor))
 
 
-@query("findings", Times.THEN, finish=with_states)
+@query("findings", Times.THEN, load=stored_states)
 def findings_answer(
     state: State,
     kind: Annotated[
@@ -44,6 +44,7 @@ def findings_answer(
     ] = None,
     limit: Limit = 1_000,
     cursor: Cursor = None,
+    stored: FindingStates = ALL_OPEN,
 ) -> Page[HealthFinding]:
     """Return failed and stale runs, late, stopped and mixed jobs, and failed checks, by kind.
 
@@ -51,7 +52,8 @@ def findings_answer(
     findings by time, newest first.
     """
     found = (item for item in findings_of(state) if kind in (None, item["kind"]))
-    return paged(*cut(("findings", kind), found, place_of_finding, limit, cursor))
+    items, following = cut(("findings", kind), found, place_of_finding, limit, cursor)
+    return paged([stored.of(item, state.now) for item in items], following)
 
 
 @query("completeness/pipelines", Times.THEN)
@@ -96,6 +98,6 @@ def check_answer(
     }
 
 
-query("health", Times.THEN, finish=open_health)(health_answer)
+query("health", Times.THEN, load=stored_states)(health_answer)
 query("lateness", Times.THEN)(lateness_answer)
 query("completeness", Times.THEN)(completeness_answer)

@@ -1,7 +1,6 @@
 import { BASE, ONE_FILE } from "./base";
-import { storedAnswer } from "./oneFile";
+import { NOT_IN_FILE, storedAnswer } from "./oneFile";
 import type { paths } from "./schema";
-import { FRAME } from "../strings/frame";
 
 type Question = keyof paths extends `/api/v2/${infer Name}` ? Name : never;
 type Asked<Q extends Question> = paths[`/api/v2/${Q}`]["get"];
@@ -63,7 +62,7 @@ export async function askRun(id: string, signal?: AbortSignal): Promise<Answer<"
 async function get<T>(path: string, query: object, signal?: AbortSignal): Promise<T> {
   if (ONE_FILE) {
     const found = storedAnswer(ONE_FILE, path.replace("/api/v2/", ""), query);
-    if (found === undefined) throw new ApiError(FRAME.notInFile, 400, []);
+    if (found === undefined) throw new ApiError(NOT_IN_FILE, 400, []);
     return found as T;
   }
   const params = new URLSearchParams();

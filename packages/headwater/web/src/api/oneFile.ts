@@ -4,6 +4,9 @@ import type { OneFile } from "./base";
 const SIZE_PARAMS = ["limit", "depth", "up", "down", "columns", "indirect", "facets"];
 const MAX_HITS = 200;
 
+/** The error of a page that is one file, as a server would answer it. */
+export const NOT_IN_FILE = "This file does not contain the answer. Open the lineage server's page for it";
+
 interface Hit {
   name: string;
   text: string;

@@ -11,7 +11,7 @@ import { NotFound } from "../features/fallback/NotFound";
 import { RunPage } from "../features/run/RunPage";
 import { StartPage } from "../features/start/StartPage";
 import { FRAME } from "../strings/frame";
-import { useAddress } from "./address";
+import { useAddress } from "../navigation/address";
 import { Header } from "./Header";
 import { SampleBanner } from "./SampleBanner";
 import styles from "./banner.module.css";

@@ -8,7 +8,7 @@ import { Menu } from "../components/Menu";
 import { Search } from "../components/Search";
 import { BROWSE } from "../strings/browse";
 import { FRAME } from "../strings/frame";
-import { go } from "./address";
+import { go } from "../navigation/address";
 import { useTheme, type Theme } from "./theme";
 import styles from "./header.module.css";
 import controls from "../components/controls.module.css";

@@ -1,5 +1,5 @@
 import type { ComponentProps, ReactNode } from "react";
-import { go, hrefOf } from "../app/address";
+import { go, hrefOf } from "../navigation/address";
 
 /** A link within the page. The browser handles clicks with a modifier key. */
 export function Link({ href, children, ...others }: ComponentProps<"a"> & { href: string }): ReactNode {

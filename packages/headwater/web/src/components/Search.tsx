@@ -2,7 +2,7 @@ import { clsx } from "clsx";
 import { useInteractions, useListNavigation, useRole } from "@floating-ui/react";
 import { useEffect, useRef, useState, type ReactNode } from "react";
 import { troubleOf, useAnswer } from "../api/answers";
-import { go, useView } from "../app/address";
+import { go, useView } from "../navigation/address";
 import { addressOfHit, besideHit, tagsOfHit, type Hit } from "../graph/found";
 import { foundOf } from "../graph/places";
 import { parts } from "../graph/words";

@@ -28,5 +28,4 @@ export const FRAME = {
   completenessAbout: "missing lineage",
   /** Above every view of a page that is one file. */
   file: (moment: string) => `Exported on ${moment.slice(0, 16).replace("T", " at ")} UTC. This file does not change and needs no server.`,
-  notInFile: "This file does not contain the answer. Open the lineage server's page for it",
 } as const;

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { dirname, join, relative, resolve, sep } from "node:path";
 import { expect, test } from "vitest";
 
 const SOURCE = resolve(__dirname, "..");
@@ -27,4 +27,20 @@ test("no module imports itself through others", () => {
   };
   for (const file of files) visit(file, []);
   expect(cycles).toEqual([]);
+});
+
+/** The folders of src, lowest first: a module imports only its own folder and those before it. */
+const LAYERS = ["api", "graph", "strings", "navigation", "components", "features", "app"];
+
+test("folders import only lower folders", () => {
+  const layerOf = (file: string): number => LAYERS.indexOf(relative(SOURCE, file).split(sep)[0] ?? "");
+  const upward = files
+    .filter((file) => layerOf(file) >= 0 && !file.includes(".test."))
+    .flatMap((file) => importsOf(file).filter((imported) => layerOf(imported) > layerOf(file)).map((imported) => `${relative(SOURCE, file)} -> ${relative(SOURCE, imported)}`));
+  expect(upward).toEqual([]);
+});
+
+test("every folder has a layer", () => {
+  const folders = new Set(files.map((file) => relative(SOURCE, file).split(sep)).filter((parts) => parts.length > 1).map(([folder]) => folder));
+  expect([...folders].filter((folder) => folder !== "test").sort()).toEqual([...LAYERS].sort());
 });

@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 import { useAnswer } from "../../api/answers";
-import { useAddress } from "../../app/address";
+import { useAddress } from "../../navigation/address";
 import { BROWSE } from "../../strings/browse";
 import { cursorsIn, nodeStateIn, orderIn, selectedIn, sortOf } from "./address";
 import { Listing, PAGE } from "./Listing";

@@ -1,7 +1,7 @@
 import { clsx } from "clsx";
 import styles from "./browse.module.css";
 import { useEffect, useState, type ReactNode } from "react";
-import { go, useAddress } from "../../app/address";
+import { go, useAddress } from "../../navigation/address";
 import { Icon } from "../../components/Icon";
 import { Link } from "../../components/Link";
 import { platformOf } from "../../platforms";

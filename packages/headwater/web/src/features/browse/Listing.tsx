@@ -3,7 +3,7 @@ import styles from "./browse.module.css";
 import type { UseQueryResult } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { troubleOf } from "../../api/answers";
-import { useAddress } from "../../app/address";
+import { useAddress } from "../../navigation/address";
 import { Icon, type IconName } from "../../components/Icon";
 import { Link } from "../../components/Link";
 import { Sheet } from "../../components/Sheet";

@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import { useAddress } from "../../app/address";
+import { useAddress } from "../../navigation/address";
 import { Link } from "../../components/Link";
 import { FALLBACK } from "../../strings/fallback";
 import styles from "../../components/message.module.css";

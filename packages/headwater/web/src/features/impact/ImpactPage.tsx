@@ -2,7 +2,7 @@ import { clsx } from "clsx";
 import { useId, useMemo, type ReactNode } from "react";
 import { troubleOf, useAnswer } from "../../api/answers";
 import { isUnknown } from "../../api/client";
-import { go, useAddress } from "../../app/address";
+import { go, useAddress } from "../../navigation/address";
 import { Command, Copy } from "../../components/Copy";
 import { Icon } from "../../components/Icon";
 import { Link } from "../../components/Link";

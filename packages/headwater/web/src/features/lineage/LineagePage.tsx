@@ -1,7 +1,7 @@
 import { clsx } from "clsx";
 import { useCallback, useEffect, useMemo, useRef, useState, type ReactNode } from "react";
 import { ONE_FILE } from "../../api/base";
-import { useView } from "../../app/address";
+import { useView } from "../../navigation/address";
 import { changesOf } from "../../graph/difference";
 import { momentOf, keepMomentsOpen, nameOf, pairOf } from "../../graph/moments";
 import { sharedViewport } from "../../graph/shared";

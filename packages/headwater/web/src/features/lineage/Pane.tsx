@@ -1,7 +1,7 @@
 import { clsx } from "clsx";
 import { useState, type ReactNode } from "react";
 import { isUnknown } from "../../api/client";
-import type { Change } from "../../app/address";
+import type { Change } from "../../navigation/address";
 import { Ago } from "../../components/Ago";
 import { Icon } from "../../components/Icon";
 import { Arranging, Skeleton } from "../../components/Skeleton";

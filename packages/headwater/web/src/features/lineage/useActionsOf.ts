@@ -1,5 +1,5 @@
 import { useMemo } from "react";
-import type { Change } from "../../app/address";
+import type { Change } from "../../navigation/address";
 import { columnKey, openColumn } from "../../graph/lit";
 import { ALL_ROWS } from "../../graph/types";
 import { fold, grow, seek, toggleGroup, type View } from "../../graph/view";

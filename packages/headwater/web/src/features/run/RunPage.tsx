@@ -1,6 +1,6 @@
 import { useEffect, type ReactNode } from "react";
 import { troubleOf, useAnswer } from "../../api/answers";
-import { go, useAddress } from "../../app/address";
+import { go, useAddress } from "../../navigation/address";
 import { Link } from "../../components/Link";
 import { ErrorMessage } from "../../components/ErrorMessage";
 import { addressOf } from "../../graph/view";

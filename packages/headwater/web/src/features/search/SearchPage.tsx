@@ -3,7 +3,7 @@ import type { ReactNode } from "react";
 import { PROGRAM } from "../../api/base";
 import { troubleOf, useAnswer } from "../../api/answers";
 import type { Answer } from "../../api/client";
-import { go, useAddress } from "../../app/address";
+import { go, useAddress } from "../../navigation/address";
 import { Ago } from "../../components/Ago";
 import { HealthMark } from "../../components/HealthState";
 import { Command } from "../../components/Copy";

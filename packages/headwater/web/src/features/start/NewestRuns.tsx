@@ -1,7 +1,7 @@
 import { clsx } from "clsx";
 import type { ReactNode } from "react";
 import { useAnswer } from "../../api/answers";
-import { go, useAddress } from "../../app/address";
+import { go, useAddress } from "../../navigation/address";
 import { Ago } from "../../components/Ago";
 import { Link } from "../../components/Link";
 import { PlatformIcon } from "../../components/PlatformIcon";

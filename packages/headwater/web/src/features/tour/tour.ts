@@ -1,7 +1,7 @@
 import "driver.js/dist/driver.css";
 import "./tour.css";
 import { driver, type DriveStep } from "driver.js";
-import { go } from "../../app/address";
+import { go } from "../../navigation/address";
 import { provenanceOf } from "../../graph/places";
 import { addressOf } from "../../graph/view";
 import { TOUR } from "../../strings/tour";
