@@ -15,6 +15,8 @@ from headwater.graph.edges import control_edges
 from headwater.graph.effective import Graph, PipelineGraph
 from headwater.graph.levels import Level
 from headwater.graph.nodes import Node
+from headwater.graph.run_edges import Edges
+from headwater.identity import DatasetName
 from headwater.lineage.neighbourhood import graph_around
 from headwater.log import Entry
 from headwater.projection import State, project
@@ -205,3 +207,29 @@ def test_joined_names_change_edges_without_a_run(without_run: Any, build: Any) -
         joining,
     ]
     _assert_updates([build.entry(body).event for body in bodies], [True] * 3)
+
+
+_FILES = [DatasetName("file", f"/{letter}") for letter in "abc"]
+_SOURCES = st.sets(st.sampled_from(_FILES))
+_ONE_RUN = st.builds(
+    lambda reads, writes, stated, default: Edges(
+        reads,
+        writes,
+        {name: found for name, found in stated.items() if name in writes} or None,
+        default,
+    ),
+    *(_SOURCES, _SOURCES),
+    st.dictionaries(st.sampled_from(_FILES), _SOURCES),
+    st.none() | _SOURCES,
+)
+
+
+@given(runs=st.permutations(range(4)), edges=st.lists(_ONE_RUN, min_size=4, max_size=4))
+def test_sources_do_not_depend_on_the_order_of_runs(runs: list[int], edges: list[Edges]) -> None:
+    def sources(parts: list[Edges]) -> dict[DatasetName, set[DatasetName]]:
+        total = Edges()
+        for part in parts:
+            total.add(part)
+        return {name: total.sources_of(name) for name in total.writes}
+
+    assert sources([edges[run] for run in runs]) == sources(edges)

@@ -40,18 +40,17 @@ class Edges:
     """The sources of some outputs, from explicit or column lineage; None if there are none."""
     default_sources: set[DatasetName] | None = None
     """The sources of all other outputs; None means all inputs."""
+    partly_stated: set[DatasetName] = field(default_factory=set)
+    """Outputs whose sources only some of the runs state; they also have the default sources."""
 
     def add(self, other: Edges) -> None:
         """Add the edges of another run, so that inputs of one may feed outputs of the other.
 
-        If only one of them states the sources of a dataset, the other's sources are added.
+        The order in which runs are added does not matter.
         """
-        for target in self.writes & other.writes:
-            stated = (self.stated_sources or {}).get(target)
-            others = (other.stated_sources or {}).get(target)
-            if (stated is None) != (others is None):
-                both = self.sources_of(target) | other.sources_of(target)
-                self.stated_sources = {**(self.stated_sources or {}), target: both}
+        both = self.writes & other.writes
+        stated, others = (set(edges.stated_sources or ()) for edges in (self, other))
+        self.partly_stated |= other.partly_stated | (both & (stated ^ others))
         if self.default_sources is not None or other.default_sources is not None:
             self.default_sources = self._defaults() | other._defaults()
         self.reads |= other.reads
@@ -69,7 +68,9 @@ class Edges:
     def sources_of(self, target: DatasetName) -> set[DatasetName]:
         """Return the inputs that feed an output."""
         found = (self.stated_sources or {}).get(target)
-        return self._defaults() if found is None else found
+        if found is None:
+            return self._defaults()
+        return found | self._defaults() if target in self.partly_stated else found
 
     def targets_of(self, source: DatasetName) -> set[DatasetName]:
         """Return the outputs that an input feeds."""
@@ -96,6 +97,7 @@ class Edges:
             self.writes & part.writes,
             {t: s & part.reads for t, s in stated if t in part.writes} or None,
             None if self.default_sources is None else self.default_sources & part.reads,
+            self.partly_stated & part.writes,
         )
 
     def _defaults(self) -> set[DatasetName]:
