@@ -23,7 +23,7 @@ from lakehouse.settings import REPOSITORY, Settings, load_settings
 
 PACKAGES = (
     *("lakehouse", "spark_jobs", "metaflow_flows", "commands", "infra"),
-    *("headwater", "headwater_aws", "metaflow_openlineage"),
+    *("headwater", "headwater_aws", "headwater_client", "metaflow_openlineage"),
 )
 RUN_ALONE = {
     *("commands.__main__", "headwater.__main__", "spark_jobs.run", "spark_jobs.emr_main"),
