@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from headwater.collect.lines import sort_lines
 from headwater.log import EventLog
-from headwater.masking.spans import WINDOW
 from headwater.redaction import is_suspicious, redact, redact_text
+from headwater_client.masking.spans import WINDOW
 
 from . import secret_forms as forms
 

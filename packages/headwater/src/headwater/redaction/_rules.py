@@ -8,7 +8,7 @@ from functools import cache, cached_property
 
 from ahocorasick_rs import BytesAhoCorasick, Implementation
 
-from headwater.masking.spans import joined, matches
+from headwater_client.masking.spans import joined, matches
 
 MASK = "***"
 
