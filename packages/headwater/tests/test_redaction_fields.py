@@ -31,6 +31,20 @@ _TEXTS = (
     'def connect(user: str, password: str = "§"',
     "SET PASSWORD FOR 'u'@'h' = '§'",
     "set password for u to '§'",
+    'Map.of("user", "u", "password", "§")',
+    'Map.entry("password", "§"',
+    '[["user","u"],["password","§"',
+    'new PasswordAuthentication("u", "§".toCharArray())',
+    'AwsBasicCredentials.create("AKIAX", "§")',
+    'DriverManager.getConnection(url, "user", "§");',
+    "name=password value=§",
+    '- name: DB_PASSWORD\n  value: "§"',
+    '<entry key="password">§</entry>',
+    '<property name="password" value="§"/>',
+    'sqlplus -s u/"§"@db',
+    'impdp system/\\"§\\"@orcl directory=d',
+    "sqlldr userid=scott/§@db control=c",
+    "az login --service-principal -u a -p § --tenant t",
 )
 _HARMLESS = (
     '{"name": "password", "type": "string"}, {"name": "x", "value": "y"}',
@@ -41,6 +55,12 @@ _HARMLESS = (
     'frame.select("password")',
     'hidePasswordFor("jane")',
     '["password", "email"]',
+    'select("id", "password", "x1")',
+    'f("id", "password", "email")',
+    "DriverManager.getConnection(url, properties)",
+    "- name: DB_PASSWORD\n  valueFrom: x1",
+    "name=token_count value=17",
+    'sqlplus /nolog "@script"',
     'def f(password: str = ""): ...',
 )
 

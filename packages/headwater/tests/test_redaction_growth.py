@@ -53,6 +53,9 @@ _PARTS = (
         "basic.auth.user.info=",
         "sshpass -p",
     ),
+    # Calls, pairs and elements
+    *('password("x",', 'new Credentials(a,"', "name=password ", '<a name="password"', "az login -"),
+    *('getConnection(a,b,"', 'sqlplus u/"', '["password","x', 'f("password",  "a",  '),
     # Source code and JSON
     *('password = "x"\n', "(", "[password", '{"password":', "\\", '\\"', "'", "''", "password('"),
 )

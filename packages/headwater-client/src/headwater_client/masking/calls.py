@@ -77,7 +77,10 @@ def _secrets(call: _Call) -> list[Span]:
         return [texts[3][1]] if 3 in texts else []
     if call.name in _STORAGES:  # a cluster may precede the URL, and the keys may be left out
         first = 1 if call.name == "s3cluster" else 0
-        keys = [index for index in (first + 1, 1) if _is_access_key(texts.get(index))]
+        masked = {index for index, text, _ in call.texts if text == "***"}
+        keys = [
+            index for index in (first + 1, 1) if index in masked or _is_access_key(texts.get(index))
+        ]
         return [texts[keys[0] + 1][1]] if keys and keys[0] + 1 in texts else []
     return [texts[position][1]] if position in texts else []
 

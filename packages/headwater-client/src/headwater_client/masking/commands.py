@@ -93,7 +93,7 @@ _WORD = re.compile(
     r"""|(?P<bare>[^\s'",;|&\[\]()`]{1,1024}+)|."""
 )
 _QUOTED_NAME = re.compile(r"[\w.-]{1,64}\\{0,8}['\"]")
-_CONNECTION = re.compile(r"(?!-|/)[\w.$#]{1,128}/(?P<secret>[^\s@]{1,256})(?:@|$)")
+_CONNECTION = re.compile(r"(?!-|/)(?:userid=)?[\w.$#]{1,128}/(?P<secret>[^\s@]{1,256})(?:@|$)")
 _NO_SECRET = re.compile(r"\*{3}|[$<{%]\S*|-\S*")
 
 
@@ -127,20 +127,24 @@ class _Reader:
         self._program: _Program | None = None
         self._flag = ""
         self._end = -1
+        self._before = ""
         self._words: list[tuple[str, int, int]] = []
 
     def read(self, word: str, begin: int, stop: int, *, is_quoted: bool) -> Iterator[Span]:
         """Yield the secret of a word."""
         name = word.rpartition("/")[2].removesuffix(".exe").lower()
         flag, self._flag = self._flag, ""
-        is_glued = is_quoted and self._end == begin - 1  # -p'x'
-        self._end = stop
+        is_glued = is_quoted and self._end == begin - 1  # -p'x' and u/"x"@db
+        is_connection = is_glued and self._before.rstrip("\\").endswith("/")
+        self._end, self._before = stop, word
         program = self._program
         if name in _PROGRAMS and not flag and not (program and program.connection):
             self._program, self._words = _PROGRAMS[name], []
             return
         if program is None:
             return
+        if program.connection and is_connection:
+            yield begin, stop
         if not word.startswith("-") and not flag:
             self._words.append((word, begin, stop))
         if program.words and "login" in program.words and not self._has_word(program):

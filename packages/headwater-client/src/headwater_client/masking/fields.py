@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, pairwise
 
 from .names import is_secret_name
 from .spans import Span, matches, ordered, replaced
@@ -22,7 +22,34 @@ _FIELD = re.compile(
 # ["password", "x"] within a list
 _PAIR = re.compile(
     r"(?<=[\[,({\s])[\[(]\s{0,8}\\{0,8}['\"](?P<name>[^'\"\\]{1,128})\\{0,8}['\"]\s{0,8},\s{0,8}"
-    rf"{_QUOTE}{_TEXT}(?P=q)\s{{0,8}}[\])]"
+    rf"{_QUOTE}{_TEXT}(?:(?P=q)\s{{0,8}}[\])]|(?P=q)?\s{{0,8}}\Z)"
+)
+_TEXTS = (
+    "(?:alias|col|column|columns|debug|drop|error|field|filter|groupBy|info|join|log|print|replace"
+)
+_TEXTS += "|select|sort|split|sub|warning|where|withColumn|withColumnRenamed)"
+# setProperty("password", "x"), Map.entry("password", "x"), Map.of("user", "u", "password", "x")
+_CALL = re.compile(
+    rf"\b(?!{_TEXTS}\()\w{{1,64}}\((?:\s{{0,8}}\\{{0,8}}['\"][^'\"\n\\]{{0,512}}(?:\\{{0,8}}['\"]\s{{0,8}},?|\Z)){{2,16}}"
+)
+_QUOTED = re.compile(r"['\"](?P<text>[^'\"\n\\]{0,512})(?:\\{0,8}['\"]|\Z)")
+# new PasswordAuthentication("u", "x".toCharArray()) and AwsBasicCredentials.create(key, "x")
+_LOGIN = re.compile(
+    r"\b(?P<login>\w{0,64}(?:credentials?|authentication)(?:\.(?:create|basic|of|from))?)"
+    rf"\([^()\n]{{1,512}},\s{{0,8}}{_QUOTE}{_TEXT}(?:(?P=q)(?:\.\w{{1,32}}\(\))?\s{{0,8}}\)|(?P=q)?[\w.()]{{0,32}}\Z)",
+    re.IGNORECASE,
+)
+# name=password value=x, and - name: PASSWORD with value: x on the next line
+_UNQUOTED = re.compile(
+    r"\b(?:name|key)\s?[=:]\s?(?P<name>[\w.-]{1,128})[,;\s]\s{0,16}value\s?[=:]\s?\\{0,8}['\"]?"
+    r"(?P<text>[^\s,;'\"<>\\]{1,512})",
+    re.IGNORECASE,
+)
+# <entry key="password">x</entry>, <p name="password" value="x"/>, <name>password</name><value>x
+_XML = re.compile(
+    r"<(?:\w{1,32}\s{1,8}(?:key|name)=\\{0,8}['\"](?P<name>[^'\"<>\\]{1,128})\\{0,8}['\"]"
+    r"(?:\s{0,8}>|\s{1,8}value=\\{0,8}['\"])|name>(?P<key>[^<>]{1,128})</name>\s{0,64}<value>)"
+    r"(?P<text>[^<>'\"\\]{1,1024})"
 )
 _READS = "(?:get|read|load|fetch|find|has|is|verify|check|hide|hash|encrypt|ask|prompt|secret)"
 # setPassword("x") and .password("x")
@@ -41,7 +68,10 @@ _SET_PASSWORD = re.compile(
     rf"\bset\s{{1,8}}(?P<name>password)\s{{1,8}}for\s[^=;\n]{{1,128}}?(?:=|\sto)\s{{0,8}}{_QUOTE}{_TEXT}",
     re.IGNORECASE,
 )
-_PATTERNS = (_PAIR, _SETTER, _ANNOTATED, _SET_PASSWORD)
+_PATTERNS = (
+    *(_PAIR, _SETTER, _ANNOTATED, _SET_PASSWORD),
+    *(_LOGIN, _UNQUOTED, _XML),
+)
 _VALUES = ("value", "values", "default")
 _DEEPEST = 64
 _LONGEST = 16_384
@@ -60,7 +90,9 @@ def mask_fields(text: str, mask: str) -> str:
 
 
 def _secrets(text: str) -> Iterator[Span]:
-    for begin, stop in chain(_of_fields(text), *(_of_pattern(text, p) for p in _PATTERNS)):
+    for begin, stop in chain(
+        _of_fields(text), _of_calls(text), *(_of_pattern(text, p) for p in _PATTERNS)
+    ):
         if not is_plain(text[begin:stop]):
             yield begin, stop
 
@@ -70,9 +102,21 @@ def _of_pattern(text: str, pattern: re.Pattern[str]) -> Iterator[Span]:
     return (match.span("text") for match in found if _is_secret(match))
 
 
+def _of_calls(text: str) -> Iterator[Span]:
+    """Yield the arguments after a secret name, unless they may be names."""
+    for call in matches(_CALL, text, _LONGEST):
+        arguments = _QUOTED.finditer(text, *call.span())
+        for name, value in pairwise(arguments):
+            if is_secret_name(name["text"]) and not looks_like_name(value["text"]):
+                yield value.span("text")
+
+
 def _is_secret(match: re.Match[str]) -> bool:
+    if match.re is _LOGIN:
+        return True
+    name = match["name"] or match.groupdict().get("key") or ""
     is_pair = match.re is _PAIR
-    return is_secret_name(match["name"]) and not (is_pair and looks_like_name(match["text"]))
+    return is_secret_name(name) and not (is_pair and looks_like_name(match["text"]))
 
 
 def _of_fields(text: str) -> Iterator[Span]:

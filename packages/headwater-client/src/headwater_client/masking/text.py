@@ -25,7 +25,7 @@ _CALL = _names(FUNCTIONS, r"\s{0,4}\(")
 # password = 'x', "password": "x", password => 'x' and PASSWORD N'x'
 _NAMED = re.compile(
     r"(?<![\w.-])(?P<name>[\w.-]{1,128}+)(?:\\{0,4}[\"'`]\]?)?\s{0,8}"
-    r"(?:(?:=>|:=|[=!]=|<>|[=:])\s{0,8}[nNbrfu]{0,2}|(?<=\s)[nN]?(?='))\\{0,4}"
+    r"(?:(?:=>|->|:=|[=!]=|<>|[=:])\s{0,8}[nNbrfu]{0,2}|(?<=\s)[nN]?(?='))\\{0,4}"
     r"(?P<quote>['\"])(?P<text>(?:(?!(?P=quote))[^\\]|\\[^'\"]|\\.(?!\s*[,}])|(?P=quote){2})*+)",
     re.DOTALL,
 )
@@ -37,7 +37,7 @@ _IDENTIFIED = re.compile(
 # DB_PASSWORD=x and --password x
 _BARE = re.compile(
     r"(?<![\w.-])(?P<name>[\w.-]{1,128}+)(?:=|\s{0,4}[=:]\s{1,4}(?=\S{0,256}\d))"
-    r"(?P<text>[^\s;&|'\"()\[\]{},$<>%*]{1,512}+)(?![(\[])"
+    r"(?=(?P<text>[^\s;&|'\"()\[\]{},$<>%*]{1,512}+)(?![(\[]))"
 )
 _PROSE = "(?:to|and|or|is|if|in|for|with|on|from|as|by|the|option|flag)\\b"
 _FLAGGED = re.compile(
@@ -47,6 +47,15 @@ _FLAGGED = re.compile(
 )
 _BEARER = re.compile(
     r"\b(?:bearer|basic)\s{1,4}(?P<text>(?=\S{0,256}[\d=])[\w.~+/-]{16,8192}={0,2})", re.IGNORECASE
+)
+# aws configure set, odbc_connect, codes of OAuth, registries of schemas, and az login
+_FORMS = re.compile(
+    r"(?:\bconfigure set \S{0,64}(?:key|token)\S{0,16}\s{1,8}|pwd%3d|[?&]code=(?=[\w%+/=~.-]{16})"
+    r"|basic\.auth\.user\.info\s{0,8}[=:]\s{0,8}[^:'\"\s]{1,128}:"
+    r"|\bgetConnection\([^()\n]{1,512},[^(),\n]{1,256},\s{0,8}['\"]"
+    r"|\baz login\b[^\n|;&]{0,256}?\s(?:-p|--password)\s{1,8})"
+    r"(?P<text>(?:(?!%3b)[^\s&'\"]){1,512})",
+    re.IGNORECASE,
 )
 _PRIVATE_KEY = re.compile(
     r"-----BEGIN [A-Z0-9 _-]{0,40}PRIVATE KEY(?: BLOCK)?-----(?P<text>.*?)"
@@ -71,6 +80,7 @@ def mask_code(text: str, mask: str = "***") -> str:
     text = _masked(text, _scanned(text, _COMMAND, secrets_of_command), mask)
     text = _masked(text, _scanned(text, _CALL, secrets_of_call), mask)
     spans = [match.span(match.lastgroup or 0) for match in _IDENTIFIED.finditer(text)]
+    spans += [match.span("text") for match in _FORMS.finditer(text)]
     spans += [match.span("text") for match in _BEARER.finditer(text)]
     for pattern in (_NAMED, _BARE, _FLAGGED):
         text = _masked(text, [*spans, *_named(pattern, text)], mask)

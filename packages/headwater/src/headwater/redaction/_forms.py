@@ -86,6 +86,14 @@ FORMS = (
         (r"(jdbc:oracle:\w{1,16}:[^/@\s'\"]{1,128}/)[^@\s'\"]{1,256}@", rf"\1{MASK}@"),
     ),
     Group("configure set", r"(\bconfigure set \S{0,64}(?:key|token)\S{0,16}\s{1,8})\S{1,256}"),
+    Group("az login", r"(\baz login\b[^\n|;&]{0,256}?\s(?:-p|--password)\s{1,8})[^\s'\"]{1,512}"),
+    Group(
+        "getconnection(",
+        (
+            r"(\bgetConnection\([^()\n]{1,512},[^(),\n]{1,256},\s{0,8}\\{0,8})(['\"])[^'\"\n\\]{1,512}",
+            rf"\1\2{MASK}",
+        ),
+    ),
     Group("pwd%3d", r"(pwd%3d)(?:(?!%3b)[^\s&'\"]){1,512}"),
     Group("code=", r"([?&]code=)[\w%+/=~.-]{16,512}"),
     Group(
