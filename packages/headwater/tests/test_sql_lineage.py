@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
+from headwater.agents._lineage import flat
 from headwater.graph.current import generations_of
+from headwater.lineage.printing import print_tree_answer
 from headwater.lineage.queries import (
     column_answer,
     columns_answer,
@@ -121,6 +123,30 @@ def test_edges_have_their_evidence(state: State, build: Any) -> None:
     )
     (top,) = columns_answer(unread, "b", depth=1)["up"]["children"]
     assert (top["evidence"], top["children"][0]["evidence"]) == (None, "reported")
+
+
+def test_edges_of_the_tree_have_their_evidence(
+    state: State, build: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def evidence(state: State, table: str) -> dict[str, str | None]:
+        answer = tree_answer(state, table, depth=2)["up"]
+        (task,) = answer["children"]
+        found = {task["name"]: task["evidence"], table: answer["evidence"]}
+        return found | {item["name"]: item["evidence"] for item in task["children"]}
+
+    totals = {"shop.public.totals": "sql"}  # openlineage-sql loses the source of a CTAS with a CTE
+    assert evidence(state, "top") == {"top": None, "ctas": "verified", **totals}
+    assert {item["evidence"] for item in flat(tree_answer(state, "top", depth=2)["up"])} == {
+        "verified",
+        "sql",
+    }
+    print_tree_answer(tree_answer(state, "top", depth=2))
+    printed = capsys.readouterr().out
+    assert "(postgres://shop:5432), read from SQL" in printed
+    assert ", verified by SQL" in printed
+    copied = build.run("COMPLETE", "1", "copy", "08:00:00", reads=("db|a",), writes=("db|b",))
+    assert evidence(build.state(copied), "b") == {"b": None, "copy": "reported", "a": "reported"}
+    assert all("evidence" not in item for item in flat(tree_answer(build.state(copied), "b")["up"]))
 
 
 def test_columns_without_a_name_affect_the_table(state: State) -> None:

@@ -18,8 +18,11 @@ from headwater.health.models import HealthState
 from headwater.health.printing import health_line
 from headwater.health.states import counts_of_states, health_of
 from headwater.lineage.neighbourhood import graph_answer
-from headwater.lineage.queries import impact_answer
+from headwater.lineage.printing import print_tree_answer
+from headwater.lineage.queries import impact_answer, tree_answer
 from headwater.projection import State
+from headwater.runs.printing import print_runs
+from headwater.runs.queries import runs_answer
 from headwater.search.queries import datasets_answer, jobs_answer, node_answer, search_answer
 from headwater.trust._doctor import _late_jobs
 from headwater.trust._health import health_answer
@@ -340,7 +343,9 @@ def test_stream_and_job_on_request_have_states_of_their_own(build: Any) -> None:
 
 
 @pytest.mark.parametrize(("type_", "said"), [("RUNNING", "last event"), ("COMPLETE", "ended")])
-def test_stream_states_the_age_of_its_last_event(type_: str, said: str, build: Any) -> None:
+def test_stream_states_the_age_of_its_last_event(
+    type_: str, said: str, build: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
     start = build.run("START", "s", "stream", "06:00:00", writes=("kafka://k|topic",))
     start["job"]["facets"]["jobType"] = {"processingType": "STREAMING", "integration": "FLINK"}
     query = build.run(type_, "q", "stream.query", "07:00:00", parent=("s", "stream"))
@@ -349,6 +354,12 @@ def test_stream_states_the_age_of_its_last_event(type_: str, said: str, build: A
     state = build.state(start, last)
     health = health_of(state, find_node(state, "stream"))
     assert health_line(health).plain == f"Streaming, {said} 6 days ago"
+    if type_ == "RUNNING":
+        print_tree_answer(tree_answer(state, "topic"))
+        print_runs(runs_answer(state, "stream"))
+        printed = capsys.readouterr().out
+        assert printed.count("Streaming, last event 6 days ago") == 2
+        assert "RUNNING" not in printed
 
 
 def test_stream_that_runs_again_after_a_failure_has_recovered(build: Any) -> None:

@@ -21,7 +21,7 @@ from rich.text import Text
 from headwater.alerts._store import Alert
 from headwater.alerts.rules import Log
 from headwater.cli import main
-from headwater.console.render import SafeConsole, SafeFormatter, log_to_stderr
+from headwater.console.render import SafeConsole, SafeFormatter, job_text, log_to_stderr
 from headwater.delivery._store import Deliveries
 from headwater.keys import commands as keys
 from headwater.log import EventLog
@@ -210,3 +210,19 @@ def test_stored_names_are_unchanged(database: Path) -> None:
     (_, body), *_ = log.read()
     log.close()
     assert orjson.loads(body)["job"]["name"] == f"job{_EVIL}"
+
+
+@pytest.mark.parametrize(
+    ("name", "title"),
+    [
+        ("shop.main.jaffle.customers.build.run", "customers"),
+        ("main.jaffle.customers.v2.build.test", "customers.v2 tests"),
+        ("shop.main.jaffle.orders.test", "orders tests"),
+        ("shop.main.jaffle.orders.snapshot", "orders"),
+        ("ingest.load.test", "ingest.load.test"),
+        ("ingest", "ingest"),
+    ],
+)
+def test_jobs_of_dbt_are_titled_by_their_model(name: str, title: str) -> None:
+    expected = title if title == name else f"{title}  ({name})"
+    assert job_text({"namespace": "n", "name": name}).plain == expected

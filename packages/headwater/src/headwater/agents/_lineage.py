@@ -245,6 +245,8 @@ def flat(top: Json) -> list[Json]:
             item |= {"latestRun": latest["state"], "runId": latest["runId"]}
         if leaf["removal"]:
             item["removal"] = removal_text(leaf["removal"])
+        if leaf["evidence"] != "reported":
+            item["evidence"] = leaf["evidence"]
         items.setdefault(leaf["id"], item)
     return list(items.values())
 
@@ -287,6 +289,7 @@ def _column(steps: int, leaf: Json, above: Json) -> Json:
     """Return a column of a tree in short; `of` is the column that led to it."""
     short = {"id": leaf["id"], "column": leaf["field"], "steps": steps}
     short |= {"of": above["field"], "how": leaf["transformation"], "job": leaf["job"]}
+    short["evidence"] = leaf["evidence"] if leaf["evidence"] != "reported" else None
     return {name: value for name, value in short.items() if value not in (None, "")}
 
 

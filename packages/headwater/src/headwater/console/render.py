@@ -200,6 +200,29 @@ def dataset_text(dataset: Name) -> Text:
     return Text.assemble((dataset["name"], "cyan"), (f"  ({dataset['namespace']})", "dim"))
 
 
+_OF_DBT = re.compile(
+    r"[^.]+(?:\.[^.]+)+?\.(?P<model>[^.]+(?:\.v\d+)?)\.build\.(?P<kind>run|test|snapshot|seed)"
+    r"|(?:[^.]+\.){3,}(?P<name>[^.]+)\.(?P<command>test|snapshot|seed)"
+)
+"""The names of jobs of dbt: of `dbt build`, and of the other commands."""
+
+
+def job_title(name: str) -> str:
+    """Return the name of a job as the page shows it: of dbt, that of the model."""
+    found = _OF_DBT.fullmatch(name)
+    if found is None:
+        return name
+    model = found["model"] or found["name"]
+    return f"{model} tests" if "test" in (found["kind"], found["command"]) else model
+
+
+def job_text(job: Name) -> Text:
+    """Return the name of a job; of dbt, that of the model before the whole name."""
+    title = job_title(job["name"])
+    rest = "" if title == job["name"] else f"  ({job['name']})"
+    return Text.assemble((title, "bold"), (rest, "dim"))
+
+
 def localized(text: str) -> str:
     """Replace the UTC times in a text by local ones."""
     return _TIME.sub(lambda match: moment_of(match[0]), text)

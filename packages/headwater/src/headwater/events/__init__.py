@@ -25,7 +25,12 @@ from headwater.events._parse import (
     run_id_of,
     with_parent,
 )
-from headwater.events._sql_datasets import can_read_sql, misread_text_of, text_of
+from headwater.events._sql_datasets import (
+    ONLY_IN_TEXT,
+    can_read_sql,
+    misread_text_of,
+    text_of,
+)
 from headwater.events._times import from_micros, parse_time, shown_time, to_micros
 from headwater.events.column_lineage import (
     EVERY_ROW,
@@ -42,6 +47,7 @@ from headwater.events.column_reporting import reports_indirect
 from headwater.events.event_warnings import EventWarning, event_warnings
 
 __all__ = [
+    "ONLY_IN_TEXT",
     "EVERY_ROW",
     "UNKNOWN_COLUMN",
     "AliasEvent",

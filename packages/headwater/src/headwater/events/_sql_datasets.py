@@ -20,6 +20,8 @@ from headwater.events.column_lineage import objects
 from headwater.sql.changes import changes_in
 from headwater.sql.text import SqlText
 
+ONLY_IN_TEXT = "headwater_sql"
+"""The facet of an input that only the SQL text names."""
 _Datasets = tuple[Dataset, ...]
 _EPHEMERAL = "__dbt__cte__"  # prefix of the names that dbt gives the queries of ephemeral models
 _READS_PLANS = re.compile(r"/integration/spark|/metaflow-openlineage/")
@@ -89,7 +91,8 @@ def _only_in_text(
         return []
     tables = {table for _, written in script.written for table in written.sources}
     found = set(map(sql.tables().name, tables)) - {item.name for item in inputs}
-    return [Dataset(sql.namespace, name) for name in sorted(found)]
+    mark: Facets = {ONLY_IN_TEXT: {"isReported": False}}
+    return [Dataset(sql.namespace, name, io_facets=mark) for name in sorted(found)]
 
 
 @cache

@@ -19,6 +19,7 @@ from headwater.graph.generations import Generations
 from headwater.graph.levels import Level
 from headwater.graph.nodes import Node, aliases_of, find_node, node_id, node_ref
 from headwater.graph.walk import Place, parts_of, places_next, reach, walked_from
+from headwater.lineage._evidence import EdgeEvidence
 from headwater.lineage.models import TreeAnswer, TreeNode
 from headwater.projection import State
 from headwater.query.parameters import MOST_STEPS, Depth, LevelName, Name
@@ -65,9 +66,11 @@ def _tree_one_way(
     parts = parts_of(generations, graph, root, level) if root.type == "job" else []
     within = {node for start in (root, *parts) for node in reach(graph, start, way, depth)}
     data_of = cache(partial(_leaf, generations.state, graph))  # a node may have several leaves
+    known = EdgeEvidence(generations.state, graph)
 
-    def leaf_of(node: Node) -> TreeNode:
-        return {**data_of(node), "children": []}
+    def leaf_of(node: Node, above: Node | None = None) -> TreeNode:
+        evidence = known.between(above, node) if above else None
+        return {**data_of(node), "children": [], "evidence": evidence}
 
     top, deepest = leaf_of(root), max(depth, MOST_STEPS)
     seen: set[Place] = set()
@@ -83,8 +86,11 @@ def _tree_one_way(
             leaf["hasMore"] = bool(others)
             continue
         seen.add(place)
+        above = None if is_divided else place.node
         grown = [
-            (other, leaf_of(other.node), steps + 1) for other in others if other.node in within
+            (other, leaf_of(other.node, above), steps + 1)
+            for other in others
+            if other.node in within
         ]
         leaf["hasMore"] = len(grown) < len(others)
         leaf["children"] = [child for _, child, _ in grown]
@@ -102,6 +108,7 @@ def _leaf(state: State, graph: LevelGraph, node: Node) -> TreeNode:
         "latestRun": None,
         "aliases": [],
         "removal": None,
+        "evidence": None,
     }
     if node.type == "job":
         ref = node.job_ref

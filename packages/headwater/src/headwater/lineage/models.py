@@ -40,6 +40,8 @@ class TreeNode(NodeRef):
     """Of a dataset, its other names."""
     removal: Removal | None
     """Of a dataset that was dropped, emptied or renamed and not written since."""
+    evidence: Evidence | None
+    """Of the edge to the node above in the tree; null at the top and for parts of a job."""
 
 
 class TreeAnswer(Answer):

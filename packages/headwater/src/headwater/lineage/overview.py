@@ -10,11 +10,18 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rich.text import Text
 
-from headwater.console.render import dataset_text, moment_of, new_console, print_table
+from headwater.console.render import (
+    dataset_text,
+    job_text,
+    job_title,
+    moment_of,
+    new_console,
+    print_table,
+)
 from headwater.console.text import counted
 from headwater.datasets.printing import removal_mark, removal_text
 from headwater.health.printing import health_line
-from headwater.runs.printing import STYLES, state_text, times_of
+from headwater.runs.printing import state_text, times_of
 
 if TYPE_CHECKING:
     from headwater.lineage.models import OverviewAnswer, TreeNode
@@ -36,7 +43,7 @@ class _Row(NamedTuple):
 def print_overview(answer: OverviewAnswer) -> None:
     """Print a node, its last run, and the nearest upstream and downstream nodes."""
     console = new_console()
-    console.print(Text(answer["name"], "bold") if answer["type"] == "job" else dataset_text(answer))
+    console.print(job_text(answer) if answer["type"] == "job" else dataset_text(answer))
     print_table(_header(answer), lead=1)
     up, down = _rows(answer["up"]), _rows(answer["down"])
     up_lines = max(_LEAST_LINES, _TREE_LINES - len(down))
@@ -59,7 +66,7 @@ def _header(answer: OverviewAnswer) -> Iterator[tuple[Text, Text]]:
     if run is None:
         yield Text("Last run", "dim"), Text("not reported")
         return
-    line = Text.assemble(state_text(run), "  ", (run["job"]["name"], "bold"))
+    line = Text.assemble(state_text(run), "  ", job_text(run["job"]))
     yield Text("Last run", "dim"), line.append(f"  {run['runId']}", "dim")
     started, duration = times_of(run)
     ended = moment_of(run["endedAt"]) if run["endedAt"] else ""
@@ -110,14 +117,14 @@ def _count(rows: list[_Row]) -> int:
 
 
 def _row_text(row: _Row, way: str) -> Text:
-    name = row.node["name"]
-    text = Text("  " * (row.depth + 1)).append(
-        name, "bold" if row.node["type"] == "job" else "cyan"
+    is_job, name = row.node["type"] == "job", row.node["name"]
+    text = Text("  " * (row.depth + 1)).append_text(
+        job_text(row.node) if is_job else Text(name, "cyan")
     )
     for index, job in enumerate(row.jobs):
-        text.append(f"  {_ARROWS[way]} " if not index else ", ", "dim").append(job["name"])
+        text.append(", " if index else f"  {_ARROWS[way]} ", "dim").append(job_title(job["name"]))
         if (run := job["latestRun"]) and run["state"] != "COMPLETED":
-            text.append(f" {run['state']}", STYLES.get(run["state"], ""))
+            text.append(" ").append_text(state_text(run))
     if row.depth:  # the header shows that of the node itself
         text.append(removal_mark(row.node["removal"]), "yellow")
     return text.append("  (see above)" if row.node["isRepeated"] else "", "dim")

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from headwater.console.render import (
     dataset_text,
+    job_text,
     new_console,
     print_line,
     print_table,
@@ -105,7 +106,7 @@ def print_path(answer: models.PathAnswer) -> None:
     print_table(
         (
             Text("→" if index else "", "dim"),
-            Text(node["name"], "bold") if node["type"] == "job" else dataset_text(node),
+            job_text(node) if node["type"] == "job" else dataset_text(node),
         )
         for index, node in enumerate(answer["path"])
     )
@@ -115,7 +116,7 @@ def _tree_node(node: models.TreeNode) -> Text:
     if node["type"] != "job":
         text = dataset_text(node).append(removal_mark(node["removal"]), "yellow")
         return text.append_text(_tree_marks(node))
-    text = Text(node["name"], "bold")
+    text = job_text(node)
     run, latest = node["run"], node["latestRun"]
     if run:
         text.append_text(run_text(run))
@@ -130,7 +131,8 @@ def _column_node(node: models.ColumnNode) -> Text:
 
 
 def _tree_marks(node: models.TreeNode | models.ColumnNode) -> Text:
-    marks = "  (see above)" if node["isRepeated"] else ""
+    marks = _EVIDENCE.get(node["evidence"], "") if node["type"] in ("job", "dataset") else ""
+    marks += "  (see above)" if node["isRepeated"] else ""
     return Text(marks + ("  …" if node["hasMore"] else ""), "dim")
 
 
@@ -140,7 +142,7 @@ def _affected_row(node: models.AffectedNode) -> Sequence[RenderableType]:
     elif node["type"] == "dataset":
         text, details = Text(node["name"], "cyan"), Text(f"  ({node['namespace']})", "dim")
     else:
-        text, details = Text(node["name"], "bold"), run_text(node["run"]) if node["run"] else Text()
+        text, details = job_text(node), run_text(node["run"]) if node["run"] else Text()
     owners = f"  owned by {', '.join(node['owners'])}" if node["owners"] else ""
     details = Text.assemble(
         details,
@@ -204,7 +206,7 @@ def print_provenance(answer: models.ProvenanceAnswer) -> None:
         )
         console.print()
     for part in answer["runs"]:
-        line = Text(part["job"]["name"], "bold")
+        line = job_text(part["job"])
         if run := part["run"]:
             line.append_text(run_text(run)).append(f"  {run['runId']}", "dim")
         print_table([(line,)])

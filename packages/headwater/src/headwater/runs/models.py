@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NotRequired
+
 from headwater.projection import RunState
 from headwater.query.models import Answer, CodeLocation, Json, Link, Name
 
@@ -15,6 +17,8 @@ class RunSummary(Answer):
     startedAt: str | None
     endedAt: str | None
     durationMs: int | None
+    lastEventAt: NotRequired[str | None]
+    """Only of a running stream."""
 
 
 class RunInfo(RunSummary):

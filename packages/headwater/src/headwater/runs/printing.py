@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from headwater.console.render import moment_of, print_table, print_tree
+from headwater.console.render import age_of, job_text, moment_of, print_table, print_tree
 from headwater.console.text import duration_of
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def print_run_list(runs: Iterable[RunInfo], *, empty: str = "") -> None:
 
 def _row(run: RunInfo) -> Sequence[RenderableType]:
     start, duration = times_of(run)
-    line = Text.assemble((run["runId"], "dim"), "  ", (run["job"]["name"], "bold"))
+    line = Text.assemble((run["runId"], "dim"), "  ", job_text(run["job"]))
     return (
         Text(start, justify="right"),
         state_text(run),
@@ -53,7 +53,7 @@ def print_runtree(answer: RunTree) -> None:
 
 
 def _label(run: RunTree) -> RenderableType:
-    line = Text.assemble((run["job"]["name"], "bold"), run_text(run), (f"  {run['runId']}", "dim"))
+    line = Text.assemble(job_text(run["job"]), run_text(run), (f"  {run['runId']}", "dim"))
     line.append_text(_parameters(run)).append("  …" if run["hasMore"] else "", "dim")
     return _with_error(run, line)
 
@@ -65,7 +65,9 @@ def run_text(run: RunSummary) -> Text:
 
 
 def state_text(run: RunSummary) -> Text:
-    """Return the state of a run."""
+    """Return the state of a run; of a running stream, the age of its last event."""
+    if last := run.get("lastEventAt"):
+        return Text(f"Streaming, last event {age_of(last)} ago", "green")
     return Text(run["state"], STYLES.get(run["state"], ""))
 
 

@@ -11,7 +11,7 @@ from headwater.events.facets import SourceCodeLocation
 from headwater.graph.current import generations_of
 from headwater.graph.nodes import name_of
 from headwater.projection import Run, RunState, State, outcome
-from headwater.projection.derived import began_at, is_lost
+from headwater.projection.derived import began_at, is_lost, is_streaming, last_event_time
 from headwater.query.models import CodeLocation
 from headwater.runs.models import RunSummary
 
@@ -39,7 +39,7 @@ def run_line(state: State, run: Run) -> RunSummary:
     condition, ended = condition_of(state, run), outcome(state, run).ended
     started = began_at(state, run)
     is_timed = ended is not None and started is not None
-    return {
+    line: RunSummary = {
         "runId": run.key.run_id,
         "job": name_of(run.key.job),
         "state": condition,
@@ -47,6 +47,9 @@ def run_line(state: State, run: Run) -> RunSummary:
         "endedAt": shown_time(ended),
         "durationMs": ((ended or 0) - (started or 0)) // 1_000 if is_timed else None,
     }
+    if condition is RunState.RUNNING and is_streaming(state, run):
+        line["lastEventAt"] = shown_time(last_event_time(state, run))
+    return line
 
 
 def code_of(run: Run) -> CodeLocation:

@@ -8,7 +8,7 @@ import typer
 from rich.text import Text
 
 from headwater.console.client import Client, Cursor, Limit, with_client
-from headwater.console.render import print_line, print_table
+from headwater.console.render import job_text, print_line, print_table
 from headwater.datasets.printing import removal_mark
 from headwater.health.printing import health_mark
 
@@ -41,7 +41,7 @@ def print_search(answer: SearchAnswer) -> None:
         print_line("No exact match. Similar:")
     rows = (
         (
-            Text(hit["name"], "bold" if hit["type"] == "job" else "cyan"),
+            job_text(hit) if hit["type"] == "job" else Text(hit["name"], "cyan"),
             Text(f"({hit['namespace']})", "dim")
             .append_text(health_mark(hit["health"]))
             .append(removal_mark(hit["removal"]), "yellow"),

@@ -1,0 +1,53 @@
+"""Evidence of the edges of a tree: reported, read from the SQL text, or verified by it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from headwater.events import ONLY_IN_TEXT, Evidence
+from headwater.graph.edges import LevelGraph
+from headwater.graph.nodes import Node
+from headwater.graph.sql_lineage import SqlLineage, sql_lineage
+from headwater.identity import DatasetName
+from headwater.lineage.columns import combined
+from headwater.projection import Run, State
+from headwater.projection.derived import descendants_of
+from headwater.projection.state import RunKey, Use
+
+
+class EdgeEvidence:
+    """The evidence of the edges of one graph, computed once per run."""
+
+    def __init__(self, state: State, graph: LevelGraph) -> None:
+        self._state, self._graph = state, graph
+        self._texts: dict[RunKey, SqlLineage | None] = {}
+
+    def between(self, node: Node, other: Node) -> Evidence:
+        """Return the evidence of the edge between two neighbours, of which one is a job.
+
+        An edge that no known run has, such as one that a job declares, is reported.
+        """
+        job, dataset = (node, other) if node.type == "job" else (other, node)
+        run = self._graph.runs.get(job.job_ref) if job.type == "job" else None
+        if run is None or dataset.type == "job":
+            return "reported"
+        name = dataset.dataset_name
+        members = (run, *descendants_of(self._state, run))
+        found = {self._of_use(*use, name) for member in members for use in self._uses(member, name)}
+        return combined(found) if found else "reported"
+
+    def _uses(self, run: Run, name: DatasetName) -> Iterator[tuple[Run, Use]]:
+        primary = self._state.identity.primary
+        for uses in (run.inputs, run.outputs):
+            yield from ((run, use) for spelled, use in uses.items() if primary(spelled) == name)
+
+    def _of_use(self, run: Run, use: Use, name: DatasetName) -> Evidence:
+        if use.facets.get(ONLY_IN_TEXT):
+            return "sql"
+        if run.key not in self._texts:
+            self._texts[run.key] = sql_lineage(self._state, run)
+        text = self._texts[run.key]
+        stated = text is not None and (
+            name in text.sources or any(name in sources for sources in text.sources.values())
+        )
+        return "verified" if stated else "reported"
