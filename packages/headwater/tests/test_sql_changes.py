@@ -49,6 +49,11 @@ def _change(build: Any, text: str, **more: Any) -> Any:
         ("ALTER TABLE t EXCHANGE PARTITION (d = 1) WITH TABLE u", None),
         ("CREATE INDEX i ON t (a)", None),
         ("DROP TABLE ts", None),
+        ("DROP VIEW IF EXISTS t", "DROP"),
+        ("DROP MATERIALIZED VIEW t", "DROP"),
+        ("DELETE FROM t", "TRUNCATE"),
+        ("DELETE FROM t WHERE a = 1", None),
+        ("ALTER TABLE t RENAME TO u", None),
     ],
 )
 def test_text_states_a_change_unless_it_may_write_rows(
@@ -98,3 +103,58 @@ def test_table_renamed_by_text_keeps_its_lineage(build: Any) -> None:
     }
     state = build.state(_load(build, "10:00:00"), rename)
     assert node_answer(state, "shop.t")["removal"]["renamedTo"]["name"] == "shop.new"
+
+
+_REFILLS = (
+    "TRUNCATE t; INSERT INTO t SELECT * FROM u",
+    "DELETE FROM t; INSERT INTO t SELECT * FROM u",
+    "CREATE TABLE IF NOT EXISTS t (a int); TRUNCATE t; INSERT INTO t SELECT * FROM u",
+    "DROP VIEW t; CREATE VIEW t AS SELECT * FROM u",
+    "CREATE OR REPLACE TABLE t AS SELECT * FROM u",
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_refill"),
+    [
+        *((text, True) for text in _REFILLS),
+        ("INSERT INTO t SELECT * FROM u; ANALYZE t", False),
+        ("DELETE FROM t WHERE a IN (SELECT a FROM u); INSERT INTO t SELECT * FROM u", False),
+    ],
+)
+def test_text_that_empties_and_refills_a_table_replaces_its_sources(
+    text: str, is_refill: bool, build: Any
+) -> None:
+    refill = _sql(build, text, reads=("postgres://db:5432|shop.u",))
+    state = build.state(_load(build, "10:00:00"), refill)
+    assert ("load" in all_names(tree_answer(state, "shop.t")["up"])) is not is_refill
+    assert "shop.u" in all_names(tree_answer(state, "shop.t")["up"])
+    assert node_answer(state, "shop.t")["removal"] is None
+
+
+@pytest.mark.parametrize(
+    ("text", "old"),
+    [
+        ("ALTER TABLE t RENAME TO t_old; ALTER TABLE t_new RENAME TO t", "t_old"),
+        ("BEGIN; DROP TABLE t; ALTER TABLE t_new RENAME TO t; COMMIT", None),
+        ("ALTER TABLE t_new SWAP WITH t", "t_new"),
+    ],
+)
+def test_rename_to_a_name_that_had_an_owner_exchanges_the_lineage(
+    text: str, old: str | None, build: Any
+) -> None:
+    names = ("t", "t_new") if old else ("t_new",)
+    swap = _sql(build, text, reads=tuple(f"postgres://db:5432|shop.{name}" for name in names))
+    if old:
+        swap["outputs"].append(build.dataset(f"postgres://db:5432|shop.{old}"))
+    state = build.state(
+        _load(build, "10:00:00", "before"),
+        _load(build, "10:30:00", "orders", "shop.t_new"),
+        swap,
+    )
+    assert {"orders", "before"} & all_names(tree_answer(state, "shop.t")["up"]) == {"orders"}
+    if old:
+        found = {"orders", "before"} & all_names(tree_answer(state, f"shop.{old}")["up"])
+        assert found == {"before"}
+    renamed = node_answer(state, "shop.t_new")["removal"]
+    assert (renamed and renamed["kind"]) == (None if old == "t_new" else "renamed")

@@ -136,10 +136,10 @@ def run_edges(state: State, run: Run) -> Edges:
     if run.lineage:
         entries = [entry for facet in run.lineage for entry in parsed(facet, parse_entries)]
         _take_entries(state, edges, run.key.job, entries)
-    elif (sql := sql_lineage(state, run)) is not None:
-        _take_sql(edges, sql.sources)
     elif former := former_names(state, run):
         _take_renames(edges, former)
+    elif (sql := sql_lineage(state, run)) is not None:
+        _take_sql(edges, sql.sources)
     elif len(edges.writes) > 1:
         edges.stated_sources = _sources_by_columns(state, run, edges)
     if run.key.job in state.handoffs:

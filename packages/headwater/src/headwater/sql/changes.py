@@ -1,30 +1,34 @@
 """Changes of whole tables, such as DROP TABLE, in SQL texts.
 
-openlineage-sql reports the tables of CREATE TABLE, DROP, TRUNCATE and ALTER TABLE as outputs, as if
-rows were written to them. A text changes a table as a whole if each of its statements that names
-the table is one of these.
+openlineage-sql reports the tables of CREATE TABLE, DROP, TRUNCATE, DELETE and ALTER TABLE as
+outputs, as if rows were written to them. A text changes a table or view as a whole if each of its
+statements that names it is one of these. A text that empties a table first and then fills it from
+others replaces its rows.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from itertools import takewhile
 from typing import Any
 
-_CHANGES = re.compile(r"\b(?:create|drop|truncate|alter)\b", re.IGNORECASE)
+_CHANGES = re.compile(r"\b(?:create|drop|truncate|delete|alter)\b", re.IGNORECASE)
 _MOST = 50  # outputs; the text is searched for each of them
 _PART = r"""(?:[\w$]+|"[^"]+"|`[^`]+`|\[[^]]+])"""
 _NAME = rf"{_PART}(?:\s*\.\s*{_PART})*"
+_KIND = r"(?:table|(?:materialized\s+)?view)"
 _NOISE = re.compile(r"--[^\n]*|/\*.*?\*/|\bgenerated\s+(?:always|by\s+default)\s+as\b", re.I | re.S)
 _QUOTED = re.compile(r"'(?:[^']|'')*'")
 _STATEMENT = re.compile(
     rf"""\s*(?:
-    create\s+(?P<replaces>or\s+replace\s+)?(?:transient\s+|unlogged\s+)?table
+    create\s+(?P<replaces>or\s+replace\s+)?(?:transient\s+|unlogged\s+)?{_KIND}
       \s+(?:if\s+not\s+exists\s+)?(?P<created>{_NAME})
-    |drop\s+table\s+(?:if\s+exists\s+)?(?P<dropped>{_NAME}(?:\s*,\s*{_NAME})*)
+    |drop\s+{_KIND}\s+(?:if\s+exists\s+)?(?P<dropped>{_NAME}(?:\s*,\s*{_NAME})*)
     |truncate\s+(?:table\s+)?(?:only\s+)?(?P<emptied>{_NAME}(?:\s*,\s*{_NAME})*)
-    |alter\s+table\s+(?:if\s+exists\s+)?(?:only\s+)?(?P<altered>{_NAME})
-      (?:\s+rename\s+to\s+(?P<renamed>{_NAME})\s*$)?
+    |delete\s+from\s+(?:only\s+)?(?P<deleted>{_NAME})\s*$
+    |alter\s+{_KIND}\s+(?:if\s+exists\s+)?(?:only\s+)?(?P<altered>{_NAME})
+      (?:\s+(?:rename\s+to|(?P<swaps>swap\s+with))\s+(?P<renamed>{_NAME})\s*$)?
     )(?=\W|$)(?P<rest>.*)""",
     re.IGNORECASE | re.DOTALL | re.VERBOSE,
 )
@@ -33,6 +37,8 @@ _WITH_ROWS = re.compile(
     re.I,
 )
 """Clauses by which a CREATE or ALTER TABLE may fill a table."""
+_EMPTYING = {"REPLACE", "DROP", "TRUNCATE", "AWAY"}
+_KINDS = {"CREATE", "ALTER", *_EMPTYING}
 
 
 def changes_in(
@@ -57,32 +63,47 @@ def changes_in(
 def _change_of(name: str, statements: list[str], former: dict[str, str]) -> str:
     """Return the change of a table: CREATE, ALTER, DROP, TRUNCATE, or RENAME and the former name.
 
-    Empty unless all statements that name it are known changes.
+    Empty unless all statements that name it are known changes, or it is emptied before it is
+    filled from other tables.
     """
     word = re.compile(rf"(?<![\w$]){re.escape(name)}(?![\w$])", re.IGNORECASE)
     kinds = [_change_in(name, statement) for statement in statements if word.search(statement)]
-    if len(kinds) == 1 and kinds[0] in former:
-        return f"RENAME {former[kinds[0]]}"
-    if not kinds or not {*kinds} <= {"CREATE", "REPLACE", "DROP", "TRUNCATE", "ALTER"}:
+    known = list(takewhile(_KINDS.__contains__, kinds))
+    if kinds and len(known) == len(kinds) - 1 and kinds[-1] in former:
+        return f"RENAME {former[kinds[-1]]}"
+    is_emptied = not _EMPTYING.isdisjoint(known)
+    if len(known) < len(kinds):
+        is_refilled = is_emptied or kinds[len(known)] == "REFILL"
+        return "TRUNCATE" if is_refilled and former.keys() - {name} else ""
+    if not kinds or kinds[-1] == "AWAY":
         return ""
     if kinds[-1] == "DROP":
         return "DROP"
-    return "TRUNCATE" if {"REPLACE", "DROP", "TRUNCATE"} & {*kinds} else kinds[0]
+    return "TRUNCATE" if is_emptied else kinds[0]
 
 
 def _change_in(name: str, statement: str) -> str:
-    """Return how a statement changes a table, the former name for a rename; empty if unknown."""
+    """Return how a statement changes a table, the former name for a rename; empty if unknown.
+
+    AWAY: it gives the table another name. REFILL: it replaces the table by rows of others.
+    """
     found = _STATEMENT.match(statement)
     if found is None:
         return ""
     if found["renamed"]:
-        return _last(found["altered"]) if _last(found["renamed"]) == name else ""
-    for kind, group in (("DROP", "dropped"), ("TRUNCATE", "emptied")):
+        names = _last(found["altered"]), _last(found["renamed"])
+        if name not in names:
+            return ""
+        other = names[1 - names.index(name)]
+        return "AWAY" if name == names[0] and not found["swaps"] else other
+    for kind, group in (("DROP", "dropped"), ("TRUNCATE", "emptied"), ("TRUNCATE", "deleted")):
         if found[group]:
             return kind if name in map(_last, found[group].split(",")) else ""
     target = found["created"] or found["altered"]
-    if _last(target) != name or _WITH_ROWS.search(found["rest"]):
+    if _last(target) != name:
         return ""
+    if _WITH_ROWS.search(found["rest"]):
+        return "REFILL" if found["replaces"] else ""
     return "ALTER" if found["altered"] else "REPLACE" if found["replaces"] else "CREATE"
 
 

@@ -1138,6 +1138,7 @@ export interface components {
             endedAt: string | null;
             error: string | null;
             job: components["schemas"]["Name"];
+            lastEventAt?: string | null;
             links: components["schemas"]["Link"][];
             runId: string;
             startedAt: string | null;
@@ -1522,6 +1523,7 @@ export interface components {
             };
             inputs: components["schemas"]["DatasetVersion"][];
             job: components["schemas"]["Name"];
+            lastEventAt?: string | null;
             links: components["schemas"]["Link"][];
             outputs: components["schemas"]["WrittenVersion"][];
             ownId: string | null;
@@ -1549,6 +1551,7 @@ export interface components {
             error: string | null;
             inputs: components["schemas"]["DatasetVersion"][];
             job: components["schemas"]["Name"];
+            lastEventAt?: string | null;
             outputs: components["schemas"]["WrittenVersion"][];
             ownId: string | null;
             parameters: {
@@ -1564,6 +1567,7 @@ export interface components {
             endedAt: string | null;
             error: string | null;
             job: components["schemas"]["Name"];
+            lastEventAt?: string | null;
             ownId: string | null;
             parameters: {
                 [key: string]: unknown;
@@ -1579,6 +1583,7 @@ export interface components {
             durationMs: number | null;
             endedAt: string | null;
             job: components["schemas"]["Name"];
+            lastEventAt?: string | null;
             runId: string;
             startedAt: string | null;
             state: components["schemas"]["RunState"];
@@ -1590,6 +1595,7 @@ export interface components {
             error: string | null;
             hasMore: boolean;
             job: components["schemas"]["Name"];
+            lastEventAt?: string | null;
             ownId: string | null;
             parameters: {
                 [key: string]: unknown;
