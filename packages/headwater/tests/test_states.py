@@ -207,6 +207,18 @@ def test_task_on_request_is_not_late_with_its_pipeline(build: Any) -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("tag", "expected"), [("ad-hoc", "ad_hoc"), ("Ad_Hoc", "ad_hoc"), ("ad-hoc:false", "late")]
+)
+def test_spellings_of_the_tag_of_jobs_on_request(tag: str, expected: str, build: Any) -> None:
+    key, _, value = tag.partition(":")
+    days = [event for day in (10, 11, 12, 13) for event in _day(build, day)]
+    for event in days:
+        event["job"]["facets"]["tags"] = {"tags": [{"key": key, "value": value or key}]}
+    state = at(build.state(*days), "2025-11-16T08:00:00Z")
+    assert _states(state, "shop", "daily") == {"shop": expected, "daily": expected}
+
+
 def test_view_on_a_table_behind_a_failed_job_is_blocked(build: Any) -> None:
     view = {
         "eventTime": "2025-11-18T05:00:00Z",

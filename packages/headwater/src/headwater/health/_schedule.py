@@ -49,10 +49,15 @@ def start_of_run(state: State, run: Run, above: Run) -> Start | None:
         return None
     dag = _dag_run(run) or _dag_run(above)
     tags = (tag for part in (run, above) for tag in part.facets.parsed(Tags).tags)
-    tagged = any(tag.key == AD_HOC for tag in tags)
+    tagged = any(means_ad_hoc(tag.label) for tag in tags)
     is_manual = tagged or bool(dag and dag.run_type in ("manual", "operator_triggered"))
     nominal = _nominal(run) if _nominal(run) is not None else _nominal(above)
     return Start(begun, is_manual, nominal, dag.schedule if dag else None)
+
+
+def means_ad_hoc(tag: str) -> bool:
+    """Return True for the tag `ad-hoc`, also as `Ad_Hoc`."""
+    return tag.lower().replace("_", "-") == AD_HOC
 
 
 def waits_for_assets(run: Run) -> bool:

@@ -34,9 +34,9 @@ from headwater.graph.generation import Generation
 from headwater.graph.lifecycle import removes_data
 from headwater.graph.nodes import Node, name_of, tags_of
 from headwater.health._schedule import (
-    AD_HOC,
     Start,
     has_schedule,
+    means_ad_hoc,
     start_of_run,
     waits_for_assets,
 )
@@ -179,7 +179,7 @@ def late(state: State, jobs: Iterable[JobRef]) -> list[LateJob]:
 
 def is_ad_hoc(state: State, ref: JobRef) -> bool:
     """Return True if a job has the tag `ad-hoc`."""
-    return AD_HOC in tags_of(state, Node.of_job(ref))
+    return any(map(means_ad_hoc, tags_of(state, Node.of_job(ref))))
 
 
 def _with_reason(state: State, rhythm: Rhythm | None, jobs: Iterable[JobRef]) -> Rhythm | None:
