@@ -38,7 +38,7 @@ class Launch:
 
     def await_end(self, job: str) -> None:
         """Wait for a task that outlives its launcher."""
-        for _ in range(600):
+        for _ in range(6_000):
             self.read()
             if self.ends(job):
                 return
@@ -98,7 +98,7 @@ class Metaflow:
             capture_output=True,
             text=True,
             check=False,
-            timeout=120,
+            timeout=600,  # only a limit for hanging flows
             start_new_session=True,
             preexec_fn=_ctrl_c_works,
         )
