@@ -77,7 +77,7 @@ def test_filters_order_and_back_button_follow_the_address(look: Look) -> None:
 
 
 def test_jobs_and_runs_are_filtered_by_state(look: Look) -> None:
-    page = look("/jobs?state=FAILED")
+    page = look("/jobs?state=failed")
     expect(_rows(page, "Jobs").first).to_contain_text("Failed")
     expect(_rows(page, "Jobs").filter(has_not_text="Failed")).to_have_count(0)
     page = look("/runs")
