@@ -18,7 +18,7 @@ from commands.old_names import report_old_names
 from commands.output import say
 from commands.processes import become
 from headwater.config import name_value
-from headwater.console.text import escaped
+from headwater.text import escaped
 from lakehouse.errors import PipelineError, SettingsError
 from lakehouse.settings import REPOSITORY, Settings, load_settings, source_of
 

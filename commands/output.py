@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from headwater.console.text import escaped
+from headwater.text import escaped
 from lakehouse.errors import SetupError
 
 

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from headwater.alerts.rules import Rule
-from headwater.console.text import counted
 from headwater.datasets.quality import Failure, checks_of
 from headwater.datasets.schemas import drift
 from headwater.graph.current import generations_of
@@ -21,6 +20,7 @@ from headwater.identity import DatasetName
 from headwater.projection import Run, State
 from headwater.projection.derived import ancestry_of, is_lost
 from headwater.runs.failures import is_failed
+from headwater.text import counted
 from headwater.trust.completeness import measure_units, newest_units
 from headwater.trust.findings import (
     failed_checks,

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Literal
 from rich.text import Text
 
 from headwater.console.render import MARKS, moment_of, new_console, print_table
-from headwater.console.text import counted
 from headwater.datasets.printing import removal_text
 from headwater.runs.printing import print_run_list, state_text, times_of
+from headwater.text import counted
 
 if TYPE_CHECKING:
     from headwater.changes import models

@@ -21,7 +21,6 @@ from headwater.changes.commands import diff, drift, history, timeline
 from headwater.cli._run import run
 from headwater.collect.commands import ingest
 from headwater.config import name_value
-from headwater.console.text import escaped
 from headwater.delivery.commands import backends, deliver
 from headwater.errors import ConfigError, HeadwaterError, NotFoundError, shown
 from headwater.export.commands import export
@@ -32,6 +31,7 @@ from headwater.retention.commands import prune
 from headwater.runs.commands import runs
 from headwater.search.commands import search
 from headwater.server.commands import repair, serve
+from headwater.text import escaped
 from headwater.trust.commands import acknowledge, check, doctor, gate, health, mute
 from headwater_client.old_name import adopt
 

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from headwater.console.client import Client, with_client
 from headwater.console.render import SafeConsole, print_line
-from headwater.console.text import escaped
+from headwater.text import escaped
 
 if TYPE_CHECKING:
     from headwater.events import EventWarning

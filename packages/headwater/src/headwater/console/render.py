@@ -18,7 +18,7 @@ from rich.measure import Measurement
 from rich.segment import Segment
 from rich.text import Text
 
-from headwater.console.text import duration_of, escaped, json_of
+from headwater.text import duration_of, escaped, json_of
 
 if TYPE_CHECKING:
     from headwater.query.models import Name

@@ -10,8 +10,8 @@ import typer
 
 from headwater.console.client import AsJson, Client, with_client
 from headwater.console.render import log_to_stderr, moment_of, print_json, print_line
-from headwater.console.text import counted, escaped
 from headwater.errors import how_to_install
+from headwater.text import counted, escaped
 
 if TYPE_CHECKING:
     from headwater.delivery._loss import Loss

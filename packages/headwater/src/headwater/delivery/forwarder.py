@@ -13,12 +13,12 @@ import threading
 import time
 from dataclasses import dataclass
 
-from headwater.console.text import counted
 from headwater.delivery._store import Deliveries
 from headwater.delivery.backend import Backend, Delivery, Processing
 from headwater.errors import DeliveryError, EventError, LogError, UnavailableError
 from headwater.events import load
 from headwater.projection.live import Live
+from headwater.text import counted
 
 log = logging.getLogger(__name__)
 

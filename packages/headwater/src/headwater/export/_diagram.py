@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from headwater.console.text import escaped
+from headwater.text import escaped
 
 if TYPE_CHECKING:
     from headwater.lineage.models import DataEdgeRow, NodePairRow

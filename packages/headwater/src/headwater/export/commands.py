@@ -13,8 +13,8 @@ import typer
 from headwater.console.client import Client, Level, with_client
 from headwater.console.render import print_json, print_line
 from headwater.console.source import every
-from headwater.console.text import counted, json_of
 from headwater.errors import ConfigError, EventError
+from headwater.text import counted, json_of
 
 if TYPE_CHECKING:
     from headwater.query.models import Json

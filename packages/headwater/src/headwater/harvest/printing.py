@@ -8,9 +8,9 @@ from rich.table import Table
 from rich.text import Text
 
 from headwater.console.render import new_console, print_line
-from headwater.console.text import counted, escaped
 from headwater.events import from_micros
 from headwater.harvest._run import JobSummary, Summary
+from headwater.text import counted, escaped
 
 _ROWS, _NAMES = 40, 3
 _PIPE_WIDTH = 1_000  # columns

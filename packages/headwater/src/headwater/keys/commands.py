@@ -9,7 +9,7 @@ import typer
 
 from headwater.console.client import Client, with_client
 from headwater.console.render import print_line, print_table
-from headwater.console.text import escaped
+from headwater.text import escaped
 
 if TYPE_CHECKING:
     from headwater.keys.store import KeyInfo

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from headwater.console.text import counted
 from headwater.datasets.models import Removal
 from headwater.datasets.printing import removal_text
 from headwater.datasets.removal import removal_of
@@ -29,6 +28,7 @@ from headwater.graph.nodes import Node
 from headwater.lineage.models import AffectedNode, DropReason, DropReasonKind, DropVerdict
 from headwater.projection import Run, RunState
 from headwater.runs.summary import condition_of, newest_run
+from headwater.text import counted
 
 _CHANGE = re.compile(r"\b(?:update|delete|merge|on\s+(?:conflict|duplicate))\b", re.IGNORECASE)
 """Statements that select the rows of the table that they change."""

@@ -18,10 +18,10 @@ from headwater.console.render import (
     new_console,
     print_table,
 )
-from headwater.console.text import counted
 from headwater.datasets.printing import removal_mark, removal_text
 from headwater.health.printing import health_line
 from headwater.runs.printing import state_text, times_of
+from headwater.text import counted
 
 if TYPE_CHECKING:
     from headwater.lineage.models import OverviewAnswer, TreeNode

@@ -10,8 +10,8 @@ import typer
 
 from headwater.console.client import AsJson, Database, settings_of
 from headwater.console.render import print_json, print_line
-from headwater.console.text import counted
 from headwater.errors import ConfigError
+from headwater.text import counted
 
 
 def prune(

@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from headwater.console.render import age_of, job_text, moment_of, print_table, print_tree
-from headwater.console.text import duration_of
+from headwater.text import duration_of
 
 if TYPE_CHECKING:
     from headwater.query.models import Page

@@ -10,7 +10,7 @@ import typer
 
 from headwater.console.client import AsJson, Database, settings_of
 from headwater.console.render import print_json, print_line
-from headwater.console.text import counted
+from headwater.text import counted
 
 _SHOWN = 80  # characters of a row that are printed
 

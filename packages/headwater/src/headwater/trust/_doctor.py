@@ -9,7 +9,6 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from headwater import deadline
-from headwater.console.text import counted
 from headwater.errors import EventError
 from headwater.events import JobRef, event_warnings, load, shown_time
 from headwater.events.facets import EXPOSURE, JobType
@@ -22,6 +21,7 @@ from headwater.log import EventLog
 from headwater.projection import Run, State, start_of
 from headwater.projection.derived import descendants_of, is_lost, parent_of
 from headwater.projection.live import Live
+from headwater.text import counted
 from headwater.trust._names import locations_with_several_names, names_of_several_locations
 from headwater.trust._unread_sql import missing_reader, newest_texts, unread_sql
 from headwater.trust.findings import finding, late_job, some, warning

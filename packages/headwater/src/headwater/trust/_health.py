@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from headwater.console.text import counted
 from headwater.events import parse_time, shown_time, to_micros
 from headwater.graph.current import generations_of
 from headwater.graph.levels import Level
@@ -25,6 +24,7 @@ from headwater.projection import Run, RunKey, State
 from headwater.projection.derived import ancestry_of, is_lost
 from headwater.query.pages import Place
 from headwater.runs.failures import causes_of, is_failed
+from headwater.text import counted
 from headwater.trust.finding_states import ALL_OPEN, FindingStates
 from headwater.trust.findings import (
     failed_checks,

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from headwater.console.render import print_line
-from headwater.console.text import counted, escaped
+from headwater.text import counted, escaped
 
 if TYPE_CHECKING:
     from headwater.trust._pull_request import Affected, Change, Report

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
-from headwater.console.text import counted
 from headwater.graph.nodes import Node, node_id
 from headwater.identity import DatasetName, Identity, is_local, is_location
 from headwater.projection import State
+from headwater.text import counted
 from headwater.trust.findings import some, warning
 from headwater.trust.models import Finding
 

@@ -13,8 +13,8 @@ from typing_extensions import TypedDict
 
 from headwater.config import parse_yaml
 from headwater.console.source import Source
-from headwater.console.text import counted
 from headwater.errors import ConfigError, LogError, NotFoundError, ServerError, how_to_install
+from headwater.text import counted
 from headwater.trust._odcs import contract_of
 from headwater.trust._revision import Revision
 

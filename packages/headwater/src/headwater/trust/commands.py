@@ -12,8 +12,8 @@ from headwater.config import read_yaml
 from headwater.console.client import Client, Database, Key, Url, moment, settings_of, with_client
 from headwater.console.render import print_json, print_line
 from headwater.console.source import Params
-from headwater.console.text import counted
 from headwater.errors import ConfigError, ServerError
+from headwater.text import counted
 from headwater.trust.printing import (
     print_check,
     print_doctor,

@@ -23,7 +23,6 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from headwater import deadline
-from headwater.console.text import counted
 from headwater.datasets.not_run import is_test
 from headwater.datasets.quality import is_checking
 from headwater.events import JobRef
@@ -46,6 +45,7 @@ from headwater.projection.derived import (
     parent_of,
 )
 from headwater.runs.summary import code_of
+from headwater.text import counted
 from headwater.trust import models
 from headwater.trust.findings import warning
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import partial
 
-from headwater.console.text import duration_of
 from headwater.datasets.quality import Failure
 from headwater.events import JobRef, shown_time
 from headwater.graph.nodes import Node, node_id
@@ -16,6 +15,7 @@ from headwater.identity import DatasetName
 from headwater.projection import Run, RunState, State, outcome
 from headwater.projection.derived import began_at
 from headwater.runs.failures import causes_of
+from headwater.text import duration_of
 from headwater.trust.models import Finding, Severity
 
 _MOST_MESSAGE = 200  # characters of an error

@@ -14,7 +14,6 @@ from typing import Annotated
 
 from annotated_types import Ge, Le
 
-from headwater.console.text import counted
 from headwater.datasets.models import Removal
 from headwater.datasets.printing import removal_text
 from headwater.datasets.quality import Check, checks_of, current_failures
@@ -40,6 +39,7 @@ from headwater.projection.derived import ancestry_of, began_at, is_lost, parent_
 from headwater.query.registry import Times, query
 from headwater.runs.failures import is_failed, is_retried
 from headwater.runs.summary import place_of_run
+from headwater.text import counted
 from headwater.trust.completeness import measure_units, units_of
 from headwater.trust.documents import Document, Text, decoded, validated
 from headwater.trust.finding_states import ALL_OPEN, FindingStates, stored_states

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from headwater.console.render import age_of, localized, moment_of, new_console
-from headwater.console.text import counted
+from headwater.text import counted
 
 if TYPE_CHECKING:
     from headwater.trust import models
