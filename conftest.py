@@ -16,7 +16,7 @@ _LONGEST = (
     "tests/containers",
     "tests/pipeline",
     "tests/spark",
-    "tests/new_user",  # after the pipeline, whose compiled modules it uses
+    "tests/new_user",  # after the pipeline, because it reuses its bytecode
     "tests/page",
     "tests/infra",
     "tests/commands",

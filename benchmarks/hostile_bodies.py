@@ -1,8 +1,9 @@
-"""Post hostile bodies to a server, and measure its memory and the longest wait of another client.
+"""Post hostile bodies to a server; measure its memory and the longest wait of another client.
 
     .venv/bin/python -m benchmarks.hostile_bodies [--megabytes N] [NAME ...]
 
-Memory is the peak of resident memory above its size before the body and the size of the body.
+Memory is the peak of resident memory, minus the resident memory before the body and the size of the
+body.
 """
 
 from __future__ import annotations
@@ -90,16 +91,18 @@ BODIES: dict[str, Callable[[int], bytes]] = {
 
 
 class Measured(NamedTuple):
-    """Bytes of memory beyond the body at the peak and afterwards, and seconds."""
+    """The measurements of one body: sizes in bytes, times in seconds."""
 
     size: int
     status: int
     peak: int
+    """Peak of memory, minus the memory before the body and the size of the body."""
     left: int
+    """Memory after the response, minus the memory before the body."""
     seconds: float
     longest_wait: float
     answers: int
-    """Answers to the other client while the body was read."""
+    """Responses to the other client until the response to the body."""
 
 
 def _memory(pid: int, name: str) -> int:
@@ -108,7 +111,7 @@ def _memory(pid: int, name: str) -> int:
 
 
 def request(port: int, method: str, path: str, body: bytes | None = None) -> int:
-    """Send a request over a new connection and return the status."""
+    """Send a request over a new connection and return the status code."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=300)
     try:
         connection.request(method, path, body, {"Content-Type": "application/json"})
@@ -128,8 +131,8 @@ def _waits(port: int, is_done: threading.Event) -> Iterator[float]:
 
 
 def measure(pid: int, port: int, body: bytes) -> Measured:
-    """Post a body while another client sends small requests."""
-    Path(f"/proc/{pid}/clear_refs").write_text("5")  # resets VmHWM
+    """Post a body while another client sends small requests; return the measurements."""
+    Path(f"/proc/{pid}/clear_refs").write_text("5")  # reset the peak, VmHWM
     before = _memory(pid, "VmRSS")
     statuses: list[int] = []
     is_done = threading.Event()
@@ -151,19 +154,21 @@ def measure(pid: int, port: int, body: bytes) -> Measured:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Print a table of all bodies."""
+    """Print a table with the measurements of the bodies."""
     parser = argparse.ArgumentParser()
     parser.add_argument("names", nargs="*", default=list(BODIES))
     parser.add_argument("--megabytes", type=int, default=15)
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     say("| body | MB | status | peak MB | left MB | s | longest wait s | other answers |")
-    for name in given.names:
+    for name in options.names:
         with (
             tempfile.TemporaryDirectory() as folder,
             serving(Path(folder) / "log.db") as (process, port),
         ):
-            measure(process.pid, port, _text("password=x ", 200_000))  # imports and compiles
-            found = measure(process.pid, port, BODIES[name](given.megabytes * MB))
+            measure(
+                process.pid, port, _text("password=x ", 200_000)
+            )  # lets the server import modules and compile patterns
+            found = measure(process.pid, port, BODIES[name](options.megabytes * MB))
         sizes = [f"{size / MB:.0f}" for size in (found.peak, found.left)]
         times = [f"{seconds:.2f}" for seconds in (found.seconds, found.longest_wait)]
         row = [name, f"{found.size / MB:.1f}", found.status, *sizes, *times, found.answers]

@@ -8,8 +8,8 @@ Parts (by default all; --seed selects other random values):
   and are missing are failures.
 - `calls` sends N random calls of the paths in /openapi.json, and `events` N mutated events; answers
   of 500 and more, except 503, are failures.
-- `schema` lets schemathesis send about N calls, which it generates from /openapi.json; responses
-  that the document does not describe are failures, too.
+- `schema` runs schemathesis, which generates about N calls from /openapi.json; responses that the
+  document does not describe are failures too.
 - `disk` limits the size of the server's files, as on a full disk.
 - `clocks` compares stores with the same events, decades apart, in different orders.
 - `prune` ends a prune with SIGKILL, and `snapshots` damages stored snapshots.
@@ -204,7 +204,7 @@ CHECKS = ",".join(
 
 
 def schema(options: Options) -> tuple[int, str, int]:
-    """Let schemathesis generate calls from /openapi.json, and check the responses against it."""
+    """Run schemathesis, which generates calls from /openapi.json and checks their responses."""
     database, report = options.folder / "schema.db", options.folder / "report.json"
     fill(database, 200)
     with serving(database) as (_, port):

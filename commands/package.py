@@ -18,7 +18,7 @@ PYTHON, PLATFORM = "3.11", "x86_64-manylinux_2_28"
 
 _PACKAGES = ("packages/headwater-client", "packages/headwater", "packages/headwater-aws")
 _UNUSED = ("fastapi", "httptools", "openlineage-python", "rich", "typer", "uvicorn", "uvloop")
-"""Dependencies of the server, the commands and producers, which no handler imports."""
+"""Dependencies of the server, the commands and the producers, which no Lambda handler imports."""
 _PRUNED = [word for name in _UNUSED for word in ("--prune", name)]
 _NO_TIME = (1980, 1, 1, 0, 0, 0)
 

@@ -24,8 +24,8 @@ _TIMES = "suite_times"
 _MOST_FIXTURES = 25
 _MEMORY = Path("/dev/shm")
 _MOST_PROCESSES = 4
-_GIGABYTES_EACH = 3.5
-"""Memory of a process that runs tests, with Airflow and a Spark driver."""
+_GIGABYTES_PER_PROCESS = 3.5
+"""Memory of a process that runs tests, including Airflow and a Spark driver."""
 
 
 @dataclass
@@ -61,8 +61,11 @@ def memory_folder(gigabytes: float, folder: Path = _MEMORY) -> Path | None:
 
 
 def process_count(cores: int, gigabytes: float) -> int:
-    """Return how many processes run tests: one more than cores, because some tests wait."""
-    return max(1, min(cores + 1, int(gigabytes / _GIGABYTES_EACH), _MOST_PROCESSES))
+    """Return the number of test processes that fits the cores and the gigabytes of memory.
+
+    It is at most the number of cores plus one, because some tests only wait.
+    """
+    return max(1, min(cores + 1, int(gigabytes / _GIGABYTES_PER_PROCESS), _MOST_PROCESSES))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -91,7 +91,7 @@ class Settings(BaseSettings):
     accept_weather_months: str = Field(
         "",
         pattern=r"^(\d{4}-\d{2}(,\s*\d{4}-\d{2})*)?$",
-        description="Months such as 2026-05,2026-06 whose unusual weather is only a warning.",
+        description="Months, such as 2026-05,2026-06, whose unusual weather is only a warning.",
     )
     forecast_model: ForecastModel = Field(
         "seasonal_naive",

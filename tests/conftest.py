@@ -79,13 +79,14 @@ def folder_of_many_files(prefix: str) -> Iterator[Path]:
 
 
 def copy_bytecode(environment: Path) -> None:
-    """Copy this environment's compiled modules of packages to one of the same Python version.
+    """Copy the bytecode of installed packages to another environment of the same Python version.
 
-    uv installs both from its cache, so the modules have the same times, which Python compares.
+    uv installs both environments from its cache, so their modules have the same modification times,
+    which Python compares.
     """
     packages = Path(sysconfig.get_path("purelib"))
     target = environment / packages.relative_to(sys.prefix)
-    assert target.is_dir(), f"{environment} has another Python than {sys.version}"
+    assert target.is_dir(), f"{environment} has another Python version than {sys.version}"
     for file in packages.rglob("__pycache__/*.pyc"):
         copy = target / file.relative_to(packages)
         if copy.parent.parent.is_dir() and not copy.exists():

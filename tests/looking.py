@@ -113,7 +113,7 @@ def _in_each_theme(page: Page) -> Iterator[str]:
 
 
 _RULES = {"light": None, "dark": ["color-contrast", "link-in-text-block"]}
-"""The axe rules to check by theme: all, and those that depend on colors."""
+"""The axe rules to check by theme: all rules, then only those that depend on colors."""
 # Only the violations, because sending the rest takes three times as long as the check.
 _RUN_AXE = """(rules) => axe.run(rules ? { runOnly: rules } : {})
     .then((result) => result.violations)"""

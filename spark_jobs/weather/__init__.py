@@ -158,7 +158,7 @@ def _by_day(element: str) -> str:
 def compare_months(settings: Settings, name: str, rows_of: RowsOf) -> list[Result]:
     """Return the results of the rules for a month, also compared with the month before.
 
-    In a month of ACCEPT_WEATHER_MONTHS, a broken rule is only a warning.
+    A broken rule is only a warning if ACCEPT_WEATHER_MONTHS contains the month.
     """
     rows = rows_of(name)
     if not rows:
@@ -170,9 +170,10 @@ def compare_months(settings: Settings, name: str, rows_of: RowsOf) -> list[Resul
     texts: dict[tuple[str, str], list[str]] = {rule: [] for rule in rules_of(month, before)}
     for problem in problems_of(month, before):
         texts[problem.rule, problem.column].append(problem.text)
-    this = f"{name[:4]}-{name[4:6]}"
-    is_accepted = this in re.split(r",\s*", settings.accept_weather_months)
-    remedy = "accepted" if is_accepted else f"if it is right, set ACCEPT_WEATHER_MONTHS={this}"
+    year_month = f"{name[:4]}-{name[4:6]}"
+    is_accepted = year_month in re.split(r",\s*", settings.accept_weather_months)
+    remedy = "accepted by" if is_accepted else "if the values are right, set"
+    remedy += f" ACCEPT_WEATHER_MONTHS={year_month}"
     return [
         Result(
             Check(rule, "", column, tolerated=1.0 if is_accepted else 0.0),

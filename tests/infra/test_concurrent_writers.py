@@ -76,7 +76,7 @@ with open_session(load_settings(), "writer") as spark:
 def _writer(
     settings: Settings, program: str, start: Path | str, *numbers: int
 ) -> subprocess.Popen[str]:
-    """Start a writer program; forecast writers wait for the file `start`, if it is named."""
+    """Start a writer program; forecast writers wait for the file `start` unless it is empty."""
     environ = os.environ | settings.environ() | {"LINEAGE_BACKEND": "file"}
     return subprocess.Popen(
         [sys.executable, "-c", program, str(start), str(ROWS), *map(str, numbers)],

@@ -42,7 +42,7 @@ def _stack() -> dict[str, str]:
     return {"bucket": outputs["BucketName"], "aws_account": aws.account, "aws_region": aws.region}
 
 
-_EACH_JOB = """
+_RUN_JOBS = """
 import json, sys
 from spark_jobs.run import main
 
@@ -52,14 +52,14 @@ for arguments in json.loads(sys.argv[1]):
 
 
 def _run(settings: Settings, *jobs: list[str]) -> None:
-    """Run jobs, each in a Spark session of its own, all in one JVM, which is slow to start."""
+    """Run each job in its own Spark session; all use one JVM, because starting one is slow."""
     environ = {
         **os.environ,
         **settings.environ(),
         "LINEAGE_BACKEND": "file",
     }
     done = subprocess.run(
-        [sys.executable, "-c", _EACH_JOB, json.dumps(jobs)],
+        [sys.executable, "-c", _RUN_JOBS, json.dumps(jobs)],
         cwd=REPOSITORY,
         env=environ,
         capture_output=True,

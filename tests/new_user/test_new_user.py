@@ -1,7 +1,7 @@
 """The first steps of a new user: fresh clone, no uv, no Java, README commands.
 
-Only uv's cache and the compiled modules of packages are those of this machine, because unpacking
-hundreds of packages and compiling thousands of modules again takes a minute of CPU time.
+Only uv's cache and the bytecode of packages are reused, because unpacking hundreds of packages and
+compiling thousands of modules again takes a minute of CPU time.
 """
 
 from __future__ import annotations

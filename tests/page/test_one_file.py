@@ -28,7 +28,7 @@ Open = Callable[..., Page]
 
 @pytest.fixture(scope="module")
 def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a log with the sample; build the page. An export of the demo's log takes longer."""
+    """Build the page and return a log with the sample, which is faster to export than the demo."""
     ensure_page()
     file = tmp_path_factory.mktemp("sample") / "log.db"
     events = sample_events(datetime.now(UTC))

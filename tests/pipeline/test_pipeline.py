@@ -441,7 +441,7 @@ def test_reproduced_run_has_identical_forecasts(
     assert table is not None
     runs = Counter(table.scan().to_arrow()["model_version"].to_pylist())
     assert len(runs) == 3
-    run = min(runs, key=int)  # the first one, which read a version that only its pin keeps
+    run = min(runs, key=int)  # the first run; only its pin keeps the version that it read
     done = train(pipeline.settings, "--reproduce", run)
     assert done.returncode == 0, done.stdout[-3000:]
     assert f"{runs[run]:,} forecasts equal those of run {run}." in done.stdout

@@ -25,8 +25,8 @@ from tests.pipeline.conftest import free_ports
 pytestmark = [pytest.mark.server, pytest.mark.airflow, pytest.mark.metaflow]
 
 PROMISED = ("3.11", "3.12", "3.13")
-PYTHON = "{}.{}.".format(*sys.version_info)
-"""The start of versions with the bytecode of this one."""
+VERSION_PREFIX = "{}.{}.".format(*sys.version_info)
+"""Prefix of the Python versions that can use the bytecode of this one."""
 STARTUP = Path(__file__).with_name("startup.py")
 ASK = "import platform, sys; print(platform.python_version(), sys.prefix == sys.base_prefix)"
 
@@ -92,6 +92,6 @@ def test_demo_starts_on_every_other_python(python: Path, tmp_path: Path) -> None
         if done.returncode:  # leave no incomplete environment for the next run
             shutil.rmtree(environment, ignore_errors=True)
         assert done.returncode == 0, done.stdout[-5000:]
-        if command != start and version.startswith(PYTHON):
+        if command != start and version.startswith(VERSION_PREFIX):
             copy_bytecode(environment)
     assert f"started on Python {version}" in done.stdout

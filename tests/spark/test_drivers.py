@@ -99,7 +99,7 @@ def test_killed_driver_leaves_old_or_new_rows(
         process = driver(lake, "merge", [partition])
         while progress() == start:
             assert process.poll() is None or progress() != start, moment
-            time.sleep(0.01)  # between two looks
+            time.sleep(0.01)  # between two checks
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         rows = held(lake, partition)
@@ -112,7 +112,7 @@ def test_killed_driver_leaves_old_or_new_rows(
 
 
 def _progress(lake: Settings) -> dict[str, Callable[[], object]]:
-    """Return functions by moment of a merge; their values change at the moment."""
+    """Return, by moment of a merge, a function whose result changes at this moment."""
 
     def raw() -> IcebergTable:
         table = load_table(lake, SPEC.raw.table)

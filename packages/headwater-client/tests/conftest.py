@@ -23,9 +23,9 @@ def _clean_environment() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def schemas() -> Path:
-    """Return the folder with OpenLineage's JSON schemas beside the repository.
+    """Return the folder with OpenLineage's JSON schemas, which is beside the repository.
 
-    Skip the test without it: they belong to another project.
+    Skip the test if there is none: the schemas belong to another project.
     """
     if not (_SHARED / "spec").is_dir():
         pytest.skip("needs OpenLineage's schemas in ../shared")

@@ -17,10 +17,10 @@ pytestmark = pytest.mark.server
 _SOURCE = str(Path(headwater_client.__file__).parents[1])
 
 
-def _alone(*arguments: str) -> subprocess.CompletedProcess[str]:
+def _run_without_server(*arguments: str) -> subprocess.CompletedProcess[str]:
     """Run the script where this repository's other packages cannot be imported.
 
-    Without `site`, Python does not read the `.pth` files that make them importable.
+    With `-S`, Python does not read the `.pth` files that make them importable.
     """
     folders = [_SOURCE, sysconfig.get_path("purelib")]
     code = f"import sys; sys.path += {folders!r}; from headwater_client.main import main; main()"
@@ -31,7 +31,9 @@ def _alone(*arguments: str) -> subprocess.CompletedProcess[str]:
 def test_run_needs_no_server_package(tmp_path: Path) -> None:
     (tmp_path / "lineage.yaml").write_text("job: {name: export}")
     file, spool = str(tmp_path / "lineage.yaml"), tmp_path / "spool"
-    done = _alone("run", "-f", file, "--spool", str(spool), "--", "sh", "-c", "echo out; exit 3")
+    done = _run_without_server(
+        "run", "-f", file, "--spool", str(spool), "--", "sh", "-c", "echo out; exit 3"
+    )
     assert (done.returncode, done.stdout, done.stderr) == (3, "out\n", "")
     (events,) = spool.glob("*.jsonl")
     types = [json.loads(line)["eventType"] for line in events.read_text().splitlines()]
@@ -39,20 +41,20 @@ def test_run_needs_no_server_package(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("arguments", [["tree", "x"], ["--help"], []])
-def test_other_commands_name_the_missing_package(arguments: list[str]) -> None:
-    done = _alone(*arguments)
+def test_other_commands_report_the_missing_package(arguments: list[str]) -> None:
+    done = _run_without_server(*arguments)
     assert (done.returncode, done.stdout) == (2, "")
     assert "need the package headwater" in done.stderr
 
 
-def test_invalid_options_of_run_are_named() -> None:
+def test_invalid_options_of_run_are_reported() -> None:
     for arguments, message in (
         (["--heartbeat", "-1", "true"], "received '-1', expected a number of seconds"),
         (["--fiel", "x", "true"], "unrecognized arguments: --fiel"),
-        ([], "received no command"),
+        ([], "missing command"),
         (["--url", "ftp://x", "true"], "url (argument --url): received 'ftp://x'"),
     ):
-        done = _alone("run", *arguments)
+        done = _run_without_server("run", *arguments)
         assert done.returncode == 2, arguments
         assert message in done.stderr
 

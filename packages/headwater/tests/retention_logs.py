@@ -34,7 +34,7 @@ BASE = 1_763_712_000 * SECOND  # 2025-11-21T08:00:00Z
 
 
 def _answers(state: State) -> dict[str, Any]:
-    """Return answers about a state: graph, trees, columns, tags, and provenance of datasets."""
+    """Return the answers of queries about a state: graph, trees, columns, tags, provenance, …"""
     nodes = [node_id(Node.of_dataset(name)) for name in sorted(set(state.identity))]
     return {
         "edges": [edges_answer(state, level, kind) for level in _LEVELS for kind in _KINDS],
@@ -54,22 +54,23 @@ def _answers(state: State) -> dict[str, Any]:
     }
 
 
-def received(log: EventLog, time: int, *hashes: str) -> None:
-    """Set the arrival of events; of all without hashes."""
+def set_arrival(log: EventLog, time: int, *hashes: str) -> None:
+    """Set the arrival time of the events with these hashes; of all events if there are none."""
     table = schema.events
     chosen = table.c.hash.in_(hashes) if hashes else table.c.seq > 0
     with log.writing() as connection:
         connection.execute(update(table).where(chosen).values(received_at=time))
 
 
-def now(live: Live, moment: Moment | None = None) -> dict[str, Any]:
+def answers_now(live: Live, moment: Moment | None = None) -> dict[str, Any]:
+    """Return answers about the present, or about a moment."""
     with live.reading(moment) as state:
         return _answers(state)
 
 
 @st.composite
 def history(draw: st.DrawFn) -> list[Entry]:
-    """Generate a minute of many runs of few jobs and datasets, and a few events of any kind."""
+    """Generate many runs of few jobs and datasets within a minute, and a few events of any kind."""
     names = st.sampled_from(("db|a", "db|b", "file|/a", "s3://b|k"))
     runs = st.tuples(
         st.integers(0, 2),  # job
@@ -103,7 +104,7 @@ def history(draw: st.DrawFn) -> list[Entry]:
 
 
 def _add_facets(body: dict[str, Any], number: int, more: int) -> None:
-    """Add the facets of outputs that a number stands for."""
+    """Add the facets of outputs that the number `more` selects."""
     for output in body["outputs"]:
         if more == 5:
             output["facets"]["ownership"] = {"owners": [{"name": f"team-{number}"}]}

@@ -140,7 +140,7 @@ def test_jobs_are_listed_with_their_newest_run_and_their_state(state: State) -> 
     assert _names(jobs_answer(state, "LO", owner="ingest")) == ["load"]
 
 
-def test_job_without_runs_is_unknown(build: Any) -> None:
+def test_job_without_runs_has_the_state_unknown(build: Any) -> None:
     declared = build.run("COMPLETE", "1", "declared", "08:00:00")
     for key in ("eventType", "run"):
         del declared[key]

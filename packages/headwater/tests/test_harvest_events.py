@@ -1,4 +1,4 @@
-"""Events of harvesters: equal sources give equal, valid events."""
+"""Events of harvesters are valid, and equal sources give equal events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Retention with a horizon: answers that become shorter say so."""
+"""Retention with a horizon: answers that become shorter report it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from headwater.projection.past import Moment
 from headwater.retention.prune import plan, prune
 from headwater.trust.gate import gate_answer
 
-from .retention_logs import BASE, DAY, SECOND, history, now, received
+from .retention_logs import BASE, DAY, SECOND, answers_now, history, set_arrival
 
 
 def _incremental(build: Any, days: int) -> list[Any]:
@@ -34,10 +34,12 @@ def _incremental(build: Any, days: int) -> list[Any]:
     ]  # fmt: skip
 
 
-def test_runs_before_the_horizon_are_deleted_and_answers_say_so(log: EventLog, build: Any) -> None:
+def test_runs_before_the_horizon_are_deleted_and_answers_report_it(
+    log: EventLog, build: Any
+) -> None:
     live = Live(log)
     live.ingest(Batch([build.entry(event) for event in _incremental(build, 30)]))
-    received(log, BASE)
+    set_arrival(log, BASE)
     live.reload()
     at = BASE + 20 * 60 * SECOND
     assert len(plan(log, BASE + DAY, newest=1).runs) < 3  # each load depends on the one before
@@ -58,7 +60,7 @@ def test_runs_before_the_horizon_are_deleted_and_answers_say_so(log: EventLog, b
             assert answer["deletedSources"]["before"] == "2025-11-21T08:20:00Z"
             assert provenance_answer(state, "dataset:db:staging")["deletedSources"] is None
             (gated,) = gate_answer(state, ["dataset:db:t"])["datasets"]
-            assert [found["kind"] for found in gated["violations"]] == ["deleted_sources"]
+            assert [violation["kind"] for violation in gated["violations"]] == ["deleted_sources"]
             policy = '{"allow_deleted_sources": true}'
             assert gate_answer(state, ["dataset:db:t"], policy)["passed"]
 
@@ -66,19 +68,19 @@ def test_runs_before_the_horizon_are_deleted_and_answers_say_so(log: EventLog, b
 @pytest.mark.replay
 @settings(max_examples=25)
 @given(entries=history(), second=st.integers(1, 60), before=st.integers(0, 60))
-def test_shorter_provenance_after_a_horizon_says_so(
+def test_provenance_shortened_by_a_horizon_is_marked(
     entries: list[Entry], second: int, before: int
 ) -> None:
     log = EventLog("sqlite://")
     log.append(entries)
-    received(log, BASE)
+    set_arrival(log, BASE)
     moments = [None, Moment(BASE + second * SECOND)]
-    earlier = [now(Live(log), moment) for moment in moments]
+    earlier = [answers_now(Live(log), moment) for moment in moments]
     horizon = BASE + min(second, before) * SECOND
     prune(log, plan(log, BASE + second * SECOND, newest=1, horizon=horizon))
     pruned = Live(log)
     for moment, answers in zip(moments, earlier, strict=True):
-        later = now(pruned, moment)
+        later = answers_now(pruned, moment)
         for old, new in zip(answers.pop("provenance"), later.pop("provenance"), strict=True):
             assert new["deletedSources"] or new == old
         assert later == answers

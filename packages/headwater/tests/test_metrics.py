@@ -69,7 +69,7 @@ def test_events_are_counted_by_result(client: TestClient, build: Any) -> None:
     assert _value(samples, "delivery_dead_letters", backend="marquez") == 0
 
 
-def test_states_of_nodes_are_counted_a_twentieth_of_the_time(live: Live, build: Any) -> None:
+def test_counting_states_takes_a_twentieth_of_the_time(live: Live, build: Any) -> None:
     clock = iter([0.0, 0.0, 1.0, 1.0, 20.9, 21.0, 21.0, 22.0, 22.0])
     states = NodeStates(clock=lambda: next(clock))
 

@@ -123,7 +123,7 @@ def _common(group: Any) -> str:
 
 def _command(name: str, command: Any) -> str:
     rows = [_option(option) for option in command.params if option.name not in _COMMON]
-    if name == "run":  # headwater-client reads its options
+    if name == "run":  # headwater-client parses its options
         actions = [action for action in argument_parser()._actions if action.dest != "help"]
         rows = [
             (

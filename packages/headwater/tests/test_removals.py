@@ -226,7 +226,7 @@ def test_history_lists_removals_before_later_writes(build: Any) -> None:
     ("kind", "listed", "rule"),
     [("DROP", False, "exists"), ("RENAME", False, "exists"), ("TRUNCATE", True, "fresh")],
 )
-def test_gate_provenance_and_exports_know_removals(
+def test_gate_provenance_and_exports_show_removals(
     kind: str, listed: bool, rule: str, build: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     written = _write(build, "10:00:00")

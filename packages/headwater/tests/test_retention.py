@@ -26,7 +26,7 @@ from headwater.retention.pruner import Pruner
 
 from .conftest import Call
 from .entry_strategies import some_entries
-from .retention_logs import BASE, DAY, SECOND, history, now, received
+from .retention_logs import BASE, DAY, SECOND, answers_now, history, set_arrival
 
 
 def _count(log: EventLog) -> int:
@@ -52,15 +52,15 @@ def test_answers_since_the_cutoff_are_unchanged(
     cutoff = BASE + second * SECOND
     log = EventLog("sqlite://")
     log.append([*entries, *others[:3]])
-    received(log, BASE)
-    received(log, BASE + DAY, *(e.hash for i, e in enumerate(entries) if i in late))
+    set_arrival(log, BASE)
+    set_arrival(log, BASE + DAY, *(e.hash for i, e in enumerate(entries) if i in late))
     live = Live(log)
     moments = [None, Moment(cutoff), Moment(cutoff, cutoff), Moment(None, cutoff)]
-    before = [now(live, moment) for moment in moments]
+    before = [answers_now(live, moment) for moment in moments]
     alerts = _alerts(live)
     prune(log, _plan(log, cutoff))
     pruned = Live(log)
-    assert [now(pruned, moment) for moment in moments] == before
+    assert [answers_now(pruned, moment) for moment in moments] == before
     assert _alerts(pruned) <= alerts
     log.close()
 
@@ -85,14 +85,14 @@ def test_prune_keeps_schema_changes_and_the_schemas_next_to_them(log: EventLog, 
 
     live = Live(log)
     live.ingest(Batch([build.entry(load(minute)) for minute in range(50)]))
-    received(log, BASE)
-    before = now(live)
+    set_arrival(log, BASE)
+    before = answers_now(live)
     with live.reading() as state:
         assert len(drift(state, DatasetName("db", "t"))) == 4
     found = _plan(log)
     assert len(found.runs) == 40  # two at each change, the first and the last stay
     prune(log, found)
-    assert now(Live(log)) == before
+    assert answers_now(Live(log)) == before
 
 
 def _nights(build: Any, count: int) -> list[dict[str, Any]]:
@@ -113,22 +113,22 @@ def _nights(build: Any, count: int) -> list[dict[str, Any]]:
 def _load(log: EventLog, build: Any, count: int = 20) -> Live:
     live = Live(log)
     live.ingest(Batch([build.entry(body) for body in _nights(build, count)]))
-    received(log, BASE)
+    set_arrival(log, BASE)
     return live
 
 
 @pytest.mark.each_database
 def test_superseded_runs_are_deleted_as_whole_trees(log: EventLog, build: Any) -> None:
     live = _load(log, build)
-    before = now(live)
+    before = answers_now(live)
     found = _plan(log)
     assert len(found.seqs) == 3 * 18  # the first and the last night stay
     prune(log, found)
     assert _count(log) == 6
-    assert now(Live(log)) == before
+    assert answers_now(Live(log)) == before
     assert _plan(log).seqs == ()
     live.reload()
-    assert now(live) == before
+    assert answers_now(live) == before
     assert live.counts.runs == 4
 
 
@@ -158,10 +158,10 @@ def test_removals_that_lineage_depends_on_stay(kind: str, log: EventLog, build: 
         change(40),
     ]
     live.ingest(Batch([build.entry(event) for event in events]))
-    received(log, BASE)
-    before = now(live)
+    set_arrival(log, BASE)
+    before = answers_now(live)
     prune(log, _plan(log))
-    assert now(Live(log)) == before
+    assert answers_now(Live(log)) == before
     kept = {read_logged(kind, body).hash for _, kind, body in log.entries()}
     assert (build.entry(change(30)).hash in kept) == (kind == "RENAME")  # with its former name
 
@@ -175,12 +175,12 @@ def test_past_before_the_cutoff_is_reported_as_deleted(log: EventLog, build: Any
     live = _load(log, build)
     cutoff = BASE + 600 * SECOND
     early = Moment(cutoff - 1)
-    assert now(live, early)
+    assert answers_now(live, early)
     prune(log, _plan(log, cutoff))
     for moment in (early, Moment(None, cutoff - 1)):
         with pytest.raises(ConfigError, match="events before 2025-11-21T08:10:00Z were deleted"):
-            now(live, moment)
-    assert now(Live(log), Moment(cutoff))
+            answers_now(live, moment)
+    assert answers_now(Live(log), Moment(cutoff))
 
 
 def test_resent_deleted_event_is_stored_again_and_changes_nothing(
@@ -189,12 +189,12 @@ def test_resent_deleted_event_is_stored_again_and_changes_nothing(
     live = _load(log, build)
     prune(log, _plan(log))
     live.reload()
-    before = now(live)
+    before = answers_now(live)
     old = build.entry(_nights(build, 20)[4])
     assert live.ingest(Batch([old])).stored == 1
     assert live.ingest(Batch([old])).duplicates == 1
-    assert now(live) == before
-    received(log, BASE)
+    assert answers_now(live) == before
+    set_arrival(log, BASE)
     live.ingest(Batch([build.entry(_nights(build, 21)[-1])]))
     assert len(_plan(log).seqs) == 1
 
@@ -213,7 +213,7 @@ def test_undelivered_events_and_dead_letters_stay(log: EventLog, build: Any) -> 
 def test_events_that_arrived_lately_stay(log: EventLog, build: Any) -> None:
     _load(log, build)
     body = _nights(build, 20)[10]
-    received(log, BASE + 2 * DAY, build.entry(body).hash)
+    set_arrival(log, BASE + 2 * DAY, build.entry(body).hash)
     assert not {10, 11, 12} & set(_plan(log).seqs)
 
 
@@ -305,14 +305,14 @@ def test_killed_prune_changes_nothing_and_the_next_one_finishes(
     log: EventLog, database: str, build: Any
 ) -> None:
     live = _load(log, build)
-    before = now(live)
+    before = answers_now(live)
     command = (sys.executable, "-c", _PRUNE_AND_WAIT, database, str(BASE + DAY))
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"deleted, not committed\n"
         process.kill()  # SIGKILL
     assert _count(log) == 60
-    assert now(Live(log)) == before
+    assert answers_now(Live(log)) == before
     prune(log, _plan(log))
     assert _count(log) == 6
-    assert now(Live(log)) == before
+    assert answers_now(Live(log)) == before

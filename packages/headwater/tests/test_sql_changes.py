@@ -140,9 +140,7 @@ def test_text_that_empties_and_refills_a_table_replaces_its_sources(
         ("ALTER TABLE t_new SWAP WITH t", "t_new"),
     ],
 )
-def test_rename_to_a_name_that_had_an_owner_exchanges_the_lineage(
-    text: str, old: str | None, build: Any
-) -> None:
+def test_rename_to_a_used_name_moves_the_lineage(text: str, old: str | None, build: Any) -> None:
     names = ("t", "t_new") if old else ("t_new",)
     swap = _sql(build, text, reads=tuple(f"postgres://db:5432|shop.{name}" for name in names))
     if old:

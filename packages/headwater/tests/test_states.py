@@ -210,7 +210,7 @@ def test_task_on_request_is_not_late_with_its_pipeline(build: Any) -> None:
 @pytest.mark.parametrize(
     ("tag", "expected"), [("ad-hoc", "ad_hoc"), ("Ad_Hoc", "ad_hoc"), ("ad-hoc:false", "late")]
 )
-def test_spellings_of_the_tag_of_jobs_on_request(tag: str, expected: str, build: Any) -> None:
+def test_tag_ad_hoc_is_accepted_in_other_spellings(tag: str, expected: str, build: Any) -> None:
     key, _, value = tag.partition(":")
     days = [event for day in (10, 11, 12, 13) for event in _day(build, day)]
     for event in days:
@@ -457,7 +457,7 @@ def test_all_answers_say_the_same_state(
 
 
 def _assert_lists_agree(state: State, shown: dict[str, HealthState]) -> None:
-    """Assert that lists, their filters and the metric have the states that nodes show."""
+    """Assert that lists, their filters and the metric agree with the states of the nodes."""
     lists = {
         "job": jobs_answer,
         "dataset": datasets_answer,

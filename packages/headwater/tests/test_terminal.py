@@ -223,6 +223,6 @@ def test_stored_names_are_unchanged(database: Path) -> None:
         ("ingest", "ingest"),
     ],
 )
-def test_jobs_of_dbt_are_titled_by_their_model(name: str, title: str) -> None:
+def test_dbt_jobs_are_titled_by_their_model(name: str, title: str) -> None:
     expected = title if title == name else f"{title}  ({name})"
     assert job_text({"namespace": "n", "name": name}).plain == expected

@@ -98,7 +98,7 @@ class Metaflow:
             capture_output=True,
             text=True,
             check=False,
-            timeout=600,  # only a limit for hanging flows
+            timeout=600,  # ends only flows that hang
             start_new_session=True,
             preexec_fn=_ctrl_c_works,
         )

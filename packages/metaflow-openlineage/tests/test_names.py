@@ -83,7 +83,7 @@ def test_root_defaults_to_the_parent():
     assert settings.root == settings.parent == RunRef("ns", "dag.task", RUN)
 
 
-def test_context_names_parent_and_root_too():
+def test_parent_and_root_are_read_from_the_context():
     parent, root = RunRef("ns", "dag.task", RUN), RunRef("ns", "dag", RUN)
     context = {CONTEXT: child_environment(parent, root)[CONTEXT]}
     settings = Settings.from_env(context)

@@ -1,11 +1,11 @@
-"""What a producer of lineage needs: `headwater run`, the decorator `lineage` and a spool transport.
+"""Tools for lineage producers: `headwater run`, the decorator `lineage` and a spool transport.
 
 Modules for other packages:
 
 - `spool`: a transport for openlineage-python that writes to a spool folder
-- `events`, `parents`, `git`: runs, their parents and the git location of their code
-- `masking`: mask secrets in source code, SQL and commands
-- `yaml_file`: load YAML with bounded size
+- `events`, `parents`, `git`: events of runs, parent runs, and the git location of code
+- `masking`: masking of secrets in source code, SQL and commands
+- `yaml_file`: loading of YAML files of limited size
 
 Importing this package is fast. Only a reported run loads openlineage-python.
 """

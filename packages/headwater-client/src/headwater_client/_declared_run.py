@@ -64,7 +64,7 @@ def _dataset(declared: Declaration) -> Any:
 
 
 def _facets(declared: Declaration, documentation: Any, ownership: Any, tags: Any) -> dict[str, Any]:
-    """Return the facets of a job or dataset; the classes are those of the one or the other."""
+    """Return the facets of a job or dataset, created with the given classes."""
     facets = {}
     if declared.description:
         facets["documentation"] = documentation(declared.description, producer=PRODUCER)

@@ -56,12 +56,14 @@ class Report:
         url: str | None = None,
         api_key: str | None = None,
     ) -> Report:
-        """Return the destination of the events, from the first of these that is set.
+        """Return a report that sends events to the first of these destinations that is set.
 
-        1. The options `url` and `spool`: a spool, a server, or both.
-        2. The variables HEADWATER_SPOOL, or else HEADWATER_URL.
-        3. OPENLINEAGE_URL, with OPENLINEAGE_ENDPOINT and OPENLINEAGE_API_KEY.
-        4. The default server.
+        1. The options `spool` and `url`: a spool folder, a server, or both. With `url`, the folder
+           HEADWATER_SPOOL is used as well.
+        2. The folder HEADWATER_SPOOL.
+        3. The server HEADWATER_URL.
+        4. OPENLINEAGE_URL, with OPENLINEAGE_ENDPOINT and OPENLINEAGE_API_KEY.
+        5. The server at localhost:9002.
 
         Raises:
             ConfigError: a URL is invalid.

@@ -6,4 +6,4 @@ __all__ = ["ConfigError"]
 
 
 class ConfigError(Exception):
-    """A file, an option or a variable has a value that cannot be used."""
+    """A file, an option or an environment variable has an invalid value."""

@@ -28,7 +28,7 @@ from headwater_client.parents import RunRef
 VERSION = version("headwater-client")
 PRODUCER = f"https://github.com/headwater-lineage/headwater/tree/{VERSION}"
 _PARENT_PRODUCER = "https://github.com/OpenLineage/OpenLineage/tree/main/spec"
-"""The producer of parent facets; DataHub's converter rejects events with an unknown one."""
+"""The producer of parent facets; DataHub's converter rejects events whose producer is unknown."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

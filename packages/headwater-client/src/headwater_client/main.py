@@ -1,4 +1,4 @@
-"""The script `headwater`: the command `run`, and all others if the server is installed."""
+"""The script `headwater`: the command `run`, and all other commands if the server is installed."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from headwater_client.old_name import adopt
 
 __all__ = ["main"]
 
-_PLACE = "In a clone, run: pip install ./packages/headwater-client ./packages/headwater"
+_HOW_TO_INSTALL = "In a clone, run: pip install ./packages/headwater-client ./packages/headwater"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run a command and exit with its code."""
+    """Run a command of the script and exit with its exit code."""
     words = sys.argv[1:] if arguments is None else [*arguments]
     if words[:1] != ["run"] and find_spec("headwater"):
-        from headwater.cli import main as run_any
+        from headwater.cli import main as run_server_command
 
-        run_any(words)
+        run_server_command(words)
         return
     program = os.environ.get("HEADWATER_PROGRAM") or "headwater"
     if message := adopt(os.environ):
@@ -28,8 +28,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if words[:1] != ["run"]:
         received = f"received {words[0]!r}; " if words else ""
         sys.stderr.write(
-            f"{program}: {received}only `{program} run` is installed (`{program} run --help`);"
-            f" the other commands need the package headwater. {_PLACE}\n"
+            f"{program}: {received}only `{program} run` is installed (see `{program} run --help`)."
+            f" All other commands need the package headwater. {_HOW_TO_INSTALL}\n"
         )
         sys.exit(2)
 

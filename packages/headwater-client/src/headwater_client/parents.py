@@ -1,8 +1,8 @@
-"""Runs, and the parent and root run in environment variables.
+"""References to runs, and the parent and root run in environment variables.
 
 Airflow's macros, dbt and metaflow-openlineage write OPENLINEAGE_PARENT_ID and
 OPENLINEAGE_ROOT_PARENT_ID as `namespace/job/runId`. openlineage-python prefers the JSON of
-OPENLINEAGE_CONTEXT. Both forms are read, and both are set for the command.
+OPENLINEAGE_CONTEXT. Both forms are read, and both are set for child processes.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class RunRef(NamedTuple):
 
 
 def parents(environment: Mapping[str, str]) -> tuple[RunRef, RunRef] | None:
-    """Return the parent run and the root run; None without a valid parent."""
+    """Return the parent run and the root run; None if there is no valid parent."""
     with suppress(ValueError, KeyError, TypeError, AttributeError):
         facet = json.loads(environment.get(CONTEXT, ""))["parent"]
         return _ref_of_facet(facet), _ref_of_facet(facet.get("root") or facet)
@@ -59,7 +59,7 @@ def parents(environment: Mapping[str, str]) -> tuple[RunRef, RunRef] | None:
 
 
 def child_environment(ref: RunRef, root: RunRef) -> dict[str, str]:
-    """Return the variables for the command of the run `ref`."""
+    """Return the variables that make the runs of a child process children of the run `ref`."""
     parent, root_facet = (
         {"run": {"runId": run.run_id}, "job": {"namespace": run.namespace, "name": run.job}}
         for run in (ref, root)

@@ -39,7 +39,9 @@ def argument_parser(program: str = "headwater") -> argparse.ArgumentParser:
         help="YAML file of its inputs and outputs. [lineage.yaml]",
     )
     parser.add_argument("--spool", type=Path, help="Folder to write its events to.")
-    parser.add_argument("--url", help="Server to send its events to, also besides --spool.")
+    parser.add_argument(
+        "--url", help="URL of a server to send its events to, in addition to --spool."
+    )
     parser.add_argument("--api-key", help="API key of the server.")
     parser.add_argument(
         "--heartbeat",
@@ -51,38 +53,38 @@ def argument_parser(program: str = "headwater") -> argparse.ArgumentParser:
 
 
 def run(arguments: Sequence[str], program: str = "headwater") -> int:
-    """Run the command of the arguments and return its exit code, or 2 for an invalid setting.
+    """Run the command in the arguments and return its exit code; return 2 for an invalid setting.
 
     If a signal ended the command, the same signal ends this process.
     """
     parser = argument_parser(program)
-    given = parser.parse_args(arguments)
-    command = given.command[1:] if given.command[:1] == ["--"] else given.command
+    options = parser.parse_args(arguments)
+    command = options.command[1:] if options.command[:1] == ["--"] else options.command
     if not command:
-        parser.error("received no command; expected one, as in the example of --help")
+        parser.error("missing command; expected one, as in the example of --help")
     environment = os.environ
     try:
         if environment.get("OPENLINEAGE_DISABLED", "").strip().lower() == "true":
             os.execvpe(command[0], command, environment)
         report = Report.from_environment(
-            environment, spool=given.spool, url=given.url, api_key=given.api_key
+            environment, spool=options.spool, url=options.url, api_key=options.api_key
         )
-        declared = read_declared(given.file, environment)
+        declared = read_declared(options.file, environment)
     except ConfigError as error:
         sys.stderr.write(f"{program}: {error}\n")
         return _WRONG_USAGE
     if environment.get(PARENT) and not parents(environment):
         value = environment[PARENT]
         sys.stderr.write(f"{program}: ignored {PARENT}={value!r}; expected namespace/job/runId\n")
-    return end_like(run_command(declared, command, report, given.heartbeat, environment))
+    return end_like(run_command(declared, command, report, options.heartbeat, environment))
 
 
 def _seconds(text: str) -> float:
-    with_message = f"received {text!r}, expected a number of seconds, 0 or more"
+    message = f"received {text!r}, expected a number of seconds, 0 or more"
     try:
         seconds = float(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(with_message) from None
+        raise argparse.ArgumentTypeError(message) from None
     if not 0 <= seconds < math.inf:
-        raise argparse.ArgumentTypeError(with_message)
+        raise argparse.ArgumentTypeError(message)
     return seconds

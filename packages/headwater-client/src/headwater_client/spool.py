@@ -2,9 +2,9 @@
 
     {"type": "headwater_client.spool.SpoolTransport", "directory": "/var/spool/lineage"}
 
-Each process appends to its own file, one write per event, without network access. An event that
-cannot be written is dropped; the first such error is logged. Lineage never fails a job. Importing
-this module loads openlineage-python, nothing of the lineage server.
+Each process appends to its own file, with one write per event and without network access. An event
+that cannot be written is dropped; each process logs the first such error. A lineage error never
+fails a job. Importing this module loads openlineage-python, but not the lineage server.
 """
 
 from __future__ import annotations

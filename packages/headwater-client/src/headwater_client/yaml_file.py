@@ -1,4 +1,4 @@
-"""Load YAML files whose size is bounded."""
+"""Load YAML files of limited size."""
 
 from __future__ import annotations
 

@@ -27,9 +27,9 @@ def read_yaml(path: Path) -> object:
 
 
 def parse_yaml(content: str | bytes, where: str, *, may_alias: bool = False) -> object:
-    """Load a YAML text; with `may_alias`, aliases may stand for 100,000 values.
+    """Load a YAML text; with `may_alias`, aliases may stand for up to 100,000 values.
 
-    `where` is for messages. Raises ConfigError.
+    `where` names the text in messages. Raises ConfigError.
     """
     try:
         return yaml_file.parse_yaml(content, where, may_alias=may_alias)

@@ -1,6 +1,6 @@
 """The name `throughline`, which headwater had until November 2026.
 
-Stores of that name are still found and used; `headwater_client.old_name` does the same for
+Stores of that name are still found and used; `headwater_client.old_name` handles environment
 variables. Another project owns the name on PyPI, so there is neither a package nor a command of
 that name.
 """

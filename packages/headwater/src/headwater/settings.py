@@ -124,9 +124,9 @@ class Settings(BaseSettings):
     """time such as `30d` or `12h` after which events are deleted if no current answer needs them;
     empty: never"""
     horizon: Annotated[timedelta | None, BeforeValidator(_duration)] = None
-    """with `keep`: time such as `400d` after which runs are also deleted if current data depends on
-    them only through loads that read or keep the rows of their own table; answers say so; empty:
-    never"""
+    """time such as `400d` after which, with `keep`, runs are also deleted if current data depends
+    on them only through loads that read or keep rows of their own table; answers then report that
+    sources were deleted; empty: never"""
     alerts: _OptionalPath = None
     """YAML file of the alert rules"""
     redact: str = ""

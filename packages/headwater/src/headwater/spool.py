@@ -1,4 +1,4 @@
-"""The transport of headwater-client, under a name that older OpenLineage configurations have."""
+"""The transport of headwater-client under its former name, for older configurations."""
 
 from headwater_client.spool import SpoolConfig, SpoolTransport
 

@@ -1,6 +1,6 @@
-"""Mask secrets in source code, SQL and commands by their syntax, and in events before sending.
+"""Mask secrets in source code, SQL and commands by their syntax, and in events.
 
-It imports only the standard library. The server applies these rules too, and more of its own.
+This package imports only the standard library. The server applies these rules and others.
 """
 
 from .event import mask_facets

@@ -13,7 +13,7 @@ _NAMES = ("name", "key")
 
 
 def mask_facets(event: dict[str, Any]) -> dict[str, Any]:
-    """Return an event with the secrets in its facets masked; names and ids stay unchanged."""
+    """Return an event with masked secrets in its facets; names and ids are unchanged."""
     result = dict(event)
     for key in ("run", "job", "dataset"):
         if key in event:
@@ -40,7 +40,7 @@ def _masked(value: Any) -> Any:
         names = [value.get(name) for name in _NAMES]
         has_secret = any(isinstance(name, str) and is_secret_name(name) for name in names)
         return {
-            key: _hidden(item)
+            key: _masked_value(item)
             if is_secret_name(key) or (has_secret and key == "value")
             else _masked(item)
             for key, item in value.items()
@@ -48,5 +48,6 @@ def _masked(value: Any) -> Any:
     return value
 
 
-def _hidden(value: Any) -> Any:
+def _masked_value(value: Any) -> Any:
+    """Mask the value of a secret name, unless its text cannot be a secret."""
     return _MASK if isinstance(value, str) and not is_plain(value) else _masked(value)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import chain, pairwise
 
 from .names import is_secret_name
-from .spans import Span, matches, ordered, replaced
+from .spans import Span, matches, replace_spans, sorted_spans
 from .values import is_plain, looks_like_name
 
 _QUOTE = r"(?P<q>\\{0,8}['\"])"
@@ -75,7 +75,7 @@ _PATTERNS = (
 _VALUES = ("value", "values", "default")
 _DEEPEST = 64
 _LONGEST = 16_384
-"""More characters than any of the patterns matches."""
+"""More characters than any match of the patterns has."""
 
 
 @dataclass(slots=True)
@@ -86,24 +86,25 @@ class _Object:
 
 def mask_fields(text: str, mask: str) -> str:
     """Mask the values of secret names in the fields, pairs and setters of a text."""
-    return replaced(text, ordered(_secrets(text)), mask)
+    return replace_spans(text, sorted_spans(_secrets(text)), mask)
 
 
 def _secrets(text: str) -> Iterator[Span]:
     for begin, stop in chain(
-        _of_fields(text), _of_calls(text), *(_of_pattern(text, p) for p in _PATTERNS)
+        _in_fields(text), _in_calls(text), *(_in_pattern(text, p) for p in _PATTERNS)
     ):
         if not is_plain(text[begin:stop]):
             yield begin, stop
 
 
-def _of_pattern(text: str, pattern: re.Pattern[str]) -> Iterator[Span]:
-    found = matches(pattern, text, _LONGEST)
-    return (match.span("text") for match in found if _is_secret(match))
+def _in_pattern(text: str, pattern: re.Pattern[str]) -> Iterator[Span]:
+    """Return the values of secret names in the matches of a pattern."""
+    all_matches = matches(pattern, text, _LONGEST)
+    return (match.span("text") for match in all_matches if _is_secret(match))
 
 
-def _of_calls(text: str) -> Iterator[Span]:
-    """Yield the arguments after a secret name, unless they may be names."""
+def _in_calls(text: str) -> Iterator[Span]:
+    """Yield the arguments that follow a secret name, unless they may be names themselves."""
     for call in matches(_CALL, text, _LONGEST):
         arguments = _QUOTED.finditer(text, *call.span())
         for name, value in pairwise(arguments):
@@ -119,7 +120,7 @@ def _is_secret(match: re.Match[str]) -> bool:
     return is_secret_name(name) and not (is_pair and looks_like_name(match["text"]))
 
 
-def _of_fields(text: str) -> Iterator[Span]:
+def _in_fields(text: str) -> Iterator[Span]:
     """Yield the values of the objects whose name is secret."""
     objects = [_Object()]
     for match in matches(_FIELD, text, _LONGEST):

@@ -1,4 +1,4 @@
-"""Replace parts of long texts without many short strings, which need more memory than one long."""
+"""Replace parts of long texts without creating many short strings, to limit memory."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from array import array
 from collections.abc import Iterable, Iterator
 
 Span = tuple[int, int]
-"""The start and the end of a secret."""
+"""The start and the end of a part of a text, such as a secret."""
 
 _MOST_PARTS = 10_000
 WINDOW = 262_144
+"""Characters of a long text that are searched at once."""
 _BITS = 32
 
 
-def joined(parts: Iterable[str]) -> str:
-    """Join parts, a limited number at a time."""
+def join_parts(parts: Iterable[str]) -> str:
+    """Join parts, a limited number at a time: many short strings need more memory than one."""
     pieces: list[str] = []
     waiting: list[str] = []
     for part in parts:
@@ -26,11 +27,11 @@ def joined(parts: Iterable[str]) -> str:
     return "".join([*pieces, *waiting])
 
 
-def replaced(text: str, spans: Iterable[Span], mask: str) -> str:
-    """Return a text with its spans, in order of their start, replaced by a mask.
+def replace_spans(text: str, spans: Iterable[Span], mask: str) -> str:
+    """Replace the spans of a text, sorted by their start, by a mask.
 
-    A span that starts before the end of another is ignored. The result is the same object if there
-    are no spans.
+    A span that starts before the end of the previous one is ignored. Without spans, the result is
+    the same object as the text.
     """
     end = 0
 
@@ -42,12 +43,12 @@ def replaced(text: str, spans: Iterable[Span], mask: str) -> str:
                 yield mask
                 end = stop
 
-    masked = joined(parts())
+    masked = join_parts(parts())
     return masked + text[end:] if end else text
 
 
-def ordered(spans: Iterable[Span]) -> Iterator[Span]:
-    """Yield spans in order of their start; hundreds of thousands of them need little memory."""
+def sorted_spans(spans: Iterable[Span]) -> Iterator[Span]:
+    """Yield spans by their start, with little memory even for hundreds of thousands of them."""
     numbers = array("Q", (begin << _BITS | stop for begin, stop in spans))
     for number in sorted(numbers):
         yield number >> _BITS, number & (1 << _BITS) - 1
@@ -56,10 +57,9 @@ def ordered(spans: Iterable[Span]) -> Iterator[Span]:
 def matches(
     pattern: re.Pattern[str], text: str, longest: int, start: int = 0
 ) -> Iterator[re.Match[str]]:
-    """Yield the matches of a pattern, which have at most `longest` characters.
+    """Yield the matches of a pattern; a match has at most `longest` characters.
 
-    A long text is searched in windows. Other threads can run between two of them, but not during a
-    search.
+    A long text is searched in windows, so that other threads can run between two searches.
     """
     if len(text) - start <= WINDOW + longest:
         yield from pattern.finditer(text, start)

@@ -10,7 +10,7 @@ from .commands import PROGRAMS, secrets_of_command
 from .fields import mask_fields
 from .names import is_secret_name, strength
 from .python import mask_python
-from .spans import Span, replaced
+from .spans import Span, replace_spans
 from .tokens import PATTERNS
 from .values import is_plain
 
@@ -48,7 +48,7 @@ _FLAGGED = re.compile(
 _BEARER = re.compile(
     r"\b(?:bearer|basic)\s{1,4}(?P<text>(?=\S{0,256}[\d=])[\w.~+/-]{16,8192}={0,2})", re.IGNORECASE
 )
-# aws configure set, odbc_connect, codes of OAuth, registries of schemas, and az login
+# aws configure set, odbc_connect, OAuth codes, schema registries, getConnection and az login
 _FORMS = re.compile(
     r"(?:\bconfigure set \S{0,64}(?:key|token)\S{0,16}\s{1,8}|pwd%3d|[?&]code=(?=[\w%+/=~.-]{16})"
     r"|basic\.auth\.user\.info\s{0,8}[=:]\s{0,8}[^:'\"\s]{1,128}:"
@@ -121,4 +121,4 @@ def _scanned(
 
 def _masked(text: str, spans: list[Span], mask: str) -> str:
     secrets = (span for span in sorted(spans) if not is_plain(text[slice(*span)]))
-    return replaced(text, secrets, mask)
+    return replace_spans(text, secrets, mask)

@@ -9,7 +9,9 @@ import typer
 
 
 def run(
-    arguments: Annotated[list[str] | None, typer.Argument(help="Options and the command.")] = None,
+    arguments: Annotated[
+        list[str] | None, typer.Argument(help="Options, and the command to run.")
+    ] = None,
 ) -> None:
     """Run a command as a job with declared inputs and outputs.
 

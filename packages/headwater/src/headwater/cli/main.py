@@ -93,13 +93,13 @@ app = typer.Typer(
 for _group, _members in _COMMANDS.items():
     for _command in _members:
         app.command(rich_help_panel=_group)(_command)
-# headwater-client reads the options of `run`, also `--help`.
-_PASSED_ON = {
+# headwater-client parses the options of `run`, including `--help`.
+_UNPARSED_OPTIONS = {
     "allow_interspersed_args": False,
     "ignore_unknown_options": True,
     "help_option_names": [],
 }
-app.command(rich_help_panel="Collect", context_settings=_PASSED_ON)(run)
+app.command(rich_help_panel="Collect", context_settings=_UNPARSED_OPTIONS)(run)
 app.add_typer(backends, name="backends", rich_help_panel="Operate")
 app.add_typer(harvest.app, name="harvest", rich_help_panel="Collect")
 app.add_typer(keys.app, name="keys", rich_help_panel="Operate")

@@ -200,24 +200,24 @@ def dataset_text(dataset: Name) -> Text:
     return Text.assemble((dataset["name"], "cyan"), (f"  ({dataset['namespace']})", "dim"))
 
 
-_OF_DBT = re.compile(
+_DBT_JOB = re.compile(
     r"[^.]+(?:\.[^.]+)+?\.(?P<model>[^.]+(?:\.v\d+)?)\.build\.(?P<kind>run|test|snapshot|seed)"
     r"|(?:[^.]+\.){3,}(?P<name>[^.]+)\.(?P<command>test|snapshot|seed)"
 )
-"""The names of jobs of dbt: of `dbt build`, and of the other commands."""
+"""The names of dbt jobs: those of `dbt build`, and those of other dbt commands."""
 
 
 def job_title(name: str) -> str:
-    """Return the name of a job as the page shows it: of dbt, that of the model."""
-    found = _OF_DBT.fullmatch(name)
-    if found is None:
+    """Return the title of a job as on the page: for a dbt job, the name of its model."""
+    match = _DBT_JOB.fullmatch(name)
+    if match is None:
         return name
-    model = found["model"] or found["name"]
-    return f"{model} tests" if "test" in (found["kind"], found["command"]) else model
+    model = match["model"] or match["name"]
+    return f"{model} tests" if "test" in (match["kind"], match["command"]) else model
 
 
 def job_text(job: Name) -> Text:
-    """Return the name of a job; of dbt, that of the model before the whole name."""
+    """Return the name of a job; for a dbt job, the name of its model and then the full name."""
     title = job_title(job["name"])
     rest = "" if title == job["name"] else f"  ({job['name']})"
     return Text.assemble((title, "bold"), (rest, "dim"))

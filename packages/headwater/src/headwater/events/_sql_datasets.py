@@ -21,7 +21,7 @@ from headwater.sql.changes import changes_in
 from headwater.sql.text import SqlText
 
 ONLY_IN_TEXT = "headwater_sql"
-"""The facet of an input that only the SQL text names."""
+"""Facet that marks an input as named only by the SQL text."""
 _Datasets = tuple[Dataset, ...]
 _EPHEMERAL = "__dbt__cte__"  # prefix of the names that dbt gives the queries of ephemeral models
 _READS_PLANS = re.compile(r"/integration/spark|/metaflow-openlineage/")

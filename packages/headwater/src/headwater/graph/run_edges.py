@@ -41,16 +41,16 @@ class Edges:
     default_sources: set[DatasetName] | None = None
     """The sources of all other outputs; None means all inputs."""
     partly_stated: set[DatasetName] = field(default_factory=set)
-    """Outputs whose sources only some of the runs state; they also have the default sources."""
+    """Outputs whose sources only some of the runs state; the default sources feed them too."""
 
     def add(self, other: Edges) -> None:
         """Add the edges of another run, so that inputs of one may feed outputs of the other.
 
-        The order in which runs are added does not matter.
+        The result does not depend on the order in which runs are added.
         """
-        both = self.writes & other.writes
-        stated, others = (set(edges.stated_sources or ()) for edges in (self, other))
-        self.partly_stated |= other.partly_stated | (both & (stated ^ others))
+        common = self.writes & other.writes
+        stated, other_stated = (set(edges.stated_sources or ()) for edges in (self, other))
+        self.partly_stated |= other.partly_stated | (common & (stated ^ other_stated))
         if self.default_sources is not None or other.default_sources is not None:
             self.default_sources = self._defaults() | other._defaults()
         self.reads |= other.reads

@@ -41,7 +41,7 @@ class FinishedRun(ReportedRun):
 
 
 def to_json(event: RunEvent | DatasetEvent | JobEvent) -> bytes:
-    """Serialize an event, with secrets masked by the server's rules."""
+    """Serialize an event; mask its secrets by the rules of the server."""
     return json.dumps(redact(Serde.to_dict(event)), separators=(",", ":")).encode()
 
 

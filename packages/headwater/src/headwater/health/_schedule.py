@@ -56,7 +56,7 @@ def start_of_run(state: State, run: Run, above: Run) -> Start | None:
 
 
 def means_ad_hoc(tag: str) -> bool:
-    """Return True for the tag `ad-hoc`, also as `Ad_Hoc`."""
+    """Return True for the tag `ad-hoc` in any spelling, such as `Ad_Hoc`."""
     return tag.lower().replace("_", "-") == AD_HOC
 
 

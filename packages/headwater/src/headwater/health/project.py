@@ -49,7 +49,7 @@ def _removed_job(state: State, ref: JobRef) -> Removed | None:
     if run is None:
         return None
     *_, root = ancestry_of(state, run)
-    listing = _listing(state, root.key.job)
+    listing = _newest_with_manifest(state, root.key.job)
     if listing is None or place_of_run(state, listing) <= place_of_run(state, root):
         return None
     project = listing.facets.get(PROJECT)
@@ -63,13 +63,13 @@ def _removed_job(state: State, ref: JobRef) -> Removed | None:
 
 @once_an_event
 def _has_manifest(state: State) -> bool:
-    """Return True if any manifest was imported, which few stores have."""
+    """Return True if any dbt manifest was imported. Most stores have none."""
     known = generations_of(state)
-    return bool(known.jobs_where("manifest", lambda ref: _listing(state, ref) is not None))
+    return bool(known.jobs_where("manifest", lambda ref: bool(_newest_with_manifest(state, ref))))
 
 
-def _listing(state: State, ref: JobRef) -> Run | None:
-    """Return the newest invocation of a job that has a manifest."""
+def _newest_with_manifest(state: State, ref: JobRef) -> Run | None:
+    """Return the newest run of a job that has a manifest."""
     return generations_of(state).of_runs(ref, PROJECT, lambda runs: _newest(state, runs))
 
 

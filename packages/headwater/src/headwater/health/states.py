@@ -1,6 +1,6 @@
 """The state of a job or a dataset: one rule for every answer (see HealthState).
 
-States are cached until the next event, and for at most a minute, because they depend on the time.
+States are cached until the next event, but for at most a minute, because they depend on the time.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _Rule = Callable[[State, Node], _Found | None]
 
 def health_of(state: State, node: Node) -> NodeHealth:
     """Return the state of a node, by the first rule that applies."""
-    found = _found(state, node)
+    found = _state_and_reason(state, node)
     return {
         "state": found.state,
         "message": found.message,
@@ -61,7 +61,7 @@ def health_of(state: State, node: Node) -> NodeHealth:
 
 def state_of(state: State, node: Node) -> HealthState:
     """Return the state of a node without its reason."""
-    return _found(state, node).state
+    return _state_and_reason(state, node).state
 
 
 def counts_of_states(state: State) -> Counter[tuple[str, HealthState]]:
@@ -70,19 +70,20 @@ def counts_of_states(state: State) -> Counter[tuple[str, HealthState]]:
     return Counter((node.type, state_of(state, node)) for node in deadline.watched(nodes))
 
 
-def _found(state: State, node: Node) -> _Found:
-    minute, cached = state.now // _MINUTE, _cached(state)
-    if minute not in cached:
-        cached.clear()
-    found = cached.setdefault(minute, {})
-    if node not in found:
-        found[node] = next(said for rule in _RULES if (said := rule(state, node)) is not None)
-    return found[node]
+def _state_and_reason(state: State, node: Node) -> _Found:
+    minute, by_minute = state.now // _MINUTE, _states_by_minute(state)
+    if minute not in by_minute:
+        by_minute.clear()
+    states = by_minute.setdefault(minute, {})
+    if node not in states:
+        results = (rule(state, node) for rule in _RULES)
+        states[node] = next(result for result in results if result is not None)
+    return states[node]
 
 
 @until_stale
-def _cached(state: State) -> dict[int, dict[Node, _Found]]:
-    """Return what was found of nodes in the current minute."""
+def _states_by_minute(state: State) -> dict[int, dict[Node, _Found]]:
+    """Return the cache of states and reasons by node, which has only the current minute."""
     del state
     return {}
 

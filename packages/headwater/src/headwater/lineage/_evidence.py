@@ -1,4 +1,4 @@
-"""Evidence of the edges of a tree: reported, read from the SQL text, or verified by it."""
+"""Evidence of the edges of a tree: reported, read from SQL, or verified by SQL."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class EdgeEvidence:
         self._texts: dict[RunKey, SqlLineage | None] = {}
 
     def between(self, node: Node, other: Node) -> Evidence:
-        """Return the evidence of the edge between two neighbours, of which one is a job.
+        """Return the evidence of the edge between a job and a dataset, in either order.
 
-        An edge that no known run has, such as one that a job declares, is reported.
+        An edge without a known run, such as one that a job declares, is reported.
         """
         job, dataset = (node, other) if node.type == "job" else (other, node)
         run = self._graph.runs.get(job.job_ref) if job.type == "job" else None
@@ -33,8 +33,9 @@ class EdgeEvidence:
             return "reported"
         name = dataset.dataset_name
         members = (run, *descendants_of(self._state, run))
-        found = {self._of_use(*use, name) for member in members for use in self._uses(member, name)}
-        return combined(found) if found else "reported"
+        uses = (use for member in members for use in self._uses(member, name))
+        evidences = {self._of_use(*use, name) for use in uses}
+        return combined(evidences) if evidences else "reported"
 
     def _uses(self, run: Run, name: DatasetName) -> Iterator[tuple[Run, Use]]:
         primary = self._state.identity.primary
@@ -47,7 +48,7 @@ class EdgeEvidence:
         if run.key not in self._texts:
             self._texts[run.key] = sql_lineage(self._state, run)
         text = self._texts[run.key]
-        stated = text is not None and (
+        is_stated = text is not None and (
             name in text.sources or any(name in sources for sources in text.sources.values())
         )
-        return "verified" if stated else "reported"
+        return "verified" if is_stated else "reported"

@@ -66,10 +66,10 @@ def _tree_one_way(
     parts = parts_of(generations, graph, root, level) if root.type == "job" else []
     within = {node for start in (root, *parts) for node in reach(graph, start, way, depth)}
     data_of = cache(partial(_leaf, generations.state, graph))  # a node may have several leaves
-    known = EdgeEvidence(generations.state, graph)
+    edge_evidence = EdgeEvidence(generations.state, graph)
 
-    def leaf_of(node: Node, above: Node | None = None) -> TreeNode:
-        evidence = known.between(above, node) if above else None
+    def leaf_of(node: Node, parent: Node | None = None) -> TreeNode:
+        evidence = edge_evidence.between(parent, node) if parent else None
         return {**data_of(node), "children": [], "evidence": evidence}
 
     top, deepest = leaf_of(root), max(depth, MOST_STEPS)
@@ -86,9 +86,9 @@ def _tree_one_way(
             leaf["hasMore"] = bool(others)
             continue
         seen.add(place)
-        above = None if is_divided else place.node
+        parent = None if is_divided else place.node
         grown = [
-            (other, leaf_of(other.node, above), steps + 1)
+            (other, leaf_of(other.node, parent), steps + 1)
             for other in others
             if other.node in within
         ]

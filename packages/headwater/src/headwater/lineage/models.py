@@ -41,7 +41,7 @@ class TreeNode(NodeRef):
     removal: Removal | None
     """Of a dataset that was dropped, emptied or renamed and not written since."""
     evidence: Evidence | None
-    """Of the edge to the node above in the tree; null at the top and for parts of a job."""
+    """Of the edge to the parent node in the tree; null for the root and for parts of a job."""
 
 
 class TreeAnswer(Answer):
@@ -373,10 +373,10 @@ class ProvenanceDataset(NodeRef):
 
 
 class DeletedSources(Answer):
-    """Older sources of an incremental load that retention deleted."""
+    """Times about older sources of an incremental load that retention deleted."""
 
     before: str
-    """Runs that ended before this time can be missing."""
+    """Runs that ended before this time may be missing."""
     deletedAt: str
 
 

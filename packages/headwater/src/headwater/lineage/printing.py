@@ -195,11 +195,11 @@ def _origins_label(origins: list[str]) -> str:
 
 
 def print_provenance(answer: models.ProvenanceAnswer) -> None:
-    """Print removed datasets; each run with its code, inputs and outputs; then the sources."""
+    """Print the removed datasets, then each run with its code and datasets, then the sources."""
     console = new_console()
     removed = [dataset for dataset in answer["datasets"] if dataset["removal"]]
     if removed:
-        console.print("Removed since:", style="bold")
+        console.print("Dropped, emptied or renamed since:", style="bold")
         _print_indented(
             ("", dataset_text(dataset).append(removal_mark(dataset["removal"]), "yellow"))
             for dataset in removed
@@ -223,7 +223,7 @@ def print_provenance(answer: models.ProvenanceAnswer) -> None:
     _print_indented([("", _versions(dataset)) for dataset in answer["sources"]] or [("", "none")])
     if deleted := answer["deletedSources"]:
         date, before = deleted["deletedAt"], deleted["before"]
-        console.print(f"Older sources were deleted on {date}: runs before {before} can be missing.")
+        console.print(f"Older sources were deleted on {date}: runs before {before} may be missing.")
 
 
 def _print_indented(rows: Iterable[tuple[str, RenderableType]]) -> None:

@@ -85,22 +85,22 @@ def sources_of(walked: Walked, root: Node) -> set[DatasetName]:
     return only_datasets(name for edges in walked.values() for name in edges.reads) - written
 
 
-def is_before(flow: Flow, generation: Generation, horizon: int) -> bool:
-    """Return True for a flow of a table's own rows into a generation, from before a horizon."""
-    is_own = flow.is_kept or flow.dataset in generation.edges.writes
-    return is_own and flow.source.ended < horizon
+def has_own_rows_before(flow: Flow, generation: Generation, horizon: int) -> bool:
+    """Return True if a generation gets rows of a table that it writes from before a horizon."""
+    is_own_table = flow.is_kept or flow.dataset in generation.edges.writes
+    return is_own_table and flow.source.ended < horizon
 
 
 def deleted_sources(generations: Generations, walked: Walked) -> models.DeletedSources | None:
-    """Return what retention deleted of the sources of generations, or None.
+    """Return the times of the deletion of older sources; None if no source is missing.
 
-    Sources can be missing where rows of a table come from a run of its own load before the horizon.
+    Sources are missing if a load got rows of its own table from a run before the horizon.
     """
     if (horizon := generations.state.horizon) is None:
         return None
     for generation in walked:
         for flow in generations.flows_into(generation):
-            if flow.source in walked and is_before(flow, generation, horizon[0]):
+            if flow.source in walked and has_own_rows_before(flow, generation, horizon[0]):
                 return {"before": shown_time(horizon[0]), "deletedAt": shown_time(horizon[1])}
     return None
 

@@ -42,7 +42,7 @@ class Items:
     unread: int = 0
 
     def add(self, index: int, item: Any) -> None:
-        """Add an item: its entry, or the reason why it is rejected."""
+        """Add the entry of an item, or the reason for its rejection."""
         try:
             self.entries.append(entry_of(dump(item), item))
         except EventError as error:

@@ -262,12 +262,12 @@ class EventLog:
             connection.execute(sa.delete(schema.offsets).where(schema.offsets.c.path == path))
 
     def horizon(self) -> tuple[int, int] | None:
-        """Return the time before which sources were deleted, and the time of the deletion."""
+        """Return the time before which sources were deleted, and when; None if none were."""
         stored = self.value(sa.select(schema.meta.c.value).where(_IS_HORIZON))
         return (int(stored.split()[0]), int(stored.split()[1])) if stored else None
 
     def set_horizon(self, connection: sa.Connection, cutoff: int) -> None:
-        """Store that sources before a time are deleted now, in the caller's transaction."""
+        """Store, in the caller's transaction, that sources before a time were deleted now."""
         value = f"{cutoff} {time.time_ns() // 1_000}"
         connection.execute(sa.delete(schema.meta).where(_IS_HORIZON))
         connection.execute(sa.insert(schema.meta).values(key=_HORIZON, value=value))

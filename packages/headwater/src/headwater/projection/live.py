@@ -212,7 +212,7 @@ class Live:
                     break
                 item = self._waiting.get()
             is_open = item is not None
-            item = None  # a large batch would stay in memory until the next one
+            item = None  # otherwise, a large batch stays in memory until the next one
             if waiting:
                 self._store(waiting)
 

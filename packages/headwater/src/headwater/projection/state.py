@@ -185,7 +185,7 @@ class State:
     unreadable: dict[int, str] = field(default_factory=dict, compare=False)
     """Damaged rows of the log by `seq`, with the reasons. They are not part of the state."""
     horizon: tuple[int, int] | None = field(default=None, compare=False)
-    """The time before which retention deleted sources of own rows, and the time of the deletion."""
+    """The time before which retention deleted sources of loads, and the time of the deletion."""
     structure_changes: int = field(default=0, compare=False)
     """Number of events that changed edges without a run, or explicit lineage between jobs."""
 

@@ -47,8 +47,8 @@ Load = Callable[[EventLog], Any]
 class ApiQuery(NamedTuple):
     """A query: its name below /api/v2, the function that answers it, and its states.
 
-    `load` reads data that is only in the log's database, for the argument `stored`. A query that
-    `searches_sql` gets the argument `may_read_sql`. Neither is a parameter of the API.
+    `load` reads data that only the log's database has; the query gets it as the argument `stored`.
+    A query that `searches_sql` gets the argument `may_read_sql`. Neither is a parameter of the API.
     """
 
     name: str
@@ -70,7 +70,7 @@ class ApiQuery(NamedTuple):
         kind = inspect.Parameter.KEYWORD_ONLY
         found: list[inspect.Parameter] = []
         for parameter in list(inspect.signature(self.answer).parameters.values())[count:]:
-            if parameter.name in _PROVIDED:
+            if parameter.name in _INTERNAL_ARGUMENTS:
                 continue
             hint = hints[parameter.name]
             if parameter.kind is inspect.Parameter.VAR_KEYWORD:  # **filters: Unpack[Filters]
@@ -89,7 +89,7 @@ class ApiQuery(NamedTuple):
 
 
 _QUERIES: dict[str, ApiQuery] = {}
-_MAY_READ_SQL, _STORED = _PROVIDED = ("may_read_sql", "stored")
+_MAY_READ_SQL, _STORED = _INTERNAL_ARGUMENTS = ("may_read_sql", "stored")
 """Arguments of queries that are not parameters of the API."""
 
 

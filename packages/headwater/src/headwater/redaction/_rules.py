@@ -8,7 +8,7 @@ from functools import cache, cached_property
 
 from ahocorasick_rs import BytesAhoCorasick, Implementation
 
-from headwater_client.masking.spans import joined, matches
+from headwater_client.masking.spans import join_parts, matches
 
 MASK = "***"
 
@@ -47,7 +47,7 @@ class Group:
         """Mask all matches of the rules in a text."""
         for pattern, replacement in self.rules:
             longest = len(text) if self._is_unbounded else _LONGEST_MATCH
-            text = joined(_masked_parts(compiled(pattern), replacement, text, longest))
+            text = join_parts(_masked_parts(compiled(pattern), replacement, text, longest))
         return text
 
     def may_match(self, lower: bytes) -> bool:

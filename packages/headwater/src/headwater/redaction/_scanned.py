@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from headwater.redaction._rules import MASK, Finder, Group, compiled
 from headwater_client.masking.calls import FUNCTIONS, secrets_of_call
 from headwater_client.masking.commands import PROGRAMS, secrets_of_command
-from headwater_client.masking.spans import Span, replaced
+from headwater_client.masking.spans import Span, replace_spans
 
 Reader = Callable[[str, int], tuple[list[Span], int]]
 """Function that returns the secrets of the command or call at a position, and its end."""
@@ -32,7 +32,7 @@ class _Scanned(Group):
 
     def mask(self, text: str) -> str:
         """Mask all secrets in the commands or calls of a text."""
-        return replaced(text, self._secrets(text), MASK)
+        return replace_spans(text, self._secrets(text), MASK)
 
     def _secrets(self, text: str) -> Iterator[Span]:
         done = 0

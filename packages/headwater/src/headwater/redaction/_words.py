@@ -8,7 +8,7 @@ from functools import cache
 
 from headwater.redaction._rules import MASK, Finder, Group, Rule, compiled
 from headwater_client.masking.names import OWNERS_OF_KEYS, OWNERS_OF_PASS, OWNERS_OF_TOKENS
-from headwater_client.masking.spans import joined
+from headwater_client.masking.spans import join_parts
 from headwater_client.masking.values import TYPES
 
 _PASS_OF = "|".join(OWNERS_OF_PASS)
@@ -92,7 +92,7 @@ class _Words(Group):
 
     def mask(self, text: str) -> str:
         """Mask all matches of the rules in a text."""
-        return joined(self._masked_parts(text))
+        return join_parts(self._masked_parts(text))
 
     def _masked_parts(self, text: str) -> Iterator[str]:
         end = 0

@@ -34,7 +34,7 @@ def remove(
 ) -> None:
     """Delete events and all snapshots, and store the time before which the log is incomplete.
 
-    With a horizon, it is stored, too.
+    A horizon is stored too, unless it is None.
 
     Raises:
         LogError: since the event `newest`, one arrived that belongs to a deleted run.

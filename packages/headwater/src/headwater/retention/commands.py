@@ -20,7 +20,7 @@ def prune(
     ] = None,
     horizon: Annotated[
         str | None,
-        typer.Option(help="Also delete older runs behind incremental loads. [HEADWATER_HORIZON]"),
+        typer.Option(help="Time to keep old runs of incremental loads. [HEADWATER_HORIZON]"),
     ] = None,
     database: Database = None,
     yes: Annotated[bool, typer.Option("--yes", help="Delete. [only count]")] = False,
@@ -31,9 +31,10 @@ def prune(
     The current graph, column lineage and the provenance of every dataset do not change, nor does
     any state since that time. Restart a running server afterwards, or use `serve --keep`.
 
-    An incremental load depends on all of its earlier runs, because it reads or keeps the rows of
-    its own table. With --horizon, those that are older are deleted, too. The provenance of such a
-    table then states when sources were deleted, and its gate fails unless the policy allows it.
+    An incremental load depends on all of its earlier runs, because it reads or keeps rows of its
+    own table. With --horizon 400d, those that ended more than 400 days ago are deleted too. The
+    provenance of the table then states when sources were deleted, and `headwater gate` fails for
+    it unless the policy sets allow_deleted_sources.
 
     Example: headwater prune --keep 30d --database lineage.db
     """
@@ -47,11 +48,11 @@ def prune(
         raise ConfigError("keep: missing value; pass --keep 30d or set HEADWATER_KEEP")
     now = time.time_ns() // 1_000
     cutoff = now - int(settings.keep.total_seconds() * 1e6)
-    oldest = None
+    horizon_time = None
     if settings.horizon is not None:
-        oldest = now - int(settings.horizon.total_seconds() * 1e6)
+        horizon_time = now - int(settings.horizon.total_seconds() * 1e6)
     with closing(EventLog(settings.database, must_exist=True)) as log:
-        found = plan(log, cutoff, horizon=oldest)
+        found = plan(log, cutoff, horizon=horizon_time)
         if yes:
             delete(log, found)
     if as_json:

@@ -13,9 +13,10 @@ events of a tree of runs are only deleted together. A tree stays if
 - it dropped, emptied or renamed a dataset, and this decides which rows a run that stays saw,
 - one of its events is still to be delivered, or arrived after the cutoff.
 
-With a horizon, a tree before it also goes if data comes from it only through generations that read
-or kept rows of their own table, as an incremental load does. Answers then say that sources are
-deleted (`lineage.provenance.deleted_sources`). The first run of such a load stays.
+With a horizon, a tree before it is also deleted if current data comes from it only through
+generations that read or kept rows of their own table, as an incremental load does. Answers then
+state that sources were deleted (`lineage.provenance.deleted_sources`). The first run of such a load
+stays.
 
 Before anything is deleted, the graphs of the log with and without the events are compared.
 """
@@ -35,7 +36,7 @@ from headwater.graph.current import generations_of
 from headwater.graph.generation import Generation
 from headwater.graph.lifecycle import changes_of, removes_data
 from headwater.identity import DatasetName, canonical_name, symlinks_of
-from headwater.lineage.provenance import is_before
+from headwater.lineage.provenance import has_own_rows_before
 from headwater.lineage.queries import edges_answer
 from headwater.log import EventLog, read_logged
 from headwater.projection import State, apply, start_of
@@ -58,7 +59,7 @@ class Plan:
     runs: frozenset[str]
     newest: int
     horizon: int | None = None
-    """The horizon, if runs are deleted only because they are before it."""
+    """The horizon, if some runs are deleted only because they are before it."""
 
 
 @dataclass(slots=True)
@@ -114,7 +115,8 @@ class _Reading:
 def plan(log: EventLog, cutoff: int, newest: int = NEWEST, *, horizon: int | None = None) -> Plan:
     """Return the events that can be deleted without changing an answer since the cutoff.
 
-    With a horizon, a time, answers about loads that read or keep their own rows can become shorter.
+    With the time of a horizon, the provenance of loads that read or keep rows of their own table
+    can become shorter.
     """
     with gc_paused():
         reading = _read(log, cutoff)
@@ -122,13 +124,15 @@ def plan(log: EventLog, cutoff: int, newest: int = NEWEST, *, horizon: int | Non
         for state in (reading.now, reading.old):
             reading.needed |= set(_newest(state, reading, newest))
         reading.needed |= set(_reporting(reading))
-        runs = _deletable(reading, None)
-        shorter = runs if horizon is None else _deletable(reading, min(horizon, cutoff))
-        seqs = tuple(sorted(seq for run in shorter for seq in reading.seqs[run]))
-        return Plan(cutoff, seqs, shorter, reading.newest, horizon if shorter - runs else None)
+        runs = unneeded = _deletable(reading, None)
+        if horizon is not None:
+            runs = _deletable(reading, min(horizon, cutoff))
+        seqs = tuple(sorted(seq for run in runs for seq in reading.seqs[run]))
+        return Plan(cutoff, seqs, runs, reading.newest, horizon if runs - unneeded else None)
 
 
 def _deletable(reading: _Reading, horizon: int | None) -> frozenset[str]:
+    """Return the runs that can be deleted."""
     walked = {run for state in (reading.now, reading.old) for run in _walked(state, horizon)}
     kept = reading.trees(reading.needed | walked)
     kept |= reading.trees(_dependencies(reading, kept))
@@ -194,7 +198,10 @@ def _edges(state: State, level: str) -> Iterator[object]:
 
 
 def _walked(state: State, horizon: int | None) -> Iterator[str]:
-    """Yield the runs that are effective, or from which a dataset's contents come."""
+    """Yield the runs that are effective, or from which a dataset's contents come.
+
+    With a horizon, do not follow older rows of a load's own table.
+    """
     generations = generations_of(state)
     open_ = [g for ref in generations.jobs() for g in generations.effective(ref)]
     open_ += [g for name in sorted(set(state.identity)) for g in generations.writing(name)]
@@ -205,7 +212,7 @@ def _walked(state: State, horizon: int | None) -> Iterator[str]:
         found.add(generation)
         yield from (run.key.run_id for run in generation.runs)
         for flow in generations.flows_into(generation):
-            if horizon is None or not is_before(flow, generation, horizon):
+            if horizon is None or not has_own_rows_before(flow, generation, horizon):
                 open_.append(flow.source)
 
 

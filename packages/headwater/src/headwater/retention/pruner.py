@@ -51,10 +51,11 @@ def _prune() -> str:
     assert settings.keep is not None
     log = EventLog(settings.database, must_exist=True)
     now = time.time_ns() // 1_000
-    oldest = None
+    horizon_time = None
     if settings.horizon is not None:
-        oldest = now - int(settings.horizon.total_seconds() * 1e6)
-    found = plan(log, now - int(settings.keep.total_seconds() * 1e6), horizon=oldest)
+        horizon_time = now - int(settings.horizon.total_seconds() * 1e6)
+    cutoff = now - int(settings.keep.total_seconds() * 1e6)
+    found = plan(log, cutoff, horizon=horizon_time)
     prune(log, found)
     return f"{_DELETED} {len(found.seqs)} events" if found.seqs else ""
 

@@ -18,7 +18,7 @@ class RunSummary(Answer):
     endedAt: str | None
     durationMs: int | None
     lastEventAt: NotRequired[str | None]
-    """Only of a running stream."""
+    """Only for a running stream."""
 
 
 class RunInfo(RunSummary):

@@ -65,9 +65,9 @@ def run_text(run: RunSummary) -> Text:
 
 
 def state_text(run: RunSummary) -> Text:
-    """Return the state of a run; of a running stream, the age of its last event."""
-    if last := run.get("lastEventAt"):
-        return Text(f"Streaming, last event {age_of(last)} ago", "green")
+    """Return the state of a run; for a running stream, also the age of its last event."""
+    if last_event_at := run.get("lastEventAt"):
+        return Text(f"Streaming, last event {age_of(last_event_at)} ago", "green")
     return Text(run["state"], STYLES.get(run["state"], ""))
 
 

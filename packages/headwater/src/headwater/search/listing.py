@@ -36,20 +36,20 @@ def datasets_named(state: State, text: str | None) -> list[Node]:
 
 
 def jobs_named(state: State, text: str | None, condition: str | None = None) -> list[Node]:
-    """Return the jobs with a text in their name and the newest run in a state; by default all.
+    """Return the jobs whose name has a text and whose newest run is in a state; by default all.
 
-    A job without runs has the empty state.
+    The condition "" selects the jobs without runs.
     """
     wanted = (text or "").strip().casefold()
     named = (ref for ref in state.jobs if wanted in ref.name.casefold())
     return [
         Node.of_job(ref)
         for ref in named
-        if condition is None or condition == _condition_of_newest(state, ref)
+        if condition is None or condition == _state_of_newest_run(state, ref)
     ]
 
 
-def _condition_of_newest(state: State, ref: JobRef) -> str:
+def _state_of_newest_run(state: State, ref: JobRef) -> str:
     run = newest_run(state, ref)
     return condition_of(state, run) if run else ""
 
@@ -91,7 +91,7 @@ def _write_times(state: State) -> dict[Node, int | None]:
 
 
 def values_with_state(state: State, node: Node) -> Values:
-    """Return the facet values of a node, with its state."""
+    """Return the facet values of a node, including its state."""
     return {**values_of(state, node), "state": (state_of(state, node),)}
 
 

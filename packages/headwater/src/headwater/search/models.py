@@ -140,12 +140,12 @@ class SearchAnswer(Answer):
 
 
 class NewestDataset(NodeRef):
-    """A dataset that was written recently, and not dropped or renamed since."""
+    """A recently written dataset that was not dropped or renamed since."""
 
     kind: str
     writtenAt: str | None
     removal: Removal | None
-    """Of a dataset that was emptied since."""
+    """Only for a dataset that was emptied since."""
 
 
 class NewestAnswer(Answer):

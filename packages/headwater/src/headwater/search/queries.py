@@ -38,7 +38,7 @@ from headwater.search.listing import (
 from headwater.search.summary import node_in_full
 
 MatchedKind = Literal["name", "column", "tag", "owner", "description", "sql"]
-InState = Annotated[HealthState | None, "Only nodes in this state, as their `health` shows it."]
+InState = Annotated[HealthState | None, "Only nodes whose `health` has this state."]
 
 
 @query("node", Times.THEN)
@@ -111,7 +111,7 @@ def jobs_answer(
     state: State,
     text: Annotated[str | None, "Only jobs with this text in their name."] = None,
     condition: Annotated[
-        str | None, "Only jobs whose newest run is in this state. Empty: no runs."
+        str | None, "Only jobs whose newest run is in this state; empty: only jobs without runs."
     ] = None,
     sort: Annotated[Literal["name", "started"], "By name, or last started first."] = "name",
     limit: Limit = 50,
@@ -173,7 +173,7 @@ def _sorted_page(
 def newest_answer(state: State, limit: Limit = 10) -> models.NewestAnswer:
     """Return the tables and models written last, with the end of the run that wrote them.
 
-    Dropped and renamed ones are left out.
+    Datasets that were dropped or renamed since are not listed.
     """
     return {"items": list(islice(_newest(state, whole_graph_of(state, Level.TASK)), limit))}
 

@@ -1,6 +1,6 @@
-"""Split a large JSON array into its items without decoding all of it, to limit memory.
+"""Split a large JSON array into its items without decoding it as a whole, to limit memory.
 
-A decoded event needs up to 20 times the memory of its JSON.
+A decoded event needs up to 20 times as much memory as its JSON.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from headwater.errors import BodyError, TooLargeError
 from headwater.events import load
 
 MOST_VALUES = 400_000
-"""Largest number of values in an event; most of them take 70 to 250 bytes."""
+"""Largest number of values in an event; most values take 70 to 250 bytes of memory."""
 
 _WINDOW = 1_048_576
 ARRAY = re.compile(rb"[ \t\r\n]*\[")
-EITHER = re.compile(rb'[ \t\r\n]*(?:\{[ \t\r\n]*"events"[ \t\r\n]*:[ \t\r\n]*)?\[')
-"""Start of an array, or of an object with an array in `events`."""
+ARRAY_OR_BATCH = re.compile(rb'[ \t\r\n]*(?:\{[ \t\r\n]*"events"[ \t\r\n]*:[ \t\r\n]*)?\[')
+"""Start of an array, or of an object whose key `events` has an array."""
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _SCAN = json.JSONDecoder().raw_decode
 
 
 def split_array(raw: bytes, start: bytes) -> Iterator[tuple[int, int]]:
-    """Yield the start and the end of each item of an array; `start` is the JSON before the first.
+    """Yield the start and the end of each item; `start` is the JSON before the first item.
 
     Raises:
         BodyError: the body is not JSON.
@@ -60,14 +60,14 @@ def _check_end(start: bytes, rest: bytes) -> None:
 
 
 def check_values(raw: bytes, most: int = MOST_VALUES) -> None:
-    """Check the number of values, estimated from commas and brackets. Raises TooLargeError."""
+    """Raise TooLargeError for more values than `most`, estimated from commas and brackets."""
     values = raw.count(b",") + raw.count(b"[") + raw.count(b"{")
     if values > most:
         raise TooLargeError("$", f"about {values} values", f"at most {most} values")
 
 
 def _window(raw: bytes, place: int, size: int) -> str:
-    """Decode a part of a body; a character that is cut off at its end is left out."""
+    """Decode a part of a body, without a character that is cut off at its end."""
     part = raw[place : place + size]
     try:
         return part.decode()
@@ -78,9 +78,10 @@ def _window(raw: bytes, place: int, size: int) -> str:
 
 
 def _item(text: str, at: int, *, is_first: bool) -> tuple[int, int, int, str] | None:
-    """Return the item at a position: its start and end, the end of the mark after it, and the mark.
+    """Return the item at a position: its start and end, and the end and text of the mark after it.
 
-    The item of an empty array is empty. Return None if the text ends too early.
+    The mark is a comma or a closing bracket. The item of an empty array is empty. Return None if
+    the text ends too early.
     """
     begin = end = _skip(text, at)
     if not is_first or text[begin : begin + 1] != "]":

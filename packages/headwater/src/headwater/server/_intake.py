@@ -24,7 +24,7 @@ from headwater.marquez.models import (
 )
 from headwater.projection.live import Batch, Receipt
 from headwater.query.models import Json
-from headwater.server._arrays import ARRAY, EITHER, check_values, split_array
+from headwater.server._arrays import ARRAY, ARRAY_OR_BATCH, check_values, split_array
 from headwater.server._bodies import SMALL, BodyReader
 
 router = APIRouter(route_class=Plain)
@@ -95,7 +95,7 @@ async def post_batch(request: Request) -> Response:
     the first 100 rejected events with their reasons; do not resend them unchanged. At most
     HEADWATER_MOST_EVENTS are read, and none after 1,000 rejections. Resend the unread ones.
     """
-    items, count, receipt = await _ingest(request, _batch_items, EITHER)
+    items, count, receipt = await _ingest(request, _batch_items, ARRAY_OR_BATCH)
     taken = receipt.stored + receipt.duplicates
     failed = items.rejected + items.unread
     status: Literal["success", "partial_success", "failure"]
@@ -164,7 +164,7 @@ async def _ingest(
     """
     state = request.app.state
     reader: BodyReader = state.bodies
-    raw = b"".join([part async for part in request.stream()])  # the request does not keep it
+    raw = b"".join([part async for part in request.stream()])  # so the request keeps no copy
     try:
         if len(raw) <= SMALL:
             items, count = read(raw, reader.options.most_events)
@@ -184,7 +184,7 @@ async def _ingest(
 
 
 class _Portions:
-    """A large array that is decoded in portions, so that only a few events need memory at once."""
+    """A large array of events that is decoded in portions, to limit memory."""
 
     _SIZE = 1_048_576
 
@@ -198,7 +198,7 @@ class _Portions:
         self.count = 0
 
     def find(self) -> None:
-        """Find all events, before a part of them is stored."""
+        """Find all events, so that invalid JSON is rejected before any event is stored."""
         for span in split_array(self._raw, self._start):
             if self.count < self._most:
                 self._events.append(span)

@@ -1,8 +1,8 @@
 """`/metrics`: event counts, lags, backlogs and request times in Prometheus's text format.
 
-Values are computed on request, except the counts of events and requests, which start at 0 with the
-process; the states of nodes are counted only now and then. prometheus-client is imported at the
-first request.
+Values are computed on request, with two exceptions: the counts of events and requests start at 0
+with the process, and the states of nodes are counted at most a twentieth of the time.
+prometheus-client is imported at the first request.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _BOUNDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 """Upper bounds in seconds of the groups of request times; the last group has none."""
 
 _PAUSE = 20
-"""Least time between two counts of the states of nodes, in times that a count takes."""
+"""The least pause after a count of the states of nodes, as a multiple of its duration."""
 
 
 class RequestCounts:
@@ -65,9 +65,10 @@ class RequestCounts:
 
 
 class NodeStates:
-    """The number of nodes by type and state, computed at most a twentieth of the time.
+    """The number of nodes by type and state.
 
-    The counts of a large store may therefore be some minutes old.
+    Counting takes at most a twentieth of the time, so the counts of a large store may be some
+    minutes old.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -77,7 +78,7 @@ class NodeStates:
         self._lock = threading.Lock()
 
     def counts(self, live: Live) -> Counter[tuple[str, HealthState]] | None:
-        """Return the counts; older ones, or None, if other queries leave no time."""
+        """Return the counts; earlier counts or None if the server is too busy to count."""
         if self._clock() >= self._due and self._lock.acquire(blocking=False):
             started = self._clock()
             try:
@@ -185,7 +186,7 @@ def _of_memory(state: Any) -> Iterator[Metric]:
 
 
 def _nodes(state: Any) -> Metric:
-    """Return the numbers of runs, and of jobs and datasets by their state."""
+    """Return the number of runs, and the numbers of jobs and datasets by state."""
     from prometheus_client.core import GaugeMetricFamily
 
     family = GaugeMetricFamily("headwater_nodes", "Nodes of the graph, by kind and state.")

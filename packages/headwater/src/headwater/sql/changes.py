@@ -2,8 +2,8 @@
 
 openlineage-sql reports the tables of CREATE TABLE, DROP, TRUNCATE, DELETE and ALTER TABLE as
 outputs, as if rows were written to them. A text changes a table or view as a whole if each of its
-statements that names it is one of these. A text that empties a table first and then fills it from
-others replaces its rows.
+statements that names the table is one of these. A text that first empties a table and then fills it
+from other tables replaces its rows.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def changes_in(
 def _change_of(name: str, statements: list[str], former: dict[str, str]) -> str:
     """Return the change of a table: CREATE, ALTER, DROP, TRUNCATE, or RENAME and the former name.
 
-    Empty unless all statements that name it are known changes, or it is emptied before it is
+    Return "" unless all statements that name the table are known changes, or empty it before it is
     filled from other tables.
     """
     word = re.compile(rf"(?<![\w$]){re.escape(name)}(?![\w$])", re.IGNORECASE)
@@ -85,7 +85,8 @@ def _change_of(name: str, statements: list[str], former: dict[str, str]) -> str:
 def _change_in(name: str, statement: str) -> str:
     """Return how a statement changes a table, the former name for a rename; empty if unknown.
 
-    AWAY: it gives the table another name. REFILL: it replaces the table by rows of others.
+    AWAY: the statement gives the table another name. REFILL: it replaces the table by rows of other
+    tables.
     """
     found = _STATEMENT.match(statement)
     if found is None:

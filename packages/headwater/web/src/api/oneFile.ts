@@ -4,7 +4,7 @@ import type { OneFile } from "./base";
 const SIZE_PARAMS = ["limit", "depth", "up", "down", "columns", "indirect", "facets"];
 const MAX_HITS = 200;
 
-/** The error of a page that is one file, as a server would answer it. */
+/** The error of an exported page, which is one file, if it does not contain an answer. */
 export const NOT_IN_FILE = "This file does not contain the answer. Open the lineage server's page for it";
 
 interface Hit {

@@ -121,7 +121,7 @@ test("lists unknown facts", () => {
     "End of 1 run: not completed or not reported",
   ]);
   expect(unknownsOf({ ...answer("t", [ran("r", "load", ["a@1"], ["t@1"])]), deletedSources: DELETED })).toEqual([
-    `Older sources were deleted on ${moment(DELETED.deletedAt)}: runs before ${moment(DELETED.before)} can be missing`,
+    `Older sources were deleted on ${moment(DELETED.deletedAt)}: runs before ${moment(DELETED.before)} may be missing`,
   ]);
   expect(unknownsOf(answer("t", []))).toEqual(["No known run wrote it; its upstream is unknown"]);
   expect(unknownsOf(answer("t", [ran("r", "load", ["a@1"], ["t@1"])]))).toEqual([]);

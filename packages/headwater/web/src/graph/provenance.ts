@@ -170,7 +170,7 @@ export function unknownsOf(answer: ProvenanceAnswer): string[] {
   const open = runs.filter((entry) => entry.run?.state !== "COMPLETED").length;
   const deleted = answer.deletedSources;
   return [
-    deleted && `Older sources were deleted on ${moment(deleted.deletedAt)}: runs before ${moment(deleted.before)} can be missing`,
+    deleted && `Older sources were deleted on ${moment(deleted.deletedAt)}: runs before ${moment(deleted.before)} may be missing`,
     answer.runs.length === 0 && "No known run wrote it; its upstream is unknown",
     declaredOnly > 0 && `${plural(declaredOnly, "job")} only declared inputs and outputs; no runs reported`,
     noCode > 0 && `Commit of ${plural(noCode, "run")}: not reported`,

@@ -66,7 +66,7 @@ export function Listing<Item, Order extends keyof typeof BROWSE.sorts>({ title, 
   );
 }
 
-/** The position of the page in the list, with links to other pages. Until the answer is that of the address, Next does nothing. */
+/** The position of the page in the list, with links to other pages. While another page is loading, Next does nothing. */
 function Pages({ answer, isCurrent }: { answer: ListAnswer<unknown>; isCurrent: boolean }): ReactNode {
   const address = useAddress();
   const cursors = cursorsIn(address.searchParams);

@@ -19,7 +19,7 @@ export function selectedIn(params: URLSearchParams): Partial<Record<Facet, strin
   return selected;
 }
 
-/** Return a selected state if it is one of a node, not of a run. */
+/** Return the selected state if it is the state of a node; undefined for the state of a run. */
 export function nodeStateIn(state: string | undefined): Health["state"] | undefined {
   return (Object.keys(COMPONENTS.health) as Health["state"][]).find((name) => name === state);
 }
