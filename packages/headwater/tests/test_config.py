@@ -27,6 +27,7 @@ VALUES = {
     "largest_body": "1000",
     "deliver": "/etc/deliver.yaml",
     "keep": "30d",
+    "horizon": "400d",
     "alerts": "/etc/alerts.yaml",
     "redact": "off",
     "longest_query": "2.5",
@@ -89,7 +90,8 @@ def test_option_and_variable_give_the_same_settings(
 
 @pytest.mark.parametrize("name", NAMES)
 def test_argument_overrides_variable(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    others = {"port": "1", "keep": "1d", "url": "http://other", "frame_origins": "http://other"}
+    others = {"port": "1", "keep": "1d", "horizon": "1d"}
+    others |= dict.fromkeys(("url", "frame_origins"), "http://other")
     other = others.get(name, "1")
     expected = resolve({name: VALUES[name]})
     monkeypatch.setenv(variable_of(name), other)
