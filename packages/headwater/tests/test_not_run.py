@@ -97,3 +97,49 @@ def test_history_says_that_a_test_was_not_run(
     assert check["assertions"][0]["success"] is None
     print_history(history)
     assert "checked  1 not run  by m.report.test" in capsys.readouterr().out
+
+
+def _health(state: State, *nodes: str) -> dict[str, str]:
+    return {name: health_of(state, find_node(state, name))["state"] for name in nodes}
+
+
+@pytest.mark.parametrize("is_ok", [True, False])
+def test_later_run_of_tests_hides_no_failed_model(is_ok: bool, build: Any) -> None:
+    good = _invocation(build, "08", None, ())
+    failed = _invocation(build, "09", "stg", ("orders", "report"))
+    tests = _invocation(build, "10", None, tuple(_MODELS), other=(True, ""))
+    if not is_ok:  # dbt-ol sends no run of a failed test
+        tests[-1] |= {"eventType": "FAIL"}
+    state = build.state(*good, *failed, *tests)
+    assert _health(state, "stg", "orders", "report", "other") == {
+        "stg": "failed",
+        "orders": "blocked",
+        "report": "blocked",
+        "other": "healthy",
+    }
+    assert _health(state, "m.stg") == {"m.stg": "failed"}
+    found = {(item["kind"], item["subject"]) for item in findings_answer(state)["items"]}
+    pipeline = {("failed", "job:demo:dbt-run-shop")} if not is_ok else set()
+    assert found == {("failed", "job:demo:m.stg")} | pipeline
+    gated = gate_answer(state, ["report"], '{"fresh": true}')["datasets"][0]
+    assert not gated["passed"]
+
+
+@pytest.mark.parametrize(
+    ("skipped", "expected"),
+    [
+        (("stg", "orders", "report"), "unknown"),  # all that completed before ran again
+        (("stg", "orders", "report", "other"), "failed"),
+    ],
+)
+def test_pipeline_supersedes_a_failure_only_with_the_same_models(
+    skipped: tuple[str, ...], expected: str, build: Any
+) -> None:
+    failed = _invocation(build, "09", "stg", ("orders", "report"))
+    selected = _invocation(build, "10", None, skipped)
+    extra = build.run(
+        "COMPLETE", "x10", "m.extra", "10:05:00", parent=("d10", "dbt-run-shop"),
+        kind="DBT/MODEL", reads=("db|raw",), writes=("db|extra",),
+    )  # fmt: skip
+    state = build.state(*failed, *selected, extra)
+    assert _health(state, "m.stg") == {"m.stg": expected}

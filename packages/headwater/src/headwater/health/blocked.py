@@ -19,12 +19,12 @@ from headwater.graph.levels import Level
 from headwater.graph.nodes import Node
 from headwater.graph.walk import neighbours, parts_of, reach
 from headwater.health.caching import until_stale
-from headwater.health.failing import failed_checks, failing_jobs
+from headwater.health.failing import failed_checks, failing_jobs, type_reported
 from headwater.health.freshness import rhythm_of
 from headwater.health.project import removed_model
 from headwater.health.recovery import successors
 from headwater.projection import Run, RunKey, State, outcome
-from headwater.projection.derived import ancestry_of, began_at, ended_at, is_lost
+from headwater.projection.derived import ancestry_of, began_at, children_of, ended_at, is_lost
 from headwater.runs.failures import causes_of, is_failed
 from headwater.runs.summary import newest_run
 
@@ -92,7 +92,7 @@ def _stand_ins(state: State, node: Node) -> list[Node]:
 @until_stale
 def _behind(state: State) -> dict[Node, list[Blocker]]:
     """Return the nodes that were not written since a job or a check upstream failed."""
-    known, graph = generations_of(state), graph_of(state, Level.TASK)
+    graph = graph_of(state, Level.TASK)
     found: dict[Node, list[Blocker]] = {}
     for ref, run in failing_jobs(state).items():
         root, since = Node.of_job(ref), began_at(state, run) or 0
@@ -100,8 +100,8 @@ def _behind(state: State) -> dict[Node, list[Blocker]]:
         if graph.has_job(ref):
             steps = _waiting(state, graph, root, ref, since)
             del steps[root]
-        elif causes_of(state, run) == [run]:  # it failed before it reached a task
-            for part in parts_of(known, graph, root, Level.TASK):
+        elif causes_of(state, run) == [run]:  # a task that reports nothing failed, or none ran
+            for part in _unfinished_parts(state, graph, root, run):
                 below = _waiting(state, graph, part, ref, since)
                 steps |= {node: distance + 1 for node, distance in below.items()}
         for node, distance in steps.items():
@@ -111,6 +111,16 @@ def _behind(state: State) -> dict[Node, list[Blocker]]:
         for node, blocker in _behind_check(state, graph, Node.of_dataset(name), check).items():
             found.setdefault(node, []).append(blocker)
     return found
+
+
+def _unfinished_parts(state: State, graph: EffectiveGraph, root: Node, run: Run) -> list[Node]:
+    """Return the tasks that a failed run of a pipeline, of which no task failed, may have missed.
+
+    If tasks ran, these are others of their types: a failed `dbt test` missed no model.
+    """
+    parts = parts_of(generations_of(state), graph, root, Level.TASK)
+    types = {type_reported(state, child.key.job) for child in children_of(state, run)}
+    return [part for part in parts if not types or type_reported(state, part.job_ref) in types]
 
 
 def _behind_check(

@@ -15,13 +15,15 @@ from headwater.datasets.quality import (
 )
 from headwater.events import JobRef
 from headwater.events.assertions import dataset_assertions
+from headwater.events.facets import JobType
 from headwater.graph.current import generations_of, once_an_event
+from headwater.graph.levels import Level
 from headwater.graph.nodes import Node
 from headwater.identity import DatasetName
 from headwater.projection import Run, RunState, State, outcome
-from headwater.projection.derived import ancestry_of, is_lost, is_streaming, parent_of
+from headwater.projection.derived import ancestry_of, children_of, is_lost, is_streaming, parent_of
 from headwater.runs.failures import is_failed, is_retried
-from headwater.runs.summary import place_of_run
+from headwater.runs.summary import newest_run, place_of_run
 
 
 def recent_roots(state: State, ref: JobRef) -> list[Run]:
@@ -76,10 +78,45 @@ def failed_part(state: State, ref: JobRef) -> Run | None:
 
 
 def is_superseded(state: State, run: Run) -> bool:
-    """Return True if the pipeline of a run was decided again since."""
+    """Return True if the pipeline of a run was decided again since, as a run of the same tasks.
+
+    All jobs that completed under the same parent must have run again: `dbt test` after `dbt run`,
+    and `dbt run --select`, say nothing about a model that failed before.
+    """
     _, *above = ancestry_of(state, run)
     newest = decided_root(state, above[-1].key.job) if above else None
-    return newest is not None and place_of_run(state, newest) > place_of_run(state, above[-1])
+    if newest is None or place_of_run(state, newest) <= place_of_run(state, above[-1]):
+        return False
+    known, parent = generations_of(state), above[0]
+    task = known.levels.owner(run, Level.TASK)
+    if task is not run and task in above:
+        return _ran_since(state, task.key.job, task)
+    completed = {
+        child.key.job
+        for child in children_of(state, parent)
+        if child.key.job != run.key.job and outcome(state, child).state is RunState.COMPLETED
+    }
+    if completed:
+        return all(_ran_since(state, ref, parent) for ref in completed)
+    kind = type_reported(state, run.key.job)
+    return any(type_reported(state, c.key.job) == kind for c in children_of(state, newest))
+
+
+def _ran_since(state: State, ref: JobRef, run: Run) -> bool:
+    """Return True if a job ran after a run, and not below it."""
+    newest = newest_run(state, ref)
+    return (
+        newest is not None
+        and newest is not run
+        and parent_of(state, newest) is not run
+        and place_of_run(state, newest) > place_of_run(state, run)
+    )
+
+
+def type_reported(state: State, ref: JobRef) -> str | None:
+    """Return the type of a job in its facet `jobType`, such as MODEL or TASK."""
+    job = state.jobs.get(ref)
+    return job.facets.parsed(JobType).jobType if job else None
 
 
 def failing_run(state: State, ref: JobRef) -> Run | None:

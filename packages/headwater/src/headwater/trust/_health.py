@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from headwater.datasets.not_run import was_not_run
 from headwater.events import parse_time, shown_time, to_micros
 from headwater.graph.current import generations_of
 from headwater.graph.levels import Level
@@ -15,6 +16,7 @@ from headwater.health.failing import (
     checked_nodes,
     decided_root,
     failed_part,
+    failing_run,
     is_superseded,
     recent_roots,
 )
@@ -85,7 +87,7 @@ def findings_of(state: State) -> Iterator[Finding]:
             yield from _failed_or_lost(state, run, blocked, has_retry=not is_decided)
     for ref in state.jobs:
         part = failed_part(state, ref)
-        if part is not None and not _is_reported_above(state, part):
+        if part is not None and _is_reported(state, part):
             yield _failed_part(state, part, blocked)
     slow = late(state, (ref for ref in state.jobs if recent_roots(state, ref)))
     yield from map(late_job, slow)
@@ -122,12 +124,12 @@ def _with_blocked(state: State, found: Finding, run: Run, blocked: Blocked) -> F
     return found
 
 
-def _is_reported_above(state: State, run: Run) -> bool:
-    """Return True if a run above failed, or if its pipeline was decided again since."""
+def _is_reported(state: State, run: Run) -> bool:
+    """Return True if a failed run is a finding: it still counts, and none above it is one."""
     _, *above = ancestry_of(state, run)
-    if not above or any(is_failed(state, ancestor) for ancestor in above):
-        return bool(above)  # without one, runs name each other as parents
-    return is_superseded(state, run)
+    if is_superseded(state, run) or was_not_run(state, run):
+        return False
+    return not any(failing_run(state, ancestor.key.job) is ancestor for ancestor in above)
 
 
 def _failed_part(state: State, run: Run, blocked: Blocked) -> Finding:
