@@ -40,7 +40,14 @@ def test_run_needs_no_server_package(tmp_path: Path) -> None:
     assert types == ["START", "FAIL"]
 
 
-@pytest.mark.parametrize("arguments", [["tree", "x"], ["--help"], []])
+def test_help_names_the_only_command() -> None:
+    done = _run_without_server("--help")
+    assert done.returncode == 0
+    assert "usage: headwater run [OPTIONS]" in done.stdout
+    assert "need the package headwater" in done.stdout
+
+
+@pytest.mark.parametrize("arguments", [["tree", "x"], []])
 def test_other_commands_report_the_missing_package(arguments: list[str]) -> None:
     done = _run_without_server(*arguments)
     assert (done.returncode, done.stdout) == (2, "")

@@ -353,6 +353,11 @@ def test_git_location_has_no_password(repository: Path, tmp_path: Path) -> None:
     file.write_text(_EXAMPLE.read_text() + "\n")
     again = _start(read_declared(file, {}))["job"]["facets"]["sourceCodeLocation"]
     assert again["version"] == f"{commit}-dirty"
+    _git(repository, "checkout", "-q", "jobs/lineage.yaml")
+    (new := file.with_name("new.yaml")).write_text(_EXAMPLE.read_text())
+    untracked = git_location(new)
+    assert untracked is not None
+    assert untracked["version"] == f"{commit}-dirty"
 
 
 @pytest.mark.parametrize(

@@ -130,8 +130,14 @@ def test_failed_run_is_reported_with_its_lowest_failed_runs(build: Any) -> None:
 
 
 def test_later_success_clears_a_failure(build: Any) -> None:
+    tasks = [
+        build.run(
+            "COMPLETE", f"{task}09", f"dag.{task}", "09:02:00", parent=("d09", "dag"), kind=TASK
+        )
+        for task in ("ok", "load", "flaky")
+    ]
     again = build.run("COMPLETE", "d09", "dag", "09:30:00", kind=DAG)
-    state = at(build.state(*_failing(build), again), "10:00:00")
+    state = at(build.state(*_failing(build), *tasks, again), "10:00:00")
     assert findings_answer(state)["items"] == []
     assert health_answer(state)["isHealthy"] is True
 

@@ -14,7 +14,8 @@ _SECONDS = 2.0
 class GitLocation(TypedDict):
     """The fields of a sourceCodeLocation facet; `version` is the commit.
 
-    It ends with `-dirty` if tracked files have changed. `branch` is missing if none is checked out.
+    It ends with `-dirty` if tracked files have changed or the file is not tracked. `branch` is
+    missing if none is checked out.
     """
 
     type: str
@@ -40,7 +41,8 @@ def git_location(file: Path) -> GitLocation | None:
         if not commit:
             return None
         repository = _url(git("remote", "get-url", "origin") or git("rev-parse", "--show-toplevel"))
-        dirty = "-dirty" if git("status", "--porcelain", "--untracked-files=no") else ""
+        has_changes = git("status", "--porcelain", "--untracked-files=no")
+        dirty = "-dirty" if has_changes or not git("ls-files", "--", file.name) else ""
         path, branch = prefix + file.name, git("branch", "--show-current")
         location: GitLocation = {
             "type": "git",

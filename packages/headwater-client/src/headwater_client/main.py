@@ -25,6 +25,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     program = os.environ.get("HEADWATER_PROGRAM") or "headwater"
     if message := adopt(os.environ):
         sys.stderr.write(f"{program}: {message}\n")
+    if words[:1] in (["--help"], ["-h"]):
+        sys.stdout.write(
+            f"usage: {program} run [OPTIONS] [--] COMMAND [ARGUMENTS...]\n\n"
+            f"Report a command as a job. `{program} run --help` lists the options.\n"
+            f"All other commands need the package headwater. {_HOW_TO_INSTALL}\n"
+        )
+        return
     if words[:1] != ["run"]:
         received = f"received {words[0]!r}; " if words else ""
         sys.stderr.write(

@@ -1,4 +1,4 @@
-"""Failing jobs: the newest decided run failed, and the pipeline did not run again since."""
+"""Failing jobs: the newest decided run failed, and its pipeline did not run as a whole since."""
 
 from __future__ import annotations
 

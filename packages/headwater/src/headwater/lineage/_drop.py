@@ -33,8 +33,8 @@ from headwater.text import counted
 _CHANGE = re.compile(r"\b(?:update|delete|merge|on\s+(?:conflict|duplicate))\b", re.IGNORECASE)
 """Statements that select the rows of the table that they change."""
 
-_NAMED = 3  # names in a reason
 _OPEN = {RunState.NEW, RunState.RUNNING, RunState.LOST}
+_NAMED = 3  # names in a reason
 
 
 def drop_verdict(
@@ -97,16 +97,18 @@ def _incomplete(generations: Generations, root: Node) -> list[str]:
     name = root.dataset_name
     state = generations.state
 
-    def is_open(ref: JobRef) -> bool:
+    def is_incomplete(ref: JobRef) -> bool:
         run = newest_run(state, ref)
         condition = condition_of(state, run) if run else RunState.COMPLETED
-        if condition in _OPEN:
-            return True
-        # A job that never completed reported its inputs, but perhaps not their columns.
+        if run is None or condition in _OPEN:
+            return run is not None
+        # A job that never completed reported its inputs, but perhaps not their columns. The code of
+        # a failed run may have changed since the last complete one.
         has_result = any(name in g.edges.reads for g in generations.effective(ref) if g.is_complete)
-        return condition != RunState.COMPLETED and not has_result
+        is_described = has_result and any(True for _ in described_by(state, run))
+        return condition is not RunState.COMPLETED and not is_described
 
-    return sorted(ref.name for ref in generations.readers(name) if is_open(ref))
+    return sorted(ref.name for ref in generations.readers(name) if is_incomplete(ref))
 
 
 def _values_only(generations: Generations, root: Node) -> list[str]:

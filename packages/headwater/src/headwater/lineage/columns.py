@@ -12,6 +12,7 @@ from functools import cache
 from typing import Annotated, Literal, NamedTuple
 
 from headwater import deadline
+from headwater.datasets.schemas import reported_schemas
 from headwater.errors import NotFoundError
 from headwater.events import Evidence
 from headwater.graph.column_graph import Column, ColumnGraph
@@ -116,7 +117,11 @@ def check_column(generations: Generations, root: Node, field: str) -> None:
     if field in named:
         return
     listed = ", ".join(sorted(named)[:_NAMED]) + (" and more" if len(named) > _NAMED else "")
-    message = f"no producer reported a column {field!r} of {root.name}; reported: "
+    earlier = reported_schemas(generations.state, name)
+    if any(field in reported.schema.fields for reported in earlier):
+        message = f"the newest schema of {root.name} no longer has a column {field!r}; reported: "
+    else:
+        message = f"no producer reported a column {field!r} of {root.name}; reported: "
     spelled = {column.lower(): column for column in sorted(named)}
     close = difflib.get_close_matches(field.lower(), spelled, n=3)
     raise NotFoundError(message + (listed or "no column"), [spelled[column] for column in close])

@@ -39,8 +39,8 @@ _VERDICTS = {
 }
 _DONE = {False: "wrote", True: "failed to write"}
 _NO_COLUMN_IMPACT = (
-    "No downstream columns reported. `impact` without the column lists all downstream nodes of its"
-    " dataset."
+    "No column was reported to take values from it. `impact` without the column lists all"
+    " downstream nodes of its dataset."
 )
 
 

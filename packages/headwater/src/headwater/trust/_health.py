@@ -77,7 +77,7 @@ def findings_of(state: State) -> Iterator[Finding]:
     """Yield failed and stale runs, late, stopped and mixed jobs, and failed checks.
 
     A root run is the newest of its job that ended or is stale, even while a newer one is running.
-    A failed run below counts unless a run above failed, or its pipeline ran again.
+    A failed run below counts unless a run above is a finding, or its pipeline ran as a whole since.
     """
     blocked = blocked_nodes(state)
     for ref in state.jobs:

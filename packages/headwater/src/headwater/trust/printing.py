@@ -116,4 +116,4 @@ def print_doctor(answer: models.DoctorAnswer) -> None:
             console.print(Text(f"  {item['sql']}", "dim"), soft_wrap=True)
     print_findings(answer["findings"], console)
     if not answer["findings"]:
-        console.print("No problems found.", style="green")
+        console.print("No problems with the reporting of lineage found.", style="green")
