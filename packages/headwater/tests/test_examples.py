@@ -26,7 +26,7 @@ Run = Callable[[str], Answer]
 pytestmark = pytest.mark.server
 
 _BIN = Path(sys.executable).parent
-_LINEAGE = Path(__file__).resolve().parents[1] / "examples" / "lineage.yaml"
+_LINEAGE = Path(__file__).resolve().parents[2] / "headwater-client" / "examples" / "lineage.yaml"
 
 
 def _examples(command: Any) -> Iterator[str]:
