@@ -22,6 +22,7 @@ from headwater_client.errors import ConfigError
 from headwater_client.git import git_location
 from headwater_client.parents import RunRef, parents
 from packages.headwater.tests.datahub_server import endpoint_error
+from packages.headwater.tests.event_schemas import event_validator
 
 pytestmark = pytest.mark.server
 
@@ -379,17 +380,7 @@ def test_every_repository_address_is_reported_as_a_url(
 
 
 def test_events_and_facets_are_valid(schemas: Path, repository: Path, tmp_path: Path) -> None:
-    from jsonschema import Draft202012Validator, FormatChecker
-    from referencing import Registry, Resource
-
-    contents = [json.loads(file.read_text()) for file in schemas.rglob("*.json")]
-    registry = Registry().with_resources((s["$id"], Resource.from_contents(s)) for s in contents)
-
-    def check(url: str, value: Any) -> None:
-        Draft202012Validator(
-            {"$ref": url}, registry=registry, format_checker=FormatChecker()
-        ).validate(value)
-
+    check = event_validator(schemas)
     above = {**os.environ, "OPENLINEAGE_PARENT_ID": f"airflow/dag.task/{_PARENT}"}
     line = _line(tmp_path, "false", file=repository / "jobs" / "lineage.yaml")
     assert subprocess.run(line, env=above).returncode == 1
@@ -397,12 +388,10 @@ def test_events_and_facets_are_valid(schemas: Path, repository: Path, tmp_path: 
     assert len(events) == 2
     names: set[str] = set()
     for event in events:
-        check(event["schemaURL"], event)
+        check(event)
         holders = [event["run"], event["job"], *event["inputs"], *event["outputs"]]
         for holder in holders:
             names |= holder["facets"].keys()
-            for facet in holder["facets"].values():
-                check(facet["_schemaURL"], facet)
     assert names == {
         "parent", "errorMessage", "processing_engine", "jobType", "sourceCodeLocation",
         "documentation", "ownership", "tags",

@@ -25,6 +25,7 @@ from headwater_client.events import ReportedRun
 from headwater_client.git import git_location
 from headwater_client.masking import mask_facets
 from headwater_client.parents import RunRef, child_environment, parents
+from packages.headwater.tests.event_schemas import event_validator
 from packages.headwater.tests.sinks import Sink, serving
 
 _IDS = st.uuids().map(str)
@@ -177,22 +178,8 @@ def test_event_that_cannot_be_created_is_one_problem(
 
 @pytest.fixture(scope="module")
 def check(schemas: Path) -> Callable[[Any], None]:
-    """Validate an event and each of its facets against their JSON schemas."""
-    from jsonschema import Draft202012Validator
-    from referencing import Registry, Resource
-
-    contents = [json.loads(file.read_text()) for file in schemas.rglob("*.json")]
-    registry = Registry().with_resources((s["$id"], Resource.from_contents(s)) for s in contents)
-
-    def validate(event: Any) -> None:
-        holders = [event[key] for key in ("run", "job", "dataset") if key in event]
-        holders += [*event.get("inputs", ()), *event.get("outputs", ())]
-        facets = [facet for holder in holders for facet in holder.get("facets", {}).values()]
-        pairs = [(event["schemaURL"], event), *((f["_schemaURL"], f) for f in facets)]
-        for url, value in pairs:
-            Draft202012Validator({"$ref": url}, registry=registry).validate(value)
-
-    return validate
+    """Return the function that validates an event and each of its facets."""
+    return event_validator(schemas)
 
 
 @given(

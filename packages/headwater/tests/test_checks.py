@@ -154,6 +154,9 @@ def test_failed_part_of_a_completed_or_running_pipeline_is_reported(build: Any) 
         above = _dag(build, type_, "1", "08")
         assert _health(above, failed, build=build) == [("failed", "job:demo:dag.t", "error")]
         assert _health(above, failed, retried, build=build) == []
+    flow = build.run("FAIL", "f1", "Flow", "08:35:00", parent=("t2", "dag.t"), kind="METAFLOW/FLOW")
+    above = _dag(build, "COMPLETE", "1", "08")
+    assert _health(above, retried, flow, build=build) == [("failed", "job:demo:Flow", "error")]
     assert _health(_dag(build, "FAIL", "1", "08"), failed, build=build) == [
         ("failed", "job:demo:dag", "error")
     ]

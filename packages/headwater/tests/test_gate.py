@@ -335,7 +335,7 @@ def test_pipeline_run_without_the_failed_task_is_no_recovery(build: Any) -> None
         build.run("COMPLETE", *root, "12:03:00", kind=DAG),
     ]  # fmt: skip
     for ordered in (events, events[::-1]):
-        assert _verdicts(build.state(*ordered), "raw") == [("unknown", False)]
+        assert _verdicts(build.state(*ordered), "raw") == [("failed", False)]
 
 
 @pytest.mark.parametrize(

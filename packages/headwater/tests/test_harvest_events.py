@@ -20,27 +20,15 @@ from headwater.harvest.events import (
 )
 from headwater_client.parents import RunRef
 
+from .event_schemas import event_validator
+
 _AT = datetime(2025, 11, 21, 8, tzinfo=UTC)
 
 
 @pytest.fixture(scope="module")
 def check(shared: Path) -> Callable[[Any], None]:
-    """Validate an event and each of its facets against their JSON schemas."""
-    from jsonschema import Draft202012Validator
-    from referencing import Registry, Resource
-
-    contents = [json.loads(file.read_text()) for file in (shared.parent / "spec").rglob("*.json")]
-    registry = Registry().with_resources((s["$id"], Resource.from_contents(s)) for s in contents)
-
-    def validate(event: Any) -> None:
-        holders = [event[key] for key in ("run", "job", "dataset") if key in event]
-        holders += [*event.get("inputs", ()), *event.get("outputs", ())]
-        facets = [facet for holder in holders for facet in holder.get("facets", {}).values()]
-        pairs = [(event["schemaURL"], event), *((f["_schemaURL"], f) for f in facets)]
-        for url, value in pairs:
-            Draft202012Validator({"$ref": url}, registry=registry).validate(value)
-
-    return validate
+    """Return the function that validates an event and each of its facets."""
+    return event_validator(shared.parent / "spec")
 
 
 def test_finished_run_ends_after_its_start(check: Callable[[Any], None]) -> None:

@@ -128,18 +128,23 @@ def test_later_run_of_tests_hides_no_failed_model(is_ok: bool, build: Any) -> No
 @pytest.mark.parametrize(
     ("skipped", "expected"),
     [
-        (("stg", "orders", "report"), "unknown"),  # all that completed before ran again
-        (("stg", "orders", "report", "other"), "failed"),
+        (("stg",), "unknown"),  # all that completed with it, and its readers, ran again
+        (("stg", "orders", "report"), "failed"),
+        (("stg", "other"), "failed"),
     ],
 )
 def test_pipeline_supersedes_a_failure_only_with_the_same_models(
     skipped: tuple[str, ...], expected: str, build: Any
 ) -> None:
+    good = _invocation(build, "08", None, ())
     failed = _invocation(build, "09", "stg", ("orders", "report"))
     selected = _invocation(build, "10", None, skipped)
     extra = build.run(
         "COMPLETE", "x10", "m.extra", "10:05:00", parent=("d10", "dbt-run-shop"),
         kind="DBT/MODEL", reads=("db|raw",), writes=("db|extra",),
     )  # fmt: skip
-    state = build.state(*failed, *selected, extra)
+    state = build.state(*good, *failed, *selected, extra)
     assert _health(state, "m.stg") == {"m.stg": expected}
+    (found,) = findings_answer(state)["items"]
+    severity = {"unknown": "warning", "failed": "error"}[expected]
+    assert (found["subject"], found["severity"]) == ("job:demo:m.stg", severity)

@@ -92,7 +92,7 @@ def test_parent_and_root_are_read_from_the_context():
 
 def test_invalid_settings_are_ignored_with_a_warning(capsys, monkeypatch):
     monkeypatch.setattr("metaflow_openlineage._report._warned", False)
-    environ = {"OPENLINEAGE_PARENT_ID": "nonsense", "METAFLOW_OPENLINEAGE_TIMEOUT": "soon"}
+    environ = {"OPENLINEAGE_ROOT_PARENT_ID": "nonsense", "METAFLOW_OPENLINEAGE_TIMEOUT": "soon"}
     assert Settings.from_env(environ) == Settings()
     assert capsys.readouterr().err.count("metaflow-openlineage: ") == 1
 

@@ -51,11 +51,28 @@ class RunRef(NamedTuple):
 
 def parents(environment: Mapping[str, str]) -> tuple[RunRef, RunRef] | None:
     """Return the parent run and the root run; None if there is no valid parent."""
-    with suppress(ValueError, KeyError, TypeError, AttributeError):
-        facet = json.loads(environment.get(CONTEXT, ""))["parent"]
-        return _ref_of_facet(facet), _ref_of_facet(facet.get("root") or facet)
+    if found := _parents_of_context(environment):
+        return found
     parent = RunRef.parse(environment.get(PARENT, ""))
     return (parent, RunRef.parse(environment.get(ROOT, "")) or parent) if parent else None
+
+
+def invalid_parents(environment: Mapping[str, str]) -> list[str]:
+    """Return a message for each variable that should name a run, but does not.
+
+    PARENT and ROOT are not read if CONTEXT names the parent.
+    """
+    if _parents_of_context(environment):
+        return []
+    texts = {name: environment.get(name, "") for name in (PARENT, ROOT)}
+    found = [
+        f"ignored {name}={text!r}; expected namespace/job/runId with a UUID at the end"
+        for name, text in texts.items()
+        if text and not RunRef.parse(text)
+    ]
+    if context := environment.get(CONTEXT):
+        found.append(f"ignored {CONTEXT}={context!r}; expected JSON with the parent run")
+    return found
 
 
 def child_environment(ref: RunRef, root: RunRef) -> dict[str, str]:
@@ -66,6 +83,13 @@ def child_environment(ref: RunRef, root: RunRef) -> dict[str, str]:
     )
     context = {"parent": {**parent, "root": root_facet}}
     return {PARENT: str(ref), ROOT: str(root), CONTEXT: json.dumps(context)}
+
+
+def _parents_of_context(environment: Mapping[str, str]) -> tuple[RunRef, RunRef] | None:
+    with suppress(ValueError, KeyError, TypeError, AttributeError):
+        facet = json.loads(environment.get(CONTEXT, ""))["parent"]
+        return _ref_of_facet(facet), _ref_of_facet(facet.get("root") or facet)
+    return None
 
 
 def _ref_of_facet(facet: Any) -> RunRef:

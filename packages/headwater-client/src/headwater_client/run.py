@@ -13,7 +13,7 @@ from headwater_client._declared import read_declared
 from headwater_client._process import end_like, run_command
 from headwater_client._report import Report
 from headwater_client.errors import ConfigError
-from headwater_client.parents import PARENT, parents
+from headwater_client.parents import invalid_parents
 
 __all__ = ["argument_parser", "run"]
 
@@ -73,9 +73,8 @@ def run(arguments: Sequence[str], program: str = "headwater") -> int:
     except ConfigError as error:
         sys.stderr.write(f"{program}: {error}\n")
         return _WRONG_USAGE
-    if environment.get(PARENT) and not parents(environment):
-        value = environment[PARENT]
-        sys.stderr.write(f"{program}: ignored {PARENT}={value!r}; expected namespace/job/runId\n")
+    for problem in invalid_parents(environment):
+        sys.stderr.write(f"{program}: {problem}\n")
     return end_like(run_command(declared, command, report, options.heartbeat, environment))
 
 

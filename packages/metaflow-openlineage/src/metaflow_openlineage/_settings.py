@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from headwater_client import RunRef, parents
-from headwater_client.parents import PARENT
+from headwater_client.parents import invalid_parents
 
 from ._report import warn
 
@@ -29,10 +29,8 @@ class Settings:
     def from_env(cls, environ: Mapping[str, str]) -> Settings:
         """Read the variables listed in the README; ignore invalid ones with a warning."""
         parent, root = parents(environ) or (None, None)
-        if (text := environ.get(PARENT)) and not parent:
-            warn(
-                f"{PARENT}={text!r} is ignored: expected namespace/job/runId with a UUID at the end"
-            )
+        for problem in invalid_parents(environ):
+            warn(problem)
         return cls(
             namespace=environ.get("OPENLINEAGE_NAMESPACE") or "default",
             parent=parent,

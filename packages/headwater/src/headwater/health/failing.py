@@ -16,7 +16,7 @@ from headwater.datasets.quality import (
 from headwater.events import JobRef
 from headwater.events.assertions import dataset_assertions
 from headwater.events.facets import JobType
-from headwater.graph.current import generations_of, once_an_event
+from headwater.graph.current import generations_of, graph_of, once_an_event
 from headwater.graph.levels import Level
 from headwater.graph.nodes import Node
 from headwater.identity import DatasetName
@@ -80,8 +80,9 @@ def failed_part(state: State, ref: JobRef) -> Run | None:
 def is_superseded(state: State, run: Run) -> bool:
     """Return True if the pipeline of a run was decided again since, as a run of the same tasks.
 
-    All jobs that completed under the same parent must have run again: `dbt test` after `dbt run`,
-    and `dbt run --select`, say nothing about a model that failed before.
+    All jobs that completed under the same parent, and those of the pipeline that read what the
+    failed job writes, must have run again: `dbt test` after `dbt run`, and `dbt run --select`, say
+    nothing about a model that failed before.
     """
     _, *above = ancestry_of(state, run)
     newest = decided_root(state, above[-1].key.job) if above else None
@@ -96,10 +97,22 @@ def is_superseded(state: State, run: Run) -> bool:
         for child in children_of(state, parent)
         if child.key.job != run.key.job and outcome(state, child).state is RunState.COMPLETED
     }
-    if completed:
-        return all(_ran_since(state, ref, parent) for ref in completed)
+    if expected := completed | _readers_in_pipeline(state, run.key.job, above[-1].key.job):
+        return all(_ran_since(state, ref, parent) for ref in expected)
     kind = type_reported(state, run.key.job)
     return any(type_reported(state, c.key.job) == kind for c in children_of(state, newest))
+
+
+def _readers_in_pipeline(state: State, ref: JobRef, pipeline: JobRef) -> set[JobRef]:
+    """Return the tasks of a pipeline that read what a task writes."""
+    graph = graph_of(state, Level.TASK)
+    readers = {job for name in graph.edges_of(ref).writes for job in graph.readers_of(name)}
+    return {job for job in readers - {ref} if _pipeline_of_newest(state, job) == pipeline}
+
+
+def _pipeline_of_newest(state: State, ref: JobRef) -> JobRef | None:
+    newest = newest_run(state, ref)
+    return [*ancestry_of(state, newest)][-1].key.job if newest else None
 
 
 def _ran_since(state: State, ref: JobRef, run: Run) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from headwater.datasets.not_run import was_not_run
 from headwater.events import parse_time, shown_time, to_micros
-from headwater.graph.current import generations_of
+from headwater.graph.current import generations_of, graph_of
 from headwater.graph.levels import Level
 from headwater.graph.nodes import Node
 from headwater.health.blocked import blocked_nodes
@@ -21,6 +21,8 @@ from headwater.health.failing import (
     recent_roots,
 )
 from headwater.health.freshness import late
+from headwater.health.project import removed_model
+from headwater.health.recovery import is_recovered
 from headwater.health.states import failures_of, health_of, lateness_of
 from headwater.projection import Run, RunKey, State
 from headwater.projection.derived import ancestry_of, is_lost
@@ -77,7 +79,8 @@ def findings_of(state: State) -> Iterator[Finding]:
     """Yield failed and stale runs, late, stopped and mixed jobs, and failed checks.
 
     A root run is the newest of its job that ended or is stale, even while a newer one is running.
-    A failed run below counts unless a run above is a finding, or its pipeline ran as a whole since.
+    A failed run below is a finding unless a run above is one. If its pipeline ran as a whole since,
+    it is a warning, unless another job took over its data.
     """
     blocked = blocked_nodes(state)
     for ref in state.jobs:
@@ -87,8 +90,8 @@ def findings_of(state: State) -> Iterator[Finding]:
             yield from _failed_or_lost(state, run, blocked, has_retry=not is_decided)
     for ref in state.jobs:
         part = failed_part(state, ref)
-        if part is not None and _is_reported(state, part):
-            yield _failed_part(state, part, blocked)
+        if part is not None and not was_not_run(state, part):
+            yield from _of_part(state, part, blocked)
     slow = late(state, (ref for ref in state.jobs if recent_roots(state, ref)))
     yield from map(late_job, slow)
     yield from _late_datasets(state)
@@ -124,20 +127,36 @@ def _with_blocked(state: State, found: Finding, run: Run, blocked: Blocked) -> F
     return found
 
 
-def _is_reported(state: State, run: Run) -> bool:
-    """Return True if a failed run is a finding: it still counts, and none above it is one."""
+def _of_part(state: State, run: Run, blocked: Blocked) -> Iterator[Finding]:
+    """Yield the finding about a failed run below another, if it still counts."""
+    if is_superseded(state, run):
+        if _is_left_out(state, run):
+            yield _left_out(state, run)
+    elif not _is_reported_above(state, run):
+        yield _with_blocked(state, failed_run(state, run), run, blocked)
+
+
+def _is_reported_above(state: State, run: Run) -> bool:
+    """Return True if a run above a failed run is a finding."""
     _, *above = ancestry_of(state, run)
-    if is_superseded(state, run) or was_not_run(state, run):
+    return any(failing_run(state, ancestor.key.job) is ancestor for ancestor in above)
+
+
+def _is_left_out(state: State, run: Run) -> bool:
+    """Return True if a failed task is still part of its project and no job took over its data."""
+    known, ref = generations_of(state), run.key.job
+    if known.levels.of(ref) < Level.TASK or removed_model(state, Node.of_job(ref)):
         return False
-    return not any(failing_run(state, ancestor.key.job) is ancestor for ancestor in above)
+    written = graph_of(state, Level.TASK).edges_of(ref).writes
+    return not written or not all(is_recovered(state, run, name) for name in written)
 
 
-def _failed_part(state: State, run: Run, blocked: Blocked) -> Finding:
-    """Return the finding about a failed run below one that did not fail."""
-    found = _with_blocked(state, failed_run(state, run), run, blocked)
-    level = generations_of(state).levels.of(run.key.job)
-    if level > Level.TASK:
-        found["severity"] = "warning"  # its task may handle the error
+def _left_out(state: State, run: Run) -> Finding:
+    """Return the warning about a failed task without which its pipeline ran again."""
+    found = failed_run(state, run)
+    found["severity"] = "warning"
+    found["message"] += "; its pipeline ran again without it"
+    found["remedy"] = "run the job, or mute the finding if the pipeline no longer has it"
     return found
 
 

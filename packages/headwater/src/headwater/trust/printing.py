@@ -66,6 +66,8 @@ def print_health(
     size = f"{counted(counts['jobs'], 'job')}, {counted(counts['runs'], 'run')}"
     size += f", {counted(counts['datasets'], 'dataset')}"
     result, style = ("No problems", "green") if health["isHealthy"] else ("Problems found", "red")
+    if health["isHealthy"] and counts["warnings"]:
+        result, style = "No errors, but warnings,", "yellow"
     console.print(Text.assemble((result, style), f" in {size}."))
     print_findings((found for found in findings if found["state"] == "open"), console)
     for found in findings:

@@ -1,0 +1,32 @@
+"""Validation of events against OpenLineage's JSON schemas, for the tests of all packages."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from jsonschema import Draft202012Validator
+from referencing import Registry, Resource
+
+
+def event_validator(folder: Path) -> Callable[[Any], None]:
+    """Return a function that validates an event and each of its facets; `folder` has the schemas.
+
+    It raises jsonschema's ValidationError.
+    """
+    contents = [json.loads(file.read_text()) for file in folder.rglob("*.json")]
+    registry: Registry[Any] = Registry().with_resources(
+        (content["$id"], Resource.from_contents(content)) for content in contents
+    )
+
+    def validate(event: Any) -> None:
+        holders = [event[key] for key in ("run", "job", "dataset") if key in event]
+        holders += [*event.get("inputs", ()), *event.get("outputs", ())]
+        facets = [facet for holder in holders for facet in holder.get("facets", {}).values()]
+        pairs = [(event["schemaURL"], event), *((f["_schemaURL"], f) for f in facets)]
+        for url, value in pairs:
+            Draft202012Validator({"$ref": url}, registry=registry).validate(value)
+
+    return validate
