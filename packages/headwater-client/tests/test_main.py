@@ -40,11 +40,11 @@ def test_run_needs_no_server_package(tmp_path: Path) -> None:
     assert types == ["START", "FAIL"]
 
 
-def test_help_names_the_only_command() -> None:
-    done = _run_without_server("--help")
-    assert done.returncode == 0
-    assert "usage: headwater run [OPTIONS]" in done.stdout
-    assert "need the package headwater" in done.stdout
+def test_help_shows_the_only_installed_command() -> None:
+    result = _run_without_server("--help")
+    assert result.returncode == 0
+    assert "usage: headwater run [OPTIONS]" in result.stdout
+    assert "need the package headwater" in result.stdout
 
 
 @pytest.mark.parametrize("arguments", [["tree", "x"], []])

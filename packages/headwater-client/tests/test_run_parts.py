@@ -178,7 +178,7 @@ def test_event_that_cannot_be_created_is_one_problem(
 
 @pytest.fixture(scope="module")
 def check(schemas: Path) -> Callable[[Any], None]:
-    """Return the function that validates an event and each of its facets."""
+    """Return a function that validates an event and its facets."""
     return event_validator(schemas)
 
 

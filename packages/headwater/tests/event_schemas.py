@@ -1,4 +1,4 @@
-"""Validation of events against OpenLineage's JSON schemas, for the tests of all packages."""
+"""Validation of events against the OpenLineage JSON schemas, for the tests of all packages."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from referencing import Registry, Resource
 
 
 def event_validator(folder: Path) -> Callable[[Any], None]:
-    """Return a function that validates an event and each of its facets; `folder` has the schemas.
+    """Return a function that validates an event and its facets against the schemas in `folder`.
 
-    It raises jsonschema's ValidationError.
+    The function raises jsonschema.ValidationError if the event or a facet is invalid.
     """
     contents = [json.loads(file.read_text()) for file in folder.rglob("*.json")]
     registry: Registry[Any] = Registry().with_resources(

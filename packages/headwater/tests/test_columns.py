@@ -184,14 +184,14 @@ def test_unknown_column_error_lists_the_columns(
     assert str(caught.value) == message
 
 
-def test_column_of_an_earlier_schema_is_not_called_unreported(build: Any) -> None:
-    def written(run: str, hour: str, *columns: str) -> dict[str, Any]:
-        body: dict[str, Any] = build.run("COMPLETE", run, "j", f"{hour}:00:00")
+def test_removed_column_error_refers_to_the_newest_schema(build: Any) -> None:
+    def write_event(run: str, hour: str, *columns: str) -> dict[str, Any]:
+        event: dict[str, Any] = build.run("COMPLETE", run, "j", f"{hour}:00:00")
         schema = {"fields": [{"name": column} for column in columns]}
-        return body | {"outputs": [build.dataset("db|t", schema=schema)]}
+        return event | {"outputs": [build.dataset("db|t", schema=schema)]}
 
-    state = build.state(written("1", "08", "id", "old"), written("2", "09", "id"))
-    message = "the newest schema of t no longer has a column 'old'; reported: id"
+    state = build.state(write_event("1", "08", "id", "old"), write_event("2", "09", "id"))
+    message = "the newest schema of t no longer has column 'old'; reported: id"
     with pytest.raises(NotFoundError, match=message):
         columns_answer(state, "t", "old")
 

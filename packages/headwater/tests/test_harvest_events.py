@@ -27,7 +27,7 @@ _AT = datetime(2025, 11, 21, 8, tzinfo=UTC)
 
 @pytest.fixture(scope="module")
 def check(shared: Path) -> Callable[[Any], None]:
-    """Return the function that validates an event and each of its facets."""
+    """Return a function that validates an event and its facets."""
     return event_validator(shared.parent / "spec")
 
 

@@ -104,7 +104,7 @@ def _health(state: State, *nodes: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("is_ok", [True, False])
-def test_later_run_of_tests_hides_no_failed_model(is_ok: bool, build: Any) -> None:
+def test_later_dbt_test_does_not_hide_a_failed_model(is_ok: bool, build: Any) -> None:
     good = _invocation(build, "08", None, ())
     failed = _invocation(build, "09", "stg", ("orders", "report"))
     tests = _invocation(build, "10", None, tuple(_MODELS), other=(True, ""))
@@ -128,12 +128,12 @@ def test_later_run_of_tests_hides_no_failed_model(is_ok: bool, build: Any) -> No
 @pytest.mark.parametrize(
     ("skipped", "expected"),
     [
-        (("stg",), "unknown"),  # all that completed with it, and its readers, ran again
+        (("stg",), "unknown"),  # all models that completed with it, and its readers, ran again
         (("stg", "orders", "report"), "failed"),
         (("stg", "other"), "failed"),
     ],
 )
-def test_pipeline_supersedes_a_failure_only_with_the_same_models(
+def test_failure_is_superseded_only_by_the_same_models(
     skipped: tuple[str, ...], expected: str, build: Any
 ) -> None:
     good = _invocation(build, "08", None, ())

@@ -149,7 +149,7 @@ def test_retry_that_becomes_stale_changes_states_without_an_event(build: Any) ->
         found.append(_states(at(state, moment), *names))
         assert found[-1] == _states(at(build.state(*events), moment), *names)
     assert [states["shop"] for states in found] == ["failed", "failed", "unknown", "failed"]
-    assert {states["report"] for states in found} == {"blocked"}  # still not written
+    assert {states["report"] for states in found} == {"blocked"}  # no run has written it since
 
 
 @pytest.mark.parametrize(

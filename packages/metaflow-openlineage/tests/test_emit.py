@@ -111,7 +111,7 @@ def test_hooks_raise_only_the_timeout_of_the_step(capsys):
 
 
 def test_no_thread_is_left_after_an_answer():
-    before = set(threading.enumerate())  # threads of other tests may end meanwhile
+    before = set(threading.enumerate())  # threads of other tests may end in the meantime
     Emitter(60, Backend).emit(1)
     assert set(threading.enumerate()) <= before
 

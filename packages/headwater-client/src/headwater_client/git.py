@@ -12,10 +12,10 @@ _SECONDS = 2.0
 
 
 class GitLocation(TypedDict):
-    """The fields of a sourceCodeLocation facet; `version` is the commit.
+    """The fields of a sourceCodeLocation facet.
 
-    It ends with `-dirty` if tracked files have changed or the file is not tracked. `branch` is
-    missing if none is checked out.
+    `version` is the commit, with the suffix `-dirty` if tracked files have changed or the file is
+    not tracked. `branch` is missing if no branch is checked out.
     """
 
     type: str
@@ -42,14 +42,14 @@ def git_location(file: Path) -> GitLocation | None:
             return None
         repository = _url(git("remote", "get-url", "origin") or git("rev-parse", "--show-toplevel"))
         has_changes = git("status", "--porcelain", "--untracked-files=no")
-        dirty = "-dirty" if has_changes or not git("ls-files", "--", file.name) else ""
+        suffix = "-dirty" if has_changes or not git("ls-files", "--", file.name) else ""
         path, branch = prefix + file.name, git("branch", "--show-current")
         location: GitLocation = {
             "type": "git",
             "url": f"{repository.removesuffix('.git')}/blob/{commit}/{path}",
             "repoUrl": repository,
             "path": path,
-            "version": commit + dirty,
+            "version": commit + suffix,
         }
         return {**location, "branch": branch} if branch else location
     return None

@@ -28,7 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if words[:1] in (["--help"], ["-h"]):
         sys.stdout.write(
             f"usage: {program} run [OPTIONS] [--] COMMAND [ARGUMENTS...]\n\n"
-            f"Report a command as a job. `{program} run --help` lists the options.\n"
+            f"Run a command and report it as a job. `{program} run --help` lists the options.\n"
             f"All other commands need the package headwater. {_HOW_TO_INSTALL}\n"
         )
         return

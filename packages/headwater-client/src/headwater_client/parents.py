@@ -51,28 +51,30 @@ class RunRef(NamedTuple):
 
 def parents(environment: Mapping[str, str]) -> tuple[RunRef, RunRef] | None:
     """Return the parent run and the root run; None if there is no valid parent."""
-    if found := _parents_of_context(environment):
-        return found
+    if context_parents := _parents_of_context(environment):
+        return context_parents
     parent = RunRef.parse(environment.get(PARENT, ""))
     return (parent, RunRef.parse(environment.get(ROOT, "")) or parent) if parent else None
 
 
-def invalid_parents(environment: Mapping[str, str]) -> list[str]:
-    """Return a message for each variable that should name a run, but does not.
+def parent_problems(environment: Mapping[str, str]) -> list[str]:
+    """Return a message for each variable whose value does not identify a run.
 
-    PARENT and ROOT are not read if CONTEXT names the parent.
+    PARENT and ROOT are ignored if CONTEXT contains a valid parent run.
     """
     if _parents_of_context(environment):
         return []
     texts = {name: environment.get(name, "") for name in (PARENT, ROOT)}
-    found = [
-        f"ignored {name}={text!r}; expected namespace/job/runId with a UUID at the end"
+    messages = [
+        f"ignored {name}={text!r}; expected namespace/job/runId, where runId is a UUID"
         for name, text in texts.items()
         if text and not RunRef.parse(text)
     ]
     if context := environment.get(CONTEXT):
-        found.append(f"ignored {CONTEXT}={context!r}; expected JSON with the parent run")
-    return found
+        messages.append(
+            f"ignored {CONTEXT}={context!r}; expected a JSON object with the parent run"
+        )
+    return messages
 
 
 def child_environment(ref: RunRef, root: RunRef) -> dict[str, str]:

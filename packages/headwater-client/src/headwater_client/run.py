@@ -13,7 +13,7 @@ from headwater_client._declared import read_declared
 from headwater_client._process import end_like, run_command
 from headwater_client._report import Report
 from headwater_client.errors import ConfigError
-from headwater_client.parents import invalid_parents
+from headwater_client.parents import parent_problems
 
 __all__ = ["argument_parser", "run"]
 
@@ -73,7 +73,7 @@ def run(arguments: Sequence[str], program: str = "headwater") -> int:
     except ConfigError as error:
         sys.stderr.write(f"{program}: {error}\n")
         return _WRONG_USAGE
-    for problem in invalid_parents(environment):
+    for problem in parent_problems(environment):
         sys.stderr.write(f"{program}: {problem}\n")
     return end_like(run_command(declared, command, report, options.heartbeat, environment))
 

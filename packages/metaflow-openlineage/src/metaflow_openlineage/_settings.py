@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from headwater_client import RunRef, parents
-from headwater_client.parents import invalid_parents
+from headwater_client.parents import parent_problems
 
 from ._report import warn
 
@@ -29,7 +29,7 @@ class Settings:
     def from_env(cls, environ: Mapping[str, str]) -> Settings:
         """Read the variables listed in the README; ignore invalid ones with a warning."""
         parent, root = parents(environ) or (None, None)
-        for problem in invalid_parents(environ):
+        for problem in parent_problems(environ):
             warn(problem)
         return cls(
             namespace=environ.get("OPENLINEAGE_NAMESPACE") or "default",

@@ -19,7 +19,7 @@ from headwater.graph.levels import Level
 from headwater.graph.nodes import Node
 from headwater.graph.walk import neighbours, parts_of, reach
 from headwater.health.caching import until_stale
-from headwater.health.failing import failed_checks, failing_jobs, type_reported
+from headwater.health.failing import failed_checks, failing_jobs, reported_job_type
 from headwater.health.freshness import rhythm_of
 from headwater.health.project import removed_model
 from headwater.health.recovery import successors
@@ -100,8 +100,8 @@ def _behind(state: State) -> dict[Node, list[Blocker]]:
         if graph.has_job(ref):
             steps = _waiting(state, graph, root, ref, since)
             del steps[root]
-        elif causes_of(state, run) == [run]:  # a task that reports nothing failed, or none ran
-            for part in _unfinished_parts(state, graph, root, run):
+        elif causes_of(state, run) == [run]:  # no reported task failed
+            for part in _possibly_missed_tasks(state, graph, root, run):
                 below = _waiting(state, graph, part, ref, since)
                 steps |= {node: distance + 1 for node, distance in below.items()}
         for node, distance in steps.items():
@@ -113,14 +113,15 @@ def _behind(state: State) -> dict[Node, list[Blocker]]:
     return found
 
 
-def _unfinished_parts(state: State, graph: EffectiveGraph, root: Node, run: Run) -> list[Node]:
-    """Return the tasks that a failed run of a pipeline, of which no task failed, may have missed.
+def _possibly_missed_tasks(state: State, graph: EffectiveGraph, root: Node, run: Run) -> list[Node]:
+    """Return the tasks that may not have run in a failed pipeline run without a failed task.
 
-    If tasks ran, these are others of their types: a failed `dbt test` missed no model.
+    Either the run failed before its first task, or a task failed that sent no events. If tasks were
+    reported, return only tasks of their job types: a failed `dbt test` does not run models.
     """
     parts = parts_of(generations_of(state), graph, root, Level.TASK)
-    types = {type_reported(state, child.key.job) for child in children_of(state, run)}
-    return [part for part in parts if not types or type_reported(state, part.job_ref) in types]
+    types = {reported_job_type(state, child.key.job) for child in children_of(state, run)}
+    return [part for part in parts if not types or reported_job_type(state, part.job_ref) in types]
 
 
 def _behind_check(

@@ -1,4 +1,4 @@
-"""Failing jobs: the newest decided run failed, and its pipeline did not run as a whole since."""
+"""Failing jobs: the newest finished run failed, and the pipeline has not run as a whole since."""
 
 from __future__ import annotations
 
@@ -78,45 +78,47 @@ def failed_part(state: State, ref: JobRef) -> Run | None:
 
 
 def is_superseded(state: State, run: Run) -> bool:
-    """Return True if the pipeline of a run was decided again since, as a run of the same tasks.
+    """Return True if the pipeline of a failed run has run as a whole since.
 
-    All jobs that completed under the same parent, and those of the pipeline that read what the
-    failed job writes, must have run again: `dbt test` after `dbt run`, and `dbt run --select`, say
-    nothing about a model that failed before.
+    All jobs that completed under the same parent, and all jobs of the pipeline that read the failed
+    job's outputs, must have run again. A `dbt test` after `dbt run`, or a `dbt run --select`, may
+    not include the failed model.
     """
-    _, *above = ancestry_of(state, run)
-    newest = decided_root(state, above[-1].key.job) if above else None
-    if newest is None or place_of_run(state, newest) <= place_of_run(state, above[-1]):
+    _, *ancestors = ancestry_of(state, run)
+    newest = decided_root(state, ancestors[-1].key.job) if ancestors else None
+    if newest is None or place_of_run(state, newest) <= place_of_run(state, ancestors[-1]):
         return False
-    known, parent = generations_of(state), above[0]
-    task = known.levels.owner(run, Level.TASK)
-    if task is not run and task in above:
+    parent, pipeline = ancestors[0], ancestors[-1].key.job
+    task = generations_of(state).levels.owner(run, Level.TASK)
+    if task is not run and task in ancestors:
         return _ran_since(state, task.key.job, task)
     completed = {
         child.key.job
         for child in children_of(state, parent)
         if child.key.job != run.key.job and outcome(state, child).state is RunState.COMPLETED
     }
-    if expected := completed | _readers_in_pipeline(state, run.key.job, above[-1].key.job):
+    if expected := completed | _readers_in_pipeline(state, run.key.job, pipeline):
         return all(_ran_since(state, ref, parent) for ref in expected)
-    kind = type_reported(state, run.key.job)
-    return any(type_reported(state, c.key.job) == kind for c in children_of(state, newest))
+    job_type = reported_job_type(state, run.key.job)
+    return any(
+        reported_job_type(state, child.key.job) == job_type for child in children_of(state, newest)
+    )
 
 
 def _readers_in_pipeline(state: State, ref: JobRef, pipeline: JobRef) -> set[JobRef]:
-    """Return the tasks of a pipeline that read what a task writes."""
+    """Return the tasks of a pipeline that read the outputs of a task."""
     graph = graph_of(state, Level.TASK)
     readers = {job for name in graph.edges_of(ref).writes for job in graph.readers_of(name)}
-    return {job for job in readers - {ref} if _pipeline_of_newest(state, job) == pipeline}
+    return {job for job in readers - {ref} if _pipeline_of_newest_run(state, job) == pipeline}
 
 
-def _pipeline_of_newest(state: State, ref: JobRef) -> JobRef | None:
+def _pipeline_of_newest_run(state: State, ref: JobRef) -> JobRef | None:
     newest = newest_run(state, ref)
     return [*ancestry_of(state, newest)][-1].key.job if newest else None
 
 
 def _ran_since(state: State, ref: JobRef, run: Run) -> bool:
-    """Return True if a job ran after a run, and not below it."""
+    """Return True if a job ran after the given run, other than as a child of it."""
     newest = newest_run(state, ref)
     return (
         newest is not None
@@ -126,8 +128,8 @@ def _ran_since(state: State, ref: JobRef, run: Run) -> bool:
     )
 
 
-def type_reported(state: State, ref: JobRef) -> str | None:
-    """Return the type of a job in its facet `jobType`, such as MODEL or TASK."""
+def reported_job_type(state: State, ref: JobRef) -> str | None:
+    """Return the type of a job from its `jobType` facet, such as MODEL or TASK."""
     job = state.jobs.get(ref)
     return job.facets.parsed(JobType).jobType if job else None
 

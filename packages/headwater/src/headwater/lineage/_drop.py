@@ -34,7 +34,7 @@ _CHANGE = re.compile(r"\b(?:update|delete|merge|on\s+(?:conflict|duplicate))\b",
 """Statements that select the rows of the table that they change."""
 
 _OPEN = {RunState.NEW, RunState.RUNNING, RunState.LOST}
-_NAMED = 3  # names in a reason
+_NAMED = 3  # maximum number of names in a reason
 
 
 def drop_verdict(
@@ -102,11 +102,13 @@ def _incomplete(generations: Generations, root: Node) -> list[str]:
         condition = condition_of(state, run) if run else RunState.COMPLETED
         if run is None or condition in _OPEN:
             return run is not None
-        # A job that never completed reported its inputs, but perhaps not their columns. The code of
-        # a failed run may have changed since the last complete one.
-        has_result = any(name in g.edges.reads for g in generations.effective(ref) if g.is_complete)
-        is_described = has_result and any(True for _ in described_by(state, run))
-        return condition is not RunState.COMPLETED and not is_described
+        # A job that never completed may have reported its inputs without column lineage. A failed
+        # run may use newer code than the last complete run, so it must report column lineage, too.
+        has_completed = any(
+            name in g.edges.reads for g in generations.effective(ref) if g.is_complete
+        )
+        has_columns = has_completed and any(True for _ in described_by(state, run))
+        return condition is not RunState.COMPLETED and not has_columns
 
     return sorted(ref.name for ref in generations.readers(name) if is_incomplete(ref))
 

@@ -117,9 +117,9 @@ def check_column(generations: Generations, root: Node, field: str) -> None:
     if field in named:
         return
     listed = ", ".join(sorted(named)[:_NAMED]) + (" and more" if len(named) > _NAMED else "")
-    earlier = reported_schemas(generations.state, name)
-    if any(field in reported.schema.fields for reported in earlier):
-        message = f"the newest schema of {root.name} no longer has a column {field!r}; reported: "
+    reports = reported_schemas(generations.state, name)
+    if any(field in report.schema.fields for report in reports):
+        message = f"the newest schema of {root.name} no longer has column {field!r}; reported: "
     else:
         message = f"no producer reported a column {field!r} of {root.name}; reported: "
     spelled = {column.lower(): column for column in sorted(named)}

@@ -39,8 +39,8 @@ _VERDICTS = {
 }
 _DONE = {False: "wrote", True: "failed to write"}
 _NO_COLUMN_IMPACT = (
-    "No column was reported to take values from it. `impact` without the column lists all"
-    " downstream nodes of its dataset."
+    "No reported column takes values from this column. `impact` without a column lists all"
+    " downstream nodes of the dataset."
 )
 
 

@@ -79,8 +79,8 @@ def findings_of(state: State) -> Iterator[Finding]:
     """Yield failed and stale runs, late, stopped and mixed jobs, and failed checks.
 
     A root run is the newest of its job that ended or is stale, even while a newer one is running.
-    A failed run below is a finding unless a run above is one. If its pipeline ran as a whole since,
-    it is a warning, unless another job took over its data.
+    A failed child run is a finding unless an ancestor run is one. If its pipeline has run as a
+    whole since, it is only a warning, or no finding if another job took over its data.
     """
     blocked = blocked_nodes(state)
     for ref in state.jobs:
@@ -91,7 +91,7 @@ def findings_of(state: State) -> Iterator[Finding]:
     for ref in state.jobs:
         part = failed_part(state, ref)
         if part is not None and not was_not_run(state, part):
-            yield from _of_part(state, part, blocked)
+            yield from _part_findings(state, part, blocked)
     slow = late(state, (ref for ref in state.jobs if recent_roots(state, ref)))
     yield from map(late_job, slow)
     yield from _late_datasets(state)
@@ -127,37 +127,39 @@ def _with_blocked(state: State, found: Finding, run: Run, blocked: Blocked) -> F
     return found
 
 
-def _of_part(state: State, run: Run, blocked: Blocked) -> Iterator[Finding]:
-    """Yield the finding about a failed run below another, if it still counts."""
+def _part_findings(state: State, run: Run, blocked: Blocked) -> Iterator[Finding]:
+    """Yield the finding about a failed child run, if it still counts."""
     if is_superseded(state, run):
         if _is_left_out(state, run):
-            yield _left_out(state, run)
-    elif not _is_reported_above(state, run):
+            yield _left_out_warning(state, run)
+    elif not _has_failing_ancestor(state, run):
         yield _with_blocked(state, failed_run(state, run), run, blocked)
 
 
-def _is_reported_above(state: State, run: Run) -> bool:
-    """Return True if a run above a failed run is a finding."""
-    _, *above = ancestry_of(state, run)
-    return any(failing_run(state, ancestor.key.job) is ancestor for ancestor in above)
+def _has_failing_ancestor(state: State, run: Run) -> bool:
+    """Return True if an ancestor of a failed run is reported as failing itself."""
+    _, *ancestors = ancestry_of(state, run)
+    return any(failing_run(state, ancestor.key.job) is ancestor for ancestor in ancestors)
 
 
 def _is_left_out(state: State, run: Run) -> bool:
-    """Return True if a failed task is still part of its project and no job took over its data."""
-    known, ref = generations_of(state), run.key.job
-    if known.levels.of(ref) < Level.TASK or removed_model(state, Node.of_job(ref)):
+    """Return True if a failed task is still in its project and not all its data was taken over."""
+    ref = run.key.job
+    if generations_of(state).levels.of(ref) < Level.TASK or removed_model(state, Node.of_job(ref)):
         return False
     written = graph_of(state, Level.TASK).edges_of(ref).writes
     return not written or not all(is_recovered(state, run, name) for name in written)
 
 
-def _left_out(state: State, run: Run) -> Finding:
-    """Return the warning about a failed task without which its pipeline ran again."""
-    found = failed_run(state, run)
-    found["severity"] = "warning"
-    found["message"] += "; its pipeline ran again without it"
-    found["remedy"] = "run the job, or mute the finding if the pipeline no longer has it"
-    return found
+def _left_out_warning(state: State, run: Run) -> Finding:
+    """Return the warning about a failed task that was not part of a later run of its pipeline."""
+    warning = failed_run(state, run)
+    warning["severity"] = "warning"
+    warning["message"] += "; its pipeline ran again without it"
+    warning["remedy"] = (
+        "run the job, or mute the finding if the pipeline no longer contains the job"
+    )
+    return warning
 
 
 def _late_datasets(state: State) -> Iterator[Finding]:

@@ -67,7 +67,7 @@ def print_health(
     size += f", {counted(counts['datasets'], 'dataset')}"
     result, style = ("No problems", "green") if health["isHealthy"] else ("Problems found", "red")
     if health["isHealthy"] and counts["warnings"]:
-        result, style = "No errors, but warnings,", "yellow"
+        result, style = f"No errors, but {counted(counts['warnings'], 'warning')}", "yellow"
     console.print(Text.assemble((result, style), f" in {size}."))
     print_findings((found for found in findings if found["state"] == "open"), console)
     for found in findings:
@@ -118,4 +118,4 @@ def print_doctor(answer: models.DoctorAnswer) -> None:
             console.print(Text(f"  {item['sql']}", "dim"), soft_wrap=True)
     print_findings(answer["findings"], console)
     if not answer["findings"]:
-        console.print("No problems with the reporting of lineage found.", style="green")
+        console.print("No problems with lineage reporting found.", style="green")
