@@ -22,7 +22,8 @@ const LISTS = ["datasets", "jobs", "runs", "owners", "tags"] as const;
 export function Header({ isLive, pathname }: { isLive: boolean; pathname: string }): ReactNode {
   const [theme, switchTheme] = useTheme();
   const { data: health } = useAnswer("health", {});
-  const problems = health?.counts.errors ?? 0;
+  const { errors = 0, warnings = 0 } = health?.counts ?? {};
+  const isFine = errors === 0 && warnings === 0;
   return (
     <header className={styles.header}>
       <Link href="/" className={styles.brand} aria-label={FRAME.brand}>
@@ -41,9 +42,9 @@ export function Header({ isLive, pathname }: { isLive: boolean; pathname: string
       </nav>
       <div className={styles.search}>{pathname !== "/" && <Search />}</div>
       {isLive && health && health.counts.runs > 0 && (
-        <Link href="/" className={clsx(states.state, problems ? states.warn : states.good)}>
-          <Icon name={problems ? "alert" : "done"} />
-          {problems ? FRAME.problems(problems) : FRAME.healthy}
+        <Link href="/" className={clsx(states.state, isFine ? states.good : states.warn)}>
+          <Icon name={isFine ? "done" : "alert"} />
+          {isFine ? FRAME.healthy : errors ? FRAME.problems(errors) : FRAME.warnings(warnings)}
         </Link>
       )}
       {!IS_STATIC && (

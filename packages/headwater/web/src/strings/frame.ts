@@ -8,6 +8,7 @@ export const FRAME = {
   name: "headwater",
   healthy: "Healthy",
   problems: (count: number) => plural(count, "problem"),
+  warnings: (count: number) => plural(count, "warning"),
   live: "Live",
   liveAbout: "New events appear immediately",
   offline: "Reconnecting",

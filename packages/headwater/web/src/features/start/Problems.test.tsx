@@ -18,7 +18,7 @@ function shown(...findings: Finding[]) {
   client.setQueryData(["findings", {}], { items: findings, next: null } satisfies Answer<"findings">);
   render(
     <QueryClientProvider client={client}>
-      <Problems isHealthy={findings.length === 0} />
+      <Problems isHealthy={findings.every(({ severity }) => severity !== "error")} />
     </QueryClientProvider>,
   );
   return userEvent.setup();
@@ -30,6 +30,12 @@ test("no findings show the all-clear message", () => {
   shown();
   expect(screen.getByText("No failures, late jobs or failed checks.")).toBeTruthy();
   expect(screen.queryByRole("region")).toBeNull();
+});
+
+test("a warning about a failed job prevents the all-clear message", () => {
+  shown(finding("failed", "job:n:load", { severity: "warning" }));
+  expect(group("Failed").getAllByRole("link")).toHaveLength(1);
+  expect(screen.queryByText("No failures, late jobs or failed checks.")).toBeNull();
 });
 
 test("findings are grouped by kind, with their number", () => {

@@ -44,7 +44,7 @@ export function Problems({ isHealthy }: { isHealthy: boolean }): ReactNode {
   return (
     <div className={styles.wrong} id="problems">
       {error && <ErrorMessage error={error} />}
-      {isHealthy && (
+      {isHealthy && !open.some((finding) => finding.kind === "failed") && (
         <section className={cards.card}>
           <p className={clsx(states.state, states.good, styles.allGood)}>
             <Icon name="done" /> {decided.length > 0 ? START.noneOpen : START.allGood}
