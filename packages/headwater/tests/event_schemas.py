@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from jsonschema import Draft202012Validator
+from jsonschema import Draft202012Validator, FormatChecker
 from referencing import Registry, Resource
 
 
@@ -24,9 +24,13 @@ def event_validator(folder: Path) -> Callable[[Any], None]:
     def validate(event: Any) -> None:
         holders = [event[key] for key in ("run", "job", "dataset") if key in event]
         holders += [*event.get("inputs", ()), *event.get("outputs", ())]
-        facets = [facet for holder in holders for facet in holder.get("facets", {}).values()]
+        kinds = ("facets", "inputFacets", "outputFacets")
+        groups = [holder.get(kind, {}) for holder in holders for kind in kinds]
+        facets = [facet for group in groups for facet in group.values()]
         pairs = [(event["schemaURL"], event), *((f["_schemaURL"], f) for f in facets)]
         for url, value in pairs:
-            Draft202012Validator({"$ref": url}, registry=registry).validate(value)
+            Draft202012Validator(
+                {"$ref": url}, registry=registry, format_checker=FormatChecker()
+            ).validate(value)
 
     return validate

@@ -125,6 +125,19 @@ def test_later_dbt_test_does_not_hide_a_failed_model(is_ok: bool, build: Any) ->
     assert not gated["passed"]
 
 
+def test_failed_pipeline_does_not_block_tasks_that_completed_in_it(build: Any) -> None:
+    good = _invocation(build, "08", None, ())
+    failed = _invocation(build, "09", None, ("orders", "report"))
+    root = {**build.run("START", "d09", "dbt-run-shop", "08:59:00")}
+    failed[-1] |= {"eventType": "FAIL"}
+    state = build.state(*good, root, *failed)
+    assert _health(state, "m.stg", "m.orders", "orders") == {
+        "m.stg": "healthy",
+        "m.orders": "blocked",
+        "orders": "blocked",
+    }
+
+
 @pytest.mark.parametrize(
     ("skipped", "expected"),
     [

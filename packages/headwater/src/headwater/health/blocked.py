@@ -23,7 +23,7 @@ from headwater.health.failing import failed_checks, failing_jobs, reported_job_t
 from headwater.health.freshness import rhythm_of
 from headwater.health.project import removed_model
 from headwater.health.recovery import successors
-from headwater.projection import Run, RunKey, State, outcome
+from headwater.projection import Run, RunKey, RunState, State, outcome
 from headwater.projection.derived import ancestry_of, began_at, children_of, ended_at, is_lost
 from headwater.runs.failures import causes_of, is_failed
 from headwater.runs.summary import newest_run
@@ -117,11 +117,21 @@ def _possibly_missed_tasks(state: State, graph: EffectiveGraph, root: Node, run:
     """Return the tasks that may not have run in a failed pipeline run without a failed task.
 
     Either the run failed before its first task, or a task failed that sent no events. If tasks were
-    reported, return only tasks of their job types: a failed `dbt test` does not run models.
+    reported, return only other tasks of their job types: a failed `dbt test` does not run models.
     """
     parts = parts_of(generations_of(state), graph, root, Level.TASK)
-    types = {reported_job_type(state, child.key.job) for child in children_of(state, run)}
-    return [part for part in parts if not types or reported_job_type(state, part.job_ref) in types]
+    children = children_of(state, run)
+    if not children:
+        return parts
+    types = {reported_job_type(state, child.key.job) for child in children}
+    completed = {
+        child.key.job for child in children if outcome(state, child).state is RunState.COMPLETED
+    }
+    return [
+        part
+        for part in parts
+        if part.job_ref not in completed and reported_job_type(state, part.job_ref) in types
+    ]
 
 
 def _behind_check(

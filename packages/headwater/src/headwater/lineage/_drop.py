@@ -1,8 +1,9 @@
 """The verdict on dropping a column: safe, not safe or unknown, with reasons.
 
 A column is safe to drop only if every job that reads its dataset completed and reported column
-lineage with every use, also in filters, joins and groupings, and none of them uses the column. Nor
-may the SQL text of a job name it, be it only to select the rows of the dataset that it changes.
+lineage with every use, also in filters, joins and groupings, and none of them uses the column. If
+the newest run of such a job failed, that run must have reported column lineage, too. Nor may the
+SQL text of a job name the column, even if only to select the rows of the dataset that it changes.
 """
 
 from __future__ import annotations
