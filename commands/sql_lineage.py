@@ -11,7 +11,7 @@ from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 
 from commands.output import say
-from headwater.redaction import redact_text
+from headwater.redaction import DEFAULT
 from headwater_client.parents import RunRef
 from lakehouse.backends import is_on, python_transport
 from lakehouse.names import DatasetName
@@ -77,14 +77,14 @@ class QueryRun:
                 )
             },
             job_facets={
-                "sql": sql_job.SQLJobFacet(redact_text(self._query), "spark"),
+                "sql": sql_job.SQLJobFacet(DEFAULT.redact_text(self._query), "spark"),
                 "tags": tags_job.TagsJobFacet([tag]),
             },
         )
         with closing(
             OpenLineageClient(config={"transport": python_transport(self._settings)})
         ) as client:
-            client.emit(run.event(state, datetime.now(UTC), error and redact_text(error)))
+            client.emit(run.event(state, datetime.now(UTC), error and DEFAULT.redact_text(error)))
 
 
 @contextmanager

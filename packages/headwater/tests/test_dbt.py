@@ -19,6 +19,7 @@ from headwater.projection import State, project
 from headwater.projection._apply import apply
 from headwater.projection.live import Live
 from headwater.query.registry import ask, load_queries
+from headwater.redaction import DEFAULT
 
 from .conftest import Call
 
@@ -408,7 +409,7 @@ def test_malformed_file_of_dbt_is_named(
     dbt = Dbt(project=tmp_path, target_path=None, profiles=tmp_path, profile=None, target=None,
               namespace="dbt")  # fmt: skip
     with pytest.raises(ConfigError, match=problem):
-        list(dbt.harvest({}, None))
+        list(dbt.harvest({}, None, DEFAULT))
 
 
 @pytest.mark.parametrize(
@@ -432,7 +433,7 @@ def test_missing_profile_of_dbt_is_named_with_its_file(
     dbt = Dbt(project=shop, target_path=None, profiles=home, profile=profile, target=None,
               namespace="dbt")  # fmt: skip
     with pytest.raises(ConfigError, match=problem):
-        list(dbt.harvest({}, None))
+        list(dbt.harvest({}, None, DEFAULT))
 
 
 def _exposing(build: Any, time: str, dataset: str, *exposures: str) -> dict[str, Any]:

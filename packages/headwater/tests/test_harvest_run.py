@@ -22,6 +22,7 @@ from headwater.harvest._logs import LogFiles
 from headwater.harvest._run import Harvest, State
 from headwater.harvest.harvester import Cursor, Portion
 from headwater.harvest.printing import print_summary
+from headwater.redaction import DEFAULT, Redactor
 
 from .conftest import Build
 
@@ -35,10 +36,12 @@ class _Source:
     portions: list[list[int]]
     source: str = "numbers:here"
 
-    def harvest(self, cursor: Cursor, _since: datetime | None) -> Iterator[Portion]:
+    def harvest(
+        self, cursor: Cursor, _since: datetime | None, redactor: Redactor
+    ) -> Iterator[Portion]:
         """Yield the portions after the cursor."""
         for index in range(cursor.get("at", 0), len(self.portions)):
-            lines = Lines()
+            lines = Lines(redactor)
             for number in self.portions[index]:
                 lines.add(orjson.dumps(_event(number)), "here")
             yield Portion(lines, {"at": index + 1})
@@ -89,13 +92,13 @@ def test_interrupted_harvest_loses_and_repeats_nothing(
     store = _Store(fails_at)
     for _ in range(2):
         try:
-            Harvest(_Source(portions), _state(folder)).store(store)
+            Harvest(_Source(portions), _state(folder), DEFAULT).store(store)
         except LogError:
             continue
         break
     assert store.runs == _expected(portions)
     assert _state(folder).cursor == ({"at": len(portions)} if portions else {})
-    rest = Harvest(_Source(portions), _state(folder)).store(store)
+    rest = Harvest(_Source(portions), _state(folder), DEFAULT).store(store)
     assert (rest.new, store.runs) == (0, _expected(portions))
 
 
@@ -106,12 +109,12 @@ def test_storing_after_confirmation_equals_storing_at_once(
 ) -> None:
     asked, direct = (tmp_path_factory.mktemp("harvests") for _ in range(2))
     later, at_once, buffer = _Store(), _Store(), BytesIO()
-    harvest = Harvest(_Source(portions), _state(asked))
+    harvest = Harvest(_Source(portions), _state(asked), DEFAULT)
     counted = harvest.count(buffer)
     assert later.runs == []
     assert not list(asked.iterdir())
     harvest.store_from(buffer, later)
-    stored = Harvest(_Source(portions), _state(direct)).store(at_once)
+    stored = Harvest(_Source(portions), _state(direct), DEFAULT).store(at_once)
     assert later.runs == at_once.runs == _expected(portions)
     assert counted.jobs == stored.jobs
     assert counted.stored == stored.stored
@@ -120,10 +123,10 @@ def test_storing_after_confirmation_equals_storing_at_once(
 
 def test_overlap_of_the_last_harvest_is_not_new(folder: Path) -> None:
     store = _Store()
-    Harvest(_Source([[1, 2]]), _state(folder)).store(store)
+    Harvest(_Source([[1, 2]]), _state(folder), DEFAULT).store(store)
     state = _state(folder)
     state.cursor = {}  # as a source that reads the last hour again
-    again = Harvest(_Source([[1, 2, 3]]), state).store(store)
+    again = Harvest(_Source([[1, 2, 3]]), state, DEFAULT).store(store)
     assert (again.new, sum(job.events for job in again.jobs.values())) == (1, 3)
     assert again.stored == {"taken": 1, "repeated": 0}
 
@@ -131,7 +134,7 @@ def test_overlap_of_the_last_harvest_is_not_new(folder: Path) -> None:
 def test_events_before_since_are_counted_and_dropped(folder: Path) -> None:
     store = _Store()
     since = parse_time("2025-11-21T08:02:00Z")
-    summary = Harvest(_Source([[1, 2, 3]]), _state(folder), since).store(store)
+    summary = Harvest(_Source([[1, 2, 3]]), _state(folder), DEFAULT, since).store(store)
     assert (summary.older, store.runs) == (1, ["r2", "r3"])
 
 
@@ -164,7 +167,7 @@ def test_failed_write_keeps_the_last_state(folder: Path) -> None:
 def test_summary_lists_the_largest_jobs_and_the_first_reasons(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    lines = Lines()
+    lines = Lines(DEFAULT)
     for job in range(45):
         for run in range(2 if job == 30 else 1):
             reads = tuple(f"s3://lake|in/{name}" for name in "abcde")
@@ -174,7 +177,7 @@ def test_summary_lists_the_largest_jobs_and_the_first_reasons(
         lines.add(b"{broken", f"line{number}")
     source = _Source([])
     source.harvest = lambda *_: iter([Portion(lines, {})])  # type: ignore[method-assign]
-    print_summary(Harvest(source, _state(folder)).count())
+    print_summary(Harvest(source, _state(folder), DEFAULT).count())
     shown = capsys.readouterr()
     rows = [line.split() for line in shown.out.splitlines() if "job" in line[:5]]
     assert rows[1][:3] == ["job30", "2", "a"]
@@ -200,5 +203,5 @@ def test_growing_logs_give_every_event_once(
         for name in names:
             with (logs / name).open("ab") as file:
                 file.write(text[file.tell() : end])
-        Harvest(LogFiles("spark-logs", [logs]), _state(folder)).store(store)
+        Harvest(LogFiles("spark-logs", [logs]), _state(folder), DEFAULT).store(store)
     assert sorted(store.runs) == _expected([list(range(6))])

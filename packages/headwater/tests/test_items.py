@@ -18,6 +18,7 @@ from headwater.errors import ConfigError, EventError
 from headwater.events._limits import LONGEST_TEXT, MOST_ITEMS, MOST_LEVELS
 from headwater.log import entry_of
 from headwater.projection.live import Live
+from headwater.redaction import DEFAULT
 from headwater.server._options import ServerOptions
 from headwater.server.app import make_app
 
@@ -123,14 +124,14 @@ def test_rejected_items_keep_no_exceptions_in_memory() -> None:
         return sum(isinstance(thing, EventError) for thing in gc.get_objects())
 
     before = alive()
-    lines = sort_lines([("f:1", b"[" + b"0," * 900 + b"0]")])
+    lines = sort_lines([("f:1", b"[" + b"0," * 900 + b"0]")], DEFAULT)
     assert (lines.rejected, alive()) == (901, before)
 
 
 def test_lines_keep_the_first_rejected_items_and_count_the_rest(tmp_path: Path) -> None:
     array = b"[" + b"0," * 2_000 + b"0]\n"
     (tmp_path / "a.jsonl").write_bytes(array + b"1\n" * 998)
-    ((_, lines),) = read_files([str(tmp_path)])
+    ((_, lines),) = read_files([str(tmp_path)], DEFAULT)
     assert (lines.rejected, lines.unread, len(lines.rejected_lines)) == (1_998, 1_001, 1_002)
     *_, more, unread = lines.rejected_lines
     assert more.reason == "998 more lines or items were rejected"
@@ -141,6 +142,6 @@ def test_lines_keep_the_first_rejected_items_and_count_the_rest(tmp_path: Path) 
 def test_file_larger_than_the_limit_is_rejected(name: str, tmp_path: Path) -> None:
     zip_ = gzip.compress if name.endswith(".gz") else bytes
     (tmp_path / name).write_bytes(zip_(b" " * 1_000))
-    assert list(read_files([str(tmp_path)], largest=1_000))
+    assert list(read_files([str(tmp_path)], DEFAULT, largest=1_000))
     with pytest.raises(ConfigError, match="a document or line of more than 999 bytes"):
-        list(read_files([str(tmp_path)], largest=999))
+        list(read_files([str(tmp_path)], DEFAULT, largest=999))

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from sqlalchemy.engine import make_url
 
 from headwater.errors import ConfigError, LogError
 from headwater.log import EventLog, Offset, RejectedLine, entry_of
-from headwater.redaction import redact, redact_text, use_rules
+from headwater.redaction import DEFAULT, Redactor
 
 pytestmark = pytest.mark.each_database
 
@@ -125,7 +124,7 @@ def test_unavailable_database_error_has_the_url() -> None:
     ],
 )
 def test_only_secrets_are_masked(text: str, clean: str | None) -> None:
-    assert redact_text(text) == (text if clean is None else clean)
+    assert DEFAULT.redact_text(text) == (text if clean is None else clean)
 
 
 def test_values_of_secret_keys_are_masked() -> None:
@@ -135,7 +134,7 @@ def test_values_of_secret_keys_are_masked() -> None:
         "fields": [{"name": "token", "type": "string"}],
         "columns": {"password": {"inputFields": []}},
     }
-    clean = redact(body)
+    clean = DEFAULT.redact(body)
     assert b"hunter2" not in orjson.dumps(clean)
     assert clean["properties"]["spark.app.name"] == "x"
     assert clean["fields"] is body["fields"]
@@ -167,32 +166,22 @@ def test_database_password_is_never_shown(tmp_path: Path) -> None:
     log.close()
 
 
-@pytest.fixture
-def rules(tmp_path: Path) -> Iterator[Callable[[str], None]]:
-    """Use the rules of a file of that text."""
-
-    def use(text: str) -> None:
-        (tmp_path / "redact.yaml").write_text(text)
-        use_rules(str(tmp_path / "redact.yaml"))
-
-    yield use
-    use_rules("")
-
-
-def test_custom_rules_extend_the_built_in_ones(rules: Callable[[str], None], build: Any) -> None:
-    rules("keys: [ssn, 'x-internal-.*']\npatterns: ['\\bcust-[0-9]+']\n")
+def test_custom_rules_extend_the_built_in_ones(tmp_path: Path, build: Any) -> None:
+    rules = tmp_path / "redact.yaml"
+    rules.write_text("keys: [ssn, 'x-internal-.*']\npatterns: ['\\bcust-[0-9]+']\n")
     facets = {"x": {"SSN": "1234", "x-internal-id": "5678", "note": "of cust-99", "password": "p"}}
     body = build.run("START", "r", "j", "08:00:00", facets=facets)
-    result = orjson.loads(build.entry(body).body)["run"]["facets"]["x"]
+    entry = entry_of(orjson.dumps(body), redactor=Redactor.of(str(rules)))
+    result = orjson.loads(entry.body)["run"]["facets"]["x"]
     assert result == {"SSN": "***", "x-internal-id": "***", "note": "of ***", "password": "***"}
 
 
-def test_redaction_can_be_turned_off(build: Any, rules: Callable[[str], None]) -> None:
+def test_redaction_can_be_turned_off(build: Any) -> None:
     body = build.run("START", "r", "j", "08:00:00", facets={"x": {"password": "hunter2"}})
-    assert "hunter2" not in build.entry(body).body
-    use_rules("off")
-    assert build.entry(body).body == orjson.dumps(body).decode()
-    assert redact_text("password=hunter2") == "password=hunter2"
+    raw, off = orjson.dumps(body), Redactor.of("off")
+    assert "hunter2" not in entry_of(raw, redactor=Redactor.of("")).body
+    assert entry_of(raw, redactor=off).body == raw.decode()
+    assert off.redact_text("password=hunter2") == "password=hunter2"
 
 
 @pytest.mark.parametrize(
@@ -203,7 +192,7 @@ def test_redaction_can_be_turned_off(build: Any, rules: Callable[[str], None]) -
         ("keys: a", "keys: received 'a'"),
     ],
 )
-def test_invalid_rules_are_rejected(text: str, message: str, rules: Callable[[str], None]) -> None:
+def test_invalid_rules_are_rejected(text: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "redact.yaml").write_text(text)
     with pytest.raises(ConfigError, match=message):
-        rules(text)
-    assert redact_text("password='a'") == "password='***'"
+        Redactor.of(str(tmp_path / "redact.yaml"))

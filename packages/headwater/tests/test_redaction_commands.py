@@ -5,7 +5,7 @@ from __future__ import annotations
 import orjson
 import pytest
 
-from headwater.redaction import MASK, is_suspicious, redact_line, redact_text
+from headwater.redaction import DEFAULT, MASK
 
 from . import secret_forms as forms
 
@@ -81,14 +81,14 @@ _HARMLESS = (
 @pytest.mark.parametrize("form", [*_COMMANDS, *_CALLS])
 def test_secret_of_a_command_or_call_is_masked(form: str) -> None:
     text = form.replace("§", forms.SECRET)
-    masked = redact_text(text)
+    masked = DEFAULT.redact_text(text)
     assert forms.SECRET not in masked
     assert MASK in masked
-    assert redact_text(masked) == masked
-    assert is_suspicious(orjson.dumps(text))
-    assert forms.SECRET not in redact_line(orjson.dumps(text).decode())
+    assert DEFAULT.redact_text(masked) == masked
+    assert DEFAULT.is_suspicious(orjson.dumps(text))
+    assert forms.SECRET not in DEFAULT.redact_line(orjson.dumps(text).decode())
 
 
 @pytest.mark.parametrize("text", _HARMLESS)
 def test_harmless_command_or_call_is_unchanged(text: str) -> None:
-    assert redact_text(text) == text
+    assert DEFAULT.redact_text(text) == text

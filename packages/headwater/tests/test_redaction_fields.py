@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 import pytest
 
-from headwater.redaction import MASK, redact, redact_line, redact_text
+from headwater.redaction import DEFAULT, MASK
 from headwater_client.masking.fields import mask_fields
 
 from . import secret_forms as forms
@@ -68,16 +68,20 @@ _HARMLESS = (
 @pytest.mark.parametrize("form", _TEXTS)
 def test_value_of_a_secret_name_is_masked(form: str) -> None:
     text = form.replace("§", forms.SECRET)
-    for masked in (redact_text(text), redact_line(text), redact_line(orjson.dumps(text).decode())):
+    for masked in (
+        DEFAULT.redact_text(text),
+        DEFAULT.redact_line(text),
+        DEFAULT.redact_line(orjson.dumps(text).decode()),
+    ):
         assert forms.SECRET not in masked
         assert MASK in masked
-    assert redact_text(redact_text(text)) == redact_text(text)
+    assert DEFAULT.redact_text(DEFAULT.redact_text(text)) == DEFAULT.redact_text(text)
 
 
 @pytest.mark.parametrize("text", _HARMLESS)
 def test_value_of_another_name_is_unchanged(text: str) -> None:
     assert mask_fields(text, MASK) == text
-    assert redact_text(text) == text
+    assert DEFAULT.redact_text(text) == text
 
 
 @pytest.mark.parametrize(
@@ -90,4 +94,4 @@ def test_value_of_another_name_is_unchanged(text: str) -> None:
     ],
 )
 def test_list_of_pairs_is_masked(value: Any, expected: Any) -> None:
-    assert redact(value) == expected
+    assert DEFAULT.redact(value) == expected

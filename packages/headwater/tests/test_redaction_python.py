@@ -7,7 +7,7 @@ import ast
 import orjson
 import pytest
 
-from headwater.redaction import MASK, is_suspicious, redact_line, redact_text
+from headwater.redaction import DEFAULT, MASK
 from headwater_client.masking.names import is_secret_name, strength
 from headwater_client.masking.python import mask_python
 
@@ -18,19 +18,19 @@ from . import secret_sources as sources
 @pytest.mark.parametrize("source", sources.PYTHON)
 def test_secret_in_python_source_is_masked(source: str) -> None:
     code = source.replace("§", forms.SECRET)
-    assert is_suspicious(orjson.dumps(code))
+    assert DEFAULT.is_suspicious(orjson.dumps(code))
     masked = mask_python(code, MASK)
     assert forms.SECRET not in masked
     assert MASK in masked
-    assert forms.SECRET not in redact_text(code)
-    assert forms.SECRET not in redact_line(orjson.dumps({"code": code})[:-1].decode())
+    assert forms.SECRET not in DEFAULT.redact_text(code)
+    assert forms.SECRET not in DEFAULT.redact_line(orjson.dumps({"code": code})[:-1].decode())
     ast.parse(masked if masked[0] != " " else f"if 1:\n{masked}")
     assert mask_python(masked, MASK) == masked
 
 
 @pytest.mark.parametrize("source", sources.HARMLESS_PYTHON)
 def test_harmless_python_source_is_unchanged(source: str) -> None:
-    assert redact_text(source) == source
+    assert DEFAULT.redact_text(source) == source
 
 
 def test_only_the_secret_string_of_a_source_changes() -> None:

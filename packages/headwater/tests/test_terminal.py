@@ -25,6 +25,7 @@ from headwater.console.render import SafeConsole, SafeFormatter, job_text, log_t
 from headwater.delivery._store import Deliveries
 from headwater.keys import commands as keys
 from headwater.log import EventLog
+from headwater.redaction import DEFAULT
 from headwater.trust.findings import finding
 
 _EVIL = "e\x1b]52;c;eA==\x07\x1b]0;title\x07\x1b[2J\x9b31m\u202eli\u2028v\rx\nFORGED job"
@@ -156,14 +157,14 @@ def test_alert_is_one_log_line(capsys: pytest.CaptureFixture[str]) -> None:
     root = logging.getLogger()
     kept, root.handlers = root.handlers, []
     try:
-        log_to_stderr()
+        log_to_stderr(DEFAULT)
         message = f"{_EVIL} password=hunter2Xq9"
         alert: Alert = {
             **finding("failed", "job:demo:j", message, "correct it"),
             "rule": "r",
             "firedAt": None,
         }
-        Log().act(alert)
+        Log().act(alert, DEFAULT)
     finally:
         root.handlers = kept
     lines = capsys.readouterr().err.splitlines()
@@ -177,7 +178,7 @@ def test_traceback_in_a_log_line_is_escaped() -> None:
         raise ValueError(f"{_EVIL} password=hunter2Xq9")
     except ValueError:
         record = logging.LogRecord("x", logging.ERROR, "x", 1, "failed", None, sys.exc_info())
-    shown = SafeFormatter("%(levelname)s %(message)s").format(record)
+    shown = SafeFormatter("%(levelname)s %(message)s", DEFAULT).format(record)
     assert "\x1b" not in shown
     assert "hunter2Xq9" not in shown
     assert shown.count("\n") > 2

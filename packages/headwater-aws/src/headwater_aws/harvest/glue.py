@@ -30,6 +30,7 @@ from openlineage.client.facet_v2 import (
 from headwater.collect.lines import Lines
 from headwater.harvest.events import FinishedRun, dataset_event, location, run_id, schema, to_json
 from headwater.harvest.harvester import Cursor, Portion
+from headwater.redaction import Redactor
 from headwater_aws.harvest._aws import OVERLAP, Account, aws_errors
 from headwater_client.events import PRODUCER
 from headwater_client.parents import RunRef
@@ -71,7 +72,9 @@ class GlueTables:
         """The catalog and the databases."""
         return f"glue-tables:{self._namespace}:{'|'.join(sorted(self.databases))}"
 
-    def harvest(self, cursor: Cursor, since: datetime | None) -> Iterator[Portion]:
+    def harvest(
+        self, cursor: Cursor, since: datetime | None, redactor: Redactor
+    ) -> Iterator[Portion]:
         """Yield the tables changed since the last harvest; the cursor moves at the end."""
         last = cursor.get("until")
         start = datetime.fromisoformat(last) - OVERLAP if last else since
@@ -80,18 +83,18 @@ class GlueTables:
         with aws_errors("the Glue catalog"):
             for database in self.databases or self._all_databases():
                 for page in self._pages("get_tables", DatabaseName=database):
-                    lines = Lines()
+                    lines = Lines(redactor)
                     for table in page["TableList"]:
                         newest = max(newest, self._describe(table, start, crawled, lines))
                     yield Portion(lines, cursor)
             for page in self._pages("get_crawlers"):
                 for crawler in page["Crawlers"]:
-                    lines = Lines()
+                    lines = Lines(redactor)
                     tables = crawled.get(crawler["Name"], [])
                     newest = max(newest, self._crawls(crawler, start, tables, lines))
                     yield Portion(lines, cursor)
         if newest:
-            yield Portion(Lines(), {"until": newest})
+            yield Portion(Lines(redactor), {"until": newest})
 
     def _all_databases(self) -> Iterator[str]:
         for page in self._pages("get_databases"):

@@ -12,6 +12,7 @@ from headwater.collect.lines import Lines
 from headwater.collect.logs import events_in
 from headwater.harvest.harvester import Cursor, Portion
 from headwater.harvest.joined import Joiner
+from headwater.redaction import Redactor
 from headwater_aws.harvest._aws import Account, aws_errors, start_of
 
 
@@ -33,7 +34,9 @@ class CloudWatchLogs:
         """Kind, region, group and streams."""
         return f"{self.kind}:{self._client.meta.region_name}:{self.group}:{self.streams}"
 
-    def harvest(self, cursor: Cursor, since: datetime | None) -> Iterator[Portion]:
+    def harvest(
+        self, cursor: Cursor, since: datetime | None, redactor: Redactor
+    ) -> Iterator[Portion]:
         """Yield the records since the last harvest in order, page by page."""
         now = datetime.now(UTC)
         newest = start_of(cursor.get("until"), since, now)
@@ -44,13 +47,13 @@ class CloudWatchLogs:
         joiners: dict[str, Joiner[str]] = {}  # of streams with an incomplete line
         with aws_errors(f"{self.group} in CloudWatch Logs"):
             for page in self._client.get_paginator("filter_log_events").paginate(**query):
-                lines = Lines()
+                lines = Lines(redactor)
                 for record in page["events"]:
                     self._add_record(record, joiners, lines)
                     at = datetime.fromtimestamp(record["timestamp"] / 1_000, UTC)
                     newest = max(newest, min(at, now))
                 yield Portion(lines, {"until": newest.isoformat()})
-        lines = Lines()
+        lines = Lines(redactor)
         for joiner in joiners.values():
             _add_events(joiner.close(), lines)
         yield Portion(lines, {"until": newest.isoformat()})

@@ -26,6 +26,7 @@ from headwater.collect.lines import Lines
 from headwater.errors import ConfigError, ServerError
 from headwater.harvest.events import FinishedRun, location, run_id, schema, to_json
 from headwater.harvest.harvester import Cursor, Portion
+from headwater.redaction import Redactor
 from headwater.sql.model import Statement, after
 from headwater.sql.relations import Origins, Table
 from headwater.sql.session import SESSIONS, Columns, Session, SessionTable
@@ -118,7 +119,9 @@ class Redshift:
         """The namespace and the database."""
         return f"redshift:{self._namespace}:{self.warehouse.database}"
 
-    def harvest(self, cursor: Cursor, since: datetime | None) -> Iterator[Portion]:
+    def harvest(
+        self, cursor: Cursor, since: datetime | None, redactor: Redactor
+    ) -> Iterator[Portion]:
         """Yield the statements since the last harvest, by their end time."""
         start = start_of(cursor.get("until"), since, datetime.now(UTC))
         at = {"time": _stamp(start), "id": "0"}
@@ -128,7 +131,7 @@ class Redshift:
             users = {str(id_): name for id_, name in self._rows_of(_USERS)}
             columns = self._columns()
             while rows := list(self._rows_of(_HISTORY, database=self.warehouse.database, **at)):
-                lines = Lines()
+                lines = Lines(redactor)
                 for query in (_Query.of(row, users) for row in rows):
                     # Do not import a query again with the current columns of its tables.
                     if query.id not in known_queries:

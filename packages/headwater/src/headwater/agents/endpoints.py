@@ -67,7 +67,7 @@ def _context(request: Request) -> Context:
     live: Live = request.app.state.live
 
     def send(event: Json) -> None:
-        live.ingest(Batch([entry_of(orjson.dumps(event))]))
+        live.ingest(Batch([entry_of(orjson.dumps(event), redactor=live.log.redactor)]))
 
     agent, reporter = request.headers.get(AGENT_HEADER), None
     if agent is not None and request.scope.get("may_write") is True:

@@ -13,7 +13,6 @@ from sqlalchemy import delete, insert, select, tuple_, update
 from headwater.events import shown_time
 from headwater.log import schema
 from headwater.log.store import EventLog
-from headwater.redaction import redact, redact_text
 from headwater.trust.findings import finding
 from headwater.trust.models import Finding
 
@@ -69,6 +68,7 @@ class Alerts:
         muted: Collection[tuple[str, str]] = (),
     ) -> None:
         """Store the findings of causes with their pending actions; muted findings have none."""
+        redact = self._log.redactor.redact
         is_muted = {key: (item["kind"], item["subject"]) in muted for key, item in found.items()}
         rows = [
             {
@@ -98,7 +98,7 @@ class Alerts:
             remaining = [index for index in (pending or "").split(",") if index != str(action)]
             values = {
                 "pending": ",".join(remaining),
-                **({"error": redact_text(error)} if error else {}),
+                **({"error": self._log.redactor.redact_text(error)} if error else {}),
             }
             connection.execute(update(table).where(*_key_of(fired)).values(**values))
 

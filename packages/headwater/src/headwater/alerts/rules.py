@@ -22,6 +22,7 @@ from headwater.delivery.http import Client, post
 from headwater.errors import ConfigError, DeliveryError, UnavailableError, how_to_install
 from headwater.events import JobRef
 from headwater.identity import DatasetName
+from headwater.redaction import Redactor
 from headwater.trust.documents import Document, validated
 from headwater.trust.models import Measure
 
@@ -39,7 +40,7 @@ class Log(Document):
 
     type: Literal["log"] = "log"
 
-    def act(self, alert: Alert) -> None:
+    def act(self, alert: Alert, _redactor: Redactor) -> None:
         """Write the warning."""
         log.warning("%s: %s", alert["rule"], alert["message"])
 
@@ -72,7 +73,7 @@ class Webhook(_ToUrl):
 
     type: Literal["webhook"] = "webhook"
 
-    def act(self, alert: Alert) -> None:
+    def act(self, alert: Alert, redactor: Redactor) -> None:
         """Post the alert.
 
         Raises:
@@ -81,7 +82,8 @@ class Webhook(_ToUrl):
         """
         target = self._target
         with closing(Client()) as client:  # the path often contains the secret
-            post(client, target, orjson.dumps(alert), f"webhook at {urlsplit(target).hostname}")
+            label = f"webhook at {urlsplit(target).hostname}"
+            post(client, target, orjson.dumps(alert), label, redactor)
 
     def _is_valid(self) -> bool:
         parts = urlsplit(self._target)
@@ -93,7 +95,7 @@ class Notify(_ToUrl):
 
     type: Literal["notify"] = "notify"
 
-    def act(self, alert: Alert) -> None:
+    def act(self, alert: Alert, _redactor: Redactor) -> None:
         """Send the message with the rule as its title.
 
         Raises:
@@ -124,7 +126,7 @@ class Command(Document):
     type: Literal["command"] = "command"
     argv: Annotated[list[str], MinLen(1)]
 
-    def act(self, alert: Alert) -> None:
+    def act(self, alert: Alert, redactor: Redactor) -> None:
         """Run the command; its output is reported only if it fails.
 
         Raises:
@@ -140,9 +142,9 @@ class Command(Document):
                 check=True,
             )
         except subprocess.CalledProcessError as error:
-            output = error.stdout.decode(errors="replace").strip()[-_MOST_OUTPUT:]
+            output = redactor.redact_text(error.stdout.decode(errors="replace").strip())
             raise DeliveryError(
-                f"{self.argv[0]} exited with {error.returncode}: {output}"
+                f"{self.argv[0]} exited with {error.returncode}: {output[-_MOST_OUTPUT:]}"
             ) from None
         except (OSError, subprocess.TimeoutExpired) as error:
             raise DeliveryError(f"{self.argv[0]}: {error}") from None

@@ -142,7 +142,7 @@ class Watch:
         error = None
         try:
             if rule is not None and index < len(rule.actions):
-                rule.actions[index].act(alert_of(fired))
+                rule.actions[index].act(alert_of(fired), self._live.log.redactor)
         except UnavailableError as problem:
             if time.time_ns() // 1_000 - fired.fired_at < _GIVE_UP_MICROS:
                 if not self._tries:

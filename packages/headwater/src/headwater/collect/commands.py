@@ -35,13 +35,12 @@ def ingest(
     """
     from headwater.collect.files import read_files
     from headwater.collect.store import first_warnings, opened_store
-    from headwater.redaction import use_rules
+    from headwater.redaction import Redactor
 
-    use_rules(client.settings.redact)
     counts = Counter(stored=0, duplicates=0, warnings=0, rejected=0)
     reasons: list[str] = []
     warnings: list[EventWarning] = []
-    contents = read_files(paths)
+    contents = read_files(paths, Redactor.of(client.settings.redact))
     first = list(islice(contents, 1))  # before the log is created: a file may be damaged
     console = SafeConsole(stderr=True)
     with (

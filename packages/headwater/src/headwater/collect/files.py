@@ -13,6 +13,7 @@ from headwater.collect.lines import Lines, sort_lines
 from headwater.collect.logs import MARKER, events_in
 from headwater.errors import ConfigError, EventError
 from headwater.events import load
+from headwater.redaction import Redactor
 from headwater.unzip import BadGzipFile, open_unzipped
 
 _LINES_AT_ONCE = 1_000
@@ -20,7 +21,9 @@ _LARGEST_TEXT = 2**30
 _SUFFIXES = (".json", ".jsonl", ".log")
 
 
-def read_files(paths: Iterable[str], largest: int = _LARGEST_TEXT) -> Iterator[tuple[str, Lines]]:
+def read_files(
+    paths: Iterable[str], redactor: Redactor, largest: int = _LARGEST_TEXT
+) -> Iterator[tuple[str, Lines]]:
     """Return each file with its contents, in portions; `-` is the standard input.
 
     Of a folder, read all *.json, *.jsonl and *.log in it, also with .gz. In a log, ignore lines
@@ -30,20 +33,20 @@ def read_files(paths: Iterable[str], largest: int = _LARGEST_TEXT) -> Iterator[t
         ConfigError: a path does not exist; or, while iterating, a gzip file is damaged, or a line
             or a file that is one document has more than `largest` bytes, decompressed.
     """
-    return _contents_of([(path, _files(path)) for path in paths], largest)
+    return _contents_of([(path, _files(path)) for path in paths], redactor, largest)
 
 
 def _contents_of(
-    paths: Iterable[tuple[str, list[Path]]], largest: int
+    paths: Iterable[tuple[str, list[Path]]], redactor: Redactor, largest: int
 ) -> Iterator[tuple[str, Lines]]:
     for path, files in paths:
         if path == "-":
             raw = _bounded(sys.stdin.buffer.read(largest + 1), largest, path)
-            yield from _read(path, *_documents(raw))
+            yield from _read(redactor, path, *_documents(raw))
         for file in files:
             try:
                 with open_unzipped(file) as opened:
-                    yield from _read(str(file), *_contents(file, opened, largest))
+                    yield from _read(redactor, str(file), *_contents(file, opened, largest))
             except BadGzipFile as error:
                 raise ConfigError(f"{file}: incomplete or damaged gzip file: {error}") from None
 
@@ -82,7 +85,9 @@ def _files(name: str) -> list[Path]:
     raise ConfigError(f"PATH: received {name!r}, expected a file, a folder or -")
 
 
-def _read(source: str, lines: Iterable[bytes], is_log: bool) -> Iterator[tuple[str, Lines]]:
+def _read(
+    redactor: Redactor, source: str, lines: Iterable[bytes], is_log: bool
+) -> Iterator[tuple[str, Lines]]:
     numbered = enumerate(lines, start=1)
     while page := list(islice(numbered, _LINES_AT_ONCE)):
         numbered_lines = ((f"{source}:{number}", line.rstrip(b"\n")) for number, line in page)
@@ -90,7 +95,7 @@ def _read(source: str, lines: Iterable[bytes], is_log: bool) -> Iterator[tuple[s
             numbered_lines = (
                 (where, text) for where, line in numbered_lines for text in events_in(line)
             )
-        yield source, sort_lines(numbered_lines)
+        yield source, sort_lines(numbered_lines, redactor)
 
 
 def _documents(raw: bytes) -> tuple[list[bytes], bool]:

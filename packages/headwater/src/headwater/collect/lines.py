@@ -20,7 +20,7 @@ from headwater.log import (
     read_items,
     without_secrets,
 )
-from headwater.redaction import redact_line
+from headwater.redaction import Redactor
 
 _LONGEST_STORED = 20_000
 _MOST_STORED = 1_000
@@ -38,6 +38,7 @@ _MOST_TRIES, _MOST_WASTED = 1_000, 16 * 2**20
 class Lines:
     """Parsed lines; only the first rejected lines and items are listed."""
 
+    redactor: Redactor
     entries: list[Entry] = field(default_factory=list)
     rejected_lines: list[RejectedLine] = field(default_factory=list)
     rejected: int = 0
@@ -48,7 +49,7 @@ class Lines:
         try:
             plain, body = load_plain(raw)
             if not isinstance(body, list):
-                self.entries.append(entry_of(plain, body))
+                self.entries.append(entry_of(plain, body, self.redactor))
                 return
         except EventError as error:
             recovered = self._recover(raw) if isinstance(error, BodyError) else None
@@ -56,7 +57,7 @@ class Lines:
             self.rejected += 1
             self._reject(source, reason, lost)
             return
-        items = read_items(body)
+        items = read_items(body, self.redactor)
         self.entries += items.entries
         self.rejected += items.rejected
         self.unread += items.unread
@@ -71,7 +72,9 @@ class Lines:
         """
         events, lost = split_torn(raw)
         try:
-            self.entries += (placed := [entry_of(event) for event in events])
+            self.entries += (
+                placed := [entry_of(event, redactor=self.redactor) for event in events]
+            )
         except EventError:
             return None
         if not placed:
@@ -94,15 +97,17 @@ class Lines:
 
     def _reject(self, source: str, reason: str, raw: bytes) -> None:
         if len(self.rejected_lines) < _MOST_STORED:
-            self.rejected_lines.append(RejectedLine(source, redact_line(reason), _printable(raw)))
+            reason = self.redactor.redact_line(reason)
+            self.rejected_lines.append(RejectedLine(source, reason, self._printable(raw)))
 
-
-def _printable(raw: bytes) -> str:
-    """Return the start of a rejected text, with secrets masked."""
-    if len(raw) <= _LONGEST_REDACTED:
-        with suppress(EventError, RecursionError):
-            return without_secrets(*load_plain(raw))[0].decode()[:_LONGEST_STORED]
-    return redact_line(raw[:_LONGEST_REDACTED].decode(errors="replace"))[:_LONGEST_STORED]
+    def _printable(self, raw: bytes) -> str:
+        """Return the start of a rejected text, with secrets masked."""
+        if len(raw) <= _LONGEST_REDACTED:
+            with suppress(EventError, RecursionError):
+                clean, _ = without_secrets(*load_plain(raw), self.redactor)
+                return clean.decode()[:_LONGEST_STORED]
+        text = raw[:_LONGEST_REDACTED].decode(errors="replace")
+        return self.redactor.redact_line(text)[:_LONGEST_STORED]
 
 
 def _text(item: Any, rejected: Rejected) -> bytes:
@@ -113,9 +118,9 @@ def _text(item: Any, rejected: Rejected) -> bytes:
         return rejected.received.encode()
 
 
-def sort_lines(lines: Iterable[tuple[str, bytes]]) -> Lines:
+def sort_lines(lines: Iterable[tuple[str, bytes]], redactor: Redactor) -> Lines:
     """Parse (source, line) pairs; ignore empty lines."""
-    result = Lines()
+    result = Lines(redactor)
     source = ""
     for source, line in lines:
         if line.strip():

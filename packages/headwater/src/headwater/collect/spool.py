@@ -176,7 +176,7 @@ class SpoolTail:
             inode = os.fstat(file).st_ino & _MAX_INTEGER
             position = self._position(file, name, inode)
             while chunk := _whole_lines(file, position, self._chunk_size):
-                lines = sort_lines(_sources(chunk, name, position))
+                lines = sort_lines(_sources(chunk, name, position), self._live.log.redactor)
                 position += len(chunk)
                 bytes_read += len(chunk)
                 offset = Offset(name, inode, position, _digest(file, position))

@@ -29,7 +29,7 @@ def opened_store(settings: Settings, *, is_local: bool) -> Iterator[Store]:
     if not is_local:
         yield partial(_send, settings)
         return
-    with closing(EventLog(settings.database)) as log:
+    with closing(EventLog.of(settings)) as log:
         yield partial(_append, Live(log))
 
 

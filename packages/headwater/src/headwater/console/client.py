@@ -127,7 +127,7 @@ class Client:
         """Open the log; use it in a `with` statement."""
         from headwater.log import EventLog
 
-        return closing(EventLog(self.settings.database, must_exist=must_exist))
+        return closing(EventLog.of(self.settings, must_exist=must_exist))
 
     @cached_property
     def source(self) -> Source:

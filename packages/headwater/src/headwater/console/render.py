@@ -22,6 +22,7 @@ from headwater.text import duration_of, escaped, json_of
 
 if TYPE_CHECKING:
     from headwater.query.models import Name
+    from headwater.redaction import Redactor  # slow to import
 
 Node = TypeVar("Node")
 MARKS = {"+": "green", "-": "red", "~": "yellow"}
@@ -56,20 +57,21 @@ class SafeConsole(Console):
 class SafeFormatter(logging.Formatter):
     """A log formatter: one line per record, with secrets masked, then any traceback."""
 
+    def __init__(self, format_: str, redactor: Redactor) -> None:
+        super().__init__(format_)
+        self._redactor = redactor
+
     def formatMessage(self, record: logging.LogRecord) -> str:  # logging's name
         """Format the message of a record."""
-        record.message = _redacted(record.message)
+        record.message = self._redacted(record.message)
         return super().formatMessage(record)
 
     def formatException(self, ei: Any) -> str:  # logging's name
         """Format a traceback."""
-        return _redacted(super().formatException(ei), keep="\n")
+        return self._redacted(super().formatException(ei), keep="\n")
 
-
-def _redacted(text: str, *, keep: str = "") -> str:
-    from headwater.redaction import redact_text  # slow to import
-
-    return escaped(redact_text(text), keep=keep)
+    def _redacted(self, text: str, *, keep: str = "") -> str:
+        return escaped(self._redactor.redact_text(text), keep=keep)
 
 
 def _escaped_text(text: Text, keep: str = "") -> Text:
@@ -98,10 +100,10 @@ def print_line(text: str, *, is_error: bool = False) -> None:
     stream.flush()
 
 
-def log_to_stderr() -> None:
+def log_to_stderr(redactor: Redactor) -> None:
     """Log to stderr with time and level, from the level INFO on."""
     handler = logging.StreamHandler()
-    handler.setFormatter(SafeFormatter("%(asctime)s %(levelname)s %(message)s"))
+    handler.setFormatter(SafeFormatter("%(asctime)s %(levelname)s %(message)s", redactor))
     logging.basicConfig(handlers=[handler])
     logging.getLogger("headwater").setLevel(logging.INFO)
 

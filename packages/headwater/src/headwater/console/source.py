@@ -155,7 +155,7 @@ def _log_source(settings: Settings) -> Source:
 
     @cache
     def live() -> Live:
-        return Live(EventLog(settings.database, must_exist=True), settings.lost_after)
+        return Live(EventLog.of(settings, must_exist=True), settings.lost_after)
 
     def query_log(name: str, params: Params) -> Any:
         projection = live()

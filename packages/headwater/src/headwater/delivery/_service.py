@@ -53,7 +53,7 @@ def _opened(settings: Settings) -> Iterator[tuple[list[Forwarder], Live]]:
         raise ConfigError("no backends configured: pass --config FILE or set HEADWATER_DELIVER")
     backends = read_backends(settings.deliver)
     with ExitStack() as stack:
-        live = Live(EventLog(settings.database, must_exist=True), settings.lost_after)
+        live = Live(EventLog.of(settings, must_exist=True), settings.lost_after)
         stack.callback(live.log.close)
         forwarders = [Forwarder(name, backend, live) for name, backend in backends.items()]
         for forwarder in forwarders:

@@ -12,7 +12,6 @@ from headwater.errors import NotFoundError
 from headwater.events import shown_time
 from headwater.log import schema
 from headwater.log.store import EventLog
-from headwater.redaction import redact_text
 
 _NEWEST = 10
 
@@ -45,7 +44,11 @@ class Deliveries:
             )
             connection.execute(delete(letters).where(self._own_letters, letters.c.seq == seq))
             if rejection is not None:
-                row = {"backend": self._backend, "seq": seq, "reason": redact_text(rejection)}
+                row = {
+                    "backend": self._backend,
+                    "seq": seq,
+                    "reason": self._log.redactor.redact_text(rejection),
+                }
                 connection.execute(
                     insert(letters).values(**row, refused_at=_now(), is_retried=False)
                 )
@@ -56,7 +59,7 @@ class Deliveries:
         is_failing = c.error_at > func.coalesce(c.moved_at, 0)
         since = case((is_failing, c.error_at), else_=_now())
         with self._log.writing() as connection:
-            values = {"error": redact_text(error), "error_at": since}
+            values = {"error": self._log.redactor.redact_text(error), "error_at": since}
             connection.execute(update(schema.deliveries).where(self._own_row).values(**values))
 
     def retry(self) -> Retried:

@@ -17,6 +17,7 @@ from typing import Protocol, runtime_checkable
 from headwater.events import Event
 from headwater.log import read_entry
 from headwater.projection import State
+from headwater.redaction import DEFAULT, Redactor
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,8 @@ class Delivery:
     """Opens the state, for backends that need more than one event. Close it before sending."""
     was_sent: Callable[[str], bool] = lambda _hash: False
     """Returns True if the event of a hash was sent to the backend before."""
+    redactor: Redactor = DEFAULT
+    """Masks secrets in the responses that an error includes."""
 
     @property
     def event(self) -> Event:

@@ -25,12 +25,14 @@ from headwater.delivery.payloads import payloads, payloads_with_context
 from headwater.delivery.rewrite import DATAHUB, MARQUEZ, OPENMETADATA, Rewriting
 from headwater.delivery.rewrite._datahub import is_emitter_installed
 from headwater.errors import ConfigError, DeliveryError, UnavailableError, how_to_install, shown
+from headwater.redaction import Redactor
 
 if TYPE_CHECKING:
     from datahub.emitter.mcp import MetadataChangeProposalWrapper
 
 _MOST_PROPOSALS = 200
 _MOST_BYTES = 10_000_000  # of one request with proposals; DataHub accepts 16 MB
+_RESTLI = {"X-RestLi-Protocol-Version": "2.0.0"}
 _Settings = TypeVar("_Settings")
 
 
@@ -91,10 +93,10 @@ class Http:
 
     def send(self, delivery: Delivery) -> None:
         """Post one event."""
-        self._post(delivery.body.encode())
+        self._post(delivery.body.encode(), delivery.redactor)
 
-    def _post(self, content: bytes) -> bytes:
-        return post(self._client, self._url, content, self._url)
+    def _post(self, content: bytes, redactor: Redactor) -> bytes:
+        return post(self._client, self._url, content, self._url, redactor)
 
     def close(self) -> None:
         """Close the connection."""
@@ -110,7 +112,7 @@ class Marquez(Http):
     def send(self, delivery: Delivery) -> None:
         """Post the payloads of one event, one request each."""
         for body in payloads(delivery, self.rewriting):
-            self._check(self._post(orjson.dumps(body)))
+            self._check(self._post(orjson.dumps(body), delivery.redactor))
 
     def _check(self, answer: bytes) -> None:
         """Raise DeliveryError if a successful response reports a failure."""
@@ -156,13 +158,13 @@ class DataHub(Http):
         """Post the payloads of one event and their proposals."""
         for body, context in payloads_with_context(delivery, DATAHUB, self._newest_runs):
             if is_run(body):
-                self._post(orjson.dumps(body))
+                self._post(orjson.dumps(body), delivery.redactor)
             if self._has_emitter:
                 from headwater.delivery.rewrite._datahub_proposals import proposals
 
-                self._emit(proposals(body, context))
+                self._emit(proposals(body, context), delivery.redactor)
 
-    def _emit(self, proposals: list[MetadataChangeProposalWrapper]) -> None:
+    def _emit(self, proposals: list[MetadataChangeProposalWrapper], redactor: Redactor) -> None:
         """Post proposals, in requests of a size that DataHub accepts."""
         from datahub.emitter.serialization_helper import pre_json_transform
 
@@ -170,7 +172,7 @@ class DataHub(Http):
         url = f"{self._aspects}?action=ingestProposalBatch"
         for batch in portions(parts, _MOST_PROPOSALS, _MOST_BYTES):
             body = b'{"proposals":[%b],"async":"false"}' % b",".join(batch)
-            post(self._client, url, body, self._aspects, {"X-RestLi-Protocol-Version": "2.0.0"})
+            post(self._client, url, body, self._aspects, redactor, _RESTLI)
 
 
 BUILT_IN: dict[str, type[Any]] = {

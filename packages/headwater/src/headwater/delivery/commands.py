@@ -53,9 +53,11 @@ def deliver(
         _deliver_once(client.settings_with(deliver=config))
     else:
         from headwater.delivery._service import deliver_until_stopped
+        from headwater.redaction import Redactor
 
-        log_to_stderr()
-        deliver_until_stopped(client.settings_with(deliver=config))
+        settings = client.settings_with(deliver=config)
+        log_to_stderr(Redactor.of(settings.redact))
+        deliver_until_stopped(settings)
 
 
 def _retry(client: Client, name: str) -> Any:
@@ -128,8 +130,9 @@ def loss(
     from headwater.collect.files import read_files
     from headwater.delivery._loss import losses
     from headwater.delivery.rewrite._datahub import is_emitter_installed
+    from headwater.redaction import DEFAULT
 
-    entries = [entry for _, lines in read_files(paths) for entry in lines.entries]
+    entries = [entry for _, lines in read_files(paths, DEFAULT) for entry in lines.entries]
     found = losses(entries)
     if as_json:
         print_json([asdict(loss) for loss in found])

@@ -188,7 +188,9 @@ class Forwarder:
         rejection = None
         try:
             load(body)  # a damaged row is not sent
-            self._backend.send(Delivery(seq, body, self._live.reading, self._was_sent))
+            redactor = self._live.log.redactor
+            delivery = Delivery(seq, body, self._live.reading, self._was_sent, redactor)
+            self._backend.send(delivery)
         except UnavailableError as error:
             self._tries += 1
             if not error.is_doubtful or self._tries < _DOUBTFUL_TRIES:

@@ -12,7 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from headwater.errors import DeliveryError, UnavailableError
-from headwater.redaction import redact_text
+from headwater.redaction import Redactor
 
 if TYPE_CHECKING:
     from ssl import SSLContext
@@ -95,9 +95,14 @@ def _ssl_context() -> SSLContext:
 
 
 def post(
-    client: Client, url: str, content: bytes, label: str, headers: Mapping[str, str] | None = None
+    client: Client,
+    url: str,
+    content: bytes,
+    label: str,
+    redactor: Redactor,
+    headers: Mapping[str, str] | None = None,
 ) -> bytes:
-    """Post JSON and return the response body; `label` stands for the URL in errors.
+    """Post JSON and return the response body; in errors, `label` stands for the URL.
 
     Raises:
         UnavailableError: the server does not respond, or cannot accept the event now.
@@ -107,7 +112,7 @@ def post(
     status, response_headers, body = client.exchange(url, content, sent_headers, label)
     if 200 <= status < 300:
         return body
-    text = redact_text(body.decode(errors="replace").strip())
+    text = redactor.redact_text(body.decode(errors="replace").strip())
     reason = f"{label} answered {status}: {text[:_LONGEST_MESSAGE]}"
     raise response_error(status, reason, response_headers.get("Retry-After", ""))
 

@@ -53,6 +53,7 @@ from headwater.harvest._manifest import (
 from headwater.harvest.events import FinishedRun, run_id, to_json
 from headwater.harvest.harvester import Cursor, Portion
 from headwater.health.project import PROJECT
+from headwater.redaction import Redactor
 from headwater_client.events import PRODUCER
 from headwater_client.parents import RunRef
 
@@ -83,7 +84,9 @@ class Dbt:
         """The project's folder, its artifacts' folder and the namespace."""
         return f"dbt:{self.project}:{self.target_path or ''}:{self.namespace}"
 
-    def harvest(self, cursor: Cursor, since: datetime | None) -> Iterator[Portion]:
+    def harvest(
+        self, cursor: Cursor, since: datetime | None, redactor: Redactor
+    ) -> Iterator[Portion]:
         """Yield the events of the last invocation, unless it is imported.
 
         Raises:
@@ -91,7 +94,7 @@ class Dbt:
             HeadwaterError: the last invocation ran nothing, such as `dbt docs generate`.
         """
         try:
-            yield from self._portions(cursor)
+            yield from self._portions(cursor, redactor)
         except HeadwaterError:
             raise
         except Exception as error:  # the library raises any error if a file of dbt is malformed
@@ -102,12 +105,13 @@ class Dbt:
                 " if a file in its target folder is incomplete"
             ) from None
 
-    def _portions(self, cursor: Cursor) -> Iterator[Portion]:
+    def _portions(self, cursor: Cursor, redactor: Redactor) -> Iterator[Portion]:
         processor = self._processor()
         try:
             results = orjson.loads(Path(processor.run_result_path).read_bytes())
             new_cursor = {"invocation": results["metadata"]["invocation_id"]}
-            catalog = _read_catalog(Path(processor.catalog_path))
+            path = Path(processor.catalog_path)
+            catalog: Artifact = orjson.loads(path.read_bytes()) if path.exists() else {}
             if catalog:
                 new_cursor["catalog"] = catalog["metadata"]["generated_at"]
         except (OSError, ValueError, KeyError, TypeError) as error:
@@ -123,12 +127,12 @@ class Dbt:
         # The library only knows the target of the profile.
         processor.target = processor.target or (results.get("args") or {}).get("target")
         invocation = _Invocation(processor, results, catalog, self.project, self.namespace)
-        lines = Lines()
+        lines = Lines(redactor)
         for event in invocation.events():
             lines.add(to_json(event), str(processor.run_result_path))
             if len(lines.entries) >= _AT_ONCE:
                 yield Portion(lines, cursor)
-                lines = Lines()
+                lines = Lines(redactor)
         yield Portion(lines, new_cursor)
 
     def _processor(self) -> DbtLocalArtifactProcessor:
@@ -481,11 +485,6 @@ def _times(results: Iterable[Artifact], *, is_start: bool) -> list[str]:
     executed = [timing for timing in timings if timing["name"] == "execute"]
     times = (timing["started_at" if is_start else "completed_at"] for timing in executed or timings)
     return [time for time in times if time]
-
-
-def _read_catalog(path: Path) -> Artifact:
-    catalog: Artifact = orjson.loads(path.read_bytes()) if path.exists() else {}
-    return catalog
 
 
 def _check_command(path: str, results: Artifact) -> None:

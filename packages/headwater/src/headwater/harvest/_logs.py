@@ -21,6 +21,7 @@ from headwater.collect.logs import events_in
 from headwater.errors import ConfigError
 from headwater.harvest.harvester import Cursor, Portion
 from headwater.harvest.joined import Joiner
+from headwater.redaction import Redactor
 from headwater.unzip import open_unzipped
 
 _LOG = re.compile(r"(std(out|err)|.+\.(log|txt|out|err))([.-]?\d[\d.-]*)?(\.gz)?")
@@ -48,13 +49,15 @@ class LogFiles:
         """The kind and the paths."""
         return f"{self._kind}:{'|'.join(sorted(map(str, self._paths)))}"
 
-    def harvest(self, cursor: Cursor, since: datetime | None) -> Iterator[Portion]:
+    def harvest(
+        self, cursor: Cursor, since: datetime | None, redactor: Redactor
+    ) -> Iterator[Portion]:
         """Yield the new events of the files. Raises ConfigError."""
         places: dict[str, _Position] = {
             k: (at, head) for k, (at, head) in cursor.get("files", {}).items()
         }
         after = cursor.get("ctime", 0)
-        lines, parts = Lines(), 0
+        lines, parts = Lines(redactor), 0
         files = _files(self._paths)
         for path in self._paths:
             if not any(file.is_relative_to(path) for _, file in files):
@@ -63,7 +66,7 @@ class LogFiles:
         for changed, path in files:
             if changed < after - _TICK:
                 continue
-            for found, place in _read_file(path, places.get(str(path))):
+            for found, place in _read_file(path, places.get(str(path)), redactor):
                 places.pop(str(path), None)  # keep the order of reading
                 places[str(path)] = place
                 lines.entries += found.entries
@@ -72,7 +75,7 @@ class LogFiles:
                 if len(lines.entries) >= _EVENTS_AT_ONCE or parts >= _PARTS_AT_ONCE:
                     # The remaining files changed later, so all files are read up to here.
                     yield Portion(lines, _cursor(changed, places))
-                    lines, parts = Lines(), 0
+                    lines, parts = Lines(redactor), 0
             after = max(after, changed)
         yield Portion(lines, _cursor(after, places))
 
@@ -95,10 +98,12 @@ def _files(paths: Iterable[Path]) -> list[tuple[int, Path]]:
     return sorted((changed, file) for file, changed in changes.items())
 
 
-def _read_file(path: Path, position: _Position | None) -> Iterator[tuple[Lines, _Position]]:
+def _read_file(
+    path: Path, position: _Position | None, redactor: Redactor
+) -> Iterator[tuple[Lines, _Position]]:
     """Yield the events of some lines of a file, and the position to continue from."""
     joiner: Joiner[int] = Joiner()
-    lines = Lines()
+    lines = Lines(redactor)
     head, end = b"", 0
     try:
         with open_unzipped(path) as file:
@@ -111,7 +116,7 @@ def _read_file(path: Path, position: _Position | None) -> Iterator[tuple[Lines, 
                 end = at if joiner.open_since is None else joiner.open_since
                 if number % _LINES_AT_ONCE == 0:
                     yield lines, (end, _digest(head, end))
-                    lines = Lines()
+                    lines = Lines(redactor)
     except OSError as error:  # a removed file, a truncated gzip file
         lines.add_problem(str(path), f"cannot be read to the end: {error}")
     _add_events(path, joiner.close(), lines)

@@ -21,6 +21,7 @@ from headwater.errors import LogError
 from headwater.events import DatasetEvent, RunEvent, to_micros
 from headwater.harvest.harvester import Cursor, Harvester, Portion
 from headwater.log import Entry, RejectedLine
+from headwater.redaction import Redactor
 
 _REASONS = 10
 _MOST_RECENT = 20_000  # recent events that are recognised without querying the store
@@ -131,11 +132,18 @@ class State:
 class Harvest:
     """One harvest: read the new events, count them, and store them now or after confirmation."""
 
-    def __init__(self, harvester: Harvester, state: State, since: datetime | None = None) -> None:
+    def __init__(
+        self,
+        harvester: Harvester,
+        state: State,
+        redactor: Redactor,
+        since: datetime | None = None,
+    ) -> None:
         self._state = state
+        self._redactor = redactor
         self._recent_hashes = set(state.recent)
         self._since = to_micros(since) if since else 0
-        self._portions = harvester.harvest(state.cursor, since)
+        self._portions = harvester.harvest(state.cursor, since, redactor)
         self.summary = Summary()
 
     def count(self, buffer: IO[bytes] | None = None) -> Summary:
@@ -151,7 +159,7 @@ class Harvest:
         buffer.seek(0)
         for line in buffer:
             portion = orjson.loads(line)
-            lines = Lines()
+            lines = Lines(self._redactor)
             for body in portion["bodies"]:
                 lines.add(body.encode(), "")
             self._store(lines, portion["cursor"], store)
@@ -168,7 +176,7 @@ class Harvest:
             yield self._new_lines(portion), portion.cursor
 
     def _new_lines(self, portion: Portion) -> Lines:
-        lines = Lines()
+        lines = Lines(self._redactor)
         self.summary.refuse(portion.lines.rejected_lines)
         for entry in portion.lines.entries:
             if entry.event.time < self._since:

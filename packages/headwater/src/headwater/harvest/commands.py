@@ -91,7 +91,7 @@ def _run(create: Callable[[], Harvester], options: _Options) -> None:
     from headwater.console.render import print_line
     from headwater.harvest._run import Harvest, State
     from headwater.harvest.printing import print_summary
-    from headwater.redaction import use_rules
+    from headwater.redaction import Redactor
 
     if not (options.yes or options.dry_run or sys.stdin.isatty()):
         raise ConfigError(
@@ -100,12 +100,11 @@ def _run(create: Callable[[], Harvester], options: _Options) -> None:
     if options.yes and options.dry_run:
         raise ConfigError("received --yes and --dry-run, expected only one of them")
     settings = settings_of(url=options.url, database=options.database, api_key=options.api_key)
-    use_rules(settings.redact)
     is_local = options.database is not None
     target = settings.database if is_local else settings.url
     harvester = create()
     state = State.of(settings.harvests, harvester.source, target, is_reset=options.from_start)
-    harvest = Harvest(harvester, state, _time(options.since))
+    harvest = Harvest(harvester, state, Redactor.of(settings.redact), _time(options.since))
     if options.yes:
         with opened_store(settings, is_local=is_local) as store:
             print_summary(harvest.store(store))

@@ -19,6 +19,7 @@ from headwater.errors import ConfigError, how_to_install
 
 if TYPE_CHECKING:
     from headwater.collect.lines import Lines
+    from headwater.redaction import Redactor
 
 _GROUP = "headwater.harvesters"
 _OWN = ("spark-logs", "airflow-logs", "dbt")
@@ -43,8 +44,12 @@ class Harvester(Protocol):
     def source(self) -> str:
         """The identity of the source, under which its cursor is stored."""
 
-    def harvest(self, cursor: Cursor, since: datetime | None) -> Iterator[Portion]:
+    def harvest(
+        self, cursor: Cursor, since: datetime | None, redactor: Redactor
+    ) -> Iterator[Portion]:
         """Yield the events after a cursor or a time; the caller drops older events.
+
+        `redactor` is that of the `Lines` of the portions.
 
         Raises:
             ConfigError: the source does not exist.

@@ -11,7 +11,6 @@ from headwater.errors import EventError
 from headwater.log import schema
 from headwater.log._entry import read_logged
 from headwater.log.store import EventLog, RejectedLine
-from headwater.redaction import redact_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +24,7 @@ class DamagedRow:
 
 def damaged_rows(log: EventLog) -> Iterator[DamagedRow]:
     """Yield every row of the log that cannot be read, in order of arrival."""
+    redact_line = log.redactor.redact_line
     for seq, kind, body in log.entries():
         try:
             read_logged(kind, body)

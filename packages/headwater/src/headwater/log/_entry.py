@@ -20,7 +20,7 @@ from headwater.events import (
 )
 from headwater.identity import with_places
 from headwater.log.schema import ALIAS
-from headwater.redaction import is_suspicious, redact
+from headwater.redaction import DEFAULT, Redactor
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Entry:
         return self.event.hash
 
 
-def entry_of(raw: bytes, body: Any = None) -> Entry:
+def entry_of(raw: bytes, body: Any = None, redactor: Redactor = DEFAULT) -> Entry:
     """Create an entry from raw JSON, which must be standard JSON if `body` is its decoded form.
 
     The text stays unchanged unless it contains a secret or is not standard JSON.
@@ -45,14 +45,14 @@ def entry_of(raw: bytes, body: Any = None) -> Entry:
         raw, body = load_plain(raw)
     check_limits(raw, body)
     try:
-        raw, clean = without_secrets(raw, body)
+        raw, clean = without_secrets(raw, body, redactor)
         event = with_places(parse_event(clean, identity_of(clean)))
     except RecursionError:
         raise EventError("$", "a deeper nesting", "at most 254 levels") from None
     return Entry(event, raw.decode().strip())
 
 
-def without_secrets(raw: bytes, body: Any) -> tuple[bytes, Any]:
+def without_secrets(raw: bytes, body: Any, redactor: Redactor) -> tuple[bytes, Any]:
     """Return standard JSON and its decoded form, both with secrets masked.
 
     The JSON is rewritten if it contains a secret or a repeated key: the decoded form only has the
@@ -62,9 +62,9 @@ def without_secrets(raw: bytes, body: Any) -> tuple[bytes, Any]:
         EventError: the body is nested too deeply.
         RecursionError: the body is nested too deeply.
     """
-    if not is_suspicious(raw):
+    if not redactor.is_suspicious(raw):
         return raw, body
-    clean = redact(body)
+    clean = redactor.redact(body)
     plain = dump(clean)
     is_same = clean is body and raw.count(b'"') == plain.count(b'"')
     return raw if is_same else plain, clean

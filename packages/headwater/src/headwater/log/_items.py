@@ -9,6 +9,7 @@ from typing import Any
 from headwater.errors import EventError
 from headwater.events import dump
 from headwater.log._entry import Entry, entry_of
+from headwater.redaction import Redactor
 
 MOST_REJECTED = 1_000
 """Rejected items after which the rest of an array is not read."""
@@ -36,6 +37,7 @@ class Rejected:
 class Items:
     """Events and first rejected items of an array, with counts of rejected and unread ones."""
 
+    redactor: Redactor
     entries: list[Entry] = field(default_factory=list)
     listed: list[Rejected] = field(default_factory=list)
     rejected: int = 0
@@ -44,16 +46,16 @@ class Items:
     def add(self, index: int, item: Any) -> None:
         """Add the entry of an item, or the reason for its rejection."""
         try:
-            self.entries.append(entry_of(dump(item), item))
+            self.entries.append(entry_of(dump(item), item, self.redactor))
         except EventError as error:
             self.rejected += 1
             if len(self.listed) < MOST_LISTED:
                 self.listed.append(Rejected(index, error.path, error.received, error.expected))
 
 
-def read_items(items: Sequence[Any], most: int | None = None) -> Items:
+def read_items(items: Sequence[Any], redactor: Redactor, most: int | None = None) -> Items:
     """Read a limited number of items of an array, and none after 1,000 rejected ones."""
-    items_read = Items()
+    items_read = Items(redactor)
     for index, item in enumerate(items):
         if index == most or items_read.rejected == MOST_REJECTED:
             items_read.unread = len(items) - index

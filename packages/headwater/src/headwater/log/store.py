@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 from sqlalchemy.engine import make_url
@@ -20,7 +20,10 @@ from headwater.errors import ConfigError, LogError, UnstorableError, how_to_inst
 from headwater.events import AliasEvent
 from headwater.log import schema
 from headwater.log._entry import Entry
-from headwater.redaction import redact_text
+from headwater.redaction import DEFAULT, Redactor
+
+if TYPE_CHECKING:
+    from headwater.settings import Settings  # slow to import
 
 _PAGE = 1_000
 _PATIENCE = 10  # seconds to wait for a connection
@@ -65,9 +68,13 @@ class Appended:
 
 
 class EventLog:
-    """The event log at a SQLAlchemy URL; created if it is missing, unless `must_exist`."""
+    """The event log at a SQLAlchemy URL; created if it is missing, unless `must_exist`.
 
-    def __init__(self, url: str, *, must_exist: bool = False) -> None:
+    `redactor` masks secrets in the texts that its application stores in it or shows.
+    """
+
+    def __init__(self, url: str, *, must_exist: bool = False, redactor: Redactor = DEFAULT) -> None:
+        self.redactor = redactor
         try:
             self._engine = _engine(url, must_exist=must_exist)
             self._add_event = self._insert_missing(schema.events).returning(
@@ -97,6 +104,12 @@ class EventLog:
             message = f"cannot open the database {_printable(url)!r}: {_reason(error)}"
             raise LogError(message) from error
 
+    @classmethod
+    def of(cls, settings: Settings, *, must_exist: bool = False) -> EventLog:
+        """Return the log of the settings, with their redactor. Raises ConfigError."""
+        redactor = Redactor.of(settings.redact)
+        return cls(settings.database, must_exist=must_exist, redactor=redactor)
+
     @property
     def shown_url(self) -> str:
         """The database's URL without its password."""
@@ -117,7 +130,7 @@ class EventLog:
             added = connection.execute(self._add_event, rows) if rows else ()
             new: dict[str, int] = {row.hash: row.seq for row in added}
             self._save_offsets(connection, offsets)
-            if lines := [_rejected_row(line, now) for line in rejected_lines]:
+            if lines := [self._rejected_row(line, now) for line in rejected_lines]:
                 connection.execute(self._add_rejected_line, lines)
         return Appended(frozenset(new), before, max(new.values(), default=before))
 
@@ -253,8 +266,17 @@ class EventLog:
         now = time.time_ns() // 1_000
         with self.writing() as connection:
             for seq, line in rows:
-                connection.execute(self._add_rejected_line, [_rejected_row(line, now)])
+                connection.execute(self._add_rejected_line, [self._rejected_row(line, now)])
                 connection.execute(sa.delete(schema.events).where(schema.events.c.seq == seq))
+
+    def _rejected_row(self, rejected_line: RejectedLine, now: int) -> dict[str, object]:
+        return {
+            "hash": hashlib.sha256(rejected_line.line.encode(errors="replace")).hexdigest(),
+            "received_at": now,
+            "source": rejected_line.source,
+            "reason": self.redactor.redact_text(rejected_line.reason),
+            "line": rejected_line.line,
+        }
 
     def forget_offset(self, path: str) -> None:
         """Delete the offset of a removed spool file."""
@@ -405,16 +427,6 @@ def _row(entry: Entry, now: int) -> dict[str, object]:
         "event_time": entry.event.time,
         "received_at": now,
         "body": entry.body,
-    }
-
-
-def _rejected_row(rejected_line: RejectedLine, now: int) -> dict[str, object]:
-    return {
-        "hash": hashlib.sha256(rejected_line.line.encode(errors="replace")).hexdigest(),
-        "received_at": now,
-        "source": rejected_line.source,
-        "reason": redact_text(rejected_line.reason),
-        "line": rejected_line.line,
     }
 
 

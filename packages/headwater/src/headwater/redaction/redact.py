@@ -1,6 +1,7 @@
 """Mask secrets before an event is stored; everything else stays unchanged.
 
-`use_rules`, called once when a process starts, adds rules or turns masking off.
+`Redactor.of` adds the rules of the setting `redact`, or turns masking off. Whatever stores or shows
+text receives the redactor of its application; an event log has one.
 
 The rules are conservative: a value is masked only if its key marks it as secret, or if its format
 is unambiguous. A column named `token` keeps its name, and an SQL query keeps its meaning.
@@ -13,7 +14,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from headwater.config import filled, read_yaml
 from headwater.errors import ConfigError
@@ -26,49 +27,10 @@ from headwater_client.masking.python import mask_python
 from headwater_client.masking.values import is_plain, looks_like_name
 
 
-class _Rules(NamedTuple):
-    """The active rules: keys of secret values and patterns, besides the built-in ones."""
-
-    keys: re.Pattern[str] | None = None
-    more: tuple[re.Pattern[str], ...] = ()
-
-
 @dataclass(frozen=True, slots=True)
 class _File:
     keys: list[str] = field(default_factory=list)
     patterns: list[str] = field(default_factory=list)
-
-
-_DEFAULT = _Rules()
-_rules: _Rules | None = _DEFAULT
-
-
-def use_rules(setting: str) -> None:
-    """Apply the setting `redact`: empty, `off`, or a YAML file with more `keys` and `patterns`.
-
-    Both are lists of case-insensitive regular expressions. `keys` match the end of keys with
-    secret values; `patterns` match secrets in any text.
-
-    Raises:
-        ConfigError: the file cannot be read or has another structure.
-    """
-    global _rules
-    if not setting or setting == "off":
-        _rules = None if setting else _DEFAULT
-        return
-    file = filled(_File, read_yaml(Path(setting)), setting)
-    for text in (*file.keys, *file.patterns):
-        try:
-            re.compile(text)
-        except re.error as error:
-            raise ConfigError(
-                f"{setting}: received {text!r}, expected a regular expression: {error}"
-            ) from None
-    keys = "|".join(f"(?:{key})$" for key in file.keys)
-    _rules = _Rules(
-        re.compile(keys, re.IGNORECASE | re.ASCII) if keys else None,
-        tuple(re.compile(text, re.IGNORECASE) for text in file.patterns),
-    )
 
 
 _GROUPS_OF: dict[bytes, list[Group]] = {}
@@ -80,121 +42,155 @@ _ESCAPE = b"\\u00"
 _MARKERS = (*_GROUPS_OF, _ESCAPE)
 _FINDER = Finder(_MARKERS)
 
-
-def is_suspicious(raw: bytes) -> bool:
-    """Return True if raw JSON may contain a secret; this quick check suffices for most events."""
-    if _rules is not _DEFAULT:
-        return _rules is not None
-    lower = raw.lower()
-    for index in {index for index, _ in _FINDER.find(lower)}:
-        groups = _GROUPS_OF.get(_MARKERS[index])
-        if groups is None or any(group.may_match(lower) for group in groups):
-            return True
-    return False
-
-
-def redact_text(text: str) -> str:
-    """Mask the secrets in a text: passwords in URLs, SQL and options, keys and tokens."""
-    if _rules is None:
-        return text
-    markers = {_MARKERS[index] for index, _ in _FINDER.find_in_text(text)}
-    found = {group for marker in markers for group in _GROUPS_OF.get(marker, ())}
-    if not found.isdisjoint(WORDS):
-        text = mask_fields(mask_python(text, MASK), MASK)
-    for group in sorted(found, key=GROUPS.index):
-        text = group.mask(text)
-    for pattern in _rules.more:
-        text = pattern.sub(MASK, text)
-    return text
-
-
 _ESCAPED = re.compile(r"\\(?:u00([2-7][0-9a-fA-F])|([nrt]))")
 _JSON_STRING = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\Z)', re.DOTALL)
 _CUT_OFF = ("", "'", '"', "@x")
 """Closing characters of a secret, which may be missing at the end of a truncated line."""
 
-
-def _without_secrets(match: re.Match[str]) -> str:
-    """Mask the secrets of a JSON string, which may be cut off at the end."""
-    end = "" if match[0].endswith('"') else '"'
-    try:
-        decoded = json.loads(match[0].removesuffix("\\") + end)
-    except ValueError:
-        return match[0]
-    clean = redact_text(decoded)
-    return match[0] if clean == decoded else json.dumps(clean).removesuffix(end or "\0")
-
-
-def redact_line(text: str) -> str:
-    """Mask the secrets in a line that is truncated or not JSON, even after JSON escapes."""
-    text = _JSON_STRING.sub(_without_secrets, text)
-    plain = _ESCAPED.sub(lambda match: chr(int(match[1], 16)) if match[1] else "\n", text)
-    clean = plain
-    for end in _CUT_OFF:
-        clean = redact_text(clean + end).removesuffix(end)
-    return text if clean == plain else clean
-
-
-def redact(value: Any) -> Any:
-    """Return a decoded JSON value with its secrets masked; the same object if it has none."""
-    if _rules is None:
-        return value
-    if isinstance(value, str):
-        return redact_text(value)
-    if isinstance(value, list):
-        return _redact_list(value)
-    if isinstance(value, dict):
-        return _redact_object(value)
-    return value
-
-
 _FLAG = re.compile(r"--?[\w.-]{1,64}", re.ASCII)
-
-
-def _redact_list(value: list[Any]) -> list[Any]:
-    result = [redact(item) for item in value]
-    for index, item in enumerate(value[:-1]):
-        following = value[index + 1]
-        if isinstance(item, str) and item[:1] == "-" and isinstance(following, str):
-            is_secret = _FLAG.fullmatch(item) and _is_secret(item)
-            if is_secret and not following.startswith("-"):  # such as --password x
-                result[index + 1] = _masked(following)
-    if value and all(isinstance(item, list) and len(item) == 2 for item in value):
-        result = [_redact_pair(*pair) for pair in result]
-    return value if result == value else result
-
-
-def _redact_pair(name: Any, value: Any) -> list[Any]:
-    """Mask the value of a pair such as ["password", "x"], unless it is a name as well."""
-    is_secret = isinstance(name, str) and _is_secret(name)
-    if is_secret and not (isinstance(value, str) and looks_like_name(value)):
-        return [name, _masked(value)]
-    return [name, value]
-
-
 _NAMES = frozenset({"name", "key", "Name", "Key"})
 _VALUE = re.compile(r"(?:string[._-]?|default[._-]?)?values?", re.IGNORECASE)
 _BY_COLUMN = frozenset({"fields", "columns", "columnMetrics"})
 """Keys of objects whose keys are column names."""
 
 
-def _redact_object(value: Mapping[str, Any], within: str = "") -> Mapping[str, Any]:
-    names = (value.get(key) for key in _NAMES)
-    has_secret = any(isinstance(name, str) and _is_secret(name) for name in names)
-    result = {}
-    for key, old in value.items():
-        is_column = within in _BY_COLUMN and isinstance(old, dict | list)
-        if not is_column and (_is_secret(key) or (has_secret and _VALUE.fullmatch(key))):
-            new = _masked(old, with_numbers=strength(key) == "password")
-        else:
-            new = _redact_object(old, key) if isinstance(old, dict) else redact(old)
-        result[redact_text(key)] = new
-    return value if result == value else result
+@dataclass(frozen=True, slots=True)
+class Redactor:
+    """Masks secrets by the built-in rules and those of an application; without any if it is off."""
+
+    keys: re.Pattern[str] | None = None
+    """Matches keys of secret values, besides the built-in ones."""
+    patterns: tuple[re.Pattern[str], ...] = ()
+    """Match secrets in any text, besides the built-in ones."""
+    is_off: bool = False
+
+    @classmethod
+    def of(cls, setting: str) -> Redactor:
+        """Return the redactor of the setting `redact`: empty, `off`, or a YAML file.
+
+        The file adds `keys` and `patterns`, lists of case-insensitive regular expressions. `keys`
+        match the end of keys with secret values; `patterns` match secrets in any text.
+
+        Raises:
+            ConfigError: the file cannot be read or has another structure.
+        """
+        if not setting or setting == "off":
+            return cls(is_off=setting == "off")
+        file = filled(_File, read_yaml(Path(setting)), setting)
+        for text in (*file.keys, *file.patterns):
+            try:
+                re.compile(text)
+            except re.error as error:
+                raise ConfigError(
+                    f"{setting}: received {text!r}, expected a regular expression: {error}"
+                ) from None
+        keys = "|".join(f"(?:{key})$" for key in file.keys)
+        return cls(
+            re.compile(keys, re.IGNORECASE | re.ASCII) if keys else None,
+            tuple(re.compile(text, re.IGNORECASE) for text in file.patterns),
+        )
+
+    def is_suspicious(self, raw: bytes) -> bool:
+        """Return True if raw JSON may contain a secret; this quick check suffices for most events.
+
+        Additional rules may match any text.
+        """
+        if self.is_off:
+            return False
+        if self.keys is not None or self.patterns:
+            return True
+        lower = raw.lower()
+        for index in {index for index, _ in _FINDER.find(lower)}:
+            groups = _GROUPS_OF.get(_MARKERS[index])
+            if groups is None or any(group.may_match(lower) for group in groups):
+                return True
+        return False
+
+    def redact_text(self, text: str) -> str:
+        """Mask the secrets in a text: passwords in URLs, SQL and options, keys and tokens."""
+        if self.is_off:
+            return text
+        markers = {_MARKERS[index] for index, _ in _FINDER.find_in_text(text)}
+        found = {group for marker in markers for group in _GROUPS_OF.get(marker, ())}
+        if not found.isdisjoint(WORDS):
+            text = mask_fields(mask_python(text, MASK), MASK)
+        for group in sorted(found, key=GROUPS.index):
+            text = group.mask(text)
+        for pattern in self.patterns:
+            text = pattern.sub(MASK, text)
+        return text
+
+    def redact_line(self, text: str) -> str:
+        """Mask the secrets in a line that is truncated or not JSON, even after JSON escapes."""
+        text = _JSON_STRING.sub(self._without_secrets, text)
+        plain = _ESCAPED.sub(lambda match: chr(int(match[1], 16)) if match[1] else "\n", text)
+        clean = plain
+        for end in _CUT_OFF:
+            clean = self.redact_text(clean + end).removesuffix(end)
+        return text if clean == plain else clean
+
+    def redact(self, value: Any) -> Any:
+        """Return a decoded JSON value with its secrets masked; the same object if it has none."""
+        if self.is_off:
+            return value
+        if isinstance(value, str):
+            return self.redact_text(value)
+        if isinstance(value, list):
+            return self._redact_list(value)
+        if isinstance(value, dict):
+            return self._redact_object(value)
+        return value
+
+    def _without_secrets(self, match: re.Match[str]) -> str:
+        """Mask the secrets of a JSON string, which may be cut off at the end."""
+        end = "" if match[0].endswith('"') else '"'
+        try:
+            decoded = json.loads(match[0].removesuffix("\\") + end)
+        except ValueError:
+            return match[0]
+        clean = self.redact_text(decoded)
+        return match[0] if clean == decoded else json.dumps(clean).removesuffix(end or "\0")
+
+    def _redact_list(self, value: list[Any]) -> list[Any]:
+        result = [self.redact(item) for item in value]
+        for index, item in enumerate(value[:-1]):
+            following = value[index + 1]
+            if isinstance(item, str) and item[:1] == "-" and isinstance(following, str):
+                is_secret = _FLAG.fullmatch(item) and self._is_secret(item)
+                if is_secret and not following.startswith("-"):  # such as --password x
+                    result[index + 1] = _masked(following)
+        if value and all(isinstance(item, list) and len(item) == 2 for item in value):
+            result = [self._redact_pair(*pair) for pair in result]
+        return value if result == value else result
+
+    def _redact_pair(self, name: Any, value: Any) -> list[Any]:
+        """Mask the value of a pair such as ["password", "x"], unless it is a name as well."""
+        is_secret = isinstance(name, str) and self._is_secret(name)
+        if is_secret and not (isinstance(value, str) and looks_like_name(value)):
+            return [name, _masked(value)]
+        return [name, value]
+
+    def _redact_object(self, value: Mapping[str, Any], within: str = "") -> Mapping[str, Any]:
+        names = (value.get(key) for key in _NAMES)
+        has_secret = any(isinstance(name, str) and self._is_secret(name) for name in names)
+        result = {}
+        for key, old in value.items():
+            is_column = within in _BY_COLUMN and isinstance(old, dict | list)
+            if not is_column and (self._is_secret(key) or (has_secret and _VALUE.fullmatch(key))):
+                new = _masked(old, with_numbers=strength(key) == "password")
+            else:
+                is_object = isinstance(old, dict)
+                new = self._redact_object(old, key) if is_object else self.redact(old)
+            result[self.redact_text(key)] = new
+        return value if result == value else result
+
+    def _is_secret(self, key: str) -> bool:
+        keys = self.keys
+        return is_secret_name(key) or (keys is not None and keys.search(key) is not None)
 
 
-def _is_secret(key: str) -> bool:
-    keys = (_rules or _DEFAULT).keys
-    return is_secret_name(key) or (keys is not None and keys.search(key) is not None)
+DEFAULT = Redactor()
+"""Masks by the built-in rules."""
 
 
 def _masked(value: Any, *, with_numbers: bool = False) -> Any:

@@ -51,7 +51,7 @@ def prune(
     horizon_time = None
     if settings.horizon is not None:
         horizon_time = now - int(settings.horizon.total_seconds() * 1e6)
-    with closing(EventLog(settings.database, must_exist=True)) as log:
+    with closing(EventLog.of(settings, must_exist=True)) as log:
         found = plan(log, cutoff, horizon=horizon_time)
         if yes:
             delete(log, found)

@@ -49,7 +49,7 @@ def _prune() -> str:
 
     settings = resolve()
     assert settings.keep is not None
-    log = EventLog(settings.database, must_exist=True)
+    log = EventLog.of(settings, must_exist=True)
     now = time.time_ns() // 1_000
     horizon_time = None
     if settings.horizon is not None:

@@ -24,6 +24,7 @@ from headwater.marquez.models import (
 )
 from headwater.projection.live import Batch, Receipt
 from headwater.query.models import Json
+from headwater.redaction import Redactor
 from headwater.server._arrays import ARRAY, ARRAY_OR_BATCH, check_values, split_array
 from headwater.server._bodies import SMALL, BodyReader
 
@@ -137,25 +138,25 @@ def _failed_events(items: Items, count: int) -> list[FailedEvent]:
     return failed
 
 
-def _lineage_items(raw: bytes, most: int) -> tuple[Items, int | None]:
+def _lineage_items(raw: bytes, redactor: Redactor, most: int) -> tuple[Items, int | None]:
     """Read an event or an array; the count of a single event is None."""
     plain, body = load_plain(raw)
     if isinstance(body, list):
-        return read_items(body, most), len(body)
-    return Items([entry_of(plain, body)]), None
+        return read_items(body, redactor, most), len(body)
+    return Items(redactor, [entry_of(plain, body, redactor)]), None
 
 
-def _batch_items(raw: bytes, most: int) -> tuple[Items, int | None]:
+def _batch_items(raw: bytes, redactor: Redactor, most: int) -> tuple[Items, int | None]:
     body = load(raw)
     events = body.get("events") if isinstance(body, dict) else body
     if not isinstance(events, list):
         raise EventError("$", body, "an array of events, or an object with one in `events`")
-    return read_items(events, most), len(events)
+    return read_items(events, redactor, most), len(events)
 
 
 async def _ingest(
     request: Request,
-    read: Callable[[bytes, int], tuple[Items, int | None]],
+    read: Callable[[bytes, Redactor, int], tuple[Items, int | None]],
     array: re.Pattern[bytes],
 ) -> tuple[Items, int | None, Receipt]:
     """Read and store the posted events; count rejected ones for `/metrics`.
@@ -164,17 +165,18 @@ async def _ingest(
     """
     state = request.app.state
     reader: BodyReader = state.bodies
+    redactor: Redactor = state.live.log.redactor
     raw = b"".join([part async for part in request.stream()])  # so the request keeps no copy
     try:
         if len(raw) <= SMALL:
-            items, count = read(raw, reader.options.most_events)
+            items, count = read(raw, redactor, reader.options.most_events)
         elif start := array.match(raw):
             check_values(raw, _MOST_VALUES)
-            return await _ingest_portions(request, _Portions(raw, start[0], reader))
+            return await _ingest_portions(request, _Portions(raw, start[0], reader, redactor))
         else:
             check_values(raw)
             most = reader.options.most_events
-            items, count = await run_sync(read, raw, most, limiter=reader.parsing)
+            items, count = await run_sync(read, raw, redactor, most, limiter=reader.parsing)
     except EventError:
         state.request_counts.rejected_events += 1
         raise
@@ -188,13 +190,13 @@ class _Portions:
 
     _SIZE = 1_048_576
 
-    def __init__(self, raw: bytes, start: bytes, reader: BodyReader) -> None:
+    def __init__(self, raw: bytes, start: bytes, reader: BodyReader, redactor: Redactor) -> None:
         self._raw, self._start = raw, start
         self._most = reader.options.most_events
         self._events: list[tuple[int, int]] = []
         self._next = 0
         self.limiter = reader.parsing
-        self.items = Items()
+        self.items = Items(redactor)
         self.count = 0
 
     def find(self) -> None:

@@ -33,7 +33,6 @@ from headwater.log import EventLog
 from headwater.old_name import report
 from headwater.projection.live import Live
 from headwater.projection.snapshot_writer import Snapshotter
-from headwater.redaction import use_rules
 from headwater.retention.pruner import Pruner
 from headwater.server._connections import BoundedProtocol
 from headwater.server._options import ServerOptions
@@ -56,12 +55,11 @@ def run_server(settings: Settings) -> None:
     options = ServerOptions.of(settings)
     backends = read_backends(settings.deliver) if settings.deliver else {}
     rules = read_rules(settings.alerts) if settings.alerts else []
-    use_rules(settings.redact)
     if settings.spool:
         make_spool_folder(settings.spool)  # before the log is created
     if settings.database == default_database():
         Path(settings.database).parent.mkdir(parents=True, exist_ok=True)
-    event_log = EventLog(settings.database)
+    event_log = EventLog.of(settings)
     check_exposure(options, settings.host, has_keys=bool(keys_of(event_log)))
     listener = _listen(settings)
     live = Live(event_log, settings.lost_after)
@@ -119,7 +117,7 @@ def _stop_on_signals(server: Server) -> None:
 def _announce(settings: Settings, event_log: EventLog, listener: socket.socket) -> None:
     host, port = listener.getsockname()[:2]
     shown = f"[{host}]" if ":" in host else host
-    log_to_stderr()
+    log_to_stderr(event_log.redactor)
     log.info("headwater %s starts, log %s", version("headwater"), event_log.shown_url)
     if message := report(settings.database):
         log.warning("%s", message)

@@ -70,7 +70,7 @@ def repair(
     """
     from headwater.log import EventLog, damaged_rows, move_aside
 
-    with closing(EventLog(settings_of(database=database).database, must_exist=True)) as log:
+    with closing(EventLog.of(settings_of(database=database), must_exist=True)) as log:
         rows = list(damaged_rows(log))
         if yes:
             move_aside(log, rows)

@@ -244,7 +244,7 @@ def _of_log(settings: Settings) -> DoctorAnswer:
     from headwater.projection.live import Live
     from headwater.trust._doctor import Spool, doctor_answer
 
-    with closing(EventLog(settings.database, must_exist=True)) as log:
+    with closing(EventLog.of(settings, must_exist=True)) as log:
         live, spool = Live(log, settings.lost_after), Spool()
         if settings.spool is not None and settings.spool.is_dir():
             lag = SpoolTail(live, settings.spool).lag()

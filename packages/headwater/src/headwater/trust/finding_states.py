@@ -21,7 +21,6 @@ from headwater.events import shown_time
 from headwater.log import schema
 from headwater.log.store import EventLog
 from headwater.query.registry import micros_of
-from headwater.redaction import redact_text
 from headwater.trust.findings import name_of_subject
 from headwater.trust.models import Finding, FindingState, HealthFinding
 
@@ -118,7 +117,7 @@ def change_state(
         raise ConfigError(f"until: received an end for {change.state!r}; only `muted` can have one")
     if until is not None and until <= now:
         raise ConfigError(f"until: received {change.until!r}, expected a time in the future")
-    note = redact_text(change.note) if change.note else None
+    note = log.redactor.redact_text(change.note) if change.note else None
     with log.writing() as connection:
         table = schema.finding_states
         connection.execute(delete(table).where(table.c.id == _id(found)))
