@@ -39,7 +39,7 @@ _NAMES = ("db|a", "db|b", "db|c", "db|d", "s3://b|a")
 _SETS = st.lists(st.sampled_from(_NAMES), max_size=2, unique=True)
 _KINDS = (
     "plain", "columns", "explicit", "keeps rows", "version", "STREAMING", "DROP", "TRUNCATE",
-    "RENAME", "CREATE", "alias", "exposure",
+    "RENAME", "CREATE", "SQL drop", "SQL alter", "alias", "exposure",
 )  # fmt: skip
 _RUN = st.fixed_dictionaries(
     {
@@ -126,6 +126,14 @@ def _add_change(body: dict[str, Any], kind: str) -> None:
         item["facets"]["lifecycleStateChange"] = change
 
 
+def _leave_only_text(body: dict[str, Any], kind: str) -> None:
+    """Let the SQL text alone name the table that a run drops or renames."""
+    name = next((item["name"] for item in body["outputs"] if item["namespace"] == "db"), "c")
+    text = f"drop table {name}" if kind == "SQL drop" else f"alter table d rename to {name}"
+    body["job"]["facets"]["sql"] = {"query": text}
+    body["inputs"] = body["outputs"] = []
+
+
 def _add_exposure(body: dict[str, Any], _kind: str) -> None:
     for item in body["outputs"]:
         exposures = [{"unique_id": f"exposure of {body['run']['runId']}"}]
@@ -146,6 +154,7 @@ _ADD = {
     "version": _add_version,
     "STREAMING": _add_stream,
     **dict.fromkeys(("DROP", "TRUNCATE", "RENAME", "CREATE"), _add_change),
+    **dict.fromkeys(("SQL drop", "SQL alter"), _leave_only_text),
     "alias": _add_alias,
     "exposure": _add_exposure,
 }

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from headwater.datasets.removal import removal_of
+from headwater.graph.nodes import find_dataset
 from headwater.lineage.queries import impact_answer, provenance_answer, tree_answer
 from headwater.projection import State
 from headwater.projection._apply import apply
@@ -209,3 +211,105 @@ def test_creating_an_existing_table_again_keeps_its_lineage(build: Any) -> None:
     assert _tree(state, "b") == {"load", "a"}
     affected = impact_answer(state, "dataset:db:a")["affected"]
     assert [item["name"] for item in affected] == ["load", "b"]
+
+
+def _silent(build: Any, run: str, time: str, sql: str, end: str = "COMPLETE") -> Any:
+    """Return a run of which only the SQL text names the table, as of Trino and Spark."""
+    event = build.run(end, run, f"query {run}", time)
+    event["job"]["facets"] = {"sql": {"query": sql}}
+    return event
+
+
+def _removal(state: State, name: str) -> Any:
+    found = removal_of(state, find_dataset(state, f"dataset:trino://t:{name}").dataset_name)
+    if found is None:
+        return None
+    new = found["renamedTo"]
+    return found["kind"], new["name"] if new else None, found["evidence"]
+
+
+_LOADS = (
+    ("1", "load", "09:00:00", "c.s.a", "c.s.t"),
+    ("2", "report", "10:00:00", "c.s.t", "c.s.r"),
+)
+
+
+def _loads(build: Any, *more: tuple[str, str, str, str, str]) -> list[Any]:
+    return [
+        build.run("COMPLETE", run, job, time, reads=(f"trino://t|{a}",), writes=(f"trino://t|{b}",))
+        for run, job, time, a, b in (*_LOADS, *more)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("drop table t", ("dropped", None, "sql")),
+        ("DROP TABLE IF EXISTS S.T", ("dropped", None, "sql")),
+        ("drop table x, cat.s.t", None),
+        ("drop table x, c.s.t;", ("dropped", None, "sql")),
+        ("-- clean up\ntruncate table c.s.t", ("emptied", None, "sql")),
+        ("delete from t", ("emptied", None, "sql")),
+        ("alter table t rename to t_old", ("renamed", "c.s.t_old", "sql")),
+        ("drop table other.t", None),
+        ("delete from t where a = 1", None),
+        ("truncate table t partition (day = 1)", None),
+        ("drop table t; create table t (a int)", None),
+    ],
+)
+def test_text_without_datasets_drops_empties_or_renames_its_table(
+    sql: str, expected: Any, build: Any
+) -> None:
+    events = [*_loads(build), _silent(build, "3", "11:00:00", sql)]
+    for order in permutations(events):
+        state = build.state(*order)
+        assert _removal(state, "c.s.t") == expected
+        assert _tree(state, "c.s.r") == {"report", "c.s.t", "load", "c.s.a"}
+    failed = _silent(build, "3", "11:00:00", sql, end="FAIL")
+    assert _removal(build.state(*_loads(build), failed), "c.s.t") is None
+
+
+def test_table_that_a_text_names_is_unknown_if_several_schemas_may_have_it(build: Any) -> None:
+    other = ("4", "other", "08:00:00", "c.s2.b", "c.s2.u")
+    drop = [_silent(build, "3", "11:00:00", "drop table t"), *_loads(build, other)]
+    for order in permutations(drop):
+        assert _removal(build.state(*order), "c.s.t") is None
+    drop[0]["job"]["facets"]["sql"]["query"] = "drop table s.t"
+    assert _removal(build.state(*drop), "c.s.t") == ("dropped", None, "sql")
+
+
+def test_table_renamed_by_a_text_keeps_its_lineage(build: Any) -> None:
+    events = [
+        *_loads(build, ("4", "late", "12:00:00", "c.s.t2", "c.s.r2")),
+        _silent(build, "3", "11:00:00", "alter table t rename to t2"),
+    ]
+    for order in permutations(events):
+        state = build.state(*order)
+        assert _tree(state, "c.s.r2") == {
+            "late", "c.s.t2", "query 3", "c.s.t", "load", "c.s.a"
+        }  # fmt: skip
+        affected = {
+            node["name"] for node in impact_answer(state, "dataset:trino://t:c.s.a")["affected"]
+        }
+        assert {"c.s.r2", "c.s.t2"} <= affected
+    state = build.state(*events[:2], events[3])
+    assert _tree(state, "c.s.r") == {"report", "c.s.t", "load", "c.s.a"}
+    apply(state, build.entry(events[2]).event)
+    assert "load" in _tree(state, "c.s.r2")
+
+
+def test_plan_of_spark_that_reports_no_state_is_read_from_its_text(build: Any) -> None:
+    def change(sql: str) -> State:
+        event = build.run("COMPLETE", "2", "app.delete", "11:00:00")
+        event["job"]["facets"] = {"sql": {"query": sql, "_producer": "x/integration/spark"}}
+        event["outputs"] = [table]
+        return build.state(load, event)
+
+    table = build.dataset("s3://w|shop/t", symlinks=[("hive://m", "shop.t", "TABLE")])
+    load = build.run("COMPLETE", "1", "load", "09:00:00", reads=("s3://w|a",))
+    load["outputs"] = [table]
+    removed = [
+        removal_of(state, find_dataset(state, "shop.t").dataset_name)
+        for state in map(change, ("truncate table lake.shop.t", "delete from lake.shop.t where a"))
+    ]
+    assert [removal and removal["kind"] for removal in removed] == ["emptied", None]

@@ -74,7 +74,7 @@ def test_all_answers_show_a_removal_until_the_next_write(kind: str, shown: str, 
     for order in permutations(events):
         assert _removal(build.state(*order)) == {
             "kind": shown, "at": "2025-11-21T11:00:00Z", "job": _JOB,
-            "runId": "c", "renamedTo": None,
+            "runId": "c", "renamedTo": None, "evidence": "reported",
         }  # fmt: skip
     again = [*events, _write(build, "12:00:00", "w2")]
     assert [_removal(build.state(*order)) for order in permutations(again)] == [None] * 6

@@ -29,6 +29,7 @@ from headwater.projection.snapshots import _table as snapshots
 from headwater.projection.snapshots import state as snapshot
 from headwater.projection.snapshots._table import Snapshots
 from headwater.projection.snapshots.state import restore, save
+from headwater.sql.changes import table_change
 
 from .conftest import Call
 from .entry_strategies import canonical, some_entries
@@ -214,7 +215,7 @@ def test_repair_deletes_a_wrong_snapshot(live: Live, database: str, build: Any, 
 
 
 def test_format_changes_with_the_code(tmp_path: Path) -> None:
-    code = {*snapshot._CLASSES.values(), apply, parse_event, save}
+    code = {*snapshot._CLASSES.values(), apply, parse_event, save, table_change}
     files = {Path(inspect.getsourcefile(item) or "") for item in code}
     root = Path(headwater.__file__).parent
     packages = {".".join(file.parent.relative_to(root).parts) for file in files}

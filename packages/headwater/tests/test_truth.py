@@ -127,6 +127,9 @@ def test_verdicts_are_true(case: Case, server: Server) -> None:
 def test_states_are_true(case: Case, server: Server) -> None:
     for node, state in case.truth.verdicts.states.items():
         assert server.ask("node", node=node)["health"]["state"] == state, node
+    if (expected := case.truth.verdicts.removals) is not None:
+        found = {name: server.ask("node", node=name)["removal"] for name in case.datasets}
+        assert {name: removal["kind"] for name, removal in found.items() if removal} == expected
 
 
 def test_names_that_are_no_datasets_are_absent(case: Case, server: Server) -> None:

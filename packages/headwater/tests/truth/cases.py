@@ -67,6 +67,8 @@ class Verdicts(Strict):
     """All findings of health, each as `kind subject`."""
     states: dict[str, str] = {}
     """Job or dataset: its state of health."""
+    removals: dict[str, Literal["dropped", "emptied", "renamed"]] | None = None
+    """All datasets that were removed and not written since."""
 
 
 class Truth(Strict):

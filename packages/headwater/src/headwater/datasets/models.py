@@ -33,6 +33,8 @@ class Removal(Answer):
     runId: str | None
     renamedTo: DatasetRef | None
     """The new name of a renamed dataset."""
+    evidence: Literal["reported", "sql"]
+    """`sql` if the SQL text of the run states it and the producer did not report it."""
 
 
 class WriteStatistics(Answer):

@@ -12,7 +12,8 @@ def removal_text(removal: Removal) -> str:
     """Return a removal as a phrase: `renamed to X by JOB`."""
     new_name = f" to {removal['renamedTo']['name']}" if removal["renamedTo"] else ""
     job = f" by {removal['job']['name']}" if removal["job"] else ""
-    return f"{removal['kind']}{new_name}{job}"
+    evidence = " (read from SQL)" if removal["evidence"] == "sql" else ""
+    return f"{removal['kind']}{new_name}{job}{evidence}"
 
 
 def removal_mark(removal: Removal | None) -> str:

@@ -104,4 +104,5 @@ def _removal(state: State, change: LifecycleChange) -> Removal:
         "job": name_of(owner.key.job) if owner else None,
         "runId": owner.key.run_id if owner else None,
         "renamedTo": dataset_ref(new_name) if new_name else None,
+        "evidence": "sql" if change.is_from_sql else "reported",
     }

@@ -28,6 +28,7 @@ from headwater.events._parse import (
 from headwater.events._sql_datasets import (
     ONLY_IN_TEXT,
     can_read_sql,
+    change_of,
     misread_text_of,
     text_of,
 )
@@ -89,6 +90,7 @@ __all__ = [
     "shown_time",
     "source_datasets",
     "can_read_sql",
+    "change_of",
     "misread_text_of",
     "text_of",
     "to_micros",

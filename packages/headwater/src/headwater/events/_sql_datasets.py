@@ -17,7 +17,7 @@ from typing import Any
 
 from headwater.events._event import Dataset, Facets, Json
 from headwater.events.column_lineage import objects
-from headwater.sql.changes import changes_in
+from headwater.sql.changes import FROM_SQL, TableChange, changes_in, table_change
 from headwater.sql.text import SqlText
 
 ONLY_IN_TEXT = "headwater_sql"
@@ -36,7 +36,7 @@ def with_sql_datasets(
     facet, listed = job_facets.get("sql", {}), (*outputs, *inputs)
     text = text_of(facet)
     if text is None or not listed:
-        return inputs, outputs
+        return inputs, outputs if inputs else _with_table_change(facet, outputs)
     outputs = _with_changes(text, inputs, outputs)
     from headwater.sql.dialects import dialect_of
     from headwater.sql.script import local_names
@@ -59,6 +59,33 @@ def _with_changes(text: str, inputs: _Datasets, outputs: _Datasets) -> _Datasets
     bare = {i.name: i.namespace for i in outputs if not (i.io_facets or i.facets.keys() & own)}
     found = changes_in(text, bare, [item.name for item in inputs])
     return tuple(replace(i, facets={**i.facets, **found.get(i.name, {})}) for i in outputs)
+
+
+def _with_table_change(facet: Json, outputs: _Datasets) -> _Datasets:
+    """Return the outputs of a plan with the DROP or TRUNCATE that its text states."""
+    change = change_of(facet) if outputs else None
+    if change is None or change.kind == "RENAME":
+        return outputs
+    names = {parts[-1].lower() for parts in change.tables}
+    stated = {"lifecycleStateChange": change.kind, FROM_SQL: True}
+    return tuple(
+        replace(item, facets={**item.facets, "lifecycleStateChange": stated})
+        if "lifecycleStateChange" not in item.facets and not names.isdisjoint(_tables(item))
+        else item
+        for item in outputs
+    )
+
+
+def _tables(item: Dataset) -> set[str]:
+    symlinks = objects(item.facets.get("symlinks", {}).get("identifiers"))
+    names = (item.name, *(str(symlink.get("name")) for symlink in symlinks))
+    return {re.split(r"[./]", name.lower())[-1] for name in names}
+
+
+def change_of(facet: Json) -> TableChange | None:
+    """Return the change of whole tables that the text of a sql facet is; None for others."""
+    text = facet.get("query")
+    return table_change(text) if isinstance(text, str) else None
 
 
 def text_of(facet: Json) -> str | None:

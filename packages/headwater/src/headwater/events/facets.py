@@ -13,6 +13,7 @@ from typing import Any, ClassVar, NamedTuple, Self, dataclass_transform
 from headwater.events._event import JobRef, Json
 from headwater.events._parse import run_id_of
 from headwater.events.column_lineage import is_name, objects
+from headwater.sql.changes import FROM_SQL
 
 EXPOSURE = "EXPOSURE"
 """The jobType of an exposure of dbt, which is no job but something that shows data."""
@@ -183,11 +184,14 @@ class LifecycleStateChange(Facet, key="lifecycleStateChange"):
 
     lifecycleStateChange: str | None
     previousIdentifier: Json
+    is_from_sql: bool
+    """True if the SQL text states it and the producer did not report it."""
 
     @classmethod
     def _values(cls, facet: Json) -> Iterable[object]:
         yield (text_or_none(facet.get("lifecycleStateChange")) or "").upper() or None
         yield _object(facet.get("previousIdentifier"))
+        yield facet.get(FROM_SQL) is True
 
     @property
     def removes_data(self) -> bool:

@@ -51,6 +51,7 @@ from headwater.graph.run_edges import (
     side_by_side,
     states_lineage_of_other_jobs,
 )
+from headwater.graph.sql_changes import stated_changes, stated_changes_of
 from headwater.graph.times import NOW, ByVersion, Reading, Times, span_of
 from headwater.identity import DatasetName
 from headwater.projection import Run, RunKey, RunState, State, outcome, start_of
@@ -180,7 +181,9 @@ class Generations:
         return self._owners[ref]
 
     def _has_data(self, run: Run) -> bool:
-        return run.has_data or (run.has_events and run.key.job in self.state.handoffs)
+        if run.has_data or stated_changes(self.state, run):
+            return True
+        return run.has_events and run.key.job in self.state.handoffs
 
     def jobs(self) -> Iterable[JobRef]:
         """Return all tasks that have generations."""
@@ -366,6 +369,9 @@ class Generations:
                 found |= record.declaring or set()
                 if side == "writing" and record.derivation is not None:
                     found.add(derivation(name))
+            kind = "MOVE" if side == "reading" else "RENAME"
+            stated = stated_changes_of(state, name)
+            keys |= {change.run for change in stated if change.kind == kind and change.run}
             for spelled in state.identity.names(name) if side == "reading" else ():
                 derived = state.derived_from.get(spelled, ())
                 found |= {derivation(state.identity.primary(dependent)) for dependent in derived}

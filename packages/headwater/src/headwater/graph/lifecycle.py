@@ -6,6 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 
 from headwater.events.facets import LifecycleStateChange, OutputStatistics
+from headwater.graph.sql_changes import renamed_by_text, stated_changes, stated_changes_of
 from headwater.identity import DatasetName, canonical_name
 from headwater.projection import Run, State, Use
 from headwater.projection.derived import records_of
@@ -48,10 +49,10 @@ def _changes(state: State, name: DatasetName) -> list[int]:
 def changes_of(state: State, name: DatasetName) -> list[LifecycleChange]:
     """Return the changes of a dataset under any of its names, except renames among these."""
     primary = state.identity.primary
+    reported = (change for record in records_of(state, name) for change in record.lifecycle or ())
     return [
         change
-        for record in records_of(state, name)
-        for change in record.lifecycle or ()
+        for change in (*reported, *stated_changes_of(state, name))
         if change.other is None or primary(change.other) != name
     ]
 
@@ -72,12 +73,13 @@ def former_names(state: State, run: Run) -> dict[DatasetName, DatasetName]:
     The former name is an input only of a completed run; a failed one renamed nothing.
     """
     primary = state.identity.primary
-    return {
+    reported = {
         primary(spelled): primary(former)
         for spelled, use in run.outputs.items()
-        if (reported := use.dataset_facets.parsed(LifecycleStateChange).former_name)
-        and (former := canonical_name(*reported)) in run.inputs
+        if (facet := use.dataset_facets.parsed(LifecycleStateChange).former_name)
+        and (former := canonical_name(*facet)) in run.inputs
     }
+    return reported or renamed_by_text(state, run)
 
 
 def changed_datasets(state: State, runs: Iterable[Run]) -> frozenset[DatasetName]:
@@ -90,6 +92,7 @@ def changed_datasets(state: State, runs: Iterable[Run]) -> frozenset[DatasetName
                 found.add(state.identity.primary(spelled))
         for pair in former_names(state, run).items():
             found.update(pair)
+        found.update(name for name, _ in stated_changes(state, run))
     return frozenset(found)
 
 

@@ -137,6 +137,8 @@ def run_edges(state: State, run: Run) -> Edges:
         entries = [entry for facet in run.lineage for entry in parsed(facet, parse_entries)]
         _take_entries(state, edges, run.key.job, entries)
     elif former := former_names(state, run):
+        edges.reads |= set(former.values())
+        edges.writes |= set(former)
         _take_renames(edges, former)
     elif (sql := sql_lineage(state, run)) is not None:
         _take_sql(edges, sql.sources)

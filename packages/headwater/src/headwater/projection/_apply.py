@@ -16,6 +16,7 @@ from headwater.events import (
     Logged,
     Relation,
     RunEvent,
+    change_of,
     parse_derivation,
     parse_entries,
     source_datasets,
@@ -40,6 +41,7 @@ from headwater.projection.state import (
     Run,
     RunKey,
     State,
+    StatedChange,
     Use,
     Version,
 )  # fmt: skip
@@ -144,6 +146,38 @@ def _apply_run_event(state: State, event: RunEvent, stamp: Stamp) -> None:
         _update_use(state, run.inputs, source, {}, stamp).readers.add(run.key)
     for item in (*event.outputs, *event.inputs):
         _add_exposures(state, event.job.namespace, item, stamp)
+        _add_schemas(state, event.job.namespace, item)
+    _add_table_change(state, event, run.key, stamp)
+
+
+def _add_schemas(state: State, namespace: str, item: Dataset) -> None:
+    """Record the schemas of the tables that the jobs of a namespace use."""
+    schemas = state.schemas.setdefault(namespace, set())
+    for name in (canonical_name(item.namespace, item.name), *symlinks_of(item)):
+        schema = name.namespace, name.name.rpartition(".")[0]
+        if schema not in schemas and "/" not in name.name:
+            schemas.add(schema)
+            changing = {key.job.namespace for key in state.table_changes}
+            state.structure_changes += namespace in changing
+
+
+def _add_table_change(state: State, event: RunEvent, run: RunKey, stamp: Stamp) -> None:
+    """Record the change of tables that the SQL text of a completed run states without datasets."""
+    is_silent = event.type is EventType.COMPLETE and not (event.inputs or event.outputs)
+    change = change_of(event.job_facets.get("sql", {})) if is_silent else None
+    if change is None:
+        return
+    stated = StatedChange(stamp, *change)
+    state.table_changes[run] = max(stated, state.table_changes.get(run, stated))
+    for parts in change.tables:
+        state.changes_by_table.setdefault(parts[-1].lower(), set()).add(run)
+
+
+def _touch_changes(state: State, name: DatasetName) -> None:
+    """Record changes of the runs whose SQL text may change a table with a new or other name."""
+    if state.changes_by_table:
+        for key in state.changes_by_table.get(name.name.rpartition(".")[2].lower(), ()):
+            _touch(state, state.runs[key])
 
 
 def _add_exposures(state: State, namespace: str, item: Dataset, stamp: Stamp) -> None:
@@ -165,11 +199,12 @@ def _add_lifecycle(state: State, item: Dataset, stamp: Stamp, run: RunKey | None
     if former is not None:
         source = Dataset(*former)
         old, new = canonical_name(*former), canonical_name(item.namespace, item.name)
-        _add_change(state, item, LifecycleChange(stamp, "RENAME", run, old))
-        _add_change(state, source, LifecycleChange(stamp, "MOVE", run, new))
+        is_read = change.is_from_sql
+        _add_change(state, item, LifecycleChange(stamp, "RENAME", run, old, is_read))
+        _add_change(state, source, LifecycleChange(stamp, "MOVE", run, new, is_read))
         return source
     if change.removes_data or (run is None and kind in ("CREATE", "OVERWRITE")):
-        _add_change(state, item, LifecycleChange(stamp, kind, run, None))
+        _add_change(state, item, LifecycleChange(stamp, kind, run, None, change.is_from_sql))
     return None
 
 
@@ -296,6 +331,9 @@ def _update_dataset(state: State, item: Dataset, stamp: Stamp) -> DatasetName:
     name = state.identity.add(item)
     _touch_users(state)
     record = state.datasets.get(name)
+    if record is None or symlinks_of(item):
+        for alias in (name, *symlinks_of(item)):
+            _touch_changes(state, alias)
     if record is None:
         record = state.datasets[name] = DatasetRecord(name, stamp.time, stamp.time)
     record.first, record.last = min(record.first, stamp.time), max(record.last, stamp.time)
@@ -359,6 +397,7 @@ def _touch(state: State, run: Run) -> None:
 def _touch_users(state: State) -> None:
     """Record changes of the runs and declarations whose datasets got another primary name."""
     for name in state.identity.renamed:
+        _touch_changes(state, name)
         record = state.datasets.get(name)
         state.structure_changes += name in state.derived_from
         if record is not None:

@@ -38,6 +38,14 @@ class Version(NamedTuple):
     """The packed input or output facets of the newest event that named it."""
 
 
+class StatedChange(NamedTuple):
+    """A change of tables that the SQL text of a completed run states; see `TableChange`."""
+
+    stamp: Stamp
+    kind: str
+    tables: tuple[tuple[str, ...], ...]
+
+
 class LifecycleChange(NamedTuple):
     """A change of a dataset as a whole: DROP, TRUNCATE, RENAME, MOVE, CREATE or OVERWRITE.
 
@@ -49,6 +57,7 @@ class LifecycleChange(NamedTuple):
     kind: str
     run: RunKey | None
     other: DatasetName | None  # the former name of a RENAME, or the new name of a MOVE
+    is_from_sql: bool = False
 
     @property
     def removes_rows(self) -> bool:
@@ -166,6 +175,12 @@ class State:
     """Exposures of dbt, with the datasets that feed them. Only candidates."""
     named_by: dict[JobRef, set[JobRef]] = field(default_factory=dict)
     """Jobs that other jobs name in a jobDependencies facet, with these. Only candidates."""
+    table_changes: dict[RunKey, StatedChange] = field(default_factory=dict)
+    """Changes that only SQL texts state; see headwater.graph.sql_changes."""
+    changes_by_table: dict[str, set[RunKey]] = field(default_factory=dict)
+    """The runs of these, by the last part of each table, in lower case."""
+    schemas: dict[str, set[tuple[str, str]]] = field(default_factory=dict)
+    """By namespace of jobs, the namespaces and schemas (such as `shop.public`) of their tables."""
     has_tags: bool = False
     """True if a dataset ever had a tag."""
     namespaces: dict[str, tuple[int, int]] = field(default_factory=dict)

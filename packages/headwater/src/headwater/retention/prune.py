@@ -35,6 +35,7 @@ from headwater.events.facets import JobDependencies, Parent
 from headwater.graph.current import generations_of
 from headwater.graph.generation import Generation
 from headwater.graph.lifecycle import changes_of, removes_data
+from headwater.graph.sql_changes import stated_changes
 from headwater.identity import DatasetName, canonical_name, symlinks_of
 from headwater.lineage.provenance import has_own_rows_before
 from headwater.lineage.queries import edges_answer
@@ -253,7 +254,12 @@ def _removals(reading: _Reading, kept: set[str]) -> Iterator[str]:
     """
     for state in (reading.now, reading.old):
         names = {record.name for record in state.datasets.values() if record.lifecycle}
-        for name in set(map(state.identity.primary, names)):
+        stated = {
+            name
+            for key in state.table_changes
+            for name, _ in stated_changes(state, state.runs[key])
+        }
+        for name in {*map(state.identity.primary, names), *stated}:
             removing = sorted(
                 (change.stamp.time, change.run.run_id)
                 for change in changes_of(state, name)

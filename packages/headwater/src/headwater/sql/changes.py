@@ -4,6 +4,9 @@ openlineage-sql reports the tables of CREATE TABLE, DROP, TRUNCATE, DELETE and A
 outputs, as if rows were written to them. A text changes a table or view as a whole if each of its
 statements that names the table is one of these. A text that first empties a table and then fills it
 from other tables replaces its rows.
+
+Some producers report no dataset for such a statement: Trino for DROP and RENAME, and Spark for the
+RENAME of an Iceberg table. `table_change` reads the tables of a text that is one such statement.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from itertools import takewhile
-from typing import Any
+from typing import Any, NamedTuple
 
 _CHANGES = re.compile(r"\b(?:create|drop|truncate|delete|alter)\b", re.IGNORECASE)
 _MOST = 50  # outputs; the text is searched for each of them
@@ -37,8 +40,41 @@ _WITH_ROWS = re.compile(
     re.I,
 )
 """Clauses by which a CREATE or ALTER TABLE may fill a table."""
+_PARTITION = re.compile(r"\bpartition\b", re.I)
+FROM_SQL = "headwater_fromSql"
+"""Key in a lifecycleStateChange facet that the producer did not report."""
+_REMOVING = (("DROP", "dropped"), ("TRUNCATE", "emptied"), ("TRUNCATE", "deleted"))
 _EMPTYING = {"REPLACE", "DROP", "TRUNCATE", "AWAY"}
 _KINDS = {"CREATE", "ALTER", *_EMPTYING}
+
+
+class TableChange(NamedTuple):
+    """A statement that drops, empties or renames whole tables."""
+
+    kind: str
+    """DROP, TRUNCATE or RENAME."""
+    tables: tuple[tuple[str, ...], ...]
+    """The parts of the names, as spelled; of a RENAME, the former and the new name."""
+
+
+def table_change(text: str) -> TableChange | None:
+    """Return the change that a text of one statement makes; None for any other text."""
+    if "$$" in text or not _CHANGES.search(text):
+        return None
+    found = _STATEMENT.match(_NOISE.sub(" ", text).strip().removesuffix(";"))
+    if found is None or ";" in found["rest"]:
+        return None
+    if found["renamed"]:
+        names = (_parts(found["altered"]), _parts(found["renamed"]))
+        return None if found["swaps"] else TableChange("RENAME", names)
+    for kind, group in _REMOVING:
+        if found[group] and not _PARTITION.search(found["rest"]):
+            return TableChange(kind, tuple(map(_parts, found[group].split(","))))
+    return None
+
+
+def _parts(name: str) -> tuple[str, ...]:
+    return tuple(part.strip('"`[]') for part in re.findall(_PART, name))
 
 
 def changes_in(
@@ -53,7 +89,7 @@ def changes_in(
     for name, namespace in targets.items():
         if change := _change_of(_last(name), statements, former):
             kind, _, old_name = change.partition(" ")
-            facet: dict[str, Any] = {"lifecycleStateChange": kind}
+            facet: dict[str, Any] = {"lifecycleStateChange": kind, FROM_SQL: True}
             if old_name:
                 facet["previousIdentifier"] = {"namespace": namespace, "name": old_name}
             found[name] = {"lifecycleStateChange": facet}
@@ -97,9 +133,10 @@ def _change_in(name: str, statement: str) -> str:
             return ""
         other = names[1 - names.index(name)]
         return "AWAY" if name == names[0] and not found["swaps"] else other
-    for kind, group in (("DROP", "dropped"), ("TRUNCATE", "emptied"), ("TRUNCATE", "deleted")):
+    for kind, group in _REMOVING:
         if found[group]:
-            return kind if name in map(_last, found[group].split(",")) else ""
+            is_named = name in map(_last, found[group].split(","))
+            return kind if is_named and not _PARTITION.search(found["rest"]) else ""
     target = found["created"] or found["altered"]
     if _last(target) != name:
         return ""

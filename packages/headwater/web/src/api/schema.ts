@@ -1494,6 +1494,8 @@ export interface components {
         };
         Removal: {
             at: string;
+            /** @enum {string} */
+            evidence: "reported" | "sql";
             job: components["schemas"]["Name"] | null;
             /** @enum {string} */
             kind: "dropped" | "emptied" | "renamed";
@@ -1504,6 +1506,8 @@ export interface components {
             at: string;
             /** @constant */
             done: "removed";
+            /** @enum {string} */
+            evidence: "reported" | "sql";
             job: components["schemas"]["Name"] | null;
             /** @enum {string} */
             kind: "dropped" | "emptied" | "renamed";

@@ -9,6 +9,7 @@ const renamed: Removal = {
   job: { namespace: "n", name: "swap" },
   runId: "r",
   renamedTo: { id: "dataset:n:new", namespace: "n", name: "new" },
+  evidence: "reported",
 };
 
 test("a renamed dataset links to its new name", () => {
@@ -19,4 +20,5 @@ test("a renamed dataset links to its new name", () => {
 
 test("a removal without a run names no job", () => {
   expect(titleOfRemoval({ ...renamed, kind: "dropped", job: null, renamedTo: null })).toBe("Dropped");
+  expect(titleOfRemoval({ ...renamed, evidence: "sql" })).toBe("Renamed to new by swap (read from SQL)");
 });

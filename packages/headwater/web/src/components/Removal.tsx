@@ -39,7 +39,7 @@ export function RemovalMark({ removal }: { removal: Removal | null }): ReactNode
 }
 
 /** Return a removal in one line: Renamed to X by JOB. */
-export function titleOfRemoval({ kind, job, renamedTo }: Removal): string {
+export function titleOfRemoval({ kind, job, renamedTo, evidence }: Removal): string {
   const name = renamedTo ? `${COMPONENTS.renamedTo}${renamedTo.name}` : "";
-  return `${COMPONENTS.removals[kind]}${name}${job ? ` ${COMPONENTS.removedBy(job.name)}` : ""}`;
+  return `${COMPONENTS.removals[kind]}${name}${job ? ` ${COMPONENTS.removedBy(job.name)}` : ""}${evidence === "sql" ? COMPONENTS.readFromSql : ""}`;
 }

@@ -32,6 +32,7 @@ export const COMPONENTS = {
   health: { failed: "Failed", failed_checks: "Failed checks", blocked: "Blocked", late: "Late", unknown: "Unknown", healthy: "Healthy", streaming: "Streaming", ad_hoc: "Ad hoc" },
   removals: { dropped: "Dropped", emptied: "Emptied", renamed: "Renamed" },
   renamedTo: " to ",
+  readFromSql: " (read from SQL)",
   removedBy: (job: string) => `by ${job}`,
   stale: "Stale run: no end event and no recent events",
   commandLine: "On the command line",

@@ -34,6 +34,7 @@ from headwater.projection.state import (
     Run,
     RunKey,
     State,
+    StatedChange,
     Use,
     Version,
 )  # fmt: skip
@@ -41,12 +42,12 @@ from headwater.projection.state import (
 log = logging.getLogger(__name__)
 
 _BY_FIELDS = (State, Job, Run, Use, Declared, DatasetRecord)
-_TUPLES = (Stamp, Version, LifecycleChange, RunKey, Reference, DatasetName, JobRef)
+_TUPLES = (Stamp, Version, StatedChange, LifecycleChange, RunKey, Reference, DatasetName, JobRef)
 _STATE_CLASSES = (*_BY_FIELDS, *_TUPLES, FacetBook, Identity, Union)
 _CLASSES = {
     (class_.__module__, class_.__qualname__): class_ for class_ in (*_STATE_CLASSES, EventType)
 }
-_PACKAGES = ("events", "identity", "projection", "projection.snapshots")
+_PACKAGES = ("events", "identity", "projection", "projection.snapshots", "sql")
 """All code that turns events into a state."""
 
 

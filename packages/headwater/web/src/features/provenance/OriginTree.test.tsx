@@ -40,7 +40,7 @@ test("a dataset, its writer and its input are nested and link to the graph at th
 });
 
 test("a dropped dataset is marked", () => {
-  const removal = { kind: "dropped" as const, at: "2026-01-02T00:00:00Z", job: { namespace: "n", name: "cleanup" }, runId: null, renamedTo: null };
+  const removal = { kind: "dropped" as const, at: "2026-01-02T00:00:00Z", job: { namespace: "n", name: "cleanup" }, runId: null, renamedTo: null, evidence: "reported" as const };
   const { tree } = shown(origin([{ ...member("tmp"), removal }]));
   expect(within(tree).getByText("Dropped").title).toBe("Dropped by cleanup");
 });
