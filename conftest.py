@@ -16,8 +16,8 @@ _LONGEST = (
     "tests/containers",
     "tests/pipeline",
     "tests/spark",
-    "tests/new_user",  # after the pipeline, because it reuses its bytecode
     "tests/page",
+    "tests/new_user",  # after the pipeline, because it reuses its bytecode
     "tests/infra",
     "tests/commands",
     "tests/proxy",

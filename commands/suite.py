@@ -63,9 +63,10 @@ def memory_folder(gigabytes: float, folder: Path = _MEMORY) -> Path | None:
 def process_count(cores: int, gigabytes: float) -> int:
     """Return the number of test processes that fits the cores and the gigabytes of memory.
 
-    It is at most the number of cores plus one, because some tests only wait.
+    It is at most twice the number of cores, because tests of Airflow, containers and downloads
+    wait half of their time.
     """
-    return max(1, min(cores + 1, int(gigabytes / _GIGABYTES_PER_PROCESS), _MOST_PROCESSES))
+    return max(1, min(2 * cores, int(gigabytes / _GIGABYTES_PER_PROCESS), _MOST_PROCESSES))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

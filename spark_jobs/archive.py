@@ -19,6 +19,9 @@ from pathlib import Path
 from lakehouse.settings import Settings
 from spark_jobs.runtime import classpath, java_home
 
+_OFF = "-Xshare:off"
+"""Java's option to use no archive, in SPARK_JAVA_OPTIONS."""
+
 
 def archive(settings: Settings) -> Path:
     """Return the archive's path for this Java and these jars; `base.jsa` is next to it."""
@@ -31,18 +34,20 @@ def archive(settings: Settings) -> Path:
 
 
 def archive_options(settings: Settings) -> str:
-    """Return the JVM options that use the archives, if they exist."""
+    """Return the JVM options that use the archives, if they exist and are not switched off."""
     top = archive(settings)
-    if not top.exists() or " " in str(top):  # Spark splits its options at spaces
+    if (
+        _OFF in settings.spark_java_options or not top.exists() or " " in str(top)
+    ):  # Spark splits its options at spaces
         return ""
     return f"-Xshare:auto -XX:SharedArchiveFile={top.with_name('base.jsa')}:{top}"
 
 
 def ensure_archive(settings: Settings) -> None:
-    """Create the archives unless they exist; if Java cannot create them, do without."""
+    """Create the archives unless they exist or are switched off; if Java cannot, do without."""
     top = archive(settings)
     failed = top.with_name("failed")
-    if top.exists() or failed.exists():
+    if _OFF in settings.spark_java_options or top.exists() or failed.exists():
         return
     top.parent.mkdir(parents=True, exist_ok=True)
     with (top.parent / "lock").open("w") as lock:

@@ -7,6 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from headwater_client.git import git_location
 from lakehouse.catalog import PARTITION, load_table
 from lakehouse.errors import PipelineError
 from lakehouse.lineage_server import lineage_server
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from pyiceberg.table.snapshots import Summary
 
 FLOW = "TrainForecastModelFlow"
+_DIRTY = "-dirty"
+"""The suffix of a version with uncommitted changes."""
 FORECAST_COLUMNS = ["year", "month", "day", "hour", "pulocationid", "forecasted_total_rides"]
 
 
@@ -160,10 +163,7 @@ def compare(recipe: Recipe, then: pa.Table, now: pa.Table) -> None:
     if before.equals(after):
         return
     same = sum(a == b for a, b in zip(before.to_pylist(), after.to_pylist(), strict=False))
-    why = (
-        other_code(recipe)
-        or "The code is the same commit; check `git status` for uncommitted changes."
-    )
+    why = other_code(recipe) or "The code is the same commit."
     raise NotReproducible(
         f"Only {same:,} of {before.num_rows:,} forecasts equal those of run {recipe.run}. {why}"
     )
@@ -171,13 +171,26 @@ def compare(recipe: Recipe, then: pa.Table, now: pa.Table) -> None:
 
 def other_code(recipe: Recipe) -> str:
     """Return the difference in code since the run, with a fix; empty for the same commit."""
-    now = code_version()
-    if now and now == recipe.code:
-        return ""
-    remedy = f" `git checkout {recipe.code}` restores it." if recipe.code else ""
+    return code_difference(recipe.run, recipe.code, code_version())
+
+
+def code_difference(run: str, then: str | None, now: str | None) -> str:
+    """Return the difference between the code version of a run and that of now, with a fix.
+
+    It is empty if both are the same commit without changes.
+    """
+    commit = (then or "").removesuffix(_DIRTY)
+    if then and then == now:
+        return then.endswith(_DIRTY) * (
+            f"This code and that of run {run} are commit {commit} with uncommitted changes, so it "
+            "is unknown whether they are the same."
+        )
+    remedy = f" `git checkout {commit}` restores it." if commit else ""
+    if commit != (then or ""):
+        remedy = f" `git checkout {commit}` restores it without the changes of that run."
     return (
-        f"The code is commit {now or 'unknown'}, but run {recipe.run} used commit "
-        f"{recipe.code or 'unknown'}.{remedy}"
+        f"The code is commit {now or 'unknown'}, but run {run} used commit "
+        f"{then or 'unknown'}.{remedy}"
     )
 
 
@@ -187,8 +200,6 @@ def _sorted(rows: pa.Table) -> pa.Table:
 
 
 def code_version() -> str | None:
-    """Return the git commit of this code, if it is in a repository."""
-    from metaflow.metaflow_git import get_repository_info
-
-    repository = get_repository_info(Path(__file__).parent) or {}
-    return str(repository["commit_sha"]) if repository.get("commit_sha") else None
+    """Return the git version of this code as its lineage has it, if it is in a repository."""
+    location = git_location(Path(__file__))
+    return location["version"] if location else None

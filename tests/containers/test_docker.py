@@ -49,7 +49,7 @@ def test_upstream_of_forecasts_is_read_with_the_key(story: Story) -> None:
         assert re.search(rf"{re.escape(job)}  COMPLETED", story.tree), story.tree
 
 
-def test_restart_of_every_container_loses_nothing(story: Story) -> None:
+def test_stop_and_start_of_every_container_lose_nothing(story: Story) -> None:
     assert story.tree_after_restart == story.tree
 
 

@@ -190,17 +190,6 @@ def test_demo_shows_forecasts_lineage_and_times(first_demo: str) -> None:
     assert re.search(r"Training, triggered by the new data +\d+\.\d", first_demo)
 
 
-def test_second_demo_changes_no_data(clone: Clone, first_demo: str) -> None:
-    before = clone.run("status").stdout
-    again = clone.run("demo", "--exit")
-    assert again.returncode == 0, again.stdout[-5000:]
-    said = " ".join(again.stdout.split())
-    assert "No new taxi data, so no model was trained." in said
-    assert "yellow_tripdata_2025-05.parquet is already loaded and has not changed." in said
-    assert clone.run("status").stdout == before
-    assert gone(clone), clone.processes()
-
-
 def test_green_taxi_demo_forecasts_with_weather(clone: Clone, first_demo: str) -> None:
     done = clone.run(
         *("demo", "--service", "green", "--model", "weather", "--months", "2025-05", "--exit")
@@ -242,7 +231,7 @@ def test_ctrl_c_during_startup_leaves_no_process(
 
 
 def test_test_command_works_in_a_fresh_clone(clone: Clone, first_demo: str) -> None:
-    """Run one folder only, because the whole suite runs anyway."""
-    done = clone.run("test", "--fast", "-q", "tests/lakehouse")
+    """Run one file only, because the whole suite runs anyway."""
+    done = clone.run("test", "--fast", "-q", "tests/lakehouse/test_names.py")
     assert done.returncode == 0, done.stdout[-5000:]
     assert re.search(r"\d+ passed", done.stdout)

@@ -272,7 +272,7 @@ def test_page_recovers_after_a_proxys_error_response(look: Look, lineage: Lineag
     page.route("**/events/stream", lambda route: route.fulfill(status=502))
     with page.expect_response(lambda answer: answer.status == 502):
         lineage.stop()
-        lineage.start()
+    lineage.start()
     expect(page.get_by_text("Reconnecting")).to_be_visible()
     page.unroute("**/events/stream")
     expect(page.get_by_text("Live")).to_be_visible()

@@ -64,6 +64,10 @@ class Pipeline:
     """A taxi run without months, like a scheduled run."""
     by_hand: dict[str, Any] = field(default_factory=dict)
     """Parameters of a training started with Airflow's form."""
+    notes_of_repetition: list[str] = field(default_factory=list)
+    """What the demo says when all months are loaded already."""
+    versions: tuple[dict[str, int], dict[str, int]] = ({}, {})
+    """The tables' snapshots before and after the repetition."""
 
     def get(self, path: str, **params: Any) -> Any:
         """Return a response of the lineage server."""
@@ -138,6 +142,9 @@ def pipeline(
             services[0].wait_until(lambda: lineage_ready(settings), 60)
             services[0].wait_until(lambda: lineage_caught_up(settings), 60)
             run_dags(settings, airflow, progress, both)
+            before = snapshots(settings)
+            state.notes_of_repetition = run_dags(settings, airflow, progress, both)
+            state.versions = (before, snapshots(settings))
             state.mistyped = airflow.trigger(TAXI_DAG, {"month": months[0]})
             state.unattended = airflow.trigger(TAXI_DAG, {})
             of_a_day = {"as_of_datetime": f"{months[-1]}-15T00:00", "predict_horizon_hours": 3}

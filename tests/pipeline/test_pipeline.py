@@ -28,7 +28,7 @@ from lakehouse.settings import REPOSITORY
 from lakehouse.sources import YELLOW
 from packages.headwater.tests.datahub_server import endpoint_error
 from spark_jobs.lineage import PRODUCER
-from tests.conftest import card_of, train
+from tests.conftest import card_of
 from tests.pipeline.conftest import FLOW, TAXI_DAG, TRAIN_DAG, Json, Pipeline, snapshots
 
 pytestmark = pytest.mark.airflow
@@ -305,6 +305,16 @@ def test_every_zone_and_hour_is_forecast_from_last_week(pipeline: Pipeline) -> N
         assert row["forecasted_total_rides"] == rides.get((before, row["pulocationid"]), 0)
 
 
+def test_second_demo_changes_no_data(pipeline: Pipeline) -> None:
+    before, after = pipeline.versions
+    assert before == after != {}
+    said = " ".join(pipeline.notes_of_repetition)
+    assert "No new taxi data, so no model was trained." in said
+    for month in pipeline.months:
+        name = YELLOW.files(pipeline.settings, month)[0].filename
+        assert f"{name} is already loaded and has not changed." in said
+
+
 def test_run_without_months_explains_skipped_months(
     pipeline: Pipeline,
 ) -> None:
@@ -398,7 +408,7 @@ def test_card_shows_forecasts_metrics_and_lineage(pipeline: Pipeline) -> None:
     assert lineage[0] == ["read", read["name"], f"snapshot {read['version']}"]
 
 
-# The last two, because they add runs, which the tests above count.
+# The last one, because it adds runs, which the tests above count.
 def test_maintenance_expires_snapshots_without_changing_lineage(
     pipeline: Pipeline,
 ) -> None:
@@ -431,21 +441,3 @@ def test_maintenance_expires_snapshots_without_changing_lineage(
     assert len(pinned(actuals)) > 1
     assert snapshots(pipeline.settings) == versions
     assert lineage_now() == lineage
-
-
-def test_reproduced_run_has_identical_forecasts(
-    pipeline: Pipeline,
-) -> None:
-    before = snapshots(pipeline.settings)
-    table = load_table(pipeline.settings, FORECAST)
-    assert table is not None
-    runs = Counter(table.scan().to_arrow()["model_version"].to_pylist())
-    assert len(runs) == 3
-    run = min(runs, key=int)  # the first run; only its pin keeps the version that it read
-    done = train(pipeline.settings, "--reproduce", run)
-    assert done.returncode == 0, done.stdout[-3000:]
-    assert f"{runs[run]:,} forecasts equal those of run {run}." in done.stdout
-    assert snapshots(pipeline.settings) == before
-    unknown = train(pipeline.settings, "--reproduce", "1234")
-    assert unknown.returncode != 0
-    assert "The lineage server has no run 1234. `./run lineage runs" in unknown.stdout

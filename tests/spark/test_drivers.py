@@ -89,7 +89,7 @@ def test_killed_driver_leaves_old_or_new_rows(
         return partition
 
     sizes = [1_000, 1_400]
-    assert driver(lake, "merge", [passed(sizes[0])]).wait(300) == 0
+    ingest.merge(spark, lake, SPEC, [passed(sizes[0])])
     is_committed = {}
     for moment, progress in _progress(lake).items():
         before = held(lake, month_file(tmp_path, 1, sizes[0]))

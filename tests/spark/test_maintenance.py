@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyiceberg.manifest import ManifestContent
 from pyiceberg.table import Table as IcebergTable
 from pyspark.sql import SparkSession
 
-from lakehouse.catalog import list_tables, load_table, open_catalog, pin, rows_by_partition
+from lakehouse.catalog import list_tables, load_table, pin, rows_by_partition
 from lakehouse.generator import taxi_table
 from lakehouse.ingest import Partition, land
-from lakehouse.names import CATALOG, DATABASE, Table
-from lakehouse.settings import REPOSITORY, Settings
+from lakehouse.names import CATALOG, Table
+from lakehouse.settings import Settings
 from lakehouse.sources import GREEN
 from spark_jobs import ingest, taxi
 from spark_jobs.maintenance import expire_snapshots
@@ -162,27 +157,3 @@ def test_republished_partition_has_one_data_file(
     for table in (RAW, actuals("green").table):
         partitions = held(lake, table).inspect.partitions()
         assert set(partitions["file_count"].to_pylist()) == {1}, table
-
-
-def test_expiry_changes_no_version_and_reports_no_lineage(
-    make_settings: Callable[..., Settings],
-) -> None:
-    settings = make_settings("maintained", keep_snapshots_days=0)
-    catalog = open_catalog(settings)
-    catalog.create_namespace(DATABASE)
-    rows = pa.table({"id": [1]})
-    table = catalog.create_table(RAW.identifier, rows.schema)
-    for _ in range(3):
-        table.append(rows)
-    subprocess.run(
-        [sys.executable, "-m", "spark_jobs.run", "tables", "expire_snapshots"],
-        cwd=REPOSITORY,
-        env=os.environ | settings.environ(),
-        check=True,
-    )
-    left = held(settings).metadata
-    assert [snapshot.snapshot_id for snapshot in left.snapshots] == [
-        table.metadata.current_snapshot_id
-    ]
-    assert held(settings).scan().to_arrow().num_rows == 3
-    assert not list(settings.spool_dir.rglob("*.jsonl"))

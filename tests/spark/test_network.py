@@ -203,3 +203,9 @@ def test_spark_drivers_get_quoted_java_options(
     conf = submit_conf(settings.model_copy(update={"state_dir": state}))
     (store,) = state.glob("trust-*.p12")
     assert f'"-Djavax.net.ssl.trustStore={store}"' in conf["spark.driver.extraJavaOptions"]
+
+
+def test_class_archive_can_be_switched_off(lake: Settings) -> None:
+    off = lake.model_copy(update={"spark_java_options": "-Xshare:off"})
+    assert "-XX:SharedArchiveFile=" in submit_conf(lake)["spark.driver.extraJavaOptions"]
+    assert "-XX:SharedArchiveFile=" not in submit_conf(off)["spark.driver.extraJavaOptions"]

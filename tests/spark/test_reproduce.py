@@ -8,8 +8,10 @@ import subprocess
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from pathlib import Path
 
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
@@ -27,15 +29,24 @@ from metaflow_flows.train_forecast_model.reproduce import (
     FLOW,
     NotReproducible,
     Recipe,
+    code_version,
     read_recipe,
 )
 from spark_jobs import ingest, taxi, weather
 from spark_jobs.maintenance import expire_snapshots
+from spark_jobs.taxi.actuals import compute_actuals
 from tests.conftest import train
 from tests.pipeline.conftest import free_ports
 
-pytestmark = [pytest.mark.spark, pytest.mark.server, pytest.mark.metaflow]
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.server,
+    pytest.mark.metaflow,
+    pytest.mark.filterwarnings("ignore:The _yaml extension module"),  # Metaflow's own
+    pytest.mark.filterwarnings("ignore:unclosed file"),  # Metaflow's own import
+]
 
+AS_OF = datetime(2025, 6, 1)
 PINNED = [tables.forecast("green"), tables.WEATHER, tables.actuals("green")]
 """Tables that a run reads and writes, in the reverse order of the checks."""
 
@@ -47,8 +58,8 @@ class Trained:
     settings: Settings
     recipe: Recipe
 
-    def again(self, flow: Path | None = None) -> subprocess.CompletedProcess[str]:
-        """Reproduce the run, with the flow as it is or another one."""
+    def again(self, flow: Path) -> subprocess.CompletedProcess[str]:
+        """Reproduce the run with a copy of the flow."""
         return train(self.settings, "--reproduce", self.recipe.run, flow=flow)
 
 
@@ -61,8 +72,10 @@ def trained(
     server = start_headwater(settings)
     try:
         server.wait_until(lambda: lineage_ready(settings), 60)
-        first = _load_and_train(spark, settings, tmp_path_factory.mktemp("first"), 2_000)
-        _load_and_train(spark, settings, tmp_path_factory.mktemp("second"), 3_000)
+        _load(spark, settings, tmp_path_factory.mktemp("first"), 2_000)
+        first = _train(settings)
+        _load(spark, settings, tmp_path_factory.mktemp("second"), 3_000)
+        _replace_results(spark, settings)
         server.wait_until(lambda: lineage_caught_up(settings), 60)
         expire_snapshots(spark, settings)
         with pytest.MonkeyPatch.context() as patch:
@@ -73,8 +86,8 @@ def trained(
         server.stop()
 
 
-def _load_and_train(spark: SparkSession, settings: Settings, folder: Path, rows: int) -> str:
-    """Publish May again with `rows` trips and other weather, and train; return the run."""
+def _load(spark: SparkSession, settings: Settings, folder: Path, rows: int) -> None:
+    """Publish May again with `rows` trips and other weather."""
     path = folder / "green_tripdata_2025-05.parquet"
     pq.write_table(taxi_table("2025-05", rows, "green"), path)
     loads = [(taxi.SPECS["green"], Partition(path.name, (str(path),), f"{rows} trips"))]
@@ -83,14 +96,30 @@ def _load_and_train(spark: SparkSession, settings: Settings, folder: Path, rows:
     for spec, partition in loads:
         for job in (ingest.stage, ingest.check_staging, ingest.merge):
             job(spark, settings, spec, [partition])
+
+
+def _train(settings: Settings) -> str:
+    """Train on May for the two busiest zones; return the run."""
     busy = Counter(taxi_table("2025-05", 2_000, "green")["PULocationID"].to_pylist()).most_common(2)
     zones = ",".join(str(zone) for zone, _ in busy)
     # The tests' Spark application is one task, which also wrote data that other tests reject.
-    parameters = ("--ungated", "--as_of_datetime", "2025-06-01T00:00", "--locations", zones)
+    parameters = ("--ungated", "--as_of_datetime", AS_OF.isoformat(), "--locations", zones)
     done = train(settings, "--service", "green", "--model", "weather", *parameters)
     assert done.returncode == 0, done.stdout[-3000:]
     (run,) = set(re.findall(r"run-id (\d+)", done.stdout))
     return run
+
+
+def _replace_results(spark: SparkSession, settings: Settings) -> None:
+    """Count the rides again and write other forecasts, as another training does."""
+    compute_actuals(spark, settings, "green", AS_OF - timedelta(days=30), AS_OF)
+    written = load_table(settings, tables.forecast("green"))
+    assert written is not None
+    forecasts = written.scan(row_filter=f"as_of = '{AS_OF.isoformat()}'").to_arrow()
+    column = forecasts.column_names.index("forecasted_total_rides")
+    more = pc.add(forecasts["forecasted_total_rides"], 1)
+    changed = forecasts.set_column(column, forecasts.schema.field(column), more)
+    tables.write_forecasts(settings, "green", changed, AS_OF)
 
 
 def _warmer(published: Partition, folder: Path, rows: int) -> Partition:
@@ -102,20 +131,13 @@ def _warmer(published: Partition, folder: Path, rows: int) -> Partition:
     return Partition(published.name, tuple(paths), f"{rows}")
 
 
-def test_run_is_reproduced_after_its_inputs_were_replaced(
-    trained: Trained,
+def test_run_records_the_version_of_its_code(
+    trained: Trained, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for table in PINNED:
-        current = load_table(trained.settings, table)
-        assert current is not None
-        pinned = trained.recipe.snapshots.get(table.identifier, trained.recipe.forecasts)
-        tag = current.refs()[f"{FLOW}/{trained.recipe.run}"]
-        assert (tag.snapshot_id, tag.snapshot_ref_type) == (pinned, "tag")
-        assert pinned != current.metadata.current_snapshot_id
-    done = trained.again()
-    assert done.returncode == 0, done.stdout[-3000:]
-    assert f"48 forecasts equal those of run {trained.recipe.run}." in done.stdout
-    assert "warning" not in done.stdout
+    assert trained.recipe.code == code_version() is not None
+    monkeypatch.setenv("OPENLINEAGE_NAMESPACE", trained.settings.job_namespace)
+    with pytest.raises(NotReproducible, match=r"server has no run 1234. `./run lineage runs"):
+        plan_reproduction(trained.settings, "1234")
 
 
 @pytest.fixture
@@ -139,26 +161,33 @@ def other_code(tmp_path: Path) -> Callable[[str, str], tuple[Path, str]]:
     return make
 
 
-def test_other_commit_is_a_warning_if_forecasts_are_equal(
+def test_run_is_reproduced_by_another_commit_after_its_inputs_were_replaced(
     trained: Trained, other_code: Callable[[str, str], tuple[Path, str]], tmp_path: Path
 ) -> None:
+    for table in PINNED:
+        current = load_table(trained.settings, table)
+        assert current is not None
+        pinned = trained.recipe.snapshots.get(table.identifier, trained.recipe.forecasts)
+        tag = current.refs()[f"{FLOW}/{trained.recipe.run}"]
+        assert (tag.snapshot_id, tag.snapshot_ref_type) == (pinned, "tag")
+        assert pinned != current.metadata.current_snapshot_id
     then = trained.recipe.code or "unknown"
     flow, commit = other_code('"""Read and write the flow', '"""Write and read the flow')
     warning = f"The code is commit {commit}, but run {trained.recipe.run} used commit {then}."
     same = trained.again(flow)
     assert same.returncode == 0, same.stdout[-3000:]
+    assert f"48 forecasts equal those of run {trained.recipe.run}." in same.stdout
     assert f"warning: {warning}" in same.stdout
     rounding = flow.with_name("tables.py")
     rounding.write_text(rounding.read_text().replace(".round()", ".add(1).round()"))
     different = trained.again(flow)
     assert different.returncode != 0
-    error = f"Only 0 of 48 forecasts equal those of run {trained.recipe.run}. {warning}"
+    changed = warning.replace(commit, f"{commit}-dirty", 1)
+    error = f"Only 0 of 48 forecasts equal those of run {trained.recipe.run}. {changed}"
     assert error in different.stdout, different.stdout[-3000:]
 
 
 # Last, because the run cannot be reproduced afterwards.
-@pytest.mark.filterwarnings("ignore:The _yaml extension module")  # Metaflow's own
-@pytest.mark.filterwarnings("ignore:unclosed file")  # Metaflow's own import
 @pytest.mark.parametrize("table", PINNED, ids=lambda table: table.name)
 def test_expired_snapshot_error_has_a_fix(
     trained: Trained, table: Table, spark: SparkSession, monkeypatch: pytest.MonkeyPatch

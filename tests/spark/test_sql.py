@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -84,31 +86,15 @@ def test_analyzed_plan_shows_code_outside_spark(spark: SparkSession) -> None:
     assert descriptions == EXTERNAL
 
 
-def _sql(
-    lake: Settings, *arguments: str, start: tuple[str, ...] = ("-m", "commands")
-) -> subprocess.CompletedProcess[str]:
+def _sql(lake: Settings, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, *start, "sql", *arguments],
+        [sys.executable, "-m", "commands", "sql", *arguments],
         cwd=REPOSITORY,
         env=child_environ(lake),
         capture_output=True,
         text=True,
         check=False,
     )
-
-
-def test_program_runs_only_with_write(spark: SparkSession, lake: Settings, tmp_path: Path) -> None:
-    spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {Table('t').spark.rpartition('.')[0]}")
-    created = tmp_path / "made"
-    query = f"SELECT TRANSFORM(a) USING 'tee {created}' AS (b) FROM VALUES ('\\u001b[2J') AS t(a)"
-    refused = _sql(lake, query)
-    assert refused.returncode == 1
-    assert "Error: The query uses SELECT TRANSFORM, which runs a program" in refused.stderr
-    assert not created.exists()
-    allowed = _sql(lake, query, "--write")
-    assert allowed.returncode == 0, allowed.stderr
-    assert created.exists()
-    assert r"|\x1b[2J|" in allowed.stdout  # a control character of a cell, escaped
 
 
 def test_dropping_a_table_needs_write(spark: SparkSession, lake: Settings) -> None:
@@ -133,59 +119,104 @@ def test_dropping_a_table_needs_write(spark: SparkSession, lake: Settings) -> No
     assert all(_tags(event) == {"ad-hoc"} for event in events)
 
 
-def test_query_is_reported_with_its_text_tables_and_error(
-    spark: SparkSession, lake: Settings
-) -> None:
+COUNT = "SELECT count(*) FROM counted"  # answered from metadata: no Spark job
+SUBQUERY = "SELECT 1 WHERE 1 IN (SELECT x FROM counted)"
+MISSING = "SELECT y FROM missing"
+UNREAD = "SELECT 40 + 2 AS answer"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Queries that ran in a Spark session each, all in one JVM, which is slow to start."""
+
+    lake: Settings
+    made: Path
+    """A file that the program of a query creates."""
+    table: str
+    """The name of the table `counted` as a dataset."""
+    division: str
+    program: str
+    answers: dict[str, dict[str, Any]]
+    """What `run_sql` printed and raised, and whether `made` exists, by query and option."""
+
+
+@pytest.fixture(scope="module")
+def asked(spark: SparkSession, lake: Settings, tmp_path_factory: pytest.TempPathFactory) -> Asked:
+    """Run all queries of this module that need no command line."""
     table = Table("counted")
     spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {table.spark.rpartition('.')[0]}")
     spark.sql(f"CREATE TABLE IF NOT EXISTS {table.spark} (x int) USING iceberg")
     name = table.dataset(lake).name
-    count = f"SELECT count(*) FROM {table.name}"  # answered from metadata: no Spark job
-    subquery = f"SELECT 1 WHERE 1 IN (SELECT x FROM {table.name})"
-    missing = "SELECT y FROM missing"
+    made = tmp_path_factory.mktemp("sql") / "made"
     division = f"SELECT 1 / x FROM VALUES (0) AS t(x) -- {name}"
-    _run_all(lake, count, subquery, f"EXPLAIN {count}", missing, division)
-    assert _reported(lake, count) == ("COMPLETE", [name], "")
-    assert _reported(lake, subquery) == ("COMPLETE", [name], "")
-    assert _reported(lake, f"EXPLAIN {count}") == ("COMPLETE", [], "")
-    state, inputs, error = _reported(lake, missing)
+    program = f"SELECT TRANSFORM(a) USING 'tee {made}' AS (b) FROM VALUES ('\\u001b[2J') AS t(a)"
+    queries = [COUNT, SUBQUERY, f"EXPLAIN {COUNT}", MISSING, division, program]
+    asked = [[query, ""] for query in queries] + [[program, "write"], [UNREAD, "broken"]]
+    done = subprocess.run(
+        [sys.executable, "-c", _EACH_QUERY, json.dumps(asked), str(made)],
+        cwd=REPOSITORY,
+        env=child_environ(lake),
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    return Asked(lake, made, name, division, program, json.loads(done.stdout.splitlines()[-1]))
+
+
+_EACH_QUERY = """
+import json
+import sys
+from contextlib import redirect_stderr, redirect_stdout
+from io import StringIO
+from pathlib import Path
+import commands.sql
+from lakehouse.errors import PipelineError
+from lakehouse.settings import load_settings
+
+answers = {}
+for query, option in json.loads(sys.argv[1]):
+    if option == "broken":
+        commands.sql.read_tables = None
+    said, error = StringIO(), ""
+    with redirect_stdout(said), redirect_stderr(said):
+        try:
+            commands.sql.run_sql(load_settings(), query, may_write=option == "write")
+        except PipelineError as raised:
+            error = str(raised)
+    exists = Path(sys.argv[2]).exists()
+    answers[query + option] = {"said": said.getvalue(), "error": error, "exists": exists}
+print(json.dumps(answers))
+"""
+
+
+def test_program_runs_only_with_write(asked: Asked) -> None:
+    refused, allowed = asked.answers[asked.program], asked.answers[asked.program + "write"]
+    assert "The query uses SELECT TRANSFORM, which runs a program" in refused["error"]
+    assert not refused["exists"]
+    assert (allowed["error"], allowed["exists"]) == ("", True)
+    assert r"|\x1b[2J|" in allowed["said"]  # a control character of a cell, escaped
+
+
+def test_query_is_reported_with_its_text_tables_and_error(asked: Asked) -> None:
+    lake = asked.lake
+    assert _reported(lake, COUNT) == ("COMPLETE", [asked.table], "")
+    assert _reported(lake, SUBQUERY) == ("COMPLETE", [asked.table], "")
+    assert _reported(lake, f"EXPLAIN {COUNT}") == ("COMPLETE", [], "")
+    state, inputs, error = _reported(lake, MISSING)
     assert (state, inputs) == ("FAIL", [])
     assert "[TABLE_OR_VIEW_NOT_FOUND]" in error
-    state, inputs, error = _reported(lake, division)
+    state, inputs, error = _reported(lake, asked.division)
     assert (state, inputs) == ("FAIL", [])
     assert "[DIVIDE_BY_ZERO]" in error
 
 
-def test_query_runs_if_its_tables_cannot_be_read_for_lineage(
-    spark: SparkSession, lake: Settings
-) -> None:
-    spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {Table('t').spark.rpartition('.')[0]}")
-    query = "SELECT 40 + 2 AS answer"
-    broken = "import commands.sql; commands.sql.read_tables = None; import commands.__main__"
-    result = _sql(lake, query, start=("-c", broken))
-    assert result.returncode == 0, result.stderr
-    assert "|42    |" in result.stdout
-    assert "warning: lineage is incomplete: TypeError" in result.stderr
-    own = [event for event in _events(lake, query) if event["job"]["name"] == "sql"]
+def test_query_runs_if_its_tables_cannot_be_read_for_lineage(asked: Asked) -> None:
+    answer = asked.answers[UNREAD + "broken"]
+    assert answer["error"] == ""
+    assert "|42    |" in answer["said"]
+    assert "warning: lineage is incomplete: TypeError" in answer["said"]
+    own = [event for event in _events(asked.lake, UNREAD) if event["job"]["name"] == "sql"]
     assert [event["eventType"] for event in own] == ["START", "COMPLETE"]
-
-
-_EACH_QUERY = """
-import sys
-from contextlib import suppress
-from commands.sql import BadQuery, run_sql
-from lakehouse.settings import load_settings
-
-for query in sys.argv[1:]:
-    with suppress(BadQuery):
-        run_sql(load_settings(), query)
-"""
-
-
-def _run_all(lake: Settings, *queries: str) -> None:
-    """Run each query in a Spark session of its own, all in one JVM, which is slow to start."""
-    command = [sys.executable, "-c", _EACH_QUERY, *queries]
-    subprocess.run(command, cwd=REPOSITORY, env=child_environ(lake), check=True)
 
 
 def _reported(lake: Settings, query: str) -> tuple[str, list[str], str]:
