@@ -435,6 +435,17 @@ REASONS = (
     ),
     Reason(
         DEFECT,
+        "jobs are connected by a dataset only if one read what the other wrote, not rows that were"
+        " replaced before or written afterwards",
+        _all(
+            _in("09"),
+            _kind("lineage"),
+            _field(r"graph\[\]|(in|out)Edges\[\]"),
+            lambda d: d.ours is ABSENT,
+        ),
+    ),
+    Reason(
+        DEFECT,
         "depth 0 of a dataset includes all its jobs, and depth counts from each of them",
         _all(
             _kind("lineage"),

@@ -26,6 +26,7 @@ from headwater.lineage.queries import (
     tree_answer,
 )
 from headwater.log import EventLog
+from headwater.marquez._graphs import get_lineage
 from headwater.projection import State
 from headwater.projection.live import Batch, Live
 from headwater.projection.past import Moment
@@ -319,6 +320,33 @@ def test_marquez_draws_no_edge_that_the_graph_lacks(runs: list[dict[str, Any]], 
         owned = [graph_of(state, Level.TASK).edges_of(o) for o in generations_of(state).owners(ref)]
         assert edges.reads <= {name for found in (*levels, *owned) for name in found.reads}
         assert edges.writes <= {name for found in (*levels, *owned) for name in found.writes}
+
+
+@settings(max_examples=60)
+@given(runs=RUNS)
+def test_marquez_shows_the_datasets_of_the_trees(runs: list[dict[str, Any]], build: Any) -> None:
+    """A job on both sides of a dataset, by different runs, is one node and connects the sides."""
+    state = build.state(*events_of(build, runs))
+    names = set(_datasets(state))
+    for name in names:
+        trees = tree_answer(state, name, "both")
+        above, below = ({*_ids(trees[way])} - {name} for way in ("up", "down"))
+        if above.isdisjoint(below):
+            nodes = get_lineage(state, name, 100)["graph"]
+            assert _walked(nodes, name, "in") & names - {name} == above & names, name
+            assert _walked(nodes, name, "out") & names - {name} == below & names, name
+
+
+def _walked(nodes: Any, root: str, way: str) -> set[str]:
+    """Return the nodes to which edges lead, against their direction for `in`."""
+    end = "origin" if way == "in" else "destination"
+    near = {node["id"]: {edge[end] for edge in node[f"{way}Edges"]} for node in nodes}
+    found, open_ = {root}, [root]
+    while open_:
+        new = near[open_.pop()] - found
+        found |= new
+        open_ += new
+    return found
 
 
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -23,10 +23,12 @@ from headwater.graph.current import (
     level_of,
     once_an_event,
 )
+from headwater.graph.edges import LevelGraph
 from headwater.graph.effective import Graph
+from headwater.graph.generations import Generations
 from headwater.graph.levels import Level
 from headwater.graph.nodes import find_field, name_of
-from headwater.graph.walk import reach, walked_from
+from headwater.graph.walk import reach, reached, walked_from
 from headwater.http.routes import Depth, Tagged, get
 from headwater.identity import DatasetName
 from headwater.lineage.columns import check_column
@@ -59,15 +61,16 @@ def get_lineage(
     """Return the jobs connected to the node by at most `depth` datasets, and their datasets.
 
     `level` is an extension. With it, the graph is that of `/api/v2/tree` in both directions, with
-    at most `depth` jobs on each side. Without it, every job is a node, as in Marquez.
+    at most `depth` jobs on each side. Without it, every job is a node, as in Marquez; the datasets
+    upstream and downstream of the node are those of `/api/v2/tree`.
     """
     root = _root(state, node)
-    graph: Graph | Latest
+    graph: Graph | _Around
     if level:
         graph = graph_of(state, level_of(level))
         nodes = _nodes_at(state, root, depth, level_of(level))
     else:
-        graph = latest_of(state)
+        graph = _Around(generations_of(state), root)
         nodes = _nodes_around(graph, root, depth)
     convert = _converter_of(state)
     shown = deadline.watched(sorted(nodes | {root}))
@@ -287,10 +290,46 @@ def _nodes_at(state: State, root: Node, depth: int, level: Level) -> set[Node]:
     return found
 
 
-def _nodes_around(graph: Latest, root: Node, depth: int) -> set[Node]:
+class _Around:
+    """The latest edges of all jobs, where those on both sides of a node are what the node shows.
+
+    The latest edges alone would show, as upstream of a reader, what was written after it ended or
+    removed before it started, and not what a stream read before. A node is on one of the sides if
+    it is upstream or downstream of the root; its edges on that side are those of the tree.
+    """
+
+    def __init__(self, generations: Generations, root: Node) -> None:
+        self._latest = Latest(generations)
+        self._sides = {
+            way: LevelGraph.build(generations, None, reached(generations, root, way, Level.TASK))
+            for way in ("up", "down")
+        }
+        self._above, self._below = (
+            set(reach(graph, root, way, -1)) for way, graph in self._sides.items()
+        )
+
+    def ends(self, node: Node) -> tuple[set[Node], set[Node]]:
+        """Return the nodes directly before a node and those directly after it."""
+        before, after = _ends(self._latest, node)
+        if node in self._above:
+            before = set()
+        if node in self._below:
+            after = set()
+        before, after = before - self._below, after - self._above
+        for graph in self._sides.values():
+            more_before, more_after = _ends(graph, node)
+            before, after = before | more_before, after | more_after
+        return before, after
+
+    def linked(self, node: Node, way: str) -> set[Node]:
+        """Return an empty set: Marquez has no direct links."""
+        return set()
+
+
+def _nodes_around(graph: _Around, root: Node, depth: int) -> set[Node]:
     """Return the jobs connected to the root by at most `depth` datasets, and their datasets."""
     steps = 2 * depth + (1 if root.type == "job" else 2)
-    return _within(lambda node: set().union(*_ends(graph, node)), {root}, steps)
+    return _within(lambda node: set().union(*graph.ends(node)), {root}, steps)
 
 
 def _ends(graph: Graph | Latest, node: Node) -> tuple[set[Node], set[Node]]:
@@ -304,12 +343,13 @@ def _ends(graph: Graph | Latest, node: Node) -> tuple[set[Node], set[Node]]:
 
 
 def _shown(
-    convert: Converter, graph: Graph | Latest, node: Node, nodes: set[Node]
+    convert: Converter, graph: Graph | _Around, node: Node, nodes: set[Node]
 ) -> marquez.MarquezGraphNode:
     own = node_id(node)
+    ends = graph.ends(node) if isinstance(graph, _Around) else _ends(graph, node)
     before, after = (
         [node_id(other) for other in sorted((others | graph.linked(node, way)) & nodes)]
-        for others, way in zip(_ends(graph, node), ("up", "down"), strict=True)
+        for others, way in zip(ends, ("up", "down"), strict=True)
     )
     return {
         "id": own,
