@@ -160,3 +160,28 @@ def test_failed_part_of_a_completed_or_running_pipeline_is_reported(build: Any) 
     assert _health(_dag(build, "FAIL", "1", "08"), failed, build=build) == [
         ("failed", "job:demo:dag", "error")
     ]
+
+
+_SELECT = {"sql": {"query": "create table t as select * from a"}}
+
+
+@pytest.mark.parametrize(
+    ("facets", "schema", "share", "unknown"),
+    [
+        (_SELECT, {}, None, 1),
+        (_SELECT, {"fields": [{"name": "x"}]}, 1.0, 0),
+        ({"sql": {"query": "create table t as select x from a"}}, {}, 1.0, 0),
+        ({}, {}, None, 0),
+    ],
+)
+def test_column_lineage_of_tables_with_unknown_columns_is_unknown(
+    facets: Any, schema: Any, share: float | None, unknown: int, build: Any
+) -> None:
+    event = build.run("COMPLETE", "1", "model", "08:00:00", reads=("postgres://h|d.s.a",))
+    event["job"]["facets"] = facets
+    event["outputs"] = [build.dataset("postgres://h|d.s.t", schema=schema)]
+    event["inputs"][0]["facets"] = {"schema": schema}
+    columns = completeness_answer(build.state(event))["measures"]["columns"]
+    assert (columns["share"], columns["unknownRuns"], len(columns["findings"])) == (
+        share, unknown, unknown
+    )  # fmt: skip

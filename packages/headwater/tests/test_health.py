@@ -278,7 +278,7 @@ def test_completeness_counts_only_the_newest_runs_of_a_job(build: Any) -> None:
         for minute in range(10, 20)
     ]  # fmt: skip
     assert completeness_answer(build.state(*old, *new))["measures"]["inputs"] == {
-        "share": 1, "runs": 10, "findings": [],
+        "share": 1, "unknownRuns": 0, "runs": 10, "findings": [],
     }  # fmt: skip
     assert completeness_answer(build.state(*old, *new[:-1]))["measures"]["inputs"]["share"] == 0.9
 

@@ -110,10 +110,12 @@ def find_completeness(state: State, rule: Rule, _changed: Changed) -> Iterator[C
     units = [unit for unit in newest_units(known) if rule.matches_job(unit.run.key.job)]
     remedy = "make the producers of these jobs report more; `headwater health` lists them"
     for measure, result in measure_units(known, units).items():
-        share = result["share"]
-        if rule.measure in (None, measure) and share is not None and share < (rule.below or 0):
+        share, unknown = result["share"], result["unknownRuns"]
+        is_low = unknown > 0 if share is None else share < (rule.below or 0)
+        if rule.measure in (None, measure) and is_low:
             worst, runs = names_of(result["findings"]), counted(result["runs"], "run")
-            message = f"reported by {share:.0%} of {runs}; incomplete: {worst}"
+            stated = f"unknown for {unknown}" if share is None else f"reported by {share:.0%}"
+            message = f"{stated} of {runs}; incomplete: {worst}"
             yield _cause(measure, finding("completeness", measure, message, remedy))
 
 

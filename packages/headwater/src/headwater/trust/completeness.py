@@ -6,9 +6,10 @@ A unit is a task run with all its descendants. The ten newest units of each job 
 - `outputs`: of the completed runs that read something, those that wrote something; runs that only
   checked their inputs (assertions, tests, check operators), or whose job has the tag `ad-hoc`, do
   not count
-- `columns`: of the completed runs that read something and wrote datasets with a schema, those
-  whose column lineage covers each of these datasets; tables that were only created, renamed,
-  emptied or dropped do not count
+- `columns`: of the completed runs that read something and wrote tables or datasets with a schema,
+  those whose column lineage covers each of them; tables that were only created, renamed,
+  emptied or dropped do not count; it is unknown if SQL wrote tables of unknown columns, such as
+  a model of dbt with `select *`
 - `code`: of the completed runs that read or wrote something, those whose code is known
   (sourceCodeLocation of the run or of an ancestor, or the sourceCode or SQL of the job); tests and
   seeds of dbt do not count
@@ -27,7 +28,7 @@ from headwater.datasets.not_run import is_test
 from headwater.datasets.quality import is_checking
 from headwater.events import JobRef
 from headwater.events.assertions import DATASET_FACETS as ASSERTED
-from headwater.events.facets import JobType
+from headwater.events.facets import JobType, Sql
 from headwater.graph.column_graph import described_by
 from headwater.graph.current import generations_of, once_an_event
 from headwater.graph.generations import Generations
@@ -58,6 +59,11 @@ _MISSING: dict[models.Measure, str] = {
     "ends": "an end event",
 }
 
+_UNKNOWN = (
+    "wrote tables of unknown columns",
+    "run `dbt docs generate` before the import, or make its producer report the schema",
+)
+
 
 @dataclass(slots=True)
 class Unit:
@@ -65,8 +71,8 @@ class Unit:
 
     run: Run
     members: list[Run] = field(default_factory=list)
-    reported: dict[models.Measure, bool] | None = None
-    """Results that depend only on the runs; computed on request."""
+    reported: dict[models.Measure, bool | None] | None = None
+    """Results that depend only on the runs, None if unknown; computed on request."""
 
 
 def completeness_answer(state: State) -> models.CompletenessAnswer:
@@ -128,22 +134,36 @@ def measure_units(
     """Return, per measure, the share of complete runs and the incomplete jobs, worst first."""
     counts: dict[models.Measure, int] = dict.fromkeys(_MISSING, 0)
     lost: dict[models.Measure, list[Run]] = {measure: [] for measure in _MISSING}
+    unknown: dict[models.Measure, list[Run]] = {measure: [] for measure in _MISSING}
     for unit in deadline.watched(units):
         for measure, is_met in _results(known, unit).items():
             counts[measure] += 1
             if not is_met:
-                lost[measure].append(unit.run)
+                (unknown if is_met is None else lost)[measure].append(unit.run)
     return {
         measure: {
-            "share": 1 - len(lost[measure]) / counts[measure] if counts[measure] else None,
+            "share": _share(counts[measure], lost[measure], unknown[measure]),
             "runs": counts[measure],
-            "findings": _by_job(known.state, measure, lost[measure]),
+            "unknownRuns": len(unknown[measure]),
+            "findings": [
+                *_by_job(known.state, measure, lost[measure], _lacking(measure)),
+                *_by_job(known.state, measure, unknown[measure], _UNKNOWN),
+            ],
         }
         for measure in _MISSING
     }
 
 
-def _results(known: Generations, unit: Unit) -> dict[models.Measure, bool]:
+def _share(count: int, lost: list[Run], unknown: list[Run]) -> float | None:
+    return 1 - len(lost) / count if count and not unknown else None
+
+
+def _lacking(measure: models.Measure) -> tuple[str, str]:
+    missing = _MISSING[measure]
+    return f"without {missing}", f"make its producer report {missing}"
+
+
+def _results(known: Generations, unit: Unit) -> dict[models.Measure, bool | None]:
     """Return, for each measure that applies to a run, if it is met."""
     if unit.reported is None:
         unit.reported = _reported(known, unit)
@@ -166,11 +186,11 @@ def _has_no_code(state: State, job: Job) -> bool:
     return kind.integration == "DBT" and (is_test(state, job.ref) or kind.jobType == "SEED")
 
 
-def _reported(known: Generations, unit: Unit) -> dict[models.Measure, bool]:
+def _reported(known: Generations, unit: Unit) -> dict[models.Measure, bool | None]:
     """Return the results that need neither the time nor the facets of the job."""
     state = known.state
     condition, ended = outcome(state, unit.run)
-    found: dict[models.Measure, bool] = {}
+    found: dict[models.Measure, bool | None] = {}
     if ended is None:
         return found
     if unit.run.has_events and not is_streaming(state, unit.run):
@@ -188,9 +208,11 @@ def _reported(known: Generations, unit: Unit) -> dict[models.Measure, bool]:
     if reads:
         if not checks:
             found["outputs"] = writes
-        described, covered = _columns(state, unit)
-        if described:
-            found["columns"] = described <= covered
+        described, covered, bare = _columns(state, unit)
+        if described and not described <= covered:
+            found["columns"] = False
+        elif described or bare:
+            found["columns"] = None if bare - covered else True
     return found
 
 
@@ -219,9 +241,14 @@ def _is_created(use: Use) -> bool:
     return use.dataset_facets.get("lifecycleStateChange").get("lifecycleStateChange") == "CREATE"
 
 
-def _columns(state: State, unit: Unit) -> tuple[set[DatasetName], set[DatasetName]]:
-    """Return the written datasets that have a schema, and those that have column lineage."""
-    described, covered = set(), set()
+def _columns(
+    state: State, unit: Unit
+) -> tuple[set[DatasetName], set[DatasetName], set[DatasetName]]:
+    """Return the written datasets with a schema, those with column lineage, and the other tables.
+
+    These are outputs of SQL, which have columns; other outputs may be files without any.
+    """
+    described, covered, bare = set(), set(), set()
     for run in unit.members:
         for spelled, use in run.outputs.items():
             name = state.identity.primary(spelled)
@@ -229,13 +256,19 @@ def _columns(state: State, unit: Unit) -> tuple[set[DatasetName], set[DatasetNam
             is_empty = _is_created(use) and not run.inputs
             if use.dataset_facets.get("schema") and not is_moved and not is_empty:
                 described.add(name)
+            elif run.code.get(Sql.KEY) and run.inputs and not is_moved:
+                bare.add(name)
             if use.dataset_facets.get("columnLineage"):
                 covered.add(name)
         covered |= {column.dataset for column in described_by(state, run)}
-    return described, covered
+    return described, covered, bare - described
 
 
-def _by_job(state: State, measure: models.Measure, runs: Iterable[Run]) -> list[models.Finding]:
+def _by_job(
+    state: State, measure: models.Measure, runs: Iterable[Run], texts: tuple[str, str]
+) -> list[models.Finding]:
+    """Return a finding per job; `texts` are what its runs lack, and the remedy."""
+    lacking, remedy = texts
     by_job: dict[JobRef, list[Run]] = defaultdict(list)
     for run in runs:
         by_job[run.key.job].append(run)
@@ -244,8 +277,8 @@ def _by_job(state: State, measure: models.Measure, runs: Iterable[Run]) -> list[
         warning(
             f"incomplete {measure}",
             ref,
-            f"{counted(len(lost), 'run')} without {_MISSING[measure]}",
-            f"make its producer report {_MISSING[measure]}",
+            f"{counted(len(lost), 'run')} {lacking}",
+            remedy,
             run=lost[0],
             at=began_at(state, lost[0]),
         )

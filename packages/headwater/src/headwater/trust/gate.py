@@ -279,10 +279,12 @@ def _incomplete(known: Generations, generations: Walked, policy: Policy) -> Iter
     results = measure_units(known, units_of(known, _runs(generations)))
     for measure, minimum in policy.completeness.items():
         share, findings = results[measure]["share"], results[measure]["findings"]
-        if share is not None and share < minimum:
+        is_unknown = share is None and bool(findings)
+        if is_unknown or (share is not None and share < minimum):
             runs = counted(results[measure]["runs"], "run")
+            stated = "an unknown share" if share is None else f"{share:.0%}"
             message = (
-                f"{measure}: {share:.0%} of {runs} are complete, the policy requires {minimum:.0%};"
+                f"{measure}: {stated} of {runs} are complete, the policy requires {minimum:.0%};"
                 f" incomplete: {names_of(findings)}"
             )
             yield {**findings[0], "severity": "error", "message": message}

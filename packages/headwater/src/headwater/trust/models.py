@@ -49,9 +49,11 @@ class MeasureResult(Answer):
     """A measure of completeness."""
 
     share: float | None
-    """Share of complete runs; null if the measure applies to no run."""
+    """Share of complete runs; null if the measure applies to no run, or is unknown for some."""
     runs: int
     """Number of runs that the measure applies to."""
+    unknownRuns: int
+    """Number of these for which it is unknown: SQL wrote tables whose columns nobody reported."""
     findings: list[Finding]
     """Jobs with incomplete runs, those with most first."""
 

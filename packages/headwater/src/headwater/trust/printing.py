@@ -75,15 +75,20 @@ def print_health(
             console.print(_state_text(found))
     measures = completeness["measures"]
     shares = [
-        f"{name} {measure['share']:.0%} of {counted(measure['runs'], 'run')}"
+        f"{name} {_share(measure)} of {counted(measure['runs'], 'run')}"
         for name, measure in measures.items()
-        if measure["share"] is not None and measure["findings"]
+        if measure["findings"]
     ]
     if shares:
         console.print(Text(f"Incomplete: {', '.join(shares)}.", "yellow"))
     for measure in measures.values():
         print_findings(measure["findings"], console)
     print_findings(completeness["orphans"], console)
+
+
+def _share(measure: models.MeasureResult) -> str:
+    share = measure["share"]
+    return f"unknown for {measure['unknownRuns']}" if share is None else f"{share:.0%}"
 
 
 def print_state(found: models.HealthFinding) -> None:
