@@ -119,3 +119,18 @@ def test_unmatched_search_is_empty_and_blank_text_fails(state: State) -> None:
     assert search_answer(state, "zzzzzz")["items"] == []
     with pytest.raises(ConfigError, match="expected a non-empty string"):
         search_answer(state, "  ")["items"]
+
+
+def test_columns_that_only_column_lineage_names_are_found(build: Any) -> None:
+    source = {"namespace": "db", "name": "orders", "field": "gross_amount"}
+    lineage = {"fields": {"net_revenue": {"inputFields": [source]}}}
+    event = build.run("COMPLETE", "1", "load", "08:00:00", reads=("db|orders",))
+    event["outputs"] = [build.dataset("db|daily", columnLineage=lineage)]
+    state = build.state(event)
+    found = {
+        text: [(hit["name"], hit["matched"]) for hit in search_answer(state, text)["items"]]
+        for text in ("net_revenue", "gross_amount")
+    }
+    assert found == {
+        "net_revenue": [("daily", "column")], "gross_amount": [("orders", "column")]
+    }  # fmt: skip
