@@ -8,6 +8,7 @@ import pytest
 
 from headwater.errors import AmbiguousError, NotFoundError
 from headwater.graph import find_node, node_id
+from headwater.graph.nodes import find_dataset
 from headwater.search.queries import node_answer
 
 from .graphs import DAG, TASK
@@ -53,6 +54,18 @@ def test_unknown_name_has_suggestions_and_ambiguous_name_lists_all(build: Any) -
     with pytest.raises(AmbiguousError) as several:
         find_node(state, "trips")
     assert several.value.nearest == ("dataset:db:x.trips", "dataset:db:y.trips")
+
+
+def test_model_and_its_table_are_told_apart_by_their_shortest_names(build: Any) -> None:
+    job, table = "shop.main.jaffle.stg_orders", "pg://h|shop.main.stg_orders"
+    state = build.state(build.run("COMPLETE", "r", job, "08:00:00", writes=(table,)))
+    with pytest.raises(AmbiguousError) as caught:
+        find_node(state, "stg_orders")
+    assert "main.stg_orders (dataset), jaffle.stg_orders (job)" in str(caught.value)
+    names = ("main.stg_orders", "jaffle.stg_orders")
+    assert [find_node(state, name).type for name in names] == ["dataset", "job"]
+    assert find_dataset(state, "stg_orders").type == "dataset"
+    assert find_node(state, "stg_orders", "job").type == "job"
 
 
 def test_owner_is_inferred_from_the_pipeline_that_writes(build: Any) -> None:

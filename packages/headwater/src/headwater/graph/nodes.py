@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -213,10 +214,34 @@ def _by_short_name(state: State, text: str, type_: str | None) -> Node:
     if len(found) == 1:
         return found[0]
     if found:
+        names = _unique_names(state, text, found)
+        stated = [f"{name} ({node.type})" for name, node in zip(names, found, strict=True)]
         ids = [node_id(node) for node in found]
-        raise AmbiguousError(f"{text!r} fits {len(ids)} nodes", ids[:10])
+        message = f"{text!r} fits {len(ids)} nodes; use a longer name: {', '.join(stated[:10])}"
+        raise AmbiguousError(message, ids[:10])
     then = " at that moment" if state.is_past else ""
     raise NotFoundError(f"no job or dataset is called {text!r}{then}", _nearest(state, text))
+
+
+def _unique_names(state: State, text: str, nodes: list[Node]) -> list[str]:
+    """Return the shortest name of each node that fits no other; its id if there is none.
+
+    Any name that ends with a text fits only nodes that the text fits.
+    """
+    spelled: dict[Node, list[str]] = {
+        node: [alias.name for alias in state.identity.names(node.dataset_name)]
+        if node.type == "dataset"
+        else [node.name]
+        for node in nodes
+    }
+    fitting: dict[str, set[Node]] = {}
+    for node, names in spelled.items():
+        for name in names:
+            for start in [0, *(mark.end() for mark in re.finditer(r"[./:]", name))]:
+                if name[start:].endswith(text):
+                    fitting.setdefault(name[start:], set()).add(node)
+    unique = {node: [name for name, fits in fitting.items() if fits == {node}] for node in nodes}
+    return [min(unique[node], key=lambda n: (len(n), n), default=node_id(node)) for node in nodes]
 
 
 def _all_names(state: State) -> Iterator[tuple[str, Node]]:
