@@ -21,9 +21,11 @@ from typing import Any, NamedTuple
 import orjson
 
 from benchmarks.lineage_store import say
-from benchmarks.reliability import serving
+from benchmarks.reliability import memory_of, serving
 
 MB = 2**20
+_LARGEST = 10 * MB
+"""Default of HEADWATER_LARGEST_EVENT."""
 _TEXTS = (
     # URLs, tokens and keys
     *("://x:y@", "https://a@", "@", "AKIAABCDEFGHIJKLMNOP ", "&sig=x", "pwd%3dx&", ":aa"),
@@ -51,12 +53,19 @@ def _event(facet: Any, run_id: str = "r") -> dict[str, Any]:
 
 
 def _text(part: str, size: int) -> bytes:
-    return orjson.dumps(_event({"text": part * (size // len(part.encode()))}))
+    encoded = orjson.dumps(part)[1:-1]
+    return orjson.dumps(_event({"text": part * ((size - 200) // len(encoded))}))
 
 
 def _events(text: str, size: int) -> bytes:
     one = len(orjson.dumps(_event({"text": text}, "r1234")))
     return orjson.dumps([_event({"text": text}, f"r{n}") for n in range(min(9_999, size // one))])
+
+
+def _values(value: Any, values: int, size: int) -> bytes:
+    """Return an event with as many equal values as one may have, or as the size allows."""
+    count = min(size // (len(orjson.dumps(value)) + 1), 395_000 // values)
+    return orjson.dumps(_event([[value] * 1_000] * (count // 1_000)))
 
 
 def _array(item: str, size: int) -> bytes:
@@ -66,23 +75,26 @@ def _array(item: str, size: int) -> bytes:
 
 BODIES: dict[str, Callable[[int], bytes]] = {
     **{f"text of {part.strip()}": partial(_text, part) for part in _TEXTS},
-    "text with an emoji": lambda size: _text("😀" + "password=x " * 20_000, size),
-    "many texts": lambda size: orjson.dumps(_event([["password=x"] * 2_000] * (size // 26_000))),
-    "pairs": lambda size: orjson.dumps(_event([[["password", "x1"]] * 1_000] * (size // 18_000))),
-    "objects in a facet": lambda size: orjson.dumps(
-        _event([[{"password": "x1"}] * 1_000] * (size // 18_000))
+    "text with an emoji": lambda size: _text(
+        "😀" + "password=x " * 20_000, min(size, _LARGEST // 4)
     ),
+    "many texts": partial(_values, "password=x", 1),
+    "pairs": partial(_values, ["password", "x1"], 3),
+    "objects in a facet": partial(_values, {"password": "x1"}, 2),
     "columns": lambda size: orjson.dumps(
         _event(
             {"fields": [{"name": f"c{n}", "type": "int"} for n in range(min(99_000, size // 30))]}
         )
     ),
     "escapes": lambda size: orjson.dumps(_event({"text": "@"})).replace(
-        b"@", b"\\u0070assword=x " * (size // 16)
+        b"@", b"\\u0070assword=x " * ((size - 200) // 16)
     ),
-    "a long key": lambda size: orjson.dumps(_event({"password=" * (size // 9): "x"})),
+    "a long key": lambda size: orjson.dumps(_event({"password=" * ((size - 200) // 9): "x"})),
     "events": lambda size: _events("password=x " * 330, size),
     "small events": lambda size: _events("password=x", size),
+    "large events": lambda size: _array(
+        _text("x", min(size, _LARGEST)).decode(), max(size, 6 * _LARGEST)
+    ),
     "array of objects": lambda size: _array("{}", size),
     "array of arrays": lambda size: _array("[]", size),
     "array of keys": lambda size: _array('{"password":1}', size),
@@ -103,11 +115,6 @@ class Measured(NamedTuple):
     longest_wait: float
     answers: int
     """Responses to the other client until the response to the body."""
-
-
-def _memory(pid: int, name: str) -> int:
-    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(f"{name}:"))
 
 
 def request(port: int, method: str, path: str, body: bytes | None = None) -> int:
@@ -133,7 +140,7 @@ def _waits(port: int, is_done: threading.Event) -> Iterator[float]:
 def measure(pid: int, port: int, body: bytes) -> Measured:
     """Post a body while another client sends small requests; return the measurements."""
     Path(f"/proc/{pid}/clear_refs").write_text("5")  # reset the peak, VmHWM
-    before = _memory(pid, "VmRSS")
+    before = memory_of(pid, "VmRSS")
     statuses: list[int] = []
     is_done = threading.Event()
 
@@ -149,7 +156,7 @@ def measure(pid: int, port: int, body: bytes) -> Measured:
     waits = list(_waits(port, is_done))
     thread.join()
     seconds = time.monotonic() - start
-    peak, after = _memory(pid, "VmHWM") - before - len(body), _memory(pid, "VmRSS") - before
+    peak, after = memory_of(pid, "VmHWM") - before - len(body), memory_of(pid, "VmRSS") - before
     return Measured(len(body), statuses[0], peak, after, seconds, max(waits), len(waits) - 1)
 
 
@@ -157,7 +164,7 @@ def main(arguments: list[str] | None = None) -> None:
     """Print a table with the measurements of the bodies."""
     parser = argparse.ArgumentParser()
     parser.add_argument("names", nargs="*", default=list(BODIES))
-    parser.add_argument("--megabytes", type=int, default=15)
+    parser.add_argument("--megabytes", type=int, default=10)
     options = parser.parse_args(arguments)
     say("| body | MB | status | peak MB | left MB | s | longest wait s | other answers |")
     for name in options.names:

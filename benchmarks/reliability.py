@@ -12,6 +12,8 @@ Parts (by default all; --seed selects other random values):
   document does not describe are failures too.
 - `disk` limits the size of the server's files, as on a full disk.
 - `clocks` compares stores with the same events, decades apart, in different orders.
+- `memory` sends expensive queries from N clients for half a minute; responses other than 200 and
+  503 with Retry-After, and more than 300 MB of memory beyond the idle server's, are failures.
 - `prune` ends a prune with SIGKILL, and `snapshots` damages stored snapshots.
 
 The exit code is 1 if there was a failure.
@@ -41,7 +43,9 @@ from urllib.request import urlopen
 
 import orjson
 
-from benchmarks.lineage_store import headwater, say
+from benchmarks.lineage_store import START, headwater, say
+from benchmarks.lineage_under_queries import JOBS
+from benchmarks.lineage_under_queries import event as wide_event
 from headwater.lineage.queries import edges_answer
 from headwater.log import EventLog, entry_of
 from headwater.projection.live import Live
@@ -58,6 +62,7 @@ JUNK: tuple[Any, ...] = (
 )
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 PRUNES, DAMAGES, SECONDS = 5, 5, 30
+MOST_MEMORY = 300 * 2**20
 
 
 @dataclass
@@ -67,6 +72,7 @@ class Options:
     kills: int
     calls: int
     events: int
+    clients: int
     random: random.Random
     folder: Path
 
@@ -307,6 +313,82 @@ def clocks(options: Options) -> tuple[int, str, int]:
     return 5, "orders with other edges", sum(answer != found[0] for answer in found)
 
 
+def costly_calls(number: int) -> list[str]:
+    """Return expensive queries of nodes chosen by a number."""
+    table, last = f"bench:t{number % 300}", f"bench:t{(number + 150) % 300}"
+    return [
+        f"/api/v2/tree?node=dataset:{table}&direction=both&depth=100",
+        f"/api/v2/graph?node=dataset:{table}&up=100&down=100&columns=true",
+        f"/api/v2/columns?node=dataset:{table}&depth=100",
+        f"/api/v2/impact?node=dataset:{table}&field=c{number % 10}&depth=100",
+        f"/api/v2/path?from=dataset:{table}&to=dataset:{last}",
+        f"/api/v2/provenance?node=dataset:{table}&level=query",
+        f"/api/v2/search?text=t{number % 300}&limit=1000",
+        "/api/v2/edges?level=query&kind=data&limit=1000",
+        f"/api/v1/lineage?nodeId=dataset:{table}&depth=100",
+        f"/api/v1/column-lineage?nodeId=dataset:{table}&depth=100&withDownstream=true",
+        "/api/v1/events/lineage?limit=1000",
+        "/api/v1/jobs?limit=1000",
+        "/api/v2/nodes?limit=1000",
+        f"/api/v2/edges?asOf={quote(START.isoformat())}",
+    ]
+
+
+def is_answered(port: int, path: str) -> bool:
+    """Send a query; return True for a whole 200, or a 503 with Retry-After. Print other answers."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=4 * SECONDS)
+    try:
+        connection.request("GET", path)
+        response = connection.getresponse()
+        while response.read(2**16):
+            pass
+        status, retry = response.status, response.headers["Retry-After"]
+    except (OSError, http.client.HTTPException):
+        status, retry = 0, None  # no response
+    finally:
+        connection.close()
+    is_good = status == 200 or (status == 503 and retry is not None)
+    if not is_good:
+        sys.stderr.write(f"{status} {path}\n")
+    return is_good
+
+
+def memory(options: Options) -> tuple[int, str, int]:
+    """Send expensive queries from several clients at once, and measure the server's memory."""
+    database, good = options.folder / "memory.db", list[bool]()
+    log = EventLog(str(database))
+    for _ in range(options.events // JOBS + 1):
+        log.append([entry_of(wide_event(job)) for job in range(JOBS)])
+    log.close()
+
+    def client(port: int, number: int) -> None:
+        chance, end = random.Random(number), time.monotonic() + SECONDS
+        while time.monotonic() < end:
+            good.append(is_answered(port, chance.choice(costly_calls(chance.randrange(300)))))
+
+    with serving(database) as (process, port):
+        call(port, "GET", "/healthz")
+        before = memory_of(process.pid, "VmRSS")
+        threads = [threading.Thread(target=client, args=(port, n)) for n in range(options.clients)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        peak = memory_of(process.pid, "VmHWM") - before
+    wrong = good.count(False) + (peak > MOST_MEMORY)
+    detail = (
+        f"calls by {options.clients} clients, {peak // 2**20} MB beyond {before // 2**20} MB;"
+        " other answers than 200 and 503 with Retry-After"
+    )
+    return len(good), detail, wrong
+
+
+def memory_of(pid: int, name: str) -> int:
+    """Return a size in bytes from the status of a process, such as VmRSS."""
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(f"{name}:"))
+
+
 def prune(options: Options) -> tuple[int, str, int]:
     """End a prune with SIGKILL, then let one finish."""
     database = options.folder / "prune.db"
@@ -355,7 +437,8 @@ def snapshots(options: Options) -> tuple[int, str, int]:
 
 
 PARTS = {
-    part.__name__: part for part in (kills, calls, schema, events, disk, clocks, prune, snapshots)
+    part.__name__: part
+    for part in (kills, calls, schema, events, disk, clocks, memory, prune, snapshots)
 }
 
 
@@ -363,7 +446,13 @@ def main(arguments: list[str] | None = None) -> None:
     """Run the parts and print the table."""
     parser = argparse.ArgumentParser()
     parser.add_argument("parts", nargs="*", choices=[*PARTS, []], default=list(PARTS))
-    for name, default in (("kills", 50), ("calls", 5_000), ("events", 5_000), ("seed", 1)):
+    for name, default in (
+        ("kills", 50),
+        ("calls", 5_000),
+        ("events", 5_000),
+        ("clients", 16),
+        ("seed", 1),
+    ):
         parser.add_argument(f"--{name}", type=int, default=default)
     given = parser.parse_args(arguments)
     say("| part | tried | measured | failures |\n|---|---|---|---|")
@@ -371,7 +460,9 @@ def main(arguments: list[str] | None = None) -> None:
     for name in given.parts:
         with tempfile.TemporaryDirectory() as folder:
             chance = random.Random(given.seed)
-            options = Options(given.kills, given.calls, given.events, chance, Path(folder))
+            options = Options(
+                given.kills, given.calls, given.events, given.clients, chance, Path(folder)
+            )
             tried, detail, failures = PARTS[name](options)
         wrong += failures
         say(f"| {name} | {tried:,} | {detail} | {failures} |")

@@ -25,6 +25,7 @@ VALUES = {
     "spool_remove_after": "60",
     "lost_after": "3600",
     "largest_body": "1000",
+    "largest_event": "1000",
     "deliver": "/etc/deliver.yaml",
     "keep": "30d",
     "horizon": "400d",

@@ -17,14 +17,17 @@ _BITS = 32
 
 def join_parts(parts: Iterable[str]) -> str:
     """Join parts, a limited number at a time: many short strings need more memory than one."""
-    pieces: list[str] = []
+    joined = ""
     waiting: list[str] = []
     for part in parts:
         waiting.append(part)
         if len(waiting) > _MOST_PARTS:
-            pieces.append("".join(waiting))
+            joined += "".join(waiting)  # CPython extends the string without a copy
             waiting.clear()
-    return "".join([*pieces, *waiting])
+    if not joined:
+        return "".join(waiting)
+    joined += "".join(waiting)
+    return joined
 
 
 def replace_spans(text: str, spans: Iterable[Span], mask: str) -> str:
@@ -44,7 +47,10 @@ def replace_spans(text: str, spans: Iterable[Span], mask: str) -> str:
                 end = stop
 
     masked = join_parts(parts())
-    return masked + text[end:] if end else text
+    if not end:
+        return text
+    masked += text[end:]
+    return masked
 
 
 def sorted_spans(spans: Iterable[Span]) -> Iterator[Span]:

@@ -104,7 +104,7 @@ class Lines:
         """Return the start of a rejected text, with secrets masked."""
         if len(raw) <= _LONGEST_REDACTED:
             with suppress(EventError, RecursionError):
-                clean, _ = without_secrets(*load_plain(raw), self.redactor)
+                clean = without_secrets(*load_plain(raw), self.redactor)
                 return clean.decode()[:_LONGEST_STORED]
         text = raw[:_LONGEST_REDACTED].decode(errors="replace")
         return self.redactor.redact_line(text)[:_LONGEST_STORED]

@@ -66,7 +66,10 @@ def _places(body: Any) -> Iterator[_Place]:
         for key, value in items:
             if isinstance(key, str) and len(key) > LONGEST_TEXT:
                 yield _Place(key, (place.keys, "<key>"), level)
-            if isinstance(value, (dict, list, str)):
+            if isinstance(value, str):
+                if len(value) > LONGEST_TEXT:
+                    yield _Place(value, (place.keys, key), level)
+            elif isinstance(value, (dict, list)) and (value or level >= MOST_LEVELS):
                 waiting.append(_Place(value, (place.keys, key), level))
 
 

@@ -39,21 +39,22 @@ class Entry:
 def entry_of(raw: bytes, body: Any = None, redactor: Redactor = DEFAULT) -> Entry:
     """Create an entry from raw JSON, which must be standard JSON if `body` is its decoded form.
 
-    The text stays unchanged unless it contains a secret or is not standard JSON.
+    The text stays unchanged unless it contains a secret or is not standard JSON. Secrets are masked
+    in `body` itself.
     """
     if body is None:
         raw, body = load_plain(raw)
     check_limits(raw, body)
     try:
-        raw, clean = without_secrets(raw, body, redactor)
-        event = with_places(parse_event(clean, identity_of(clean)))
+        raw = without_secrets(raw, body, redactor)
+        event = with_places(parse_event(body, identity_of(body)))
     except RecursionError:
         raise EventError("$", "a deeper nesting", "at most 254 levels") from None
     return Entry(event, raw.decode().strip())
 
 
-def without_secrets(raw: bytes, body: Any, redactor: Redactor) -> tuple[bytes, Any]:
-    """Return standard JSON and its decoded form, both with secrets masked.
+def without_secrets(raw: bytes, body: Any, redactor: Redactor) -> bytes:
+    """Mask the secrets in a decoded body, and return its standard JSON.
 
     The JSON is rewritten if it contains a secret or a repeated key: the decoded form only has the
     last value of a key, so earlier values were not checked.
@@ -63,11 +64,10 @@ def without_secrets(raw: bytes, body: Any, redactor: Redactor) -> tuple[bytes, A
         RecursionError: the body is nested too deeply.
     """
     if not redactor.is_suspicious(raw):
-        return raw, body
-    clean = redactor.redact(body)
+        return raw
+    clean, has_changed = redactor.redact_in_place(body)
     plain = dump(clean)
-    is_same = clean is body and raw.count(b'"') == plain.count(b'"')
-    return raw if is_same else plain, clean
+    return plain if has_changed or raw.count(b'"') != plain.count(b'"') else raw
 
 
 def make_alias(

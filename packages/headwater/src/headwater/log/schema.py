@@ -35,9 +35,11 @@ def storable(text: str) -> str:
     """
     if "\0" in text:
         text = text.replace("\0", "\\u0000")
-    if text.isascii():
-        return text
-    return text.encode(errors="backslashreplace").decode()
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode(errors="backslashreplace").decode()
+    return text
 
 
 class _String(sa.TypeDecorator[str]):

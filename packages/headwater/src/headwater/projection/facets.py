@@ -20,6 +20,9 @@ Value = TypeVar("Value")
 
 _EMPTY = b"{}"
 _LONG = 400  # bytes from which compression saves memory
+_LARGE = 64 * 1024
+"""Bytes of JSON from which facets are not cached, except a few parsed ones."""
+_LARGE_MARK = b"L"
 
 
 class Stamp(NamedTuple):
@@ -35,28 +38,48 @@ def _interned(text: bytes) -> bytes:
     return text if len(text) < _LONG else zlib.compress(text, 1)
 
 
+@lru_cache(maxsize=64)
+def _shared(packed: bytes) -> bytes:
+    """Return one shared object for equal large facets, among the recent ones."""
+    return packed
+
+
 def pack(facet: Json) -> bytes:
     """Encode a facet for storage in memory."""
+    text = orjson.dumps(facet)
+    if len(text) > _LARGE:
+        return _shared(_LARGE_MARK + zlib.compress(text, 1))
     # A copy: orjson's result keeps its whole write buffer alive, which is often ten times as large.
-    return _interned(bytes(memoryview(orjson.dumps(facet))))
+    return _interned(bytes(memoryview(text)))
+
+
+def unpack(packed: bytes) -> Json:
+    """Decode a packed facet; the result is shared and must not be changed."""
+    if packed[:1] == _LARGE_MARK:
+        facet: Json = orjson.loads(zlib.decompress(memoryview(packed)[1:]))
+        return facet
+    return _unpacked(packed)
 
 
 @lru_cache(maxsize=2_048)
-def unpack(packed: bytes) -> Json:
-    """Decode a packed facet; the result is shared and must not be changed."""
+def _unpacked(packed: bytes) -> Json:
     facet: Json = orjson.loads(packed if packed[:1] == b"{" else zlib.decompress(packed))
     return facet
 
 
 def parsed(packed: bytes, parse: Callable[[Json], Value]) -> Value:
     """Return a packed facet parsed by a function; once for equal facets, among the recent ones."""
-    value: Value = _parsed(packed, parse)
+    cached = _parsed_large if packed[:1] == _LARGE_MARK else _parsed
+    value: Value = cached(packed, parse)
     return value
 
 
-@lru_cache(maxsize=8_192)
-def _parsed(packed: bytes, parse: Callable[[Json], Any]) -> Any:
+def _parse(packed: bytes, parse: Callable[[Json], Any]) -> Any:
     return parse(unpack(packed))
+
+
+_parsed = lru_cache(maxsize=8_192)(_parse)
+_parsed_large = lru_cache(maxsize=16)(_parse)
 
 
 class FacetBook:
@@ -93,18 +116,15 @@ class FacetBook:
 
     def parsed(self, model: type[Model]) -> Model:
         """Return the newest facet of a model; one without values if there is none."""
-        found: Model = _parsed(self.packed(model.KEY), model.parse)
-        return found
+        return parsed(self.packed(model.KEY), model.parse)
 
     def column_lineage(self) -> ColumnLineage:
         """Return the newest columnLineage facet; empty if there is none."""
-        found: ColumnLineage = _parsed(self.packed("columnLineage"), parse_columns)
-        return found
+        return parsed(self.packed("columnLineage"), parse_columns)
 
     def reports_indirect(self) -> bool:
         """Return True if the producer of the columnLineage facet reports indirect columns."""
-        found: bool = _parsed(self.packed("columnLineage"), reports_indirect)
-        return found
+        return parsed(self.packed("columnLineage"), reports_indirect)
 
     def stamp_of(self, name: str) -> Stamp | None:
         """Return the stamp of the newest facet of that name."""

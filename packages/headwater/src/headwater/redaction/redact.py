@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -130,16 +129,23 @@ class Redactor:
         return text if clean == plain else clean
 
     def redact(self, value: Any) -> Any:
-        """Return a decoded JSON value with its secrets masked; the same object if it has none."""
+        """Mask the secrets of a decoded JSON value, in its lists and objects; return it."""
+        return self.redact_in_place(value)[0]
+
+    def redact_in_place(self, value: Any) -> tuple[Any, bool]:
+        """Mask the secrets of a decoded JSON value; return it, and True if it has changed.
+
+        Lists and objects are changed themselves, so that a large value is in memory only once.
+        """
         if self.is_off:
-            return value
-        if isinstance(value, str):
-            return self.redact_text(value)
-        if isinstance(value, list):
-            return self._redact_list(value)
-        if isinstance(value, dict):
-            return self._redact_object(value)
-        return value
+            return value, False
+        masking = _Masking(self)
+        return masking.value(value), masking.has_changed
+
+    def is_secret(self, key: str) -> bool:
+        """Return True if a key marks its value as secret."""
+        keys = self.keys
+        return is_secret_name(key) or (keys is not None and keys.search(key) is not None)
 
     def _without_secrets(self, match: re.Match[str]) -> str:
         """Mask the secrets of a JSON string, which may be cut off at the end."""
@@ -151,57 +157,81 @@ class Redactor:
         clean = self.redact_text(decoded)
         return match[0] if clean == decoded else json.dumps(clean).removesuffix(end or "\0")
 
-    def _redact_list(self, value: list[Any]) -> list[Any]:
-        result = [self.redact(item) for item in value]
-        for index, item in enumerate(value[:-1]):
-            following = value[index + 1]
-            if isinstance(item, str) and item[:1] == "-" and isinstance(following, str):
-                is_secret = _FLAG.fullmatch(item) and self._is_secret(item)
-                if is_secret and not following.startswith("-"):  # such as --password x
-                    result[index + 1] = _masked(following)
-        if value and all(isinstance(item, list) and len(item) == 2 for item in value):
-            result = [self._redact_pair(*pair) for pair in result]
-        return value if result == value else result
 
-    def _redact_pair(self, name: Any, value: Any) -> list[Any]:
-        """Mask the value of a pair such as ["password", "x"], unless it is a name as well."""
-        is_secret = isinstance(name, str) and self._is_secret(name)
-        if is_secret and not (isinstance(value, str) and looks_like_name(value)):
-            return [name, _masked(value)]
-        return [name, value]
+class _Masking:
+    """Masks the secrets of one value, and notes whether there was one."""
 
-    def _redact_object(self, value: Mapping[str, Any], within: str = "") -> Mapping[str, Any]:
-        names = (value.get(key) for key in _NAMES)
-        has_secret = any(isinstance(name, str) and self._is_secret(name) for name in names)
-        result = {}
-        for key, old in value.items():
-            is_column = within in _BY_COLUMN and isinstance(old, dict | list)
-            if not is_column and (self._is_secret(key) or (has_secret and _VALUE.fullmatch(key))):
-                new = _masked(old, with_numbers=strength(key) == "password")
+    def __init__(self, redactor: Redactor) -> None:
+        self._redactor = redactor
+        self.has_changed = False
+
+    def value(self, value: Any, within: str = "") -> Any:
+        """Mask any value; `within` is the key of an object."""
+        if isinstance(value, str):
+            return self._changed(value, self._redactor.redact_text(value))
+        if isinstance(value, list):
+            self._list(value)
+        elif isinstance(value, dict):
+            self._object(value, within)
+        return value
+
+    def _changed(self, old: Any, new: Any) -> Any:
+        if new == old:
+            return old
+        self.has_changed = True
+        return new
+
+    def _list(self, items: list[Any]) -> None:
+        is_secret = False  # such as the x of --password x
+        for index, item in enumerate(items):
+            is_flag = isinstance(item, str) and item.startswith("-")
+            if is_secret and isinstance(item, str) and not is_flag:
+                items[index] = self._masked(item)
             else:
-                is_object = isinstance(old, dict)
-                new = self._redact_object(old, key) if is_object else self.redact(old)
-            result[self.redact_text(key)] = new
-        return value if result == value else result
+                items[index] = self.value(item)
+            is_secret = is_flag and bool(_FLAG.fullmatch(item)) and self._redactor.is_secret(item)
+        if all(isinstance(item, list) and len(item) == 2 for item in items):
+            for pair in items:
+                self._pair(pair)
 
-    def _is_secret(self, key: str) -> bool:
-        keys = self.keys
-        return is_secret_name(key) or (keys is not None and keys.search(key) is not None)
+    def _pair(self, pair: list[Any]) -> None:
+        """Mask the value of a pair such as ["password", "x"], unless it is a name as well."""
+        name, value = pair
+        is_secret = isinstance(name, str) and self._redactor.is_secret(name)
+        if is_secret and not (isinstance(value, str) and looks_like_name(value)):
+            pair[1] = self._masked(value)
+
+    def _object(self, item: dict[str, Any], within: str) -> None:
+        is_secret = self._redactor.is_secret
+        names = (item.get(key) for key in _NAMES)
+        has_secret = any(isinstance(name, str) and is_secret(name) for name in names)
+        new_keys: dict[str, str] = {}
+        for key, value in item.items():
+            is_column = within in _BY_COLUMN and isinstance(value, dict | list)
+            if not is_column and (is_secret(key) or (has_secret and _VALUE.fullmatch(key))):
+                item[key] = self._masked(value, with_numbers=strength(key) == "password")
+            else:
+                item[key] = self.value(value, key)
+            if (new_key := self._changed(key, self._redactor.redact_text(key))) != key:
+                new_keys[key] = new_key
+        if new_keys:
+            pairs = [(new_keys.get(key, key), value) for key, value in item.items()]
+            item.clear()
+            item.update(pairs)
+
+    def _masked(self, value: Any, *, with_numbers: bool = False) -> Any:
+        """Mask every text below a secret key."""
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if isinstance(value, list):
+            for index, item in enumerate(value):
+                value[index] = self._masked(item, with_numbers=with_numbers)
+        elif isinstance(value, dict):
+            for key, item in value.items():
+                value[key] = self._masked(item, with_numbers=with_numbers)
+        elif (isinstance(value, str) and not is_plain(value)) or (with_numbers and is_number):
+            return self._changed(value, MASK)
+        return value
 
 
 DEFAULT = Redactor()
 """Masks by the built-in rules."""
-
-
-def _masked(value: Any, *, with_numbers: bool = False) -> Any:
-    """Mask every text below a secret key; the same object if there is none."""
-    result = value
-    if isinstance(value, str):
-        return value if is_plain(value) else MASK
-    if isinstance(value, list):
-        result = [_masked(item, with_numbers=with_numbers) for item in value]
-    elif isinstance(value, dict):
-        result = {key: _masked(item, with_numbers=with_numbers) for key, item in value.items()}
-    elif with_numbers and isinstance(value, int | float) and not isinstance(value, bool):
-        return MASK
-    return value if result == value else result

@@ -24,12 +24,12 @@ _SPACE = re.compile(r"[ \t\r\n]*")
 _SCAN = json.JSONDecoder().raw_decode
 
 
-def split_array(raw: bytes, start: bytes) -> Iterator[tuple[int, int]]:
+def split_array(raw: bytes, start: bytes, largest: int) -> Iterator[tuple[int, int]]:
     """Yield the start and the end of each item; `start` is the JSON before the first item.
 
     Raises:
         BodyError: the body is not JSON.
-        TooLargeError: an item has too many values.
+        TooLargeError: an item has too many values, or is larger than `largest`.
     """
     place, size, mark = len(start), _WINDOW, ""
     while mark != "]":
@@ -40,12 +40,14 @@ def split_array(raw: bytes, start: bytes) -> Iterator[tuple[int, int]]:
             first = place + _size(text, at, begin)
             last = first + _size(text, begin, end)
             if last > first:
+                check_size(raw[first:last], largest)
                 yield first, last
             place, at = last + _size(text, end, after), after
         if at:
             size = _WINDOW
         elif place + size < len(raw):
             check_values(raw[place : place + size])
+            check_size(raw[place : place + size], largest)
             size *= 2
         else:
             raise BodyError("$", raw[:80].decode(errors="replace"), "JSON (an array is invalid)")
@@ -64,6 +66,27 @@ def check_values(raw: bytes, most: int = MOST_VALUES) -> None:
     values = raw.count(b",") + raw.count(b"[") + raw.count(b"{")
     if values > most:
         raise TooLargeError("$", f"about {values} values", f"at most {most} values")
+
+
+_EMOJI = re.compile(rb"[\xf0-\xf4]|\\u[dD][89abAB]")
+_NOT_LATIN_1 = re.compile(rb"[\xc4-\xef]|\\u(?!00)")
+_CONTINUATION = bytes(range(0x80, 0xC0))
+
+
+def check_size(raw: bytes, largest: int) -> None:
+    """Raise TooLargeError for JSON that needs too much memory: a string's widest character counts.
+
+    Masking and storing an event takes up to five copies of its text.
+    """
+    size = len(raw)
+    if size * 4 <= largest:
+        return
+    width = 4 if _EMOJI.search(raw) else 2 if _NOT_LATIN_1.search(raw) else 1
+    if width > 1:
+        size = max(size, width * len(raw.translate(None, _CONTINUATION)))
+    if size > largest:
+        allowed = f"at most {largest} bytes (HEADWATER_LARGEST_EVENT)"
+        raise TooLargeError("$", f"an event of {size} bytes", allowed)
 
 
 def _window(raw: bytes, place: int, size: int) -> str:

@@ -12,6 +12,7 @@ import ctypes
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
+from io import BytesIO
 
 from anyio import CapacityLimiter
 from starlette.datastructures import Headers
@@ -28,6 +29,9 @@ SMALL = 64 * 1024
 _EVENT_PATHS = ("/api/v1/lineage", "/api/v1/lineage/batch")
 _LARGEST = {"/api/v2/check": 1024 * 1024}
 """Largest sizes in bytes of other bodies, by path."""
+
+_MMAP_THRESHOLD = -3  # parameter of mallopt
+_LARGE_BLOCK = 1024 * 1024
 
 _LAST_SECONDS = 1.0
 """Seconds left for open bodies when the server stops, and for clients to read a rejection."""
@@ -110,7 +114,7 @@ class Body:
         self.reserved = 0
         self.is_open = True  # more parts are expected
         self._largest = largest
-        self._parts: list[bytes] = []
+        self._buffer = BytesIO()  # unlike a join of parts, it needs no second copy
         self._size = 0
         self._received = 0
         self.unzip = Unzip(headers.get("content-encoding", ""))
@@ -127,17 +131,18 @@ class Body:
             self._size += len(part)
             if self._size > self._largest:
                 raise self._too_large(f"more than {self._largest}")
-            self._parts.append(part)
+            self._buffer.write(part)
             yield self._size
 
     def take(self) -> bytes:
         """Return the bytes and drop them."""
-        parts, self._parts = self._parts, []
-        return b"".join(parts)
+        whole = self._buffer.getvalue()
+        self.clear()
+        return whole
 
     def clear(self) -> None:
         """Drop the bytes."""
-        self._parts = []
+        self._buffer = BytesIO()
 
     def _too_large(self, received: str) -> TooLargeError:
         return TooLargeError("$", f"{received} bytes", f"at most {self._largest} bytes, unzipped")
@@ -179,6 +184,15 @@ def _allocator() -> ctypes.CDLL | None:
         return library if hasattr(library, "malloc_trim") else None
     except (OSError, TypeError):  # Windows
         return None
+
+
+def return_large_blocks() -> None:
+    """Let glibc return large blocks to the operating system as soon as they are freed.
+
+    By default, glibc keeps up to 32 MiB, and copies large blocks that grow.
+    """
+    if (library := _allocator()) is not None:
+        library.mallopt(_MMAP_THRESHOLD, _LARGE_BLOCK)
 
 
 def _trim() -> None:

@@ -25,7 +25,13 @@ from headwater.marquez.models import (
 from headwater.projection.live import Batch, Receipt
 from headwater.query.models import Json
 from headwater.redaction import Redactor
-from headwater.server._arrays import ARRAY, ARRAY_OR_BATCH, check_values, split_array
+from headwater.server._arrays import (
+    ARRAY,
+    ARRAY_OR_BATCH,
+    check_size,
+    check_values,
+    split_array,
+)
 from headwater.server._bodies import SMALL, BodyReader
 
 router = APIRouter(route_class=Plain)
@@ -166,7 +172,7 @@ async def _ingest(
     state = request.app.state
     reader: BodyReader = state.bodies
     redactor: Redactor = state.live.log.redactor
-    raw = b"".join([part async for part in request.stream()])  # so the request keeps no copy
+    raw = b"".join([part async for part in request.stream() if part])  # one part: not copied
     try:
         if len(raw) <= SMALL:
             items, count = read(raw, redactor, reader.options.most_events)
@@ -175,6 +181,7 @@ async def _ingest(
             return await _ingest_portions(request, _Portions(raw, start[0], reader, redactor))
         else:
             check_values(raw)
+            check_size(raw, reader.options.largest_event)
             most = reader.options.most_events
             items, count = await run_sync(read, raw, redactor, most, limiter=reader.parsing)
     except EventError:
@@ -193,6 +200,7 @@ class _Portions:
     def __init__(self, raw: bytes, start: bytes, reader: BodyReader, redactor: Redactor) -> None:
         self._raw, self._start = raw, start
         self._most = reader.options.most_events
+        self._largest = reader.options.largest_event
         self._events: list[tuple[int, int]] = []
         self._next = 0
         self.limiter = reader.parsing
@@ -201,7 +209,7 @@ class _Portions:
 
     def find(self) -> None:
         """Find all events, so that invalid JSON is rejected before any event is stored."""
-        for span in split_array(self._raw, self._start):
+        for span in split_array(self._raw, self._start, self._largest):
             if self.count < self._most:
                 self._events.append(span)
             self.count += 1
@@ -230,5 +238,6 @@ async def _ingest_portions(
     while entries := await run_sync(portions.read, limiter=portions.limiter):
         receipt = await asyncio.wrap_future(state.live.submit(Batch(entries)))
         stored, duplicates = stored + receipt.stored, duplicates + receipt.duplicates
+        del entries  # before the next portion is decoded
     state.request_counts.rejected_events += portions.items.rejected
     return portions.items, portions.count, Receipt(stored, duplicates)

@@ -34,6 +34,7 @@ from headwater.old_name import report
 from headwater.projection.live import Live
 from headwater.projection.snapshot_writer import Snapshotter
 from headwater.retention.pruner import Pruner
+from headwater.server._bodies import return_large_blocks
 from headwater.server._connections import BoundedProtocol
 from headwater.server._options import ServerOptions
 from headwater.server._stream import end_streams
@@ -52,6 +53,7 @@ _STOP_SECONDS = 2  # for running requests
 
 def run_server(settings: Settings) -> None:
     """Serve until SIGTERM or SIGINT; then finish running requests."""
+    return_large_blocks()
     options = ServerOptions.of(settings)
     backends = read_backends(settings.deliver) if settings.deliver else {}
     rules = read_rules(settings.alerts) if settings.alerts else []
