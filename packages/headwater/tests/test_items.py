@@ -25,7 +25,8 @@ from headwater.server.app import make_app
 
 @pytest.fixture
 def client(live: Live) -> Iterator[TestClient]:
-    with TestClient(make_app(live), raise_server_exceptions=False) as client:
+    options = ServerOptions(largest_event=2 * LONGEST_TEXT)
+    with TestClient(make_app(live, options), raise_server_exceptions=False) as client:
         yield client
 
 
