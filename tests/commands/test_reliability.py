@@ -36,5 +36,5 @@ def test_equal_seeds_give_equal_calls_and_events() -> None:
 
 @pytest.mark.server
 def test_events_before_a_kill_are_found(tmp_path: Path) -> None:
-    options = Options(1, 0, 0, random.Random(1), tmp_path)
+    options = Options(1, 0, 0, 0, random.Random(1), tmp_path)
     assert reliability.kills(options)[2] == 0

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
 import orjson
 import pytest
 
-from headwater.delivery.backends import BUILT_IN, read_backends
+from headwater.delivery import plugin
+from headwater.delivery.backends import read_backends
 from headwater.delivery.forwarder import Forwarder
 from headwater.delivery.models import HttpSettings
 from headwater.errors import ConfigError, UnavailableError
 from headwater.log import entry_of
+from headwater.plugins import GROUP
 from headwater.projection.live import Batch, Live
 
 from .sinks import Sink, serving
@@ -115,7 +118,8 @@ def test_invalid_deliver_file_is_explained(text: str, message: str, tmp_path: Pa
 def test_missing_package_of_datazone_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("headwater.delivery.backends.entry_points", lambda group: [])
+    own = [point for point in entry_points(group=GROUP) if point.name != "aws"]
+    monkeypatch.setattr("headwater.plugins.entry_points", lambda group: own)
     file = _write(tmp_path / "deliver.yaml", "backends: [{name: a, type: datazone}]")
     hint = "datazone requires headwater-aws. In a clone, run: pip install './packages/"
     with pytest.raises(ConfigError, match=hint):
@@ -130,7 +134,7 @@ def test_example_of_the_docs_is_valid(tmp_path: Path, monkeypatch: pytest.Monkey
     backends = read_backends(_write(tmp_path / "deliver.yaml", example))
     assert list(backends) == ["marquez", "headquarters", "archive"]
     kinds = re.findall(r"^\| `(\w+)` \|", text, flags=re.MULTILINE)
-    assert sorted(kinds) == sorted(BUILT_IN)
+    assert sorted(kinds) == sorted(plugin.backends)
     for backend in backends.values():
         backend.close()
 
@@ -148,9 +152,10 @@ def test_entry_point_adds_the_backend_of_the_docs(
     info = tmp_path / "faxes-1.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: faxes\nVersion: 1\n")
-    (info / "entry_points.txt").write_text("[headwater.backends]\nfax = faxes:Fax\n")
+    (info / "entry_points.txt").write_text("[headwater.plugins]\nfax = fax_plugin:plugin\n")
     page = (_DOCS / "how-to/deliver.md").read_text()
-    (tmp_path / "faxes.py").write_text(page.split("```python\n")[1].split("```")[0])
+    for number, name in ((1, "faxes.py"), (2, "fax_plugin.py")):
+        (tmp_path / name).write_text(page.split("```python\n")[number].split("```")[0])
     monkeypatch.syspath_prepend(str(tmp_path))
     path = _write(tmp_path / "d.yaml", "backends: [{name: a, type: fax, number: '110'}]")
     backend: Any = read_backends(path)["a"]

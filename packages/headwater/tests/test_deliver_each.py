@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
+from headwater.delivery import plugin
 from headwater.delivery._store import delivery_statuses
 from headwater.delivery.backend import Backend
-from headwater.delivery.backends import BUILT_IN, DataHub, Http, Marquez, OpenMetadata
+from headwater.delivery.backends import DataHub, Http, Marquez, OpenMetadata
 from headwater.delivery.forwarder import Backoff, Forwarder
 from headwater.delivery.models import (
     DataHubSettings,
@@ -67,7 +68,7 @@ def _taking(answer: Callable[[str, int], Answer]) -> Callable[[Any, int], Answer
 
 def test_every_http_backend_is_tested() -> None:
     local = {"console", "file"}
-    assert {name.split()[0] for name in _BACKENDS} == BUILT_IN.keys() - local
+    assert {name.split()[0] for name in _BACKENDS} == plugin.backends.keys() - local
 
 
 @pytest.mark.parametrize(

@@ -221,7 +221,11 @@ def test_package_adds_a_harvester_as_an_entry_point(tmp_path: Path) -> None:
     package = tmp_path / "acme_lineage-1.dist-info"
     package.mkdir()
     (package / "METADATA").write_text("Metadata-Version: 2.1\nName: acme-lineage\nVersion: 1\n")
-    (package / "entry_points.txt").write_text("[headwater.harvesters]\nacme = acme_lineage:acme\n")
+    (package / "entry_points.txt").write_text("[headwater.plugins]\nacme = acme_plugin:plugin\n")
+    (tmp_path / "acme_plugin.py").write_text(
+        "from headwater.plugins import Plugin\n"
+        'plugin = Plugin(harvesters={"acme": "acme_lineage:acme"})\n'
+    )
     (tmp_path / "acme_lineage.py").write_text(
         "from typing import Annotated\nimport typer\n"
         "from headwater.harvest._sources import airflow_logs\n"

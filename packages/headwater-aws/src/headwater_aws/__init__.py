@@ -3,7 +3,8 @@
 - `authorizer`, `receiver`, `worker`, `audit`: the proxy's Lambda functions, each with a `handler`.
 - `payloads`: types of what Lambda passes to the handlers and takes from them.
 - `datazone`: the backend of headwater's delivery.
+- `plugin`: what this package adds to headwater.
 - `harvest`: the harvesters `glue`, `logs` and `redshift` of `headwater harvest`.
 """
 
-__all__ = ["audit", "authorizer", "datazone", "harvest", "payloads", "receiver", "worker"]
+__all__ = ["audit", "authorizer", "datazone", "harvest", "payloads", "plugin", "receiver", "worker"]

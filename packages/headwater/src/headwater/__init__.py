@@ -2,10 +2,9 @@
 
 Modules for other packages:
 
-- `wrap.function`: the decorator `lineage`, which reports calls of a Python function
-- `spool`: a transport for openlineage-python that writes to a spool folder
-- `harvest.harvester`: an import source (entry point `headwater.harvesters`)
-- `delivery.backend`, `delivery.models`: a backend (entry point `headwater.backends`)
+- `plugins`: what a plugin adds
+- `harvest.harvester`: the interface of an import source
+- `delivery.backend`, `delivery.models`: the interface of a backend, and its settings
 - `trust.gate`: check provenance against a policy in Python
 - `log`, `projection`, `events`: read a log, project it, parse an event
 

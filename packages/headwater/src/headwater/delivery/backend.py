@@ -2,9 +2,9 @@
 
 A backend consists of two classes: its settings, a subclass of `models.BackendSettings`, and the
 class that sends events, which is created from them and names them as `settings_class`. It is found
-by its `type`: in `backends.BUILT_IN`, or as an entry point `headwater.backends` of another
-package. Only one thread at a time calls it. A backend that needs events in its own form sends the
-`payloads` of a delivery by its `Rewriting`.
+by its `type` among the `backends` of all plugins (`headwater.plugins`). Only one thread at a time
+calls it. A backend that needs events in its own form sends the `payloads` of a delivery by its
+`Rewriting`.
 """
 
 from __future__ import annotations

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from functools import reduce
-from importlib.metadata import entry_points
 from operator import or_
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, TypeVar
@@ -16,7 +15,7 @@ from pydantic_core import ErrorDetails
 
 from headwater.collect.store import portions
 from headwater.config import expected, read_yaml
-from headwater.delivery import models
+from headwater.delivery import models, plugin
 from headwater.delivery._effective_runs import NewestRuns
 from headwater.delivery.backend import Backend, Delivery
 from headwater.delivery.body import is_run
@@ -25,6 +24,7 @@ from headwater.delivery.payloads import payloads, payloads_with_context
 from headwater.delivery.rewrite import DATAHUB, MARQUEZ, OPENMETADATA, Rewriting
 from headwater.delivery.rewrite._datahub import is_emitter_installed
 from headwater.errors import ConfigError, DeliveryError, UnavailableError, how_to_install, shown
+from headwater.plugins import parts
 from headwater.redaction import Redactor
 
 if TYPE_CHECKING:
@@ -175,16 +175,6 @@ class DataHub(Http):
             post(self._client, url, body, self._aspects, redactor, _RESTLI)
 
 
-BUILT_IN: dict[str, type[Any]] = {
-    "console": Console,
-    "datahub": DataHub,
-    "file": File,
-    "http": Http,
-    "marquez": Marquez,
-    "openmetadata": OpenMetadata,
-}
-
-
 class _DeliverFile(BaseModel, Generic[_Settings]):
     model_config = ConfigDict(extra="forbid")
 
@@ -193,17 +183,17 @@ class _DeliverFile(BaseModel, Generic[_Settings]):
 
 def read_backends(path: Path) -> dict[str, Backend]:
     """Return the backends of a deliver file by name. Raises ConfigError."""
-    others = {point.name: point for point in entry_points(group="headwater.backends")}
     content = read_yaml(path)
-    used = {name for name in others if _uses(content, name)}  # do not import the others
-    classes = BUILT_IN | {name: others[name].load() for name in used}
+    kinds = parts("backends")
+    used = {*plugin.backends, *(kind for kind in kinds if _uses(content, kind))}
+    classes: dict[str, type[Any]] = {kind: kinds[kind].load() for kind in used}
     union: Any = reduce(or_, (class_.settings_class for class_ in classes.values()))
     try:
         file = _DeliverFile[Annotated[union, Field(discriminator="type")]].model_validate(content)
     except ValidationError as error:
         # Report a misspelled key first: its message is the clearest.
         details = min(error.errors(), key=lambda details: details["type"] != "extra_forbidden")
-        raise ConfigError(f"{path}: {_message(details, classes, {*classes, *others})}") from None
+        raise ConfigError(f"{path}: {_message(details, classes, set(kinds))}") from None
     backends: dict[str, Backend] = {}
     for index, settings in enumerate(file.backends):
         if settings.name in backends:

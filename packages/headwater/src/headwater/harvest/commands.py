@@ -41,9 +41,9 @@ class _Harvesters(TyperGroup):
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names of all harvesters."""
-        from headwater.harvest.harvester import find_harvesters
+        from headwater.plugins import parts
 
-        return list(find_harvesters())
+        return list(parts("harvesters"))
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return the command of a harvester: its own options and the common ones."""

@@ -2,8 +2,8 @@
 
 A harvester yields portions of events, each with a cursor to continue from. The events of a source
 object are always the same, including run ids, so that reading it twice is harmless and cursors may
-overlap. Harvesters of other packages, which may need boto3 for example, are entry points
-`headwater.harvesters`.
+overlap. A harvester is a part of a plugin (`headwater.plugins`), also in other packages, which may
+need boto3 for example.
 """
 
 from __future__ import annotations
@@ -12,17 +12,16 @@ import functools
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from typing import TYPE_CHECKING, Any, Protocol
 
 from headwater.errors import ConfigError, how_to_install
+from headwater.plugins import parts
 
 if TYPE_CHECKING:
     from headwater.collect.lines import Lines
     from headwater.redaction import Redactor
 
-_GROUP = "headwater.harvesters"
-_OWN = ("spark-logs", "airflow-logs", "dbt")
 _OF_AWS = ("glue-job-logs", "mwaa-logs", "glue-tables", "redshift")
 
 Cursor = dict[str, Any]
@@ -57,30 +56,19 @@ class Harvester(Protocol):
         """
 
 
-def find_harvesters(installed: Iterable[EntryPoint] | None = None) -> dict[str, EntryPoint]:
-    """Return the entry points of harvesters by name, in the order of the help.
-
-    Each is a function that creates a harvester; its parameters are the options of a command.
-    `installed` are those of other packages, by default of all installed ones.
-    """
-    own = [
-        EntryPoint(name, f"headwater.harvest._sources:{name.replace('-', '_')}", _GROUP)
-        for name in _OWN
-    ]
-    points = entry_points(group=_GROUP) if installed is None else installed
-    return {point.name: point for point in (*own, *points)}
-
-
 def load_harvester(
     name: str, installed: Iterable[EntryPoint] | None = None
 ) -> Callable[..., Harvester] | None:
     """Return the function that creates a harvester; None if there is none of this name.
 
+    The function's parameters are the options of a command. `installed` are the plugins, by default
+    all installed ones.
+
     Raises:
         ConfigError: the package of the harvester, or a package that it needs, is missing; also
             raised by the function.
     """
-    point = find_harvesters(installed).get(name)
+    point = parts("harvesters", installed).get(name)
     if point is not None:
         return _naming_missing(name, point.load())
     if name in _OF_AWS:

@@ -1,0 +1,78 @@
+"""What a plugin adds to headwater, and the installed plugins.
+
+A plugin is one object of the class `Plugin`. A package registers it as an entry point in the group
+`headwater.plugins`, as headwater itself does for its own backends and harvesters:
+
+    [project.entry-points."headwater.plugins"]
+    acme = "acme_lineage:plugin"
+
+    # acme_lineage/__init__.py
+    plugin = Plugin(backends={"acme": "acme_lineage.backend:Acme"})
+
+The parts of a plugin are import paths (`module:name`), which are imported when they are used. So
+the module with the plugin itself should import nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from importlib.metadata import EntryPoint, entry_points
+
+from headwater.errors import ConfigError
+
+GROUP = "headwater.plugins"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Plugin:
+    """The parts that a plugin adds, by name, as import paths."""
+
+    backends: Mapping[str, str] = field(default_factory=dict)
+    """Classes of backends, by their `type` in the deliver file; see `delivery.backend`."""
+    harvesters: Mapping[str, str] = field(default_factory=dict)
+    """Functions that create a harvester, by their command below `headwater harvest`; see
+    `harvest.harvester`."""
+
+
+def parts(kind: str, installed: Iterable[EntryPoint] | None = None) -> dict[str, EntryPoint]:
+    """Return the parts of a kind of all plugins: an entry point by name, which `load` imports.
+
+    `kind` is a field of `Plugin`. `installed` are the entry points of the plugins, by default those
+    of all installed packages. headwater's own parts come first.
+
+    Raises:
+        ConfigError: a plugin cannot be imported or is not a `Plugin`, or two have a part of the
+            same name; the message names them.
+    """
+    points = entry_points(group=GROUP) if installed is None else installed
+    found: dict[str, EntryPoint] = {}
+    for point in sorted(points, key=lambda point: (not _is_own(point), point.name)):
+        for name, path in getattr(_load(point), kind).items():
+            if name in found and found[name].value != path:
+                raise ConfigError(
+                    f"plugin {point.name}: {kind} {name!r} is already {found[name].value}; "
+                    "uninstall one of the two packages"
+                )
+            found[name] = EntryPoint(name, path, GROUP)
+    return found
+
+
+def _is_own(point: EntryPoint) -> bool:
+    return point.value.startswith("headwater.")
+
+
+def _load(point: EntryPoint) -> Plugin:
+    try:
+        plugin = point.load()
+    except Exception as error:  # code of others
+        raise ConfigError(
+            f"plugin {point.name} ({point.value}) cannot be imported: "
+            f"{type(error).__name__}: {error}. Update or uninstall its package."
+        ) from error
+    if not isinstance(plugin, Plugin):
+        raise ConfigError(
+            f"plugin {point.name}: {point.value} is a {type(plugin).__name__}, expected a "
+            "headwater.plugins.Plugin"
+        )
+    return plugin
