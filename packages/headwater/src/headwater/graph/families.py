@@ -13,7 +13,7 @@ from typing import Any
 
 from headwater.events import JobRef, parse_derivation
 from headwater.graph.levels import Level
-from headwater.graph.run_edges import derivation
+from headwater.graph.run_edges import derivation, derived_dataset
 from headwater.projection import State
 from headwater.projection.facets import parsed
 
@@ -39,6 +39,10 @@ class Families:
         """Return the family of a job, or of a derivation."""
         return self._of.get(ref) or self._collect(ref)
 
+    def derivations(self, ref: JobRef) -> Iterator[JobRef]:
+        """Yield the derivations of the datasets that are derived from a job."""
+        yield from filter(derived_dataset, self._connected(ref))
+
     def recompute(self, refs: Iterable[JobRef]) -> set[JobRef]:
         """Determine families again after their jobs got relatives or levels; return all members.
 
@@ -63,9 +67,7 @@ class Families:
         return family
 
     def _relatives(self, ref: JobRef) -> Iterator[JobRef]:
-        if self._handoffs is None:
-            self._handoffs = self._connect_handoffs()
-        yield from self._handoffs.get(ref, ())
+        yield from self._connected(ref)
         job = self._state.jobs.get(ref)
         if job is not None:
             yield from job.parents
@@ -73,6 +75,11 @@ class Families:
             yield from job.children or ()
             ids = self._state.runs_by_id
             yield from (key.job for run in job.runs for key in ids[run.run_id])
+
+    def _connected(self, ref: JobRef) -> Iterable[JobRef]:
+        if self._handoffs is None:
+            self._handoffs = self._connect_handoffs()
+        return self._handoffs.get(ref, ())
 
     def _connect_handoffs(self) -> dict[JobRef, set[JobRef]]:
         """Return, for each job or derivation, those connected with it by a handoff."""

@@ -173,3 +173,9 @@ def effective(oldest_first: list[Generation]) -> list[Generation]:
     """Return the effective generations: the latest and the unreplaced ones."""
     found = _after_all(oldest_first)
     return list(dict.fromkeys((*found.latest, *found.unreplaced)))
+
+
+def superseded(oldest_first: list[Generation]) -> set[DatasetName]:
+    """Return the datasets that generations which are not effective wrote."""
+    current = set(effective(oldest_first))
+    return {name for g in oldest_first if g not in current for name in g.edges.writes}

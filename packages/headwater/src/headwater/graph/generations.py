@@ -34,10 +34,11 @@ from headwater.graph.generation import (
     declared_generation,
     effective,
     latest,
+    superseded,
 )
 from headwater.graph.levels import Level, Levels
 from headwater.graph.lifecycle import changed_datasets, created_datasets
-from headwater.graph.present import Present
+from headwater.graph.present import Flows, Present
 from headwater.graph.run_edges import (
     Edges,
     declared_edges,
@@ -58,7 +59,6 @@ from headwater.projection import Run, RunKey, RunState, State, outcome, start_of
 from headwater.projection.derived import descendants_of, parent_of, records_of
 
 Answer = TypeVar("Answer")
-
 
 Walked = dict[Generation, Edges]
 """The generations reached by following flows, each with the edges that were followed."""
@@ -98,8 +98,9 @@ class Generations:
         self._of_runs: dict[JobRef, dict[str, Any]] = {}
         self._where: dict[str, _Where] = {}
         self._jobs: dict[JobRef, None] | None = None
+        self._flows = Flows(self.flows_into)
+        self._changed: dict[JobRef, History | None] = {}  # tasks, with what `_flows` is based on
         self._present: Present | None = None
-        self._changed: set[JobRef] = set()  # tasks, since `_present` was updated
         self.families = Families(self.state)
 
     def refresh(self) -> None:
@@ -109,6 +110,7 @@ class Generations:
         if state.shape != self._shape or any(others):
             self._clear()
         elif state.revision != self._revision:
+            self._present = None
             if state.moved:
                 self._invalidate_families(self.families.recompute(state.moved))
                 state.moved.clear()
@@ -121,9 +123,9 @@ class Generations:
         """Clear the results about all jobs of the families whose hierarchy of runs changed."""
         self._jobs = None
         for ref in refs:
-            self._changed.add(ref)
-            for cache in (self._owners, self._runs_by_key, self._by_key, self._histories):
+            for cache in (self._owners, self._runs_by_key, self._by_key):
                 cache.pop(ref, None)
+            self._forget_history(ref)
             self._forget_runs(ref)
             job = self.state.jobs.get(ref)
             if job is None:  # a derivation
@@ -143,9 +145,8 @@ class Generations:
         for changed_run in changed:
             for above in self.levels.lineage(changed_run):
                 self._by_key[above.key.job].pop(self._key_of(above), None)
-                self._histories.pop(above.key.job, None)
+                self._forget_history(above.key.job)
                 self._forget_runs(above.key.job)
-                self._changed.add(above.key.job)
         if not self._has_data(run):
             return
         owner = self.levels.owner(run, Level.TASK)
@@ -157,8 +158,7 @@ class Generations:
         if self._jobs is not None:
             self._jobs[ref] = None
         edges = self.own(run)
-        sides = ("reading", self.own(run).reads), ("writing", edges.writes)
-        for side, names in sides:
+        for side, names in (("reading", edges.reads), ("writing", edges.writes)):
             for name in names:
                 if (side, name) in self._using:
                     self._using[side, name].add(ref)
@@ -215,6 +215,10 @@ class Generations:
         """Return the tasks that may have written a dataset at some time."""
         return self._users("writing", name)
 
+    def users(self, name: DatasetName) -> dict[JobRef, None]:
+        """Return the tasks that may have read or written a dataset at some time."""
+        return dict.fromkeys((*self.readers(name), *self.writers(name)))
+
     def latest(self, ref: JobRef) -> list[Generation]:
         """Return the newest finished generation of a task, and the unfinished ones after it."""
         return self.derived(ref, "latest generations", latest)
@@ -257,6 +261,9 @@ class Generations:
         for where in self._where.values():
             where.unchecked.add(ref)
 
+    def _forget_history(self, ref: JobRef) -> None:
+        self._changed.setdefault(ref, self._histories.pop(ref, None))
+
     def effective(self, ref: JobRef) -> list[Generation]:
         """Return the effective generations of a task."""
         return self.derived(ref, "effective", effective)
@@ -264,14 +271,14 @@ class Generations:
     @property
     def present(self) -> Present:
         """The effective generations of all tasks, and those that their data comes from."""
-        present, changed = self._present, self._changed
-        if present is None:
-            present, changed = Present(self.flows_into, self.times), set(self.jobs())
-        if changed:
-            self._present = None  # an update that a deadline interrupts is not used
-            present.update({ref: self._history(ref) for ref in changed})
-            self._present, self._changed = present, set()
-        return present
+        self._flows.update(self._changed, self._history)
+        if self._present is None:
+            self._present = Present(self, self._flows)
+        return self._present
+
+    def superseded(self, ref: JobRef) -> set[DatasetName]:
+        """Return the datasets that those generations of a task wrote which are not effective."""
+        return self.derived(ref, "superseded", superseded)
 
     def present_in_family(self, ref: JobRef) -> list[Generation]:
         """Return the present generations of all jobs in the family of a job."""
@@ -359,11 +366,11 @@ class Generations:
 
     def _users(self, side: str, name: DatasetName) -> list[JobRef]:
         if (side, name) not in self._using:
-            state, found = self.state, set[JobRef]()
+            state, found, keys = self.state, set[JobRef](), set[RunKey]()
             if (job := handoff_job(name)) is not None:
                 named = {job} if side == "writing" else state.handoffs.get(job, set())
                 found |= {owner for ref in named for owner in self.owners(ref) or (ref,)}
-            keys: set[RunKey] = set()
+                found |= {*self.families.derivations(job)} if side == "reading" else set()
             for record in records_of(state, name):
                 keys |= record.readers if side == "reading" else record.writers
                 found |= record.declaring or set()
