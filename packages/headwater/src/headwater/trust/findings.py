@@ -74,12 +74,19 @@ def some(texts: Iterable[str]) -> str:
 def failed_run(state: State, run: Run) -> Finding:
     """Return the finding about a failed run, with the lowest failed runs below it as its causes."""
     causes = [cause for cause in causes_of(state, run) if cause is not run]
+    found = _failure(state, run, causes)
+    if causes:
+        found["causes"] = [_failure(state, cause, []) for cause in causes]
+    return found
+
+
+def _failure(state: State, run: Run, causes: list[Run]) -> Finding:
     texts = [
         f"{cause.key.job.name}: {_error(cause) or 'no error message'}" for cause in causes[:_NAMED]
     ]
     detail = f" ({'; '.join(texts)})" if texts else f": {_error(run)}" if _error(run) else ""
     condition, ended = outcome(state, run)
-    found = finding(
+    return finding(
         "failed",
         run.key.job,
         ("was aborted" if condition is RunState.ABORTED else "failed") + detail,
@@ -87,9 +94,6 @@ def failed_run(state: State, run: Run) -> Finding:
         run=run,
         at=began_at(state, run) if ended is None else ended,
     )
-    if causes:
-        found["causes"] = [failed_run(state, cause) for cause in causes]
-    return found
 
 
 def _error(run: Run) -> str:
