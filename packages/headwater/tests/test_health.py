@@ -13,6 +13,7 @@ from headwater.events import parse_time, to_micros
 from headwater.projection import State
 from headwater.trust._health import health_answer
 from headwater.trust.completeness import completeness_answer
+from headwater.trust.findings import failed_run
 from headwater.trust.queries import findings_answer, freshness_answer, pipelines_answer
 
 from .graphs import APP, DAG, STEP, TASK
@@ -127,6 +128,18 @@ def test_failed_run_is_reported_with_its_lowest_failed_runs(build: Any) -> None:
     assert failed["message"] == "failed (query: no space left)"
     causes = [(cause["subject"], cause["runId"], cause["message"]) for cause in failed["causes"]]
     assert causes == [("job:demo:query", "s08", "failed: no space left")]
+
+
+def test_failed_runs_below_each_other_are_each_listed_once(build: Any) -> None:
+    names = dict(zip("abcd", "bcda", strict=True))
+    state = build.state(
+        *(
+            build.run(end, run, f"job-{run}", "08:00:00", parent=(above, f"job-{above}"))
+            for (run, above), end in zip(names.items(), ("FAIL", "COMPLETE") * 2, strict=True)
+        )
+    )
+    (run,) = (state.runs[key] for key in state.runs_by_id["a"])
+    assert [cause["runId"] for cause in failed_run(state, run)["causes"]] == ["c"]
 
 
 def test_later_success_clears_a_failure(build: Any) -> None:

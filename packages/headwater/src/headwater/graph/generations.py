@@ -19,6 +19,7 @@ dataset. The effective generations and all that their data comes from are the pr
 
 from __future__ import annotations
 
+from bisect import insort
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
@@ -91,7 +92,7 @@ class Generations:
         self.times = Times(self.state, self.own)
         self._own: dict[RunKey, Edges] = {}
         self._owners: dict[JobRef, set[JobRef]] = {}
-        self._using: dict[tuple[str, DatasetName], set[JobRef]] = {}
+        self._using: dict[tuple[str, DatasetName], list[JobRef]] = {}  # sorted
         self._runs_by_key: dict[JobRef, dict[RunKey, dict[RunKey, Run]]] = {}  # see _key_of
         self._by_key: dict[JobRef, dict[RunKey, Generation]] = defaultdict(dict)
         self._histories: dict[JobRef, History] = {}
@@ -160,8 +161,8 @@ class Generations:
         edges = self.own(run)
         for side, names in (("reading", edges.reads), ("writing", edges.writes)):
             for name in names:
-                if (side, name) in self._using:
-                    self._using[side, name].add(ref)
+                if ref not in (users := self._using.get((side, name), [ref])):
+                    insort(users, ref)
 
     def own(self, run: Run) -> Edges:
         """Return the edges that the events of a run report, without those of the runs below it."""
@@ -208,16 +209,12 @@ class Generations:
                 yield derivation(state.identity.primary(record.name))
 
     def readers(self, name: DatasetName) -> list[JobRef]:
-        """Return the tasks that may have read a dataset at some time."""
+        """Return the tasks that may have read a dataset at some time; do not change the list."""
         return self._users("reading", name)
 
     def writers(self, name: DatasetName) -> list[JobRef]:
-        """Return the tasks that may have written a dataset at some time."""
+        """Return the tasks that may have written a dataset at some time; do not change the list."""
         return self._users("writing", name)
-
-    def users(self, name: DatasetName) -> dict[JobRef, None]:
-        """Return the tasks that may have read or written a dataset at some time."""
-        return dict.fromkeys((*self.readers(name), *self.writers(name)))
 
     def latest(self, ref: JobRef) -> list[Generation]:
         """Return the newest finished generation of a task, and the unfinished ones after it."""
@@ -384,8 +381,8 @@ class Generations:
                 found |= {derivation(state.identity.primary(dependent)) for dependent in derived}
             runs = map(state.runs.__getitem__, keys)
             found |= {self.levels.owner(run, Level.TASK).key.job for run in runs}
-            self._using[side, name] = found
-        return sorted(self._using[side, name])
+            self._using[side, name] = sorted(found)
+        return self._using[side, name]
 
     def writing(
         self, name: DatasetName, reader: Generation | None = None, *, only_earlier: bool = False

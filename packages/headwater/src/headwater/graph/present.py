@@ -114,7 +114,8 @@ class Present:
     def using(self, name: DatasetName) -> Sequence[Generation]:
         """Return the present generations that read a dataset, or kept rows of it."""
         if name not in self._using:
-            users = self._generations.users(name)
+            generations = self._generations
+            users = dict.fromkeys((*generations.readers(name), *generations.writers(name)))
             self._add(users)
             using = [g for ref in users for g in self._of.get(ref, ()) if name in _used(g)]
             self._using[name] = using
@@ -163,10 +164,11 @@ class Present:
         while open_:
             deadline.check()
             for name in generations.superseded(open_.pop()):
-                for ref in generations.users(name):
-                    if ref not in new and ref not in tasks:
-                        new[ref] = None
-                        open_.append(ref)
+                for users in (generations.readers(name), generations.writers(name)):
+                    for ref in users:
+                        if ref not in new and ref not in tasks:
+                            new[ref] = None
+                            open_.append(ref)
         return new
 
     def _follow(self, parts: list[_Part]) -> None:
