@@ -323,7 +323,13 @@ def test_model_that_left_its_project_is_unknown_until_it_runs_again(
     def states() -> list[str]:
         return [query("node", node=name)["health"]["state"] for name in names]
 
+    def removed_readers() -> list[str]:
+        drop = query("impact", node="main.orders", field="EMAIL")["drop"]
+        assert drop["verdict"] != "safe"
+        return [r["message"] for r in drop["reasons"] if r["kind"] == "removed_reader"]
+
     assert states()[:2] == ["failed", "failed"]
+    assert removed_readers() == []
     left = {node: {**found, "schema": schema} for node, found in project.items()}
     harvest(left, day=5)
     if schema == "dev":  # another target of the project has its own tables
@@ -335,7 +341,10 @@ def test_model_that_left_its_project_is_unknown_until_it_runs_again(
         "was removed from the dbt project shop", "2026-11-05T08:00:00Z")  # fmt: skip
     found = {item["subject"] for item in query("findings")["items"]}
     assert not [subject for subject in found if "daily" in subject]
+    (message,) = removed_readers()
+    assert message.startswith("db.main.shop.daily.build.run")
     harvest(whole, day=6)
+    assert removed_readers() == []
     assert "removed" not in query("node", node="daily")["health"]["message"]
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import Literal
 
 from headwater.datasets.models import Removal
 from headwater.datasets.printing import removal_text
@@ -26,6 +27,7 @@ from headwater.graph.column_graph import (
 )
 from headwater.graph.generations import Generations
 from headwater.graph.nodes import Node
+from headwater.health.project import removed_model
 from headwater.lineage.models import AffectedNode, DropReason, DropReasonKind, DropVerdict
 from headwater.projection import Run, RunState
 from headwater.runs.summary import condition_of, newest_run
@@ -77,7 +79,9 @@ def drop_verdict(
     if removal and removal["kind"] == "renamed":
         unknown.append(_removed(removal))  # its columns are used under the new name
     if unsafe or unknown:
-        return {"verdict": "unsafe" if unsafe else "unknown", "reasons": [*unsafe, *unknown]}
+        verdict: Literal["unsafe", "unknown"] = "unsafe" if unsafe else "unknown"
+        reasons = [*unsafe, *unknown, *_removed_readers(generations, root)]
+        return {"verdict": verdict, "reasons": reasons}
     readers = generations.readers(root.dataset_name)
     unused: DropReason = {
         "kind": "unused" if readers else "no_readers",
@@ -91,6 +95,18 @@ def drop_verdict(
 
 def _removed(removal: Removal) -> DropReason:
     return {"kind": "removed", "message": f"The dataset was {removal_text(removal)}."}
+
+
+def _removed_readers(generations: Generations, root: Node) -> Iterator[DropReason]:
+    """Yield the readers that their dbt project no longer has; their tables may still exist."""
+    for ref in sorted(generations.readers(root.dataset_name)):
+        if removed := removed_model(generations.state, Node.of_job(ref)):
+            message = (
+                f"{ref.name} reads the dataset, but was removed from the dbt project"
+                f" {removed.project}: drop its table or view in the database first, if it still"
+                " exists."
+            )
+            yield {"kind": "removed_reader", "message": message}
 
 
 def _incomplete(generations: Generations, root: Node) -> list[str]:

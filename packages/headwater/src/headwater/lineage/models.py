@@ -294,6 +294,7 @@ DropReasonKind = Literal[
     "unread_change",
     "incomplete",
     "removed",
+    "removed_reader",
     "unused",
     "no_readers",
 ]
