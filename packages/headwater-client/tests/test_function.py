@@ -54,6 +54,18 @@ def outer() -> str:
     return copy("/in", target="/out")
 
 
+@pytest.mark.parametrize("other", ["OPENLINEAGE__TRANSPORT", "OPENLINEAGE_URL"])
+def test_destination_of_headwater_outranks_openlineages(
+    other: str, spool: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "other.jsonl"
+    transport = json.dumps({"type": "file", "log_file_path": str(file)})
+    monkeypatch.setenv(other, transport if "TRANSPORT" in other else "http://localhost:1")
+    copy("/in", "/out")
+    assert len(_events(spool)) == 2
+    assert not list(tmp_path.glob("other*"))
+
+
 def test_call_is_a_run_with_inputs_and_outputs(spool: Path) -> None:
     assert copy("/in", "/out") == "/in to /out"
     start, end = _events(spool)
