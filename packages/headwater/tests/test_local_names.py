@@ -71,16 +71,7 @@ def test_fixed_namespace_of_flink_joins_no_topics(build: Any) -> None:
     assert [name.namespace for name in shown] == ["kafka://b:9092", "flink://"]
 
 
-@pytest.mark.parametrize(
-    "namespace",
-    [
-        "unity-catalog",
-        "spark_catalog",
-        "hive://localhost:9083",
-        "file:/opt/spark/spark-warehouse",
-        "file:///warehouse",
-    ],
-)
+@pytest.mark.parametrize("namespace", ["unity-catalog", "spark_catalog", "hive://localhost:9083"])
 def test_fixed_namespace_joins_no_locations(namespace: str, build: Any) -> None:
     table = f"{namespace}|main.orders"
     state = _in_any_order(

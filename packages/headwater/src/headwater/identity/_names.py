@@ -7,7 +7,6 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from headwater.identity._rules import (
-    LOCAL_FOLDER,
     LOCAL_HOST,
     LOCATION,
     RULES,
@@ -110,14 +109,11 @@ def locality(name: DatasetName) -> int:
     """Return where a name is unique.
 
     A name without an authority is one of a session, such as `flink://`. The hosts of machines,
-    clusters and private networks are reused, as are the folders of one
-    machine. A location is the place itself, so it is unique.
+    clusters and private networks are reused. A location is the place itself, so it is unique.
     """
     namespace = name.namespace
     if is_location(name) or UNIQUE_NAMESPACE.fullmatch(namespace):
         return UNIQUE
-    if LOCAL_FOLDER.fullmatch(namespace):
-        return OF_HOST
     _, _, rest = namespace.partition("//")
     authority = rest.partition("/")[0].rpartition("@")[2].partition(",")[0].lower()
     host = _PORT_OF_HOST.sub("", authority)

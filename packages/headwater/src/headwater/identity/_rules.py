@@ -96,13 +96,11 @@ LOCATION = re.compile(r"(file$|hdfs://[^/]*$|viewfs://[^/]*$|dbfs(://[^/]*)?$"
                       r"|(s3|gs|abfss|wasbs|adl|oss|cos)://)")  # fmt: skip
 """Namespaces whose names are places in a file system or an object store."""
 
-UNIQUE_NAMESPACE = re.compile(r"bigquery|pubsub|arn:[\w-]+:.+|aws[\w-]*:glue:.+|dbfs:/+[^/].*")
+UNIQUE_NAMESPACE = re.compile(
+    r"bigquery|pubsub|arn:[\w-]+:.+|aws[\w-]*:glue:.+|(file|dbfs):/+[^/].*"
+)
 """Namespaces without a unique host whose names are unique: the global ones of the specification,
-and the warehouse folders of catalogs in a shared file system."""
-
-LOCAL_FOLDER = re.compile(r"file:(/|///)[^/].*")
-"""Warehouse folders on the disk of one machine: Spark's default, also for tables in an object store
-(https://spark.apache.org/docs/latest/sql-data-sources-hive-tables.html)."""
+and the warehouse folders of catalogs, which are as unique as the locations in them."""
 
 SESSION_NAME = re.compile(r"default_catalog\.default_database\..+")
 """Names in Flink's default catalog, which is in the memory of one session
