@@ -310,16 +310,17 @@ class _Around:
 
     def ends(self, node: Node) -> tuple[set[Node], set[Node]]:
         """Return the nodes directly before a node and those directly after it."""
-        before, after = _ends(self._latest, node)
-        if node in self._above:
-            before = set()
-        if node in self._below:
-            after = set()
-        before, after = before - self._below, after - self._above
-        for graph in self._sides.values():
-            more_before, more_after = _ends(graph, node)
-            before, after = before | more_before, after | more_after
+        graphs: list[Graph | Latest] = [self._latest, *self._sides.values()]
+        parts = [_ends(graph, node) for graph in graphs]
+        before = {other for part, _ in parts for other in part if self._has_edge(other, node)}
+        after = {other for _, part in parts for other in part if self._has_edge(node, other)}
         return before, after
+
+    def _has_edge(self, source: Node, target: Node) -> bool:
+        """Return True if an edge belongs to each side of the root that it would extend."""
+        is_above = target not in self._above or source in _ends(self._sides["up"], target)[0]
+        is_below = source not in self._below or target in _ends(self._sides["down"], source)[1]
+        return is_above and is_below
 
     def linked(self, node: Node, way: str) -> set[Node]:
         """Return an empty set: Marquez has no direct links."""
