@@ -152,3 +152,24 @@ def test_run_has_parameters_code_versions_and_descendants(
     assert below["code"] == {"repoUrl": None, "path": "f.py", "version": "abc"}
     with pytest.raises(NotFoundError, match="no run has the id 'x'"):
         run_answer(generations_of(state), "x")
+
+
+def test_edges_state_when_they_were_first_and_last_reported(build: Any) -> None:
+    state = build.state(
+        build.run("COMPLETE", "1", "load", "08:00:00", reads=("db|a", "db|old"), writes=("db|t",)),
+        build.run("COMPLETE", "2", "load", "09:00:00", reads=("db|a",), writes=("db|t",)),
+        build.run("COMPLETE", "3", "load", "10:00:00", reads=("db|a", "db|new"), writes=("db|t",)),
+        build.run("COMPLETE", "4", "report", "11:00:00", reads=("db|t",), writes=("db|r",)),
+    )
+
+    def times(node: Any) -> dict[str, Any]:
+        below = [item for child in node["children"] for item in times(child).items()]
+        hours = node["seen"] and tuple(node["seen"][key][11:13] for key in ("first", "last"))
+        return {node["name"]: hours, **dict(below)}
+
+    assert times(tree_answer(state, "dataset:db:r")["up"]) == {
+        "r": None, "report": ("11", "11"), "t": ("11", "11"), "load": ("08", "10"),
+        "a": ("08", "10"), "new": ("10", "10"),
+    }  # fmt: skip
+    assert times(tree_answer(state, "dataset:db:a", "down")["down"])["load"] == ("08", "10")
+    assert tree_answer(state, "r", level="query")["up"]["children"][0]["seen"] is None

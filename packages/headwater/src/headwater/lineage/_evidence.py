@@ -1,15 +1,19 @@
-"""Evidence of the edges of a tree: reported, read from SQL, or verified by SQL."""
+"""Evidence of the edges of a tree: reported, read from SQL, or verified by SQL, and since when."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Literal
 
-from headwater.events import ONLY_IN_TEXT, Evidence
+from headwater.events import ONLY_IN_TEXT, Evidence, shown_time
 from headwater.graph.edges import LevelGraph
+from headwater.graph.generation import Generation
+from headwater.graph.generations import Generations
 from headwater.graph.nodes import Node
 from headwater.graph.sql_lineage import SqlLineage, sql_lineage
 from headwater.identity import DatasetName
 from headwater.lineage.columns import combined
+from headwater.lineage.models import Seen
 from headwater.projection import Run, State
 from headwater.projection.derived import descendants_of
 from headwater.projection.state import RunKey, Use
@@ -52,3 +56,28 @@ class EdgeEvidence:
             name in text.sources or any(name in sources for sources in text.sources.values())
         )
         return "verified" if is_stated else "reported"
+
+
+def seen(
+    generations: Generations, parent: Node, node: Node, way: Literal["up", "down"]
+) -> Seen | None:
+    """Return when the edge between two nodes of a tree of tasks was first and last reported.
+
+    The runs of the task are searched from both ends, so the cost does not grow with their number
+    unless an edge disappeared long ago. Return None if no run reported the edge.
+    """
+    if parent.type == node.type:
+        return None
+    job, dataset = (node, parent) if node.type == "job" else (parent, node)
+    side = "reads" if (way == "up") == (node is dataset) else "writes"
+    name = dataset.dataset_name
+
+    def has_edge(generation: Generation) -> bool:
+        edges = generation.edges
+        return bool(generation.runs) and name in (edges.reads if side == "reads" else edges.writes)
+
+    runs = generations.derived(job.job_ref, "oldest first", list)
+    first, last = (next(filter(has_edge, order), None) for order in (runs, reversed(runs)))
+    if first is None or last is None:
+        return None
+    return {"first": shown_time(first.started), "last": shown_time(last.started)}

@@ -19,7 +19,7 @@ from headwater.graph.generations import Generations
 from headwater.graph.levels import Level
 from headwater.graph.nodes import Node, aliases_of, find_node, node_id, node_ref
 from headwater.graph.walk import Place, parts_of, places_next, reach, walked_from
-from headwater.lineage._evidence import EdgeEvidence
+from headwater.lineage._evidence import EdgeEvidence, seen
 from headwater.lineage.models import TreeAnswer, TreeNode
 from headwater.projection import State
 from headwater.query.parameters import MOST_STEPS, Depth, LevelName, Name
@@ -70,22 +70,23 @@ def _tree_one_way(
 
     def leaf_of(node: Node, parent: Node | None = None) -> TreeNode:
         evidence = edge_evidence.between(parent, node) if parent else None
-        return {**data_of(node), "children": [], "evidence": evidence}
+        times = seen(generations, parent, node, way) if parent and level is Level.TASK else None
+        return {**data_of(node), "children": [], "evidence": evidence, "seen": times}
 
     top, deepest = leaf_of(root), max(depth, MOST_STEPS)
-    seen: set[Place] = set()
+    expanded: set[Place] = set()
     open_ = [(Place(root), top, 0)]
     while open_:
         place, leaf, steps = open_.pop()
         is_divided = parts and place.node == root
         others = list(map(Place, parts)) if is_divided else places_next(graph, place, way)
-        if place in seen:
+        if place in expanded:
             leaf["isRepeated"] = bool(others)
             continue
         if steps == deepest:  # a node may be first reached by a path through all others
             leaf["hasMore"] = bool(others)
             continue
-        seen.add(place)
+        expanded.add(place)
         parent = None if is_divided else place.node
         grown = [
             (other, leaf_of(other.node, parent), steps + 1)
@@ -109,6 +110,7 @@ def _leaf(state: State, graph: LevelGraph, node: Node) -> TreeNode:
         "aliases": [],
         "removal": None,
         "evidence": None,
+        "seen": None,
     }
     if node.type == "job":
         ref = node.job_ref

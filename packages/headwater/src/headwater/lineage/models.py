@@ -24,6 +24,15 @@ from headwater.runs.models import RunSummary
 from headwater.search.models import NodeSummary
 
 
+class Seen(Answer):
+    """Times of the runs that reported an edge."""
+
+    first: str
+    """Start of the first run that reported it."""
+    last: str
+    """Start of the last run that reported it."""
+
+
 class TreeNode(NodeRef):
     """A node of a tree."""
 
@@ -42,6 +51,8 @@ class TreeNode(NodeRef):
     """Of a dataset that was dropped, emptied or renamed and not written since."""
     evidence: Evidence | None
     """Of the edge to the parent node in the tree; null for the root and for parts of a job."""
+    seen: Seen | None
+    """Of the same edge, at the level of tasks; null also if no run reported it."""
 
 
 class TreeAnswer(Answer):
