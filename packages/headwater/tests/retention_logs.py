@@ -7,6 +7,8 @@ from typing import Any, Literal
 from hypothesis import strategies as st
 from sqlalchemy import update
 
+from headwater.alerts._causes import FINDERS, Changed
+from headwater.alerts.rules import Rule
 from headwater.datasets.removal import removal_of
 from headwater.datasets.schemas import drift
 from headwater.graph.nodes import Node, node_id
@@ -22,12 +24,14 @@ from headwater.projection import State
 from headwater.projection.live import Live
 from headwater.projection.past import Moment
 from headwater.query.parameters import LevelName
+from headwater.trust.gate import gate_answer
 
 from .conftest import Build
 
 _WAYS: tuple[Literal["up", "down"], ...] = ("up", "down")
 _LEVELS: tuple[LevelName, ...] = ("query", "task", "pipeline")
 _KINDS: tuple[Literal["data", "control", "direct"], ...] = ("data", "control", "direct")
+_POLICY = '{"fresh": false}'  # intervals between runs may change
 SECOND = 1_000_000
 DAY = 86_400 * SECOND
 BASE = 1_763_712_000 * SECOND  # 2025-11-21T08:00:00Z
@@ -54,6 +58,14 @@ def _answers(state: State) -> dict[str, Any]:
     }
 
 
+def violated_rules(live: Live, moment: Moment | None = None) -> list[set[str]]:
+    """Return the rules of the gate that each dataset violates."""
+    with live.reading(moment) as state:
+        nodes = [node_id(Node.of_dataset(name)) for name in sorted(set(state.identity))]
+        gated = [gate_answer(state, [node], _POLICY)["datasets"][0] for node in nodes]
+        return [{violation["kind"] for violation in item["violations"]} for item in gated]
+
+
 def set_arrival(log: EventLog, time: int, *hashes: str) -> None:
     """Set the arrival time of the events with these hashes; of all events if there are none."""
     table = schema.events
@@ -66,6 +78,17 @@ def answers_now(live: Live, moment: Moment | None = None) -> dict[str, Any]:
     """Return answers about the present, or about a moment."""
     with live.reading(moment) as state:
         return _answers(state)
+
+
+def alerts_now(live: Live, moment: Moment | None = None) -> set[str]:
+    """Return the keys of all alerts, except those about intervals and shares of runs."""
+    with live.reading(moment) as state:
+        changed = Changed(state.runs.values(), sorted(set(state.identity)))
+        return {
+            cause.key
+            for kind in ("failed", "quality", "schema", "lost")
+            for cause in FINDERS[kind](state, Rule(name="r", kind=kind, actions=[]), changed)
+        }
 
 
 @st.composite

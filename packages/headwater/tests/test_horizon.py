@@ -18,7 +18,16 @@ from headwater.projection.past import Moment
 from headwater.retention.prune import plan, prune
 from headwater.trust.gate import gate_answer
 
-from .retention_logs import BASE, DAY, SECOND, answers_now, history, set_arrival
+from .retention_logs import (
+    BASE,
+    DAY,
+    SECOND,
+    alerts_now,
+    answers_now,
+    history,
+    set_arrival,
+    violated_rules,
+)
 
 
 def _incremental(build: Any, days: int) -> list[Any]:
@@ -68,18 +77,24 @@ def test_runs_before_the_horizon_are_deleted_and_answers_report_it(
 @pytest.mark.replay
 @settings(max_examples=25)
 @given(entries=history(), second=st.integers(1, 60), before=st.integers(0, 60))
-def test_provenance_shortened_by_a_horizon_is_marked(
+def test_answers_shortened_by_a_horizon_are_marked(
     entries: list[Entry], second: int, before: int
 ) -> None:
     log = EventLog("sqlite://")
     log.append(entries)
     set_arrival(log, BASE)
     moments = [None, Moment(BASE + second * SECOND)]
-    earlier = [answers_now(Live(log), moment) for moment in moments]
+    kept = Live(log)
+    earlier = [
+        (answers_now(kept, m), alerts_now(kept, m), violated_rules(kept, m)) for m in moments
+    ]
     horizon = BASE + min(second, before) * SECOND
     prune(log, plan(log, BASE + second * SECOND, newest=1, horizon=horizon))
     pruned = Live(log)
-    for moment, answers in zip(moments, earlier, strict=True):
+    for moment, (answers, alerts, violated) in zip(moments, earlier, strict=True):
+        assert alerts_now(pruned, moment) <= alerts
+        for old_rules, rules in zip(violated, violated_rules(pruned, moment), strict=True):
+            assert rules == old_rules or "deleted_sources" in rules
         later = answers_now(pruned, moment)
         for old, new in zip(answers.pop("provenance"), later.pop("provenance"), strict=True):
             assert new["deletedSources"] or new == old
