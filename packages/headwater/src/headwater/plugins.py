@@ -10,14 +10,16 @@ A plugin is one object of the class `Plugin`. A package registers it as an entry
     plugin = Plugin(backends={"acme": "acme_lineage.backend:Acme"})
 
 The parts of a plugin are import paths (`module:name`), which are imported when they are used. So
-the module with the plugin itself should import nothing else.
+the module with the plugin itself should import nothing else. Findings, alerts' kinds, tables,
+commands and metrics cannot be added yet.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import EntryPoint, entry_points
+from typing import Any
 
 from headwater.errors import ConfigError
 
@@ -33,6 +35,14 @@ class Plugin:
     harvesters: Mapping[str, str] = field(default_factory=dict)
     """Functions that create a harvester, by their command below `headwater harvest`; see
     `harvest.harvester`."""
+    queries: Sequence[str] = ()
+    """Modules (without a name) that declare queries of the API with `query.registry.query`."""
+    routers: Sequence[str] = ()
+    """FastAPI routers of the server."""
+    workers: Sequence[str] = ()
+    """Functions of the server's `Settings`, which they check before the log is opened. Each returns
+    a function of the `Live` log, which returns the background workers: objects with the methods
+    `start` and `stop`."""
 
 
 def parts(kind: str, installed: Iterable[EntryPoint] | None = None) -> dict[str, EntryPoint]:
@@ -58,21 +68,36 @@ def parts(kind: str, installed: Iterable[EntryPoint] | None = None) -> dict[str,
     return found
 
 
+def load_all(kind: str) -> list[Any]:
+    """Return the imported parts of a kind without names; those of headwater come first.
+
+    Raises:
+        ConfigError: a plugin cannot be imported or is not a `Plugin`; the message names it.
+    """
+    points = sorted(entry_points(group=GROUP), key=lambda point: (not _is_own(point), point.name))
+    paths = [(point.name, path) for point in points for path in getattr(_load(point), kind)]
+    return [_imported(EntryPoint(name, path, GROUP)) for name, path in paths]
+
+
 def _is_own(point: EntryPoint) -> bool:
     return point.value.startswith("headwater.")
 
 
 def _load(point: EntryPoint) -> Plugin:
-    try:
-        plugin = point.load()
-    except Exception as error:  # code of others
-        raise ConfigError(
-            f"plugin {point.name} ({point.value}) cannot be imported: "
-            f"{type(error).__name__}: {error}. Update or uninstall its package."
-        ) from error
+    plugin = _imported(point)
     if not isinstance(plugin, Plugin):
         raise ConfigError(
             f"plugin {point.name}: {point.value} is a {type(plugin).__name__}, expected a "
             "headwater.plugins.Plugin"
         )
     return plugin
+
+
+def _imported(point: EntryPoint) -> Any:
+    try:
+        return point.load()
+    except Exception as error:  # code of others
+        raise ConfigError(
+            f"plugin {point.name} ({point.value}) cannot be imported: "
+            f"{type(error).__name__}: {error}. Update or uninstall its package."
+        ) from error

@@ -1,1 +1,5 @@
 """Tools for agents over the Model Context Protocol: at `/mcp` of the server, and over stdio."""
+
+from headwater.plugins import Plugin
+
+plugin = Plugin(routers=["headwater.agents.endpoints:router"])

@@ -1,1 +1,7 @@
 """Alert rules, and the actions that run when one of them is violated."""
+
+from headwater.plugins import Plugin
+
+plugin = Plugin(
+    routers=["headwater.alerts.endpoints:router"], workers=["headwater.alerts.watch:workers"]
+)

@@ -10,12 +10,12 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 
 from headwater.alerts._causes import FINDERS, STANDING, Cause, Changed
 from headwater.alerts._store import Alerts, FiredAlert, alert_of
-from headwater.alerts.rules import Rule
+from headwater.alerts.rules import Rule, read_rules
 from headwater.delivery.forwarder import Backoff
 from headwater.errors import DeliveryError, EventError, UnavailableError
 from headwater.events import DatasetEvent, Event, RunEvent
@@ -23,6 +23,7 @@ from headwater.identity import DatasetName, canonical_name
 from headwater.log import read_entry, storable
 from headwater.projection import Run, RunKey, State
 from headwater.projection.live import Live
+from headwater.settings import Settings
 from headwater.trust.finding_states import stored_states
 
 log = logging.getLogger(__name__)
@@ -171,3 +172,13 @@ def _changes(state: State, events: Iterable[Event] | None) -> Changed:
         if isinstance(event, RunEvent) and (run := state.runs.get(RunKey(event.run_id, event.job))):
             runs[run.key] = run
     return Changed(runs.values(), datasets)
+
+
+def workers(settings: Settings) -> Callable[[Live], list[Watch]]:
+    """Return a function that creates the watch of the alerts file's rules, if there are any.
+
+    Raises:
+        ConfigError: the file is invalid.
+    """
+    rules = read_rules(settings.alerts) if settings.alerts else []
+    return lambda live: [Watch(rules, live)] if rules else []

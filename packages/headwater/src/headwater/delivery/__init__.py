@@ -10,5 +10,7 @@ plugin = Plugin(
         "http": "headwater.delivery.backends:Http",
         "marquez": "headwater.delivery.backends:Marquez",
         "openmetadata": "headwater.delivery.backends:OpenMetadata",
-    }
+    },
+    routers=["headwater.delivery.endpoints:router"],
+    workers=["headwater.delivery.forwarder:workers"],
 )

@@ -11,13 +11,16 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from headwater.delivery._store import Deliveries
 from headwater.delivery.backend import Backend, Delivery, Processing
+from headwater.delivery.backends import read_backends
 from headwater.errors import DeliveryError, EventError, LogError, UnavailableError
 from headwater.events import load
 from headwater.projection.live import Live
+from headwater.settings import Settings
 from headwater.text import counted
 
 log = logging.getLogger(__name__)
@@ -229,3 +232,13 @@ class Forwarder:
             self._deliveries.advance(self._position)
         self._unsaved = 0
         self._saved_at = time.monotonic()
+
+
+def workers(settings: Settings) -> Callable[[Live], list[Forwarder]]:
+    """Return a function that creates a forwarder for each backend of the deliver file.
+
+    Raises:
+        ConfigError: the file is invalid.
+    """
+    backends = read_backends(settings.deliver) if settings.deliver else {}
+    return lambda live: [Forwarder(name, backend, live) for name, backend in backends.items()]

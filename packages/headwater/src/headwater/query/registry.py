@@ -11,15 +11,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from functools import cache
 from importlib import import_module
-from importlib.util import find_spec
-from pkgutil import iter_modules
 from typing import Annotated, Any, NamedTuple, Protocol, get_args, get_type_hints
 
-import headwater
 from headwater import deadline
 from headwater.errors import ConfigError
 from headwater.events import parse_time, run_id_of, to_micros
 from headwater.log import EventLog
+from headwater.plugins import load_all
 from headwater.projection import State, outcome
 from headwater.projection.past import Moment
 from headwater.wire import http_name
@@ -88,6 +86,7 @@ class ApiQuery(NamedTuple):
         return found
 
 
+_FEATURES = ("aliases", "changes", "lineage", "runs", "search")
 _QUERIES: dict[str, ApiQuery] = {}
 _MAY_READ_SQL, _STORED = _INTERNAL_ARGUMENTS = ("may_read_sql", "stored")
 """Arguments of queries that are not parameters of the API."""
@@ -116,10 +115,10 @@ def query(
 
 @cache
 def load_queries() -> Mapping[str, ApiQuery]:
-    """Return all queries by name: those of the module `queries` of each feature."""
-    for feature in iter_modules(headwater.__path__, "headwater."):
-        if feature.ispkg and find_spec(f"{feature.name}.queries"):
-            import_module(f"{feature.name}.queries")
+    """Return all queries by name: those of headwater and of the plugins."""
+    for feature in _FEATURES:
+        import_module(f"headwater.{feature}.queries")
+    load_all("queries")
     return dict(sorted(_QUERIES.items()))
 
 

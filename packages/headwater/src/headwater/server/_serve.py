@@ -16,21 +16,18 @@ from contextlib import contextmanager
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import uvicorn
 from fastapi import FastAPI
 
-from headwater.alerts.rules import read_rules
-from headwater.alerts.watch import Watch
 from headwater.collect.spool import SpoolTail, make_spool_folder
 from headwater.console.render import log_to_stderr, print_line
-from headwater.delivery.backends import read_backends
-from headwater.delivery.forwarder import Forwarder
 from headwater.errors import ConfigError, ExposureError
 from headwater.keys.store import keys_of
 from headwater.log import EventLog
 from headwater.old_name import report
+from headwater.plugins import load_all
 from headwater.projection.live import Live
 from headwater.projection.snapshot_writer import Snapshotter
 from headwater.retention.pruner import Pruner
@@ -51,12 +48,21 @@ _STALL_SECONDS = 3.0
 _STOP_SECONDS = 2  # for running requests
 
 
+class Worker(Protocol):
+    """A worker of a plugin in the background."""
+
+    def start(self) -> None:
+        """Start a thread."""
+
+    def stop(self) -> None:
+        """End it, within seconds."""
+
+
 def run_server(settings: Settings) -> None:
     """Serve until SIGTERM or SIGINT; then finish running requests."""
     return_large_blocks()
     options = ServerOptions.of(settings)
-    backends = read_backends(settings.deliver) if settings.deliver else {}
-    rules = read_rules(settings.alerts) if settings.alerts else []
+    prepared = [prepare(settings) for prepare in load_all("workers")]
     if settings.spool:
         make_spool_folder(settings.spool)  # before the log is created
     if settings.database == default_database():
@@ -71,9 +77,7 @@ def run_server(settings: Settings) -> None:
     tail = None
     if settings.spool:
         tail = SpoolTail(live, settings.spool, settings.spool_remove_after)
-    workers: list[Forwarder | Watch] = [Forwarder(*item, live) for item in backends.items()]
-    if rules:
-        workers.append(Watch(rules, live))
+    workers = [worker for make in prepared for worker in make(live)]
     snapshotter = Snapshotter(settings.database, live.restored)
     pruner = Pruner(settings.database, settings.keep, live.reload)
     with _running(live, workers, partial(_follow, live, tail, snapshotter, pruner)):
@@ -86,7 +90,7 @@ def run_server(settings: Settings) -> None:
 
 @contextmanager
 def _running(
-    live: Live, workers: Sequence[Forwarder | Watch], follow: Callable[[threading.Event], None]
+    live: Live, workers: Sequence[Worker], follow: Callable[[threading.Event], None]
 ) -> Iterator[None]:
     """Run the writer, the workers and the follower; then stop them and close the log."""
     live.start()

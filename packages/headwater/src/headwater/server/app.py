@@ -12,17 +12,14 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.middleware.gzip import GZipMiddleware
 
-from headwater.agents import endpoints as agents
-from headwater.alerts import endpoints as alerts
 from headwater.aliases import endpoints as aliases
 from headwater.collect.spool import SpoolTail
 from headwater.config import expected
-from headwater.delivery import endpoints as deliver
 from headwater.errors import HeadwaterError
 from headwater.http.admission import Admission
 from headwater.http.routes import RawPath, answer, failure
 from headwater.keys import endpoints as keys
-from headwater.marquez import endpoints as marquez
+from headwater.plugins import load_all
 from headwater.projection.live import Live
 from headwater.server import _intake as intake
 from headwater.server import _metrics as metrics
@@ -34,14 +31,10 @@ from headwater.server._bodies import Bodies, BodyReader
 from headwater.server._hiding import Hiding
 from headwater.server._options import ServerOptions
 from headwater.server.sample import PREFIX, PRESENT, Sample
-from headwater.trust import endpoints as trust
 
-_FEATURES = (
-    *(intake, marquez, endpoints, trust, deliver, alerts),
-    *(keys, aliases, agents, openapi, page),
-)
+_OWN = (intake, endpoints, keys, aliases, openapi)
 _GZIP_LEVEL = 4  # 9, the default, takes four times as long for responses that are 10 % smaller
-_ROUTERS = [module.router for module in _FEATURES]
+_ROUTERS = [*(module.router for module in _OWN), *load_all("routers"), page.router]
 
 
 def make_app(

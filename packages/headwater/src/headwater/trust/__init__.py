@@ -1,1 +1,5 @@
 """Trust in the lineage: freshness, completeness, health, gates and contracts. Pure functions."""
+
+from headwater.plugins import Plugin
+
+plugin = Plugin(queries=["headwater.trust.queries"], routers=["headwater.trust.endpoints:router"])
