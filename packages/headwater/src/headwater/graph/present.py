@@ -13,17 +13,33 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, Protocol
 
 from headwater import deadline
 from headwater.events import JobRef
 from headwater.graph.generation import Flow, Generation, History
 from headwater.identity import DatasetName
 
-if TYPE_CHECKING:
-    from headwater.graph.generations import Generations
-
 WHOLE = None
+
+
+class Tasks(Protocol):
+    """The tasks of a state and their generations; see `generations.Generations`."""
+
+    def jobs(self) -> Iterable[JobRef]:
+        """Return every task."""
+
+    def readers(self, name: DatasetName) -> Iterable[JobRef]:
+        """Return the tasks that may have read a dataset."""
+
+    def writers(self, name: DatasetName) -> Iterable[JobRef]:
+        """Return the tasks that may have written a dataset."""
+
+    def effective(self, ref: JobRef) -> Sequence[Generation]:
+        """Return the effective generations of a task."""
+
+    def superseded(self, ref: JobRef) -> Iterable[DatasetName]:
+        """Return the datasets that those generations of a task wrote which are not effective."""
 
 
 class _Part(NamedTuple):
@@ -89,7 +105,7 @@ def _used(generation: Generation) -> set[DatasetName]:
 class Present:
     """The present generations of the tasks that queries needed; valid until the next event."""
 
-    def __init__(self, generations: Generations, flows: Flows) -> None:
+    def __init__(self, generations: Tasks, flows: Flows) -> None:
         self._generations, self._flows_into = generations, flows.into
         self._clear()
 
