@@ -142,6 +142,23 @@ def test_failed_runs_below_each_other_are_each_listed_once(build: Any) -> None:
     assert [cause["runId"] for cause in failed_run(state, run)["causes"]] == ["c"]
 
 
+def test_later_element_of_a_mapped_task_is_no_retry_of_a_failed_one(build: Any) -> None:
+    dag = ("d", "dag")
+
+    def element(type_: str, index: int, minute: int) -> dict[str, Any]:
+        facets = {"airflow": {"taskInstance": {"map_index": index}}}
+        time = f"08:0{minute}:00"
+        return build.run(type_, time, "dag.m", time, parent=dag, kind=TASK, facets=facets)
+
+    completed = build.run("COMPLETE", *dag, "08:30:00", kind=DAG)
+    events = [element("FAIL", 0, 1), element("COMPLETE", 1, 2), completed]
+    assert _found(findings_answer(at(build.state(*events), "09:00:00"))) == [
+        ("failed", "job:demo:dag.m")
+    ]
+    events.append(element("COMPLETE", 0, 3))
+    assert findings_answer(at(build.state(*events), "09:00:00"))["items"] == []
+
+
 def test_later_success_clears_a_failure(build: Any) -> None:
     tasks = [
         build.run(

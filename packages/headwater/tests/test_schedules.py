@@ -58,6 +58,14 @@ def test_nominal_times_make_a_job_late_after_hours(build: Any) -> None:
     assert _is_late(build, events, "2025-11-21T14:00:00Z")
 
 
+def test_runs_that_catch_up_are_late_by_their_nominal_times(build: Any) -> None:
+    events = _runs(build, *_MINUTES, "21T08:03:00", airflowDagRun=_dag("@daily"))
+    for day, event in enumerate(events, 17):
+        event["run"]["facets"]["nominalTime"] = {"nominalStartTime": f"2025-11-{day}T00:00:00Z"}
+    assert not _is_late(build, events, "2025-11-22T08:00:00Z")
+    assert _is_late(build, events, "2025-11-23T00:00:00Z")
+
+
 @pytest.mark.parametrize(
     ("schedule", "times", "late"),
     [("*/1 * * * *", _MINUTES, True), ("None", _DAYS, False), ("@once", _DAYS, False)],
@@ -69,7 +77,8 @@ def test_schedule_of_airflow_decides(
 
 
 def test_manual_and_ad_hoc_runs_have_no_rhythm(build: Any) -> None:
-    assert not _is_late(build, _runs(build, *_DAYS, airflowDagRun=_dag("@daily", "manual")))
+    for run_type in ("manual", "backfill"):
+        assert not _is_late(build, _runs(build, *_DAYS, airflowDagRun=_dag("@daily", run_type)))
     tags = {"tags": [{"key": "ad-hoc", "value": "true"}]}
     assert not _is_late(build, _runs(build, *_DAYS, tags=tags))
 

@@ -382,9 +382,11 @@ def test_stream_that_runs_again_after_a_failure_has_recovered(build: Any) -> Non
         event["job"]["facets"]["jobType"] = {"processingType": "STREAMING", "integration": "FLINK"}
     failed = at(build.state(first), "2025-11-21T08:00:00Z")
     assert _states(failed, "stream", "topic") == {"stream": "failed", "topic": "failed"}
+    assert not gate_answer(failed, ["topic"])["passed"]
     state = at(build.state(first, again), "2025-11-25T08:00:00Z")
     assert _states(state, "stream", "topic") == {"stream": "streaming", "topic": "streaming"}
     assert health_answer(state)["isHealthy"]
+    assert gate_answer(state, ["topic"])["passed"]
 
 
 def test_gate_with_fresh_rejects_a_blocked_dataset(build: Any) -> None:

@@ -41,17 +41,20 @@ class Facet:
 
 
 class Airflow(Facet, key="airflow"):
-    """The DAG run, the log and the operator of an Airflow task."""
+    """The DAG run, the log, the operator and the map index of an Airflow task."""
 
     run_id: str | None
     log_url: str | None
     operator: str | None
+    map_index: str | None
 
     @classmethod
     def _values(cls, facet: Json) -> Iterable[object]:
+        instance = _object(facet.get("taskInstance"))
         yield text_or_none(_object(facet.get("dagRun")).get("run_id"))
-        yield text_or_none(_object(facet.get("taskInstance")).get("log_url"))
+        yield text_or_none(instance.get("log_url"))
         yield text_or_none(_object(facet.get("task")).get("operator_class"))
+        yield None if (index := instance.get("map_index")) is None else str(index)
 
 
 class AirflowDagRun(Facet, key="airflowDagRun"):

@@ -48,12 +48,13 @@ def decided_root(state: State, ref: JobRef) -> Run | None:
         for run in reversed(recent_roots(state, ref))
         if outcome(state, run).ended is not None
         or is_lost(state, run)
-        or _is_running_stream(state, run)
+        or is_running_stream(state, run)
     )
     return next(runs, None)
 
 
-def _is_running_stream(state: State, run: Run) -> bool:
+def is_running_stream(state: State, run: Run) -> bool:
+    """Return True for a streaming run without an end."""
     return is_streaming(state, run) and outcome(state, run).state is RunState.RUNNING
 
 
@@ -65,7 +66,7 @@ def failed_part(state: State, ref: JobRef) -> Run | None:
             run
             for run in runs
             if parent_of(state, run) is not None
-            and (run.end is not None or _is_running_stream(state, run))
+            and (run.end is not None or is_running_stream(state, run))
         ]
         newest = max(below, key=partial(place_of_run, state), default=None)
         if newest is None:

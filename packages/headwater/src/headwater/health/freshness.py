@@ -5,8 +5,9 @@ minutes, or a rhythm on several days. Runs that somebody started by hand (Airflo
 tag `ad-hoc` of the run) have no rhythm. A DAG that waits for assets is late only if another job
 wrote one of its inputs since it last started.
 
-The intervals are those between the starts of a job's newest runs; runs under one parent run
-(retries, mapped tasks) are one start. A job is late if the time since its last start exceeds all of
+The intervals are those between the nominal times of a job's newest runs, or else between their
+starts; runs under one parent run (retries, mapped tasks) are one start. A job is late if the time
+since its last start exceeds all of
 
 - 1.5 times the median interval,
 - the median plus three times the spread (the median absolute deviation, scaled to the standard
@@ -146,7 +147,7 @@ def _rhythm(begun: Iterable[Start]) -> Rhythm | None:
     scheduled = [start for start in starts if not start.is_manual]
     if len(scheduled) < _LEAST_RUNS or not has_schedule(scheduled):
         return None
-    newest = [start.at for start in scheduled[-_NEWEST:]]
+    newest = _times(scheduled[-_NEWEST:])
     intervals = [after - before for before, after in pairwise(newest)]
     if not median(intervals):
         return None
@@ -155,6 +156,15 @@ def _rhythm(begun: Iterable[Start]) -> Rhythm | None:
     longest = sorted(intervals)[ceil(0.9 * len(intervals)) - 1]
     limit = int(max(1.5 * every, every + 3 * spread, 1.1 * longest))
     return Rhythm(starts[-1].at, int(every), limit)
+
+
+def _times(starts: list[Start]) -> list[int]:
+    """Return the nominal times of starts, if all have one, or else the times of the starts.
+
+    A scheduler that catches up starts the runs of many days within minutes.
+    """
+    nominal = sorted({start.nominal for start in starts if start.nominal is not None})
+    return nominal if len(nominal) == len(starts) else [start.at for start in starts]
 
 
 def late(state: State, jobs: Iterable[JobRef]) -> list[LateJob]:

@@ -2,8 +2,9 @@
 
 The states of nodes and gates use this one rule. A failed run has recovered if a successor wrote the
 dataset: a job that wrote it for the first time after the failure, and reads all that the failed job
-read for it. Other jobs that write the dataset may write other rows. A later run of its pipeline
-without the task proves nothing: the task may have been left out, as by `dbt run --select`.
+read for it. Other jobs that write the dataset may write other rows. A stream has recovered if it
+runs again: it never completes. A later run of its pipeline without the task proves nothing: the
+task may have been left out, as by `dbt run --select`.
 """
 
 from __future__ import annotations
@@ -15,15 +16,27 @@ from headwater.events import JobRef
 from headwater.graph.current import generations_of
 from headwater.graph.generation import Generation
 from headwater.graph.levels import Level
+from headwater.health.failing import is_running_stream
 from headwater.identity import DatasetName
-from headwater.projection import Run, State
+from headwater.projection import Run, State, outcome
 from headwater.projection.derived import began_at
 
 
 def is_recovered(state: State, run: Run, name: DatasetName, until: float = inf) -> bool:
-    """Return True if a successor of a failed run's job wrote a dataset by the time `until`."""
+    """Return True if a failed run's job runs again as a stream that began by the time `until`, or
+    if a successor of the job wrote a dataset by then.
+    """
     failed = generations_of(state).levels.owner(run, Level.TASK).key.job
+    if _streams_again(state, failed, outcome(state, run).ended or 0, until):
+        return True
     return bool(successors(state, name, [failed], began_at(state, run) or 0, until))
+
+
+def _streams_again(state: State, ref: JobRef, since: int, until: float) -> bool:
+    return any(
+        since <= (began_at(state, run) or 0) <= until and is_running_stream(state, run)
+        for run in map(state.runs.__getitem__, state.jobs[ref].runs)
+    )
 
 
 def successors(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from headwater.datasets.not_run import is_test, was_not_run
+from headwater.events.facets import Airflow
 from headwater.projection import Run, RunState, State, outcome
 from headwater.projection.derived import began_at, children_of, descendants_of, parent_of
 from headwater.runs.summary import place_of_run
@@ -32,11 +33,17 @@ def causes_of(state: State, run: Run) -> list[Run]:
 
 
 def is_retried(state: State, run: Run) -> bool:
-    """Return True if the job ran again under the same parent after this run ended."""
+    """Return True if the job ran again under the same parent after this run ended.
+
+    The run of another element of a mapped Airflow task is no retry.
+    """
     ended = outcome(state, run).ended or 0
     parent = parent_of(state, run)
+    element = run.facets.parsed(Airflow).map_index
     return parent is not None and any(
-        other.key.job == run.key.job and (began_at(state, other) or 0) >= ended
+        other.key.job == run.key.job
+        and (began_at(state, other) or 0) >= ended
+        and other.facets.parsed(Airflow).map_index == element
         for other in children_of(state, parent)
         if other is not run
     )
