@@ -493,7 +493,7 @@ def _assert_findings_agree(state: State, states: dict[Node, str]) -> None:
     assert health_answer(state)["isHealthy"] is not bool(wrong.intersection(states.values()))
     graph = graph_of(state, Level.TASK)
     for node, condition in states.items():
-        if condition == "blocked" and graph.has_job(node.job_ref):
+        if condition == "blocked" and node.type == "job" and graph.has_job(node.job_ref):
             above = reach(graph, node, "up", -1)
             by = {find_node(state, item["id"]) for item in health_of(state, node)["by"]}
             assert by
