@@ -18,6 +18,7 @@ from typing import NamedTuple, Protocol
 from headwater import deadline
 from headwater.events import JobRef
 from headwater.graph.generation import Flow, Generation, History
+from headwater.graph.run_edges import derived_dataset
 from headwater.identity import DatasetName
 
 WHOLE = None
@@ -123,8 +124,9 @@ class Present:
         yield from self._outputs
 
     def of(self, ref: JobRef) -> Sequence[Generation]:
-        """Return the present generations of a task."""
-        self._add([ref])
+        """Return the present generations of a task; none for an unknown one."""
+        if ref in self._generations.state.jobs or derived_dataset(ref):
+            self._add([ref])
         return self._of.get(ref, ())
 
     def using(self, name: DatasetName) -> Sequence[Generation]:

@@ -100,7 +100,7 @@ def _is_below(generations: Generations, run: Run, ref: JobRef) -> bool:
 def parts_of(generations: Generations, graph: Graph, root: Node, level: Level) -> list[Node]:
     """Return the jobs with edges below a job that has no edges itself at a level."""
     ref = root.job_ref
-    if graph.has_job(ref):
+    if root.type == "dataset" or graph.has_job(ref):
         return []
     runs = (run for generation in generations.present_in_family(ref) for run in generation.runs)
     below = (run for run in runs if _is_below(generations, run, ref))
