@@ -33,8 +33,11 @@ from headwater.projection import Run, RunState
 from headwater.runs.summary import condition_of, newest_run
 from headwater.text import counted
 
-_CHANGE = re.compile(r"\b(?:update|delete|merge|on\s+(?:conflict|duplicate))\b", re.IGNORECASE)
-"""Statements that select the rows of the table that they change."""
+_CHANGE = re.compile(
+    r"\b(?:update|delete|merge|on\s+(?:conflict|duplicate)|alter\s+table|analy[sz]e|optimize)\b",
+    re.I,
+)
+"""Statements that select the rows of the table that they change, or name its columns."""
 
 _OPEN = {RunState.NEW, RunState.RUNNING, RunState.LOST}
 _NAMED = 3  # maximum number of names in a reason

@@ -40,7 +40,16 @@ _NO_USES = re.compile(
     r"|create\b[^(;]*?\b(?:table|schema|database|sequence|extension|role)\b)",
     re.I | re.S,
 )
-"""Statements that use no column, so that a column may be dropped without an error in them."""
+"""Statements that read and write no rows, or only remove all of them."""
+
+_MAY_NAME_COLUMNS = re.compile(
+    _COMMENT + r"(?:(?:analy[sz]e|vacuum)\b(?:\s*\([^)]*\))?+|(?:comment|grant|optimize|revoke"
+    r"|truncate)\b|alter\s+table\b(?!\s+(?:if\s+exists\s+)?\S+\s+add\s+column\b"
+    r"(?!.*\b(?:as|check)\b)|.*?\bset\s+(?:options|tags?|tblproperties)\b))"
+    r"(?=.*(?:\(|\b(?:by|columns?|where)\b))",
+    re.I | re.S,
+)
+"""Those of them that may name columns of existing tables, such as OPTIMIZE with ZORDER BY."""
 
 _CREATE = re.compile(_COMMENT + r"create\b[^(;]*?\btable\b", re.I | re.S)
 _VARIABLES = re.compile(_COMMENT + r"(?:declare|set)\b", re.I)
@@ -250,6 +259,7 @@ def _read_all(
         statements = _read(sql, target, session)
         if not (statements or _NO_USES.match(sql)) and (word := _WORD.match(sql)):
             skipped.append(word[1].upper())
+        is_complete &= bool(statements) or not _MAY_NAME_COLUMNS.match(sql)
         is_complete &= not _SELECT.search(condition)
         for statement in statements:
             if statement.unknown:
