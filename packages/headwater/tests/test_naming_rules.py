@@ -32,6 +32,7 @@ _TABLE = "db.public.t"
         ("trino://h", "trino://h:8080/", _TABLE),
         ("thrift://h:9083", "hive://H:9083", "db.t"),
         ("kafka://b", "kafka://b:9092", "topic"),
+        ("kafka://B2,b1:9093", "kafka://b1:9093,b2:9092", "topic"),
         ("snowflake://ASDF1234.eu-central-1", "snowflake://asdf1234.eu-central-1.aws", _TABLE),
         ("snowflake://org-my_account", "snowflake://ORG-MY-ACCOUNT", _TABLE),
     ],
@@ -58,6 +59,7 @@ def test_spellings_of_one_place_are_equal(one: str, other: str, name: str) -> No
         ("snowflake://a-b|d.s.T", "snowflake://a-b|d.s.t"),
         ("bigquery|p.d.T", "bigquery|p.d.t"),
         ("kafka://a:9092|t", "kafka://b:9092|t"),
+        ("kafka://a,b:9093|t", "kafka://a:9093,b|t"),
         ("metaflow://Dev|F/x", "metaflow://dev|F/x"),
     ],
 )

@@ -61,15 +61,18 @@ def canonical_name(namespace: str, name: str) -> DatasetName:
 
 
 def _authority(rule: NamingRule, spelled: str) -> str:
-    """Return the canonical authority: host in lower case, and a port if there is a default."""
+    """Return the canonical authority: hosts in lower case, with a port if there is a default."""
     if rule.authority == "bucket":
         return spelled
     if rule.authority == "account":
         account = _SNOWFLAKE_HOST.sub("", spelled.lower()).replace("_", "-")
         return f"{account}.aws" if _AWS_LOCATOR.fullmatch(account) else account
     user, at, address = spelled.rpartition("@")
+    if "," in address:  # the servers of one cluster, in any order
+        hosts = {_authority(rule, host) for host in address.split(",") if host}
+        return f"{user}{at}{','.join(sorted(hosts))}"
     match = _PORT.fullmatch(address)
-    if match is None or "," in address:
+    if match is None:
         return f"{user}{at}{address.lower()}"
     host, port = match[1].lower(), match[2]
     port = "" if port in (None, "None") else port
