@@ -20,12 +20,15 @@ from headwater.events import JobRef
 from headwater.graph.generation import Flow, Generation, History
 from headwater.graph.run_edges import derived_dataset
 from headwater.identity import DatasetName
+from headwater.projection import State
 
 WHOLE = None
 
 
 class Tasks(Protocol):
     """The tasks of a state and their generations; see `generations.Generations`."""
+
+    state: State
 
     def jobs(self) -> Iterable[JobRef]:
         """Return every task."""
