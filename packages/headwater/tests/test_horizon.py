@@ -74,6 +74,16 @@ def test_runs_before_the_horizon_are_deleted_and_answers_report_it(
             assert gate_answer(state, ["dataset:db:t"], policy)["passed"]
 
 
+def _starts_of_edges(tree: Any) -> list[str]:
+    """Remove and return the first times of the edges of a tree, which a horizon may delete."""
+    if isinstance(tree, list):
+        return [start for item in tree for start in _starts_of_edges(item)]
+    if not isinstance(tree, dict):
+        return []
+    own = [tree["seen"].pop("first")] if tree.get("seen") else []
+    return own + [start for value in tree.values() for start in _starts_of_edges(value)]
+
+
 @pytest.mark.replay
 @settings(max_examples=25)
 @given(entries=history(), second=st.integers(1, 60), before=st.integers(0, 60))
@@ -98,5 +108,8 @@ def test_answers_shortened_by_a_horizon_are_marked(
         later = answers_now(pruned, moment)
         for old, new in zip(answers.pop("provenance"), later.pop("provenance"), strict=True):
             assert new["deletedSources"] or new == old
+        for old, new in zip(answers.pop("trees"), later.pop("trees"), strict=True):
+            assert _starts_of_edges(old) <= _starts_of_edges(new)
+            assert new == old
         assert later == answers
     log.close()

@@ -24,7 +24,16 @@ from headwater.retention.pruner import Pruner
 
 from .conftest import Call
 from .entry_strategies import some_entries
-from .retention_logs import BASE, DAY, SECOND, alerts_now, answers_now, history, set_arrival
+from .retention_logs import (
+    BASE,
+    DAY,
+    SECOND,
+    alerts_now,
+    answers_now,
+    history,
+    set_arrival,
+    violated_rules,
+)
 
 
 def _count(log: EventLog) -> int:
@@ -56,12 +65,33 @@ def test_answers_since_the_cutoff_are_unchanged(
     moments = [None, Moment(cutoff), Moment(cutoff, cutoff), Moment(None, cutoff)]
     before = [answers_now(live, moment) for moment in moments]
     alerts = [alerts_now(live, moment) for moment in moments]
+    violated = [violated_rules(live, moment) for moment in moments]
     prune(log, _plan(log, cutoff))
     pruned = Live(log)
     assert [answers_now(pruned, moment) for moment in moments] == before
+    assert [violated_rules(pruned, moment) for moment in moments] == violated
     later = [alerts_now(pruned, moment) for moment in moments]
     assert all(new <= old for new, old in zip(later, alerts, strict=True))
     log.close()
+
+
+def test_prune_keeps_the_failure_of_a_job_that_completed_below_another(
+    log: EventLog, build: Any
+) -> None:
+    parent = {"parent": {"run": {"runId": "dag"}, "job": {"namespace": "demo", "name": "dag"}}}
+    states = ("COMPLETE", "COMPLETE", "FAIL")
+    events = [build.run(state, str(n), "load", f"08:0{n}:00") for n, state in enumerate(states)]
+    events.append(build.run("COMPLETE", "3", "load", "08:03:00", writes=("db|t",), facets=parent))
+    live = Live(log)
+    live.ingest(Batch([build.entry(event) for event in events]))
+    set_arrival(log, BASE)
+    assert violated_rules(live) == [{"no_failed_runs"}]
+    prune(log, _plan(log))
+    pruned = Live(log)
+    with pruned.reading() as state:
+        kept = {run.key.run_id for run in state.runs.values() if run.has_events}
+        assert kept == {"0", "2", "3"}  # 0: since when the job exists
+    assert violated_rules(pruned) == [{"no_failed_runs"}]
 
 
 def test_prune_keeps_schema_changes_and_the_schemas_next_to_them(log: EventLog, build: Any) -> None:

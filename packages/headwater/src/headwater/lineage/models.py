@@ -28,7 +28,7 @@ class Seen(Answer):
     """Times of the runs that reported an edge."""
 
     first: str
-    """Start of the first run that reported it."""
+    """Start of the first run that reported it, among the runs that a horizon has not deleted."""
     last: str
     """Start of the last run that reported it."""
 

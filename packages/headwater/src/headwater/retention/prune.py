@@ -41,7 +41,7 @@ from headwater.lineage.provenance import has_own_rows_before
 from headwater.lineage.queries import edges_answer
 from headwater.log import EventLog, read_logged
 from headwater.projection import State, apply, start_of
-from headwater.projection.derived import began_at, ended_at, records_of
+from headwater.projection.derived import began_at, ended_at, parent_of, records_of
 from headwater.projection.snapshots.state import gc_paused
 from headwater.retention._schemas import compared_runs
 from headwater.retention._store import remove, run_ids, undelivered
@@ -218,11 +218,16 @@ def _walked(state: State, horizon: int | None) -> Iterator[str]:
 
 
 def _newest(state: State, reading: _Reading, count: int) -> Iterator[str]:
-    """Yield runs of the newest trees of each job, and of each job's writes of a dataset."""
+    """Yield runs of the newest trees of each job, and of each job's writes of a dataset.
+
+    A job's own runs and those below a parent count apart, and finished and other ones, because each
+    kind has its own state: a job can fail as a root although it completed below another one.
+    """
     groups: dict[Fact, dict[str, tuple[int, str]]] = defaultdict(dict)
     for run in state.runs.values():
         top, at = reading.top(run.key.run_id), (began_at(state, run) or 0, run.key.run_id)
-        for group in [(run.key.job,), *((run.key.job, name) for name in run.outputs)]:
+        kind = run.key.job, parent_of(state, run) is None, run.end is None
+        for group in [kind, *((run.key.job, name) for name in run.outputs)]:
             groups[group][top] = max(at, groups[group].get(top, at))
     for starts in groups.values():
         yield from (run_id for _, run_id in sorted(starts.values())[-count:])
