@@ -63,7 +63,7 @@ def _events(text: str, size: int) -> bytes:
 
 
 def _values(value: Any, values: int, size: int) -> bytes:
-    """Return an event with as many equal values as one may have, or as the size allows."""
+    """Return an event with as many copies of a value as the limit of values or the size allows."""
     count = min(size // (len(orjson.dumps(value)) + 1), 395_000 // values)
     return orjson.dumps(_event([[value] * 1_000] * (count // 1_000)))
 

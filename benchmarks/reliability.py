@@ -335,7 +335,7 @@ def costly_calls(number: int) -> list[str]:
 
 
 def is_answered(port: int, path: str) -> bool:
-    """Send a query; return True for a whole 200, or a 503 with Retry-After. Print other answers."""
+    """Send a query; return True for a complete 200 or a 503 with Retry-After. Print any other."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=4 * SECONDS)
     try:
         connection.request("GET", path)
@@ -378,7 +378,7 @@ def memory(options: Options) -> tuple[int, str, int]:
     wrong = good.count(False) + (peak > MOST_MEMORY)
     detail = (
         f"calls by {options.clients} clients, {peak // 2**20} MB beyond {before // 2**20} MB;"
-        " other answers than 200 and 503 with Retry-After"
+        " responses other than 200 and 503 with Retry-After"
     )
     return len(good), detail, wrong
 

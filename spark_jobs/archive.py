@@ -44,7 +44,7 @@ def archive_options(settings: Settings) -> str:
 
 
 def ensure_archive(settings: Settings) -> None:
-    """Create the archives unless they exist or are switched off; if Java cannot, do without."""
+    """Create the archives unless they exist or are switched off, or Java cannot create them."""
     top = archive(settings)
     failed = top.with_name("failed")
     if _OFF in settings.spark_java_options or top.exists() or failed.exists():

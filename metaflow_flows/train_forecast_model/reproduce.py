@@ -175,15 +175,15 @@ def other_code(recipe: Recipe) -> str:
 
 
 def code_difference(run: str, then: str | None, now: str | None) -> str:
-    """Return the difference between the code version of a run and that of now, with a fix.
+    """Return the difference between the code versions of a run and of now, with a fix.
 
-    It is empty if both are the same commit without changes.
+    It is empty if both are the same commit without uncommitted changes.
     """
     commit = (then or "").removesuffix(_DIRTY)
     if then and then == now:
         return then.endswith(_DIRTY) * (
             f"This code and that of run {run} are commit {commit} with uncommitted changes, so it "
-            "is unknown whether they are the same."
+            "is unknown whether the code is the same."
         )
     remedy = f" `git checkout {commit}` restores it." if commit else ""
     if commit != (then or ""):
@@ -200,6 +200,6 @@ def _sorted(rows: pa.Table) -> pa.Table:
 
 
 def code_version() -> str | None:
-    """Return the git version of this code as its lineage has it, if it is in a repository."""
+    """Return the git version of this code as reported in lineage; None outside a repository."""
     location = git_location(Path(__file__))
     return location["version"] if location else None

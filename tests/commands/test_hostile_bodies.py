@@ -18,7 +18,7 @@ _SIZE = 2 * MB
 _MOST = 64 * MB
 _LARGEST = Settings.model_fields["largest_event"].default
 _AT_MOST = {"many texts", "pairs", "objects in a facet", "columns", "large events"}
-"""Bodies that need memory by their number of values, or that have about the largest size."""
+"""Bodies whose memory depends on the number of values, or that have about the largest size."""
 _REJECTED = {name for name in BODIES if name.startswith("array of ")}
 _COSTLY = {"text of token=x", "text of &sig=x", 'text of password = "x"'}
 """Texts that masking makes longer, measured at a size at which constant costs are small."""
@@ -32,7 +32,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, int]
         yield process.pid, port
 
 
-# A third of the texts, because all take two minutes; the benchmark measures all.
+# A third of the texts, because all would take two minutes; the benchmark measures all.
 _TESTED = [
     name
     for number, name in enumerate(BODIES)

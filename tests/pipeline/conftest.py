@@ -65,9 +65,9 @@ class Pipeline:
     by_hand: dict[str, Any] = field(default_factory=dict)
     """Parameters of a training started with Airflow's form."""
     notes_of_repetition: list[str] = field(default_factory=list)
-    """What the demo says when all months are loaded already."""
+    """Notes of the demo when it runs again after all months were loaded."""
     versions: tuple[dict[str, int], dict[str, int]] = ({}, {})
-    """The tables' snapshots before and after the repetition."""
+    """The tables' snapshots before and after the demo ran again."""
 
     def get(self, path: str, **params: Any) -> Any:
         """Return a response of the lineage server."""

@@ -127,7 +127,7 @@ UNREAD = "SELECT 40 + 2 AS answer"
 
 @dataclass(frozen=True)
 class Asked:
-    """Queries that ran in a Spark session each, all in one JVM, which is slow to start."""
+    """Queries that each ran in a Spark session, all in one JVM, because a JVM is slow to start."""
 
     lake: Settings
     made: Path
@@ -137,7 +137,7 @@ class Asked:
     division: str
     program: str
     answers: dict[str, dict[str, Any]]
-    """What `run_sql` printed and raised, and whether `made` exists, by query and option."""
+    """The output and the error of `run_sql`, and if `made` exists, by query and option."""
 
 
 @pytest.fixture(scope="module")

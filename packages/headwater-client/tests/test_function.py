@@ -55,7 +55,7 @@ def outer() -> str:
 
 
 @pytest.mark.parametrize("other", ["OPENLINEAGE__TRANSPORT", "OPENLINEAGE_URL"])
-def test_destination_of_headwater_outranks_openlineages(
+def test_headwater_destination_takes_precedence_over_openlineage(
     other: str, spool: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "other.jsonl"

@@ -128,7 +128,7 @@ def _add_change(body: dict[str, Any], kind: str) -> None:
 
 
 def _leave_only_text(body: dict[str, Any], kind: str) -> None:
-    """Let the SQL text alone name the table that a run drops or renames."""
+    """Name the table that a run drops or renames only in its SQL text."""
     name = next((item["name"] for item in body["outputs"] if item["namespace"] == "db"), "c")
     text = f"drop table {name}" if kind == "SQL drop" else f"alter table d rename to {name}"
     body["job"]["facets"]["sql"] = {"query": text}
@@ -325,7 +325,7 @@ def test_marquez_draws_no_edge_that_the_graph_lacks(runs: list[dict[str, Any]], 
 @settings(max_examples=60)
 @given(runs=RUNS)
 def test_marquez_shows_the_datasets_of_the_trees(runs: list[dict[str, Any]], build: Any) -> None:
-    """A job on both sides of a dataset, by different runs, is one node and connects the sides."""
+    """Skip datasets with a node both upstream and downstream, because it connects both sides."""
     state = build.state(*events_of(build, runs))
     names = set(_datasets(state))
     for name in names:

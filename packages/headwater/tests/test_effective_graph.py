@@ -52,7 +52,7 @@ def _between_pipelines(state: State, root: Node) -> PipelineGraph:
 def _assert_same_graphs(updated: State, fresh: State) -> None:
     """Assert that a state queried between its events has the same graphs as a new state.
 
-    The updated state is asked about one node after another, the new one about all at once.
+    The updated state is queried node by node, the new one as a whole.
     """
     for level in Level:
         whole = whole_graph_of(fresh, level)
@@ -170,7 +170,7 @@ def test_late_first_write_is_no_origin_of_an_earlier_reader(build: Any) -> None:
     assert len(_present(state)) == 2  # the reader, and the newest write
 
 
-def test_earlier_load_counts_while_data_far_downstream_comes_from_it(build: Any) -> None:
+def test_superseded_load_counts_while_downstream_data_comes_from_it(build: Any) -> None:
     bodies = [
         build.run("COMPLETE", "p1", "p", "01:00:00", reads=("db|a",), writes=("db|c",)),
         build.run("COMPLETE", "q1", "q", "02:00:00", reads=("db|c",), writes=("db|d",)),

@@ -130,7 +130,7 @@ def test_failed_run_is_reported_with_its_lowest_failed_runs(build: Any) -> None:
     assert causes == [("job:demo:query", "s08", "failed: no space left")]
 
 
-def test_failed_runs_below_each_other_are_each_listed_once(build: Any) -> None:
+def test_cause_is_listed_once_if_parents_form_a_cycle(build: Any) -> None:
     names = dict(zip("abcd", "bcda", strict=True))
     state = build.state(
         *(
@@ -142,7 +142,7 @@ def test_failed_runs_below_each_other_are_each_listed_once(build: Any) -> None:
     assert [cause["runId"] for cause in failed_run(state, run)["causes"]] == ["c"]
 
 
-def test_later_element_of_a_mapped_task_is_no_retry_of_a_failed_one(build: Any) -> None:
+def test_other_map_index_of_a_task_is_no_retry(build: Any) -> None:
     dag = ("d", "dag")
 
     def element(type_: str, index: int, minute: int) -> dict[str, Any]:

@@ -75,7 +75,7 @@ def test_runs_before_the_horizon_are_deleted_and_answers_report_it(
 
 
 def _starts_of_edges(tree: Any) -> list[str]:
-    """Remove and return the first times of the edges of a tree, which a horizon may delete."""
+    """Remove and return the first times of the edges of a tree, which a horizon may change."""
     if isinstance(tree, list):
         return [start for item in tree for start in _starts_of_edges(item)]
     if not isinstance(tree, dict):

@@ -214,7 +214,7 @@ def test_creating_an_existing_table_again_keeps_its_lineage(build: Any) -> None:
 
 
 def _silent(build: Any, run: str, time: str, sql: str, end: str = "COMPLETE") -> Any:
-    """Return a run of which only the SQL text names the table, as of Trino and Spark."""
+    """Return a run that names its table only in the SQL text, as Trino and Spark do."""
     event = build.run(end, run, f"query {run}", time)
     event["job"]["facets"] = {"sql": {"query": sql}}
     return event
@@ -269,7 +269,7 @@ def test_text_without_datasets_drops_empties_or_renames_its_table(
     assert _removal(build.state(*_loads(build), failed), "c.s.t") is None
 
 
-def test_table_that_a_text_names_is_unknown_if_several_schemas_may_have_it(build: Any) -> None:
+def test_change_in_a_text_is_ignored_if_several_schemas_fit(build: Any) -> None:
     other = ("4", "other", "08:00:00", "c.s2.b", "c.s2.u")
     drop = [_silent(build, "3", "11:00:00", "drop table t"), *_loads(build, other)]
     for order in permutations(drop):
@@ -298,7 +298,7 @@ def test_table_renamed_by_a_text_keeps_its_lineage(build: Any) -> None:
     assert "load" in _tree(state, "c.s.r2")
 
 
-def test_plan_of_spark_that_reports_no_state_is_read_from_its_text(build: Any) -> None:
+def test_truncate_in_spark_is_read_from_the_sql_text(build: Any) -> None:
     def change(sql: str) -> State:
         event = build.run("COMPLETE", "2", "app.delete", "11:00:00")
         event["job"]["facets"] = {"sql": {"query": sql, "_producer": "x/integration/spark"}}

@@ -56,7 +56,7 @@ def test_unknown_name_has_suggestions_and_ambiguous_name_lists_all(build: Any) -
     assert several.value.nearest == ("dataset:db:x.trips", "dataset:db:y.trips")
 
 
-def test_model_and_its_table_are_told_apart_by_their_shortest_names(build: Any) -> None:
+def test_ambiguous_name_error_lists_the_shortest_unique_names(build: Any) -> None:
     job, table = "shop.main.jaffle.stg_orders", "pg://h|shop.main.stg_orders"
     state = build.state(build.run("COMPLETE", "r", job, "08:00:00", writes=(table,)))
     with pytest.raises(AmbiguousError) as caught:

@@ -1,4 +1,4 @@
-"""Plugins: parts of headwater and of other packages, and errors that name the plugin."""
+"""Plugins of headwater and of other packages, and errors that name a plugin."""
 
 from __future__ import annotations
 
@@ -45,7 +45,10 @@ def test_plugin_adds_parts_after_those_of_headwater(monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize(
     ("plugin", "message"),
     [
-        (Plugin(backends={"file": "acme:File"}), "backends 'file' is already headwater.delivery"),
+        (
+            Plugin(backends={"file": "acme:File"}),
+            "backends: 'file' is already defined by headwater.delivery",
+        ),
         (Plugin, "acme_package:plugin is a type, expected a headwater.plugins.Plugin"),
     ],
 )

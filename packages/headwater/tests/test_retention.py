@@ -90,7 +90,7 @@ def test_prune_keeps_the_failure_of_a_job_that_completed_below_another(
     pruned = Live(log)
     with pruned.reading() as state:
         kept = {run.key.run_id for run in state.runs.values() if run.has_events}
-        assert kept == {"0", "2", "3"}  # 0: since when the job exists
+        assert kept == {"0", "2", "3"}  # run 0 shows since when the job exists
     assert violated_rules(pruned) == [{"no_failed_runs"}]
 
 

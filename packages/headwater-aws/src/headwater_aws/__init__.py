@@ -3,7 +3,7 @@
 - `authorizer`, `receiver`, `worker`, `audit`: the proxy's Lambda functions, each with a `handler`.
 - `payloads`: types of what Lambda passes to the handlers and takes from them.
 - `datazone`: the backend of headwater's delivery.
-- `plugin`: what this package adds to headwater.
+- `plugin`: adds the backend and the harvesters to headwater.
 - `harvest`: the harvesters `glue`, `logs` and `redshift` of `headwater harvest`.
 """
 

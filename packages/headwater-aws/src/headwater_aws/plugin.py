@@ -1,4 +1,4 @@
-"""What headwater-aws adds to headwater."""
+"""The plugin that adds the backend and the harvesters of this package to headwater."""
 
 from headwater.plugins import Plugin
 

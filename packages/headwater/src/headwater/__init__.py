@@ -2,7 +2,7 @@
 
 Modules for other packages:
 
-- `plugins`: what a plugin adds
+- `plugins`: the class `Plugin`, by which a package adds parts to headwater
 - `harvest.harvester`: the interface of an import source
 - `delivery.backend`, `delivery.models`: the interface of a backend, and its settings
 - `trust.gate`: check provenance against a policy in Python

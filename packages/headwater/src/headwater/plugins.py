@@ -1,7 +1,7 @@
-"""What a plugin adds to headwater, and the installed plugins.
+"""Plugins, by which features and other packages add parts to headwater.
 
 A plugin is one object of the class `Plugin`. A package registers it as an entry point in the group
-`headwater.plugins`, as headwater itself does for its own backends and harvesters:
+`headwater.plugins`, as headwater does for its own features:
 
     [project.entry-points."headwater.plugins"]
     acme = "acme_lineage:plugin"
@@ -9,9 +9,9 @@ A plugin is one object of the class `Plugin`. A package registers it as an entry
     # acme_lineage/__init__.py
     plugin = Plugin(backends={"acme": "acme_lineage.backend:Acme"})
 
-The parts of a plugin are import paths (`module:name`), which are imported when they are used. So
-the module with the plugin itself should import nothing else. Findings, alerts' kinds, tables,
-commands and metrics cannot be added yet.
+The parts of a plugin are import paths (`module:name`), which are imported when they are used. The
+module with the plugin should therefore import nothing else. Plugins cannot add commands, metrics,
+tables, or kinds of findings and alerts yet.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ GROUP = "headwater.plugins"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Plugin:
-    """The parts that a plugin adds, by name, as import paths."""
+    """The parts that a package adds to headwater, as import paths."""
 
     backends: Mapping[str, str] = field(default_factory=dict)
     """Classes of backends, by their `type` in the deliver file; see `delivery.backend`."""
@@ -40,16 +40,16 @@ class Plugin:
     routers: Sequence[str] = ()
     """FastAPI routers of the server."""
     workers: Sequence[str] = ()
-    """Functions of the server's `Settings`, which they check before the log is opened. Each returns
-    a function of the `Live` log, which returns the background workers: objects with the methods
-    `start` and `stop`."""
+    """Functions that receive the server's `Settings` and check them before the log is opened. Each
+    returns a function that receives the `Live` log and returns the background workers, which have
+    the methods `start` and `stop`."""
 
 
 def parts(kind: str, installed: Iterable[EntryPoint] | None = None) -> dict[str, EntryPoint]:
-    """Return the parts of a kind of all plugins: an entry point by name, which `load` imports.
+    """Return the parts of a kind in all plugins, by name; `load` imports one.
 
-    `kind` is a field of `Plugin`. `installed` are the entry points of the plugins, by default those
-    of all installed packages. headwater's own parts come first.
+    `kind` is a field of `Plugin` with named parts. `installed` are the entry points of the plugins,
+    by default those of all installed packages. headwater's own parts come first.
 
     Raises:
         ConfigError: a plugin cannot be imported or is not a `Plugin`, or two have a part of the
@@ -61,8 +61,8 @@ def parts(kind: str, installed: Iterable[EntryPoint] | None = None) -> dict[str,
         for name, path in getattr(_load(point), kind).items():
             if name in found and found[name].value != path:
                 raise ConfigError(
-                    f"plugin {point.name}: {kind} {name!r} is already {found[name].value}; "
-                    "uninstall one of the two packages"
+                    f"plugin {point.name}: {kind}: {name!r} is already defined by "
+                    f"{found[name].value}. Uninstall one of the two packages."
                 )
             found[name] = EntryPoint(name, path, GROUP)
     return found

@@ -109,8 +109,9 @@ class Settings(BaseSettings):
     largest_body: NonNegativeInt = 64 * 1024**2
     """largest accepted body in bytes, unzipped; a larger one gets a 413"""
     largest_event: NonNegativeInt = 10 * 1024**2
-    """largest accepted event in a body, in bytes; a larger one gets a 413. If an event contains a
-    character outside Latin-1, each of its characters counts as 2 bytes, with an emoji as 4"""
+    """largest accepted event in a body, in bytes; a larger one gets a 413. Each character of an
+    event counts as at least 2 bytes if one of them is outside Latin-1, and as 4 if one is an
+    emoji"""
     body_memory: NonNegativeInt = 128 * 1024**2
     """bytes of all bodies being read at the same time; above it, a large body gets a 503 with
     `Retry-After`"""

@@ -175,7 +175,7 @@ def _changes(state: State, events: Iterable[Event] | None) -> Changed:
 
 
 def workers(settings: Settings) -> Callable[[Live], list[Watch]]:
-    """Return a function that creates the watch of the alerts file's rules, if there are any.
+    """Return a function that creates a `Watch` of the alerts file's rules, if there are any.
 
     Raises:
         ConfigError: the file is invalid.

@@ -33,7 +33,7 @@ class Delivery:
     was_sent: Callable[[str], bool] = lambda _hash: False
     """Returns True if the event of a hash was sent to the backend before."""
     redactor: Redactor = DEFAULT
-    """Masks secrets in the responses that an error includes."""
+    """Masks secrets in responses of the backend that an error quotes."""
 
     @property
     def event(self) -> Event:

@@ -62,7 +62,7 @@ def _with_changes(text: str, inputs: _Datasets, outputs: _Datasets) -> _Datasets
 
 
 def _with_table_change(facet: Json, outputs: _Datasets) -> _Datasets:
-    """Return the outputs of a plan with the DROP or TRUNCATE that its text states."""
+    """Add the DROP or TRUNCATE that the SQL text of a Spark plan states, as a facet of outputs."""
     change = change_of(facet) if outputs else None
     if change is None or change.kind == "RENAME":
         return outputs
@@ -83,7 +83,7 @@ def _tables(item: Dataset) -> set[str]:
 
 
 def change_of(facet: Json) -> TableChange | None:
-    """Return the change of whole tables that the text of a sql facet is; None for others."""
+    """Return the change of whole tables that the text of a sql facet makes; None for others."""
     text = facet.get("query")
     return table_change(text) if isinstance(text, str) else None
 

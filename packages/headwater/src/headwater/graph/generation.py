@@ -176,6 +176,6 @@ def effective(oldest_first: list[Generation]) -> list[Generation]:
 
 
 def superseded(oldest_first: list[Generation]) -> set[DatasetName]:
-    """Return the datasets that generations which are not effective wrote."""
+    """Return the datasets written by generations that are not effective."""
     current = set(effective(oldest_first))
     return {name for g in oldest_first if g not in current for name in g.edges.writes}

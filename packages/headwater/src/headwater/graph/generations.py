@@ -100,7 +100,7 @@ class Generations:
         self._where: dict[str, _Where] = {}
         self._jobs: dict[JobRef, None] | None = None
         self._flows = Flows(self.flows_into)
-        self._changed: dict[JobRef, History | None] = {}  # tasks, with what `_flows` is based on
+        self._changed: dict[JobRef, History | None] = {}  # tasks, with their state in `_flows`
         self._present: Present | None = None
         self.families = Families(self.state)
 
@@ -209,11 +209,11 @@ class Generations:
                 yield derivation(state.identity.primary(record.name))
 
     def readers(self, name: DatasetName) -> list[JobRef]:
-        """Return the tasks that may have read a dataset at some time; do not change the list."""
+        """Return the tasks that may have read a dataset at some time. Do not change the list."""
         return self._users("reading", name)
 
     def writers(self, name: DatasetName) -> list[JobRef]:
-        """Return the tasks that may have written a dataset at some time; do not change the list."""
+        """Return the tasks that may have written a dataset at some time. Do not change the list."""
         return self._users("writing", name)
 
     def latest(self, ref: JobRef) -> list[Generation]:
@@ -274,7 +274,7 @@ class Generations:
         return self._present
 
     def superseded(self, ref: JobRef) -> set[DatasetName]:
-        """Return the datasets that those generations of a task wrote which are not effective."""
+        """Return the datasets written by generations of a task that are not effective."""
         return self.derived(ref, "superseded", superseded)
 
     def present_in_family(self, ref: JobRef) -> list[Generation]:

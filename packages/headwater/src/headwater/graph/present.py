@@ -1,8 +1,8 @@
 """The present generations: the effective ones, and all that their data comes from.
 
 A generation is present if flows lead from it to an effective one. Such flows only pass through
-tasks downstream of it. The present generations of a task are therefore found from the effective
-ones of all tasks downstream, upstream along the flows. Tasks are added when a query needs them.
+tasks downstream of it. The present generations of a task are therefore found by following the flows
+upstream from the effective generations of all tasks downstream. Queries add the tasks they need.
 
 Where events state which input feeds which output, only some outputs of a generation may be needed,
 and only the flows into these count. The needed parts of a generation are therefore tracked: the
@@ -43,7 +43,7 @@ class Tasks(Protocol):
         """Return the effective generations of a task."""
 
     def superseded(self, ref: JobRef) -> Iterable[DatasetName]:
-        """Return the datasets that those generations of a task wrote which are not effective."""
+        """Return the datasets written by generations of a task that are not effective."""
 
 
 class _Part(NamedTuple):
@@ -62,7 +62,7 @@ class _Part(NamedTuple):
 
 
 class Flows:
-    """The flows into generations, each kept until a generation that wrote its datasets changes."""
+    """The flows into generations, kept until a generation that wrote their datasets changes."""
 
     def __init__(self, determine: Callable[[Generation], list[Flow]]) -> None:
         self._determine = determine
@@ -83,7 +83,7 @@ class Flows:
         changed: dict[JobRef, History | None],
         history_of: Callable[[JobRef], History],
     ) -> None:
-        """Drop what depends on changed tasks, given with their former generations; clear these."""
+        """Drop the flows that changed tasks affect; clear `changed`, their former histories."""
         while changed:
             ref, former = next(iter(changed.items()))
             before = former.oldest_first if former else ()
@@ -91,7 +91,7 @@ class Flows:
             del changed[ref]  # a deadline may interrupt the loop
 
     def _drop(self, changed: Iterable[Generation]) -> None:
-        """Drop what depends on generations that are new or no longer exist."""
+        """Drop the flows into and from generations that are new or no longer exist."""
         for generation in changed:
             self._into.pop(generation, None)
             for name in _used(generation):
@@ -127,7 +127,7 @@ class Present:
         yield from self._outputs
 
     def of(self, ref: JobRef) -> Sequence[Generation]:
-        """Return the present generations of a task; none for an unknown one."""
+        """Return the present generations of a task; empty for an unknown task."""
         if ref in self._generations.state.jobs or derived_dataset(ref):
             self._add([ref])
         return self._of.get(ref, ())
@@ -165,7 +165,7 @@ class Present:
         return self._consumers[name]
 
     def _add(self, refs: Iterable[JobRef]) -> None:
-        """Add the present generations of some tasks, and of all tasks that these depend on."""
+        """Add the present generations of some tasks, and of the tasks downstream of them."""
         new = self._downstream(refs)
         self._tasks |= new.keys()
         parts = [_Part(g, WHOLE) for ref in new for g in self._generations.effective(ref)]
@@ -178,7 +178,7 @@ class Present:
             raise
 
     def _downstream(self, refs: Iterable[JobRef]) -> dict[JobRef, None]:
-        """Return those of some tasks, and of all tasks downstream of them, that are not added."""
+        """Return the tasks not yet added: of these, and downstream of their superseded data."""
         generations, tasks = self._generations, self._tasks
         new = {ref: None for ref in refs if ref not in tasks}
         open_ = list(new)
@@ -193,7 +193,7 @@ class Present:
         return new
 
     def _follow(self, parts: list[_Part]) -> None:
-        """Add the parts that feed some parts; those of tasks that are not added wait."""
+        """Add the parts that feed some parts; keep parts of tasks not yet added in `_waiting`."""
         while parts:
             deadline.check()
             part = parts.pop()

@@ -2,7 +2,7 @@
 
 Trino reports no dataset for DROP TABLE and RENAME, nor does Spark for the RENAME of an Iceberg
 table. The text names the table, mostly without its schema, which only the session knows. A name
-therefore counts only if it fits exactly one schema of all that jobs of the same namespace use.
+therefore counts only if it fits exactly one of the schemas that jobs of the same namespace use.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _STREAMS = ("kafka:", "pulsar:", "kinesis:", "eventhub:")
 def stated_changes(state: State, run: Run) -> list[tuple[DatasetName, LifecycleChange]]:
     """Return the changes that only the text of a run states, with the datasets' primary names.
 
-    Return none if a table cannot be identified, or if the run reported any dataset.
+    The list is empty if the run reported any dataset, and lacks tables that cannot be identified.
     """
     change = state.table_changes.get(run.key)
     if change is None or run.has_data:

@@ -2,8 +2,8 @@
 
 A harvester yields portions of events, each with a cursor to continue from. The events of a source
 object are always the same, including run ids, so that reading it twice is harmless and cursors may
-overlap. A harvester is a part of a plugin (`headwater.plugins`), also in other packages, which may
-need boto3 for example.
+overlap. Plugins (`headwater.plugins`) register harvesters. Those of other packages may require
+further libraries, such as boto3.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Harvester(Protocol):
     ) -> Iterator[Portion]:
         """Yield the events after a cursor or a time; the caller drops older events.
 
-        `redactor` is that of the `Lines` of the portions.
+        Create the `Lines` of the portions with `redactor`.
 
         Raises:
             ConfigError: the source does not exist.
@@ -61,8 +61,8 @@ def load_harvester(
 ) -> Callable[..., Harvester] | None:
     """Return the function that creates a harvester; None if there is none of this name.
 
-    The function's parameters are the options of a command. `installed` are the plugins, by default
-    all installed ones.
+    The function's parameters are the options of a command. `installed` are the entry points of
+    plugins, by default those of all installed packages.
 
     Raises:
         ConfigError: the package of the harvester, or a package that it needs, is missing; also

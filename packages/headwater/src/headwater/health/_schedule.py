@@ -21,7 +21,7 @@ _LEAST_TIMES = 3
 _LEAST_DAYS = 3
 _REGULAR = 0.6  # share of intervals that are about the usual one
 _TOLERANCE = 0.5  # of the usual interval
-_BY_HAND = {"manual", "operator_triggered", "backfill", "backfill_job"}  # Airflow's run types
+_UNSCHEDULED_TYPES = {"manual", "operator_triggered", "backfill", "backfill_job"}  # of Airflow
 _UNSCHEDULED = {"none", "never", "null", "@once", "@continuous", "never, external triggers only"}
 _ASSETS = re.compile(r"\b(asset|dataset)", re.IGNORECASE)
 
@@ -51,7 +51,7 @@ def start_of_run(state: State, run: Run, above: Run) -> Start | None:
     dag = _dag_run(run) or _dag_run(above)
     tags = (tag for part in (run, above) for tag in part.facets.parsed(Tags).tags)
     tagged = any(means_ad_hoc(tag.label) for tag in tags)
-    is_manual = tagged or bool(dag and dag.run_type in _BY_HAND)
+    is_manual = tagged or bool(dag and dag.run_type in _UNSCHEDULED_TYPES)
     nominal = _nominal(run) if _nominal(run) is not None else _nominal(above)
     return Start(begun, is_manual, nominal, dag.schedule if dag else None)
 

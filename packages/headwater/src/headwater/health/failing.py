@@ -54,7 +54,7 @@ def decided_root(state: State, ref: JobRef) -> Run | None:
 
 
 def is_running_stream(state: State, run: Run) -> bool:
-    """Return True for a streaming run without an end."""
+    """Return True if a run is a stream that is running."""
     return is_streaming(state, run) and outcome(state, run).state is RunState.RUNNING
 
 

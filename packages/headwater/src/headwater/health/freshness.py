@@ -1,13 +1,13 @@
 """Freshness: find jobs that are late compared with their usual interval.
 
 Lateness needs evidence of a schedule: Airflow's schedule of the DAG, nominal times on whole
-minutes, or a rhythm on several days. Runs that somebody started by hand (Airflow's run type, or the
-tag `ad-hoc` of the run) have no rhythm. A DAG that waits for assets is late only if another job
-wrote one of its inputs since it last started.
+minutes, or a rhythm on several days. Manual runs and backfills (Airflow's run type, or the tag
+`ad-hoc` of the run) have no rhythm. A DAG that waits for assets is late only if another job wrote
+one of its inputs since it last started.
 
-The intervals are those between the nominal times of a job's newest runs, or else between their
-starts; runs under one parent run (retries, mapped tasks) are one start. A job is late if the time
-since its last start exceeds all of
+The intervals are those between the nominal times of a job's newest runs, or between their starts
+unless each has a nominal time of its own. Runs under one parent run (retries, mapped tasks) are one
+start. A job is late if the time since its last start exceeds all of
 
 - 1.5 times the median interval,
 - the median plus three times the spread (the median absolute deviation, scaled to the standard
@@ -159,7 +159,7 @@ def _rhythm(begun: Iterable[Start]) -> Rhythm | None:
 
 
 def _times(starts: list[Start]) -> list[int]:
-    """Return the nominal times of starts, if all have one, or else the times of the starts.
+    """Return the nominal times of starts if each has its own, otherwise the times of the starts.
 
     A scheduler that catches up starts the runs of many days within minutes.
     """

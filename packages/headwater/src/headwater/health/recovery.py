@@ -1,10 +1,10 @@
-"""Recovery of failed runs whose job did not run again, because another job wrote the data.
+"""Recovery of failed runs: another job wrote the data, or a failed stream runs again.
 
 The states of nodes and gates use this one rule. A failed run has recovered if a successor wrote the
 dataset: a job that wrote it for the first time after the failure, and reads all that the failed job
-read for it. Other jobs that write the dataset may write other rows. A stream has recovered if it
-runs again: it never completes. A later run of its pipeline without the task proves nothing: the
-task may have been left out, as by `dbt run --select`.
+read for it. Other jobs that write the dataset may write other rows. A failed stream has recovered
+as soon as it runs again, because it never completes. A later run of the pipeline without the task
+proves nothing: the task may have been left out, as by `dbt run --select`.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ from headwater.projection.derived import began_at
 
 
 def is_recovered(state: State, run: Run, name: DatasetName, until: float = inf) -> bool:
-    """Return True if a failed run's job runs again as a stream that began by the time `until`, or
-    if a successor of the job wrote a dataset by then.
+    """Return True if a failed run has recovered by the time `until`.
+
+    Its job runs again as a stream, or a successor of the job wrote the dataset.
     """
     failed = generations_of(state).levels.owner(run, Level.TASK).key.job
     if _streams_again(state, failed, outcome(state, run).ended or 0, until):

@@ -37,7 +37,7 @@ _CHANGE = re.compile(
     r"\b(?:update|delete|merge|on\s+(?:conflict|duplicate)|alter\s+table|analy[sz]e|optimize)\b",
     re.I,
 )
-"""Statements that select the rows of the table that they change, or name its columns."""
+"""Statements that select rows of the table that they change, or that may name its columns."""
 
 _OPEN = {RunState.NEW, RunState.RUNNING, RunState.LOST}
 _NAMED = 3  # maximum number of names in a reason
@@ -101,13 +101,13 @@ def _removed(removal: Removal) -> DropReason:
 
 
 def _removed_readers(generations: Generations, root: Node) -> Iterator[DropReason]:
-    """Yield the readers that their dbt project no longer has; their tables may still exist."""
+    """Yield a reason per reader removed from its dbt project; its table may still exist."""
     for ref in sorted(generations.readers(root.dataset_name)):
         if removed := removed_model(generations.state, Node.of_job(ref)):
             message = (
                 f"{ref.name} reads the dataset, but was removed from the dbt project"
-                f" {removed.project}: drop its table or view in the database first, if it still"
-                " exists."
+                f" {removed.project}: if its table or view still exists in the database,"
+                " drop it first."
             )
             yield {"kind": "removed_reader", "message": message}
 

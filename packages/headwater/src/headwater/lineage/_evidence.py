@@ -1,4 +1,4 @@
-"""Evidence of the edges of a tree: reported, read from SQL, or verified by SQL, and since when."""
+"""Evidence of the edges of a tree (reported, read from SQL, verified by SQL), and times."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ def seen(
 ) -> Seen | None:
     """Return when the edge between two nodes of a tree of tasks was first and last reported.
 
-    The runs of the task are searched from both ends, so the cost does not grow with their number
-    unless an edge disappeared long ago. Return None if no run reported the edge.
+    Return None if no run reported the edge. The runs of the task are searched from both ends, so
+    the cost grows with their number only if the edge was added late or disappeared long ago.
     """
     if parent.type == node.type:
         return None

@@ -39,8 +39,8 @@ class Entry:
 def entry_of(raw: bytes, body: Any = None, redactor: Redactor = DEFAULT) -> Entry:
     """Create an entry from raw JSON, which must be standard JSON if `body` is its decoded form.
 
-    The text stays unchanged unless it contains a secret or is not standard JSON. Secrets are masked
-    in `body` itself.
+    The text stays unchanged unless it contains a secret or is not standard JSON. `body` is changed
+    in place: its secrets are masked.
     """
     if body is None:
         raw, body = load_plain(raw)

@@ -70,7 +70,7 @@ class Appended:
 class EventLog:
     """The event log at a SQLAlchemy URL; created if it is missing, unless `must_exist`.
 
-    `redactor` masks secrets in the texts that its application stores in it or shows.
+    `redactor` masks secrets in the texts that an application stores in the log or shows.
     """
 
     def __init__(self, url: str, *, must_exist: bool = False, redactor: Redactor = DEFAULT) -> None:

@@ -291,11 +291,11 @@ def _nodes_at(state: State, root: Node, depth: int, level: Level) -> set[Node]:
 
 
 class _Around:
-    """The latest edges of all jobs, where those on both sides of a node are what the node shows.
+    """The latest edges of all jobs, and the edges of the trees upstream and downstream of a root.
 
-    The latest edges alone would show, as upstream of a reader, what was written after it ended or
-    removed before it started, and not what a stream read before. A node is on one of the sides if
-    it is upstream or downstream of the root; its edges on that side are those of the tree.
+    With the latest edges alone, data that was written after a reader ended, or removed before it
+    started, would be upstream of the reader, and data that a stream read earlier would be missing.
+    Nodes upstream or downstream of the root therefore have the edges of that tree.
     """
 
     def __init__(self, generations: Generations, root: Node) -> None:
@@ -317,7 +317,7 @@ class _Around:
         return before, after
 
     def _has_edge(self, source: Node, target: Node) -> bool:
-        """Return True if an edge belongs to each side of the root that it would extend."""
+        """Return True if an edge is in the tree of each side of the root that it would extend."""
         is_above = target not in self._above or source in _ends(self._sides["up"], target)[0]
         is_below = source not in self._below or target in _ends(self._sides["down"], source)[1]
         return is_above and is_below

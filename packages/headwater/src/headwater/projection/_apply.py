@@ -162,7 +162,7 @@ def _add_schemas(state: State, namespace: str, item: Dataset) -> None:
 
 
 def _add_table_change(state: State, event: RunEvent, run: RunKey, stamp: Stamp) -> None:
-    """Record the change of tables that the SQL text of a completed run states without datasets."""
+    """Record the change of tables in the SQL text of a completed run that reports no dataset."""
     is_silent = event.type is EventType.COMPLETE and not (event.inputs or event.outputs)
     change = change_of(event.job_facets.get("sql", {})) if is_silent else None
     if change is None:
@@ -174,7 +174,7 @@ def _add_table_change(state: State, event: RunEvent, run: RunKey, stamp: Stamp) 
 
 
 def _touch_changes(state: State, name: DatasetName) -> None:
-    """Record changes of the runs whose SQL text may change a table with a new or other name."""
+    """Record changes of the runs whose SQL text may change a table that got a name."""
     if state.changes_by_table:
         for key in state.changes_by_table.get(name.name.rpartition(".")[2].lower(), ()):
             _touch(state, state.runs[key])

@@ -21,7 +21,7 @@ Value = TypeVar("Value")
 _EMPTY = b"{}"
 _LONG = 400  # bytes from which compression saves memory
 _LARGE = 64 * 1024
-"""Bytes of JSON from which facets are not cached, except a few parsed ones."""
+"""Bytes of JSON above which only a few facets are cached."""
 _LARGE_MARK = b"L"
 
 

@@ -178,7 +178,7 @@ class State:
     table_changes: dict[RunKey, StatedChange] = field(default_factory=dict)
     """Changes that only SQL texts state; see headwater.graph.sql_changes."""
     changes_by_table: dict[str, set[RunKey]] = field(default_factory=dict)
-    """The runs of these, by the last part of each table, in lower case."""
+    """The runs with these changes, by the last part of each table's name, in lower case."""
     schemas: dict[str, set[tuple[str, str]]] = field(default_factory=dict)
     """By namespace of jobs, the namespaces and schemas (such as `shop.public`) of their tables."""
     has_tags: bool = False

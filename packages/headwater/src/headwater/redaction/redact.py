@@ -1,7 +1,7 @@
 """Mask secrets before an event is stored; everything else stays unchanged.
 
-`Redactor.of` adds the rules of the setting `redact`, or turns masking off. Whatever stores or shows
-text receives the redactor of its application; an event log has one.
+`Redactor.of` adds the rules of the setting `redact`, or turns masking off. All code that stores or
+shows texts gets the redactor of its application, for example from the event log.
 
 The rules are conservative: a value is masked only if its key marks it as secret, or if its format
 is unambiguous. A column named `token` keeps its name, and an SQL query keeps its meaning.
@@ -55,7 +55,7 @@ _BY_COLUMN = frozenset({"fields", "columns", "columnMetrics"})
 
 @dataclass(frozen=True, slots=True)
 class Redactor:
-    """Masks secrets by the built-in rules and those of an application; without any if it is off."""
+    """Masks secrets by the built-in rules and those of an application; nothing if it is off."""
 
     keys: re.Pattern[str] | None = None
     """Matches keys of secret values, besides the built-in ones."""
@@ -92,7 +92,7 @@ class Redactor:
     def is_suspicious(self, raw: bytes) -> bool:
         """Return True if raw JSON may contain a secret; this quick check suffices for most events.
 
-        Additional rules may match any text.
+        With additional rules, it is always True, because they may match any text.
         """
         if self.is_off:
             return False
@@ -129,7 +129,7 @@ class Redactor:
         return text if clean == plain else clean
 
     def redact(self, value: Any) -> Any:
-        """Mask the secrets of a decoded JSON value, in its lists and objects; return it."""
+        """Mask the secrets of a decoded JSON value in place; return it."""
         return self.redact_in_place(value)[0]
 
     def redact_in_place(self, value: Any) -> tuple[Any, bool]:
@@ -159,14 +159,14 @@ class Redactor:
 
 
 class _Masking:
-    """Masks the secrets of one value, and notes whether there was one."""
+    """Masks the secrets of one value, and records if it had any."""
 
     def __init__(self, redactor: Redactor) -> None:
         self._redactor = redactor
         self.has_changed = False
 
     def value(self, value: Any, within: str = "") -> Any:
-        """Mask any value; `within` is the key of an object."""
+        """Mask any value; `within` is the key of a value that is an object."""
         if isinstance(value, str):
             return self._changed(value, self._redactor.redact_text(value))
         if isinstance(value, list):
@@ -182,7 +182,7 @@ class _Masking:
         return new
 
     def _list(self, items: list[Any]) -> None:
-        is_secret = False  # such as the x of --password x
+        is_secret = False  # True after a flag such as --password
         for index, item in enumerate(items):
             is_flag = isinstance(item, str) and item.startswith("-")
             if is_secret and isinstance(item, str) and not is_flag:

@@ -220,8 +220,8 @@ def _walked(state: State, horizon: int | None) -> Iterator[str]:
 def _newest(state: State, reading: _Reading, count: int) -> Iterator[str]:
     """Yield runs of the newest trees of each job, and of each job's writes of a dataset.
 
-    A job's own runs and those below a parent count apart, and finished and other ones, because each
-    kind has its own state: a job can fail as a root although it completed below another one.
+    Runs with and without a parent are counted separately, and so are runs with and without an end
+    event, because a job can have failed without a parent although it later completed below one.
     """
     groups: dict[Fact, dict[str, tuple[int, str]]] = defaultdict(dict)
     for run in state.runs.values():

@@ -35,7 +35,7 @@ def causes_of(state: State, run: Run) -> list[Run]:
 def is_retried(state: State, run: Run) -> bool:
     """Return True if the job ran again under the same parent after this run ended.
 
-    The run of another element of a mapped Airflow task is no retry.
+    A run of a mapped Airflow task with another map index is no retry.
     """
     ended = outcome(state, run).ended or 0
     parent = parent_of(state, run)

@@ -124,7 +124,7 @@ def _texts(state: State, node: Node, *, with_sql: bool) -> Iterator[tuple[int, s
 
 @once_an_event
 def _source_columns(state: State) -> dict[DatasetName, set[str]]:
-    """Return the columns that column lineage names as sources, by the name of the dataset."""
+    """Return the columns that column lineage names as sources, by dataset."""
     found: dict[DatasetName, set[str]] = defaultdict(set)
     for record in deadline.watched(state.datasets.values()):
         for link in record.facets.column_lineage().links:

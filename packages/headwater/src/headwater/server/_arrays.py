@@ -74,9 +74,10 @@ _CONTINUATION = bytes(range(0x80, 0xC0))
 
 
 def check_size(raw: bytes, largest: int) -> None:
-    """Raise TooLargeError for JSON that needs too much memory: a string's widest character counts.
+    """Raise TooLargeError if the JSON of an event is larger than `largest` bytes.
 
-    Masking and storing an event takes up to five copies of its text.
+    Every character counts as many bytes as the widest one takes in Python. Masking and storing an
+    event needs up to five copies of its text.
     """
     size = len(raw)
     if size * 4 <= largest:

@@ -114,7 +114,7 @@ class Body:
         self.reserved = 0
         self.is_open = True  # more parts are expected
         self._largest = largest
-        self._buffer = BytesIO()  # unlike a join of parts, it needs no second copy
+        self._buffer = BytesIO()  # needs no second copy, unlike joining a list of parts
         self._size = 0
         self._received = 0
         self.unzip = Unzip(headers.get("content-encoding", ""))

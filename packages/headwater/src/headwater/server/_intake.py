@@ -172,7 +172,7 @@ async def _ingest(
     state = request.app.state
     reader: BodyReader = state.bodies
     redactor: Redactor = state.live.log.redactor
-    raw = b"".join([part async for part in request.stream() if part])  # one part: not copied
+    raw = b"".join([part async for part in request.stream() if part])  # copies no single part
     try:
         if len(raw) <= SMALL:
             items, count = read(raw, redactor, reader.options.most_events)

@@ -49,13 +49,13 @@ _STOP_SECONDS = 2  # for running requests
 
 
 class Worker(Protocol):
-    """A worker of a plugin in the background."""
+    """A background worker of a plugin."""
 
     def start(self) -> None:
-        """Start a thread."""
+        """Start the worker in a thread of its own."""
 
     def stop(self) -> None:
-        """End it, within seconds."""
+        """Stop the worker within seconds."""
 
 
 def run_server(settings: Settings) -> None:

@@ -42,7 +42,7 @@ _WITH_ROWS = re.compile(
 """Clauses by which a CREATE or ALTER TABLE may fill a table."""
 _PARTITION = re.compile(r"\bpartition\b", re.I)
 FROM_SQL = "headwater_fromSql"
-"""Key in a lifecycleStateChange facet that the producer did not report."""
+"""Key that marks a lifecycleStateChange facet as read from SQL, not reported by the producer."""
 _REMOVING = (("DROP", "dropped"), ("TRUNCATE", "emptied"), ("TRUNCATE", "deleted"))
 _EMPTYING = {"REPLACE", "DROP", "TRUNCATE", "AWAY"}
 _KINDS = {"CREATE", "ALTER", *_EMPTYING}

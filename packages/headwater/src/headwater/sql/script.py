@@ -49,7 +49,7 @@ _MAY_NAME_COLUMNS = re.compile(
     r"(?=.*(?:\(|\b(?:by|columns?|where)\b))",
     re.I | re.S,
 )
-"""Those of them that may name columns of existing tables, such as OPTIMIZE with ZORDER BY."""
+"""Statements of `_NO_USES` that may name columns of existing tables, such as OPTIMIZE ZORDER BY."""
 
 _CREATE = re.compile(_COMMENT + r"create\b[^(;]*?\btable\b", re.I | re.S)
 _VARIABLES = re.compile(_COMMENT + r"(?:declare|set)\b", re.I)

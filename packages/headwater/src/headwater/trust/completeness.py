@@ -8,8 +8,8 @@ A unit is a task run with all its descendants. The ten newest units of each job 
   not count
 - `columns`: of the completed runs that read something and wrote tables or datasets with a schema,
   those whose column lineage covers each of them; tables that were only created, renamed,
-  emptied or dropped do not count; it is unknown if SQL wrote tables of unknown columns, such as
-  a model of dbt with `select *`
+  emptied or dropped do not count; the share is unknown if SQL wrote tables whose columns are
+  unknown, such as a dbt model with `select *`
 - `code`: of the completed runs that read or wrote something, those whose code is known
   (sourceCodeLocation of the run or of an ancestor, or the sourceCode or SQL of the job); tests and
   seeds of dbt do not count
@@ -60,7 +60,7 @@ _MISSING: dict[models.Measure, str] = {
 }
 
 _UNKNOWN = (
-    "wrote tables of unknown columns",
+    "wrote tables whose columns are unknown",
     "run `dbt docs generate` before the import, or make its producer report the schema",
 )
 
@@ -244,9 +244,9 @@ def _is_created(use: Use) -> bool:
 def _columns(
     state: State, unit: Unit
 ) -> tuple[set[DatasetName], set[DatasetName], set[DatasetName]]:
-    """Return the written datasets with a schema, those with column lineage, and the other tables.
+    """Return the written datasets with a schema, with column lineage, and tables without schema.
 
-    These are outputs of SQL, which have columns; other outputs may be files without any.
+    The latter are outputs of SQL, which have columns; other outputs may be files without columns.
     """
     described, covered, bare = set(), set(), set()
     for run in unit.members:
@@ -267,7 +267,7 @@ def _columns(
 def _by_job(
     state: State, measure: models.Measure, runs: Iterable[Run], texts: tuple[str, str]
 ) -> list[models.Finding]:
-    """Return a finding per job; `texts` are what its runs lack, and the remedy."""
+    """Return a finding per job; `texts` are the problem of its runs, and the remedy."""
     lacking, remedy = texts
     by_job: dict[JobRef, list[Run]] = defaultdict(list)
     for run in runs:
