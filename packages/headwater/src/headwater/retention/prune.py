@@ -28,6 +28,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from math import inf
+from operator import itemgetter
 
 from headwater.errors import EventError, LogError
 from headwater.events import Dataset, JobRef, Logged, RunEvent, parse_entries, source_datasets
@@ -40,7 +41,7 @@ from headwater.identity import DatasetName, canonical_name, symlinks_of
 from headwater.lineage.provenance import has_own_rows_before
 from headwater.lineage.queries import edges_answer
 from headwater.log import EventLog, read_logged
-from headwater.projection import State, apply, start_of
+from headwater.projection import State, apply, outcome, start_of
 from headwater.projection.derived import began_at, ended_at, parent_of, records_of
 from headwater.projection.snapshots.state import gc_paused
 from headwater.retention._schemas import compared_runs
@@ -201,9 +202,12 @@ def _edges(state: State, level: str) -> Iterator[object]:
 def _walked(state: State, horizon: int | None) -> Iterator[str]:
     """Yield the runs that are effective, or from which a dataset's contents come.
 
-    With a horizon, do not follow older rows of a load's own table.
+    Also yield the newest run of each upstream job before its reader ended, by which a gate judges
+    the job, even if that run wrote nothing. With a horizon, do not follow older rows of a load's
+    own table.
     """
     generations = generations_of(state)
+    newest = _NewestBefore(state)
     open_ = [g for ref in generations.jobs() for g in generations.effective(ref)]
     open_ += [g for name in sorted(set(state.identity)) for g in generations.writing(name)]
     found: set[Generation] = set()
@@ -215,19 +219,50 @@ def _walked(state: State, horizon: int | None) -> Iterator[str]:
         for flow in generations.flows_into(generation):
             if horizon is None or not has_own_rows_before(flow, generation, horizon):
                 open_.append(flow.source)
+                times = generations.times
+                end = (
+                    times.of_writes(generation, flow.dataset).start
+                    if flow.is_kept
+                    else times.of_reads(generation, flow.dataset).end
+                )
+                yield from newest.of(flow.source.job, end)
+
+
+class _NewestBefore:
+    """The newest runs of jobs before a time: of all runs, and of those that ended."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._runs: dict[JobRef, list[list[tuple[float, str]]]] = {}
+
+    def of(self, ref: JobRef, time: float) -> Iterator[str]:
+        """Yield the ids of the newest runs of a job that began by a time."""
+        if ref not in self._runs:
+            state = self._state
+            runs = [state.runs[key] for key in state.jobs[ref].runs] if ref in state.jobs else []
+            begun = [run for run in runs if run.has_events]
+            ended = [run for run in begun if outcome(state, run).ended is not None]
+            self._runs[ref] = [
+                sorted((began_at(state, run) or 0, run.key.run_id) for run in some)
+                for some in (begun, ended)
+            ]
+        for places in self._runs[ref]:
+            if position := bisect_right(places, time, key=itemgetter(0)):
+                yield places[position - 1][1]
 
 
 def _newest(state: State, reading: _Reading, count: int) -> Iterator[str]:
     """Yield runs of the newest trees of each job, and of each job's writes of a dataset.
 
-    Runs with and without a parent are counted separately, and so are runs with and without an end
-    event, because a job can have failed without a parent although it later completed below one.
+    Runs with and without a parent are counted separately, because a job can have failed without a
+    parent although it later completed below one. Runs with an end event are also counted alone.
     """
     groups: dict[Fact, dict[str, tuple[int, str]]] = defaultdict(dict)
     for run in state.runs.values():
         top, at = reading.top(run.key.run_id), (began_at(state, run) or 0, run.key.run_id)
-        kind = run.key.job, parent_of(state, run) is None, run.end is None
-        for group in [kind, *((run.key.job, name) for name in run.outputs)]:
+        kind = run.key.job, parent_of(state, run) is None
+        kinds = [kind] if run.end is None else [kind, (*kind, "ended")]
+        for group in [*kinds, *((run.key.job, name) for name in run.outputs)]:
             groups[group][top] = max(at, groups[group].get(top, at))
     for starts in groups.values():
         yield from (run_id for _, run_id in sorted(starts.values())[-count:])
