@@ -55,9 +55,8 @@ def parts(kind: str, installed: Iterable[EntryPoint] | None = None) -> dict[str,
         ConfigError: a plugin cannot be imported or is not a `Plugin`, or two have a part of the
             same name; the message names them.
     """
-    points = entry_points(group=GROUP) if installed is None else installed
     found: dict[str, EntryPoint] = {}
-    for point in sorted(points, key=lambda point: (not _is_own(point), point.name)):
+    for point in _sorted(entry_points(group=GROUP) if installed is None else installed):
         for name, path in getattr(_load(point), kind).items():
             if name in found and found[name].value != path:
                 raise ConfigError(
@@ -74,13 +73,14 @@ def load_all(kind: str) -> list[Any]:
     Raises:
         ConfigError: a plugin cannot be imported or is not a `Plugin`; the message names it.
     """
-    points = sorted(entry_points(group=GROUP), key=lambda point: (not _is_own(point), point.name))
+    points = _sorted(entry_points(group=GROUP))
     paths = [(point.name, path) for point in points for path in getattr(_load(point), kind)]
     return [_imported(EntryPoint(name, path, GROUP)) for name, path in paths]
 
 
-def _is_own(point: EntryPoint) -> bool:
-    return point.value.startswith("headwater.")
+def _sorted(points: Iterable[EntryPoint]) -> list[EntryPoint]:
+    """Return entry points by name, those of headwater first."""
+    return sorted(points, key=lambda point: (not point.value.startswith("headwater."), point.name))
 
 
 def _load(point: EntryPoint) -> Plugin:

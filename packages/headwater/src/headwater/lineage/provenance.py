@@ -91,6 +91,16 @@ def has_own_rows_before(flow: Flow, generation: Generation, horizon: int) -> boo
     return is_own_table and flow.source.ended < horizon
 
 
+def last_use(known: Generations, flow: Flow, generation: Generation) -> float:
+    """Return until when the source of a flow into a generation could affect it, in microseconds.
+
+    Rows that the generation kept are from before it began to write, others from before it ended.
+    """
+    if flow.is_kept:
+        return known.times.of_writes(generation, flow.dataset).start
+    return known.times.of_reads(generation, flow.dataset).end
+
+
 def deleted_sources(generations: Generations, walked: Walked) -> models.DeletedSources | None:
     """Return the times of the deletion of older sources; None if no source is missing.
 

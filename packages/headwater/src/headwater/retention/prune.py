@@ -38,7 +38,7 @@ from headwater.graph.generation import Generation
 from headwater.graph.lifecycle import changes_of, removes_data
 from headwater.graph.sql_changes import stated_changes
 from headwater.identity import DatasetName, canonical_name, symlinks_of
-from headwater.lineage.provenance import has_own_rows_before
+from headwater.lineage.provenance import has_own_rows_before, last_use
 from headwater.lineage.queries import edges_answer
 from headwater.log import EventLog, read_logged
 from headwater.projection import State, apply, outcome, start_of
@@ -219,13 +219,7 @@ def _walked(state: State, horizon: int | None) -> Iterator[str]:
         for flow in generations.flows_into(generation):
             if horizon is None or not has_own_rows_before(flow, generation, horizon):
                 open_.append(flow.source)
-                times = generations.times
-                end = (
-                    times.of_writes(generation, flow.dataset).start
-                    if flow.is_kept
-                    else times.of_reads(generation, flow.dataset).end
-                )
-                yield from newest.of(flow.source.job, end)
+                yield from newest.of(flow.source.job, last_use(generations, flow, generation))
 
 
 class _NewestBefore:

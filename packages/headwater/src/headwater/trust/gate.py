@@ -32,7 +32,7 @@ from headwater.health.freshness import late
 from headwater.health.recovery import is_recovered
 from headwater.health.states import health_of
 from headwater.identity import DatasetName
-from headwater.lineage.provenance import deleted_sources, origin, sources_of
+from headwater.lineage.provenance import deleted_sources, last_use, origin, sources_of
 from headwater.lineage.tags import Tags
 from headwater.projection import Run, State, outcome
 from headwater.projection.derived import ancestry_of, began_at, is_lost, parent_of
@@ -189,15 +189,11 @@ def _until(
     """
     found: dict[JobRef, dict[DatasetName, float]] = defaultdict(dict)
     for generation in generations:
-        for source, name, is_kept in known.flows_into(generation):
-            if source in generations and derived_dataset(source.job) is None:
-                times = known.times
-                end = (
-                    times.of_writes(generation, name).start
-                    if is_kept
-                    else times.of_reads(generation, name).end
-                )
-                found[source.job][name] = max(end, found[source.job].get(name, 0))
+        for flow in known.flows_into(generation):
+            job, name = flow.source.job, flow.dataset
+            if flow.source in generations and derived_dataset(job) is None:
+                end = last_use(known, flow, generation)
+                found[job][name] = max(end, found[job].get(name, 0))
     for writer in known.writing(root.dataset_name):
         if derived_dataset(writer.job) is None:
             found[writer.job][root.dataset_name] = inf

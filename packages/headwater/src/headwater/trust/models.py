@@ -53,7 +53,7 @@ class MeasureResult(Answer):
     runs: int
     """Number of runs that the measure applies to."""
     unknownRuns: int
-    """Number of these for which it is unknown: SQL wrote tables whose columns nobody reported."""
+    """Number of these for which it is unknown: SQL wrote tables whose columns were not reported."""
     findings: list[Finding]
     """Jobs with incomplete runs, those with most first."""
 
