@@ -10,11 +10,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
+from functools import cached_property
 from typing import Any
 
 from fastapi import Request, Response
+from fastapi.datastructures import DefaultPlaceholder
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
+from fastapi.utils import create_model_field
 
 from headwater import deadline
 from headwater.errors import BusyError, DeadlineError
@@ -74,7 +77,31 @@ class Admission:
             self._slots.release()
 
 
-class Strict(APIRoute):
+class Documented(APIRoute):
+    """A route that builds the model of its response only when the API is documented.
+
+    Endpoints return encoded responses, so only `/openapi.json` needs the models. Building them
+    would take a third of a server's start.
+    """
+
+    def __init__(
+        self, path: str, endpoint: Callable[..., Any], *, response_model: Any, **documented: Any
+    ) -> None:
+        super().__init__(path, endpoint, response_model=None, **documented)
+        is_given = not isinstance(response_model, DefaultPlaceholder)
+        self.response_model = response_model if is_given else None
+        del self.response_field  # reads then get the property
+
+    @cached_property
+    def response_field(self) -> Any:  # type: ignore[override]
+        """Return the model by which the response is documented."""
+        if self.response_model is None:
+            return None
+        name = f"Response_{self.unique_id}"
+        return create_model_field(name=name, type_=self.response_model, mode="serialization")
+
+
+class Strict(Documented):
     """A route that rejects unknown query parameters in /api/v2; Marquez's clients may send some."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
