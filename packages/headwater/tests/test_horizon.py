@@ -74,6 +74,28 @@ def test_runs_before_the_horizon_are_deleted_and_answers_report_it(
             assert gate_answer(state, ["dataset:db:t"], policy)["passed"]
 
 
+def test_horizon_keeps_a_run_that_replaced_data_of_a_run_that_stays(
+    log: EventLog, build: Any
+) -> None:
+    kept_rows = {"icebergCommitReport": {"commitMetrics": {"addedRecords": 1, "totalRecords": 9}}}
+    append = build.run("RUNNING", "2", "other", "08:00:02", writes=("db|t",))
+    append["outputs"][0]["outputFacets"] = kept_rows
+    events = [
+        # The first and last run that reads `former` stays, and run 1 replaced its data.
+        build.run("RUNNING", "0", "load", "08:00:00", reads=("db|former",), writes=("db|t",)),
+        build.run("COMPLETE", "1", "load", "08:00:01", writes=("db|t",)),
+        append,
+        build.run("COMPLETE", "3", "load", "08:00:03", writes=("db|t",)),
+        build.run("COMPLETE", "4", "load", "08:00:04", writes=("db|t",)),
+    ]
+    live = Live(log)
+    live.ingest(Batch([build.entry(event) for event in events]))
+    set_arrival(log, BASE)
+    before = answers_now(live)
+    prune(log, plan(log, BASE + DAY, newest=1, horizon=BASE + DAY))
+    assert answers_now(Live(log)) == before
+
+
 def _starts_of_edges(tree: Any) -> list[str]:
     """Remove and return the first times of the edges of a tree, which a horizon may change."""
     if isinstance(tree, list):

@@ -28,26 +28,25 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from math import inf
-from operator import itemgetter
 
 from headwater.errors import EventError, LogError
 from headwater.events import Dataset, JobRef, Logged, RunEvent, parse_entries, source_datasets
 from headwater.events.facets import JobDependencies, Parent
-from headwater.graph.current import generations_of
 from headwater.graph.generation import Generation
 from headwater.graph.lifecycle import changes_of, removes_data
 from headwater.graph.sql_changes import stated_changes
 from headwater.identity import DatasetName, canonical_name, symlinks_of
-from headwater.lineage.provenance import has_own_rows_before, last_use
 from headwater.lineage.queries import edges_answer
 from headwater.log import EventLog, read_logged
-from headwater.projection import State, apply, outcome, start_of
+from headwater.projection import State, apply, start_of
 from headwater.projection.derived import began_at, ended_at, parent_of, records_of
 from headwater.projection.snapshots.state import gc_paused
 from headwater.retention._schemas import compared_runs
 from headwater.retention._store import remove, run_ids, undelivered
+from headwater.retention._walk import Walk
 
 NEWEST = 31  # run trees to keep per job; freshness uses as many starts
+_MOST_ROUNDS = 20  # of keeping more runs before a horizon; then it is ignored
 
 Fact = tuple[object, ...]
 
@@ -135,13 +134,28 @@ def plan(log: EventLog, cutoff: int, newest: int = NEWEST, *, horizon: int | Non
 
 def _deletable(reading: _Reading, horizon: int | None) -> frozenset[str]:
     """Return the runs that can be deleted."""
-    walked = {run for state in (reading.now, reading.old) for run in _walked(state, horizon)}
-    kept = reading.trees(reading.needed | walked)
+    walks = [Walk(state, horizon) for state in (reading.now, reading.old)]
+    for _ in range(_MOST_ROUNDS):
+        kept = _kept(reading, walks)
+
+        def stays(generation: Generation, kept: set[str] = kept) -> bool:
+            runs = generation.runs
+            return not runs or any(reading.top(run.key.run_id) in kept for run in runs)
+
+        spared = [walk.spare(stays) for walk in walks]
+        if not any(spared):
+            return frozenset(run for run in reading.seqs if reading.top(run) not in kept)
+    return _deletable(reading, None)
+
+
+def _kept(reading: _Reading, walks: Iterable[Walk]) -> set[str]:
+    """Return the trees of runs that stay."""
+    kept = reading.trees(reading.needed | {run for walk in walks for run in walk.runs()})
     kept |= reading.trees(_dependencies(reading, kept))
     while more := reading.trees({*_removals(reading, kept), *_schemas(reading, kept)}) - kept:
         kept |= more
         kept |= reading.trees(_dependencies(reading, kept))
-    return frozenset(run for run in reading.seqs if reading.top(run) not in kept)
+    return kept
 
 
 def prune(log: EventLog, found: Plan) -> None:
@@ -197,52 +211,6 @@ def _edges(state: State, level: str) -> Iterator[object]:
             yield from page["items"]
             if (cursor := page["next"]) is None:
                 break
-
-
-def _walked(state: State, horizon: int | None) -> Iterator[str]:
-    """Yield the runs that are effective, or from which a dataset's contents come.
-
-    Also yield the newest run of each upstream job before its reader ended, by which a gate judges
-    the job, even if that run wrote nothing. With a horizon, do not follow older rows of a load's
-    own table.
-    """
-    generations = generations_of(state)
-    newest = _NewestBefore(state)
-    open_ = [g for ref in generations.jobs() for g in generations.effective(ref)]
-    open_ += [g for name in sorted(set(state.identity)) for g in generations.writing(name)]
-    found: set[Generation] = set()
-    while open_:
-        if (generation := open_.pop()) in found:
-            continue
-        found.add(generation)
-        yield from (run.key.run_id for run in generation.runs)
-        for flow in generations.flows_into(generation):
-            if horizon is None or not has_own_rows_before(flow, generation, horizon):
-                open_.append(flow.source)
-                yield from newest.of(flow.source.job, last_use(generations, flow, generation))
-
-
-class _NewestBefore:
-    """The newest runs of jobs before a time: of all runs, and of those that ended."""
-
-    def __init__(self, state: State) -> None:
-        self._state = state
-        self._runs: dict[JobRef, list[list[tuple[float, str]]]] = {}
-
-    def of(self, ref: JobRef, time: float) -> Iterator[str]:
-        """Yield the ids of the newest runs of a job that began by a time."""
-        if ref not in self._runs:
-            state = self._state
-            runs = [state.runs[key] for key in state.jobs[ref].runs] if ref in state.jobs else []
-            begun = [run for run in runs if run.has_events]
-            ended = [run for run in begun if outcome(state, run).ended is not None]
-            self._runs[ref] = [
-                sorted((began_at(state, run) or 0, run.key.run_id) for run in some)
-                for some in (begun, ended)
-            ]
-        for places in self._runs[ref]:
-            if position := bisect_right(places, time, key=itemgetter(0)):
-                yield places[position - 1][1]
 
 
 def _newest(state: State, reading: _Reading, count: int) -> Iterator[str]:

@@ -1,0 +1,122 @@
+"""Follow the data of the datasets upstream, to find the runs that they come from."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from operator import itemgetter
+
+from headwater.events import JobRef
+from headwater.graph.current import generations_of
+from headwater.graph.generation import Generation
+from headwater.identity import DatasetName
+from headwater.lineage.provenance import has_own_rows_before, last_use
+from headwater.projection import State, outcome
+from headwater.projection.derived import began_at
+
+
+class Walk:
+    """The runs that are effective, or from which a dataset's contents come.
+
+    With a horizon, older rows of a load's own table are not followed.
+    """
+
+    def __init__(self, state: State, horizon: int | None) -> None:
+        self._state, self._horizon = state, horizon
+        self._generations = generations_of(state)
+        self._found: set[Generation] = set()
+        self._spared: set[Generation] = set()
+
+    def runs(self) -> Iterator[str]:
+        """Yield the ids of the runs.
+
+        Also yield the newest run of each upstream job before its reader ended, by which a gate
+        judges the job, even if that run wrote nothing.
+        """
+        generations, newest = self._generations, _NewestBefore(self._state)
+        open_ = [g for ref in generations.jobs() for g in generations.effective(ref)]
+        open_ += [
+            g for name in sorted(set(self._state.identity)) for g in generations.writing(name)
+        ]
+        self._found = found = set()
+        while open_:
+            if (generation := open_.pop()) in found:
+                continue
+            found.add(generation)
+            yield from (run.key.run_id for run in generation.runs)
+            for flow in generations.flows_into(generation):
+                is_before = self._horizon is not None and has_own_rows_before(
+                    flow, generation, self._horizon
+                )
+                if not is_before or flow.source in self._spared:
+                    open_.append(flow.source)
+                    yield from newest.of(flow.source.job, last_use(generations, flow, generation))
+
+    def spare(self, is_kept: Callable[[Generation], bool]) -> bool:
+        """Also follow the deleted sources whose place older data would take; True if there are any.
+
+        After its deletion, a generation no longer replaces the older ones of its task. One of
+        these can stay for another reason, and its rows were not part of the table.
+        """
+        spared = {source for source in self._replacing(is_kept) if source not in self._spared}
+        self._spared |= spared
+        return bool(spared)
+
+    def _replacing(self, is_kept: Callable[[Generation], bool]) -> Iterator[Generation]:
+        """Yield the deleted sources of own rows that replaced data of a generation that stays."""
+        generations = self._generations
+        places: dict[tuple[Generation, DatasetName, bool], list[Generation]] = defaultdict(list)
+        for generation in self._found if self._horizon is not None else ():
+            for flow in generations.flows_into(generation):
+                is_own = has_own_rows_before(flow, generation, self._horizon or 0)
+                if is_own and not is_kept(flow.source):
+                    places[generation, flow.dataset, flow.is_kept].append(flow.source)
+        older = self._own_sources({source for sources in places.values() for source in sources})
+        for (generation, name, only_earlier), sources in places.items():
+            reading = generations.reading(name, generation, only_earlier=only_earlier)
+            for source in sources:
+                staying = [
+                    other
+                    for other in generations.derived(source.job, "oldest first", list)
+                    if name in other.edges.writes and is_kept(other)
+                ]
+                left = generations.times.counted(staying, name, reading, generation)
+                if not older.issuperset(left):
+                    yield source
+
+    def _own_sources(self, sources: set[Generation]) -> set[Generation]:
+        """Return the generations and those that wrote older rows of their tables."""
+        found, open_ = set[Generation](), list(sources)
+        while open_:
+            if (generation := open_.pop()) not in found:
+                found.add(generation)
+                open_ += (
+                    flow.source
+                    for flow in self._generations.flows_into(generation)
+                    if flow.is_kept or flow.dataset in generation.edges.writes
+                )
+        return found
+
+
+class _NewestBefore:
+    """The newest runs of jobs before a time: of all runs, and of those that ended."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._runs: dict[JobRef, list[list[tuple[float, str]]]] = {}
+
+    def of(self, ref: JobRef, time: float) -> Iterator[str]:
+        """Yield the ids of the newest runs of a job that began by a time."""
+        if ref not in self._runs:
+            state = self._state
+            runs = [state.runs[key] for key in state.jobs[ref].runs] if ref in state.jobs else []
+            begun = [run for run in runs if run.has_events]
+            ended = [run for run in begun if outcome(state, run).ended is not None]
+            self._runs[ref] = [
+                sorted((began_at(state, run) or 0, run.key.run_id) for run in some)
+                for some in (begun, ended)
+            ]
+        for places in self._runs[ref]:
+            if position := bisect_right(places, time, key=itemgetter(0)):
+                yield places[position - 1][1]
