@@ -15,7 +15,7 @@ from headwater.agents.tools import call as call_tool
 from headwater.events import parse_time, to_micros
 from headwater.graph.current import generations_of, graph_of, latest_of, whole_graph_of
 from headwater.graph.levels import Level
-from headwater.graph.nodes import Node, find_dataset, node_id
+from headwater.graph.nodes import Node, node_id
 from headwater.health.recovery import is_recovered
 from headwater.health.states import health_of
 from headwater.lineage.queries import (
@@ -26,6 +26,7 @@ from headwater.lineage.queries import (
     tree_answer,
 )
 from headwater.log import EventLog
+from headwater.lookup import find_dataset
 from headwater.marquez._graphs import get_lineage
 from headwater.projection import State
 from headwater.projection.live import Batch, Live

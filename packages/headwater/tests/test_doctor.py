@@ -108,10 +108,20 @@ def _written(build: Any, job: str, place: str, table: str) -> Any:
     ("kind", "writes", "before", "joined"),
     [
         ("one name, two locations", ("s3://a|t flink://|d.x", "s3://b|u flink://|d.x"), 2, 1),
+        ("one name, two locations", ("s3://a|t file:/w|d.x", "s3://b|u file:/w|d.x"), 2, 1),
+        ("one name, two locations", ("file|/w/d/x file:/w|d.x", "s3://b|u file:/w|d.x"), 2, 1),
+        ("one name, two locations", ("file|/w/d/x file:/w|d.x", "file|/w/x file:/w|d.x"), 1, 1),
         ("one name, two locations", ("s3://a|t hive://l|d.x", "s3://b|u hive://l|d.x"), 1, 1),
         ("one location, two names", ("s3://a|t hive://l|d.x", "s3://a|t hive://l|d.y"), 1, 1),
     ],
-    ids=["local name", "moved table", "renamed table"],
+    ids=[
+        "local name",
+        "folder of a machine",
+        "table outside of the folder",
+        "table moved in the folder",
+        "moved table",
+        "renamed table",
+    ],
 )
 def test_commands_for_joined_names_join_and_separate_them(
     kind: str, writes: tuple[str, str], before: int, joined: int, build: Any

@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 from headwater.errors import ConfigError, NotFoundError
-from headwater.graph.nodes import find_dataset
 from headwater.health.states import health_of
+from headwater.lookup import find_dataset
 from headwater.projection import State
 from headwater.trust.documents import validated
 from headwater.trust.gate import Policy

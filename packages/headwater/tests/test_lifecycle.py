@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from headwater.datasets.removal import removal_of
-from headwater.graph.nodes import find_dataset
 from headwater.lineage.queries import impact_answer, provenance_answer, tree_answer
+from headwater.lookup import find_dataset
 from headwater.projection import State
 from headwater.projection._apply import apply
 

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from headwater.errors import AmbiguousError
 from headwater.events import Dataset
-from headwater.graph.nodes import find_node, node_id
+from headwater.graph.nodes import node_id
 from headwater.identity import DatasetName, Identity
 from headwater.lineage.queries import impact_answer, tree_answer
+from headwater.lookup import find_node
 from headwater.projection import State, project
 
 _DAY1, _DAY2 = (f"hive://ip-10-0-{part}.ec2.internal:9083" for part in ("131-77", "9-12"))
@@ -134,6 +135,21 @@ def test_lineage_of_an_event_uses_its_own_meaning_of_a_name(build: Any) -> None:
     }  # fmt: skip
 
 
+def test_name_in_a_warehouse_of_one_machine_joins_only_its_tables(build: Any) -> None:
+    table = "file:/w|d.t"
+    outside = _copy(build, "a", "s3://in|a", "s3://lake|a", table)
+    state = _in_any_order(build, [outside, _copy(build, "r", table, "s3://lake|r", time="09:00")])
+    assert _upstream(state, "dataset:s3://lake:r") >= {"a"}  # its only location
+    other = _copy(build, "b", "s3://in|b", "file|/v/b", table)
+    state = _in_any_order(build, [outside, other])
+    assert _ids(state) == {"s3://in:a", "s3://in:b", "s3://lake:a", "file:/v/b"}
+    inside = _copy(build, "c", "s3://in|c", "file|/w/d.db/t", table)
+    state = _in_any_order(build, [outside, other, inside])
+    assert state.identity.primary(DatasetName("file", "/w/d.db/t")) == ("file:/w", "d.t")
+    assert _upstream(state, "d.t") == {"c"}
+    assert _upstream(state, "dataset:s3://lake:a") == {"a"}
+
+
 def test_table_of_a_catalog_that_moved_stays_one(build: Any) -> None:
     state = _in_any_order(
         build,
@@ -148,7 +164,8 @@ def test_table_of_a_catalog_that_moved_stays_one(build: Any) -> None:
 
 _NAMES = [DatasetName(*name.split("|")) for name in (
     "s3://a|t", "s3://b|t", "hive://lake|t", "flink://|t", "flink://|u", "unity-catalog|t",
-    "hive://localhost:9083|t", "kafka://localhost:9092|t",
+    "hive://localhost:9083|t", "kafka://localhost:9092|t", "file:/w|d.t", "file|/w/d/t",
+    "file|/v/t",
 )]  # fmt: skip
 _ADDED = st.lists(
     st.tuples(st.sampled_from(_NAMES), st.lists(st.sampled_from(_NAMES), max_size=2)), max_size=7
@@ -206,4 +223,4 @@ def test_local_names_join_no_two_places(added: list[Any]) -> None:
             assert is_one == (without.primary(one) == without.primary(other))
 
 
-_UNIQUE = {"s3://a", "s3://b", "hive://lake"}
+_UNIQUE = {"s3://a", "s3://b", "hive://lake", "file"}

@@ -124,7 +124,7 @@ def test_namespaces_of_a_session_or_machine_are_local(namespace: str) -> None:
     "namespace",
     [
         "hive://lakehouse", "hive://lake:9083", "hive://metastore.example.org:9083", "bigquery",
-        "arn:aws:glue:eu-west-1:123456789012", "s3://lake", "file", "file:/wh", "dbfs",
+        "arn:aws:glue:eu-west-1:123456789012", "s3://lake", "file", "dbfs",
         "http://catalog:8181", "snowflake://org-account", "hdfs://nn/wh", "hive://metastore.prod",
     ],
 )  # fmt: skip

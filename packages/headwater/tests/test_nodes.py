@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from headwater.errors import AmbiguousError, NotFoundError
-from headwater.graph import find_node, node_id
-from headwater.graph.nodes import find_dataset
+from headwater.graph import node_id
+from headwater.lookup import find_dataset, find_node
 from headwater.search.queries import node_answer
 
 from .graphs import DAG, TASK

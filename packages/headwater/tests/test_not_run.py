@@ -9,8 +9,8 @@ import pytest
 from headwater.changes.printing import print_history
 from headwater.changes.queries import history_answer
 from headwater.graph.current import generations_of
-from headwater.graph.nodes import find_node
 from headwater.health.states import health_of
+from headwater.lookup import find_node
 from headwater.projection import State
 from headwater.runs.service import run_answer
 from headwater.trust.gate import gate_answer

@@ -12,7 +12,6 @@ from headwater.changes._history import history_answer
 from headwater.changes.printing import print_history
 from headwater.datasets.printing import removal_text
 from headwater.export.queries import export
-from headwater.graph.nodes import find_dataset
 from headwater.health.states import health_of
 from headwater.lineage.overview import print_overview
 from headwater.lineage.printing import print_provenance, print_tree_answer
@@ -22,6 +21,7 @@ from headwater.lineage.queries import (
     provenance_answer,
     tree_answer,
 )
+from headwater.lookup import find_dataset
 from headwater.projection import State
 from headwater.search.commands import print_search
 from headwater.search.queries import (

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from headwater.graph.current import generations_of, graph_of
 from headwater.graph.levels import Level
-from headwater.graph.nodes import Node, find_node, node_id
+from headwater.graph.nodes import Node, node_id
 from headwater.graph.walk import reach
 from headwater.health.models import HealthState
 from headwater.health.printing import health_line
@@ -20,6 +20,7 @@ from headwater.health.states import counts_of_states, health_of
 from headwater.lineage.neighbourhood import graph_answer
 from headwater.lineage.printing import print_tree_answer
 from headwater.lineage.queries import impact_answer, tree_answer
+from headwater.lookup import find_node
 from headwater.projection import State
 from headwater.runs.printing import print_runs
 from headwater.runs.queries import runs_answer

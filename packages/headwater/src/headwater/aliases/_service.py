@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from headwater.errors import ConfigError, NotFoundError
-from headwater.graph.nodes import Node, find_dataset, node_id
+from headwater.graph.nodes import Node, node_id
 from headwater.identity import DatasetName, canonical_name
 from headwater.log import Entry, make_alias
+from headwater.lookup import find_dataset
 from headwater.projection import State
 
 Pair = tuple[DatasetName, DatasetName]

@@ -22,8 +22,9 @@ from headwater.datasets.writes import failed_writes_of, writes_of
 from headwater.events import shown_time
 from headwater.graph.current import generations_of
 from headwater.graph.generations import Generations
-from headwater.graph.nodes import find_node, name_of, node_id
+from headwater.graph.nodes import name_of, node_id
 from headwater.identity import DatasetName
+from headwater.lookup import find_node
 from headwater.projection import Run, RunState, State, outcome
 from headwater.projection.derived import descendants_of
 from headwater.query.models import Name as NodeName

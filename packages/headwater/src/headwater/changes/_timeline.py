@@ -21,10 +21,11 @@ from headwater.graph.edges import DataEdge
 from headwater.graph.effective import Graph
 from headwater.graph.generations import Generations
 from headwater.graph.levels import Level
-from headwater.graph.nodes import Node, find_node, node_id, typed_name
+from headwater.graph.nodes import Node, node_id, typed_name
 from headwater.graph.walk import reach
 from headwater.identity import DatasetName
 from headwater.lineage.neighbourhood import at_level, graph_around
+from headwater.lookup import find_node
 from headwater.projection import Run, RunKey, RunState, State, outcome
 from headwater.projection.derived import began_at, descendants_of, records_of
 from headwater.query.parameters import Depth, LevelName, Limit, Name

@@ -9,7 +9,7 @@ from headwater.changes._history import history_answer, place_of_entry
 from headwater.changes._timeline import timeline_answer
 from headwater.datasets.models import SchemaChange
 from headwater.datasets.schemas import drift
-from headwater.graph.nodes import find_dataset
+from headwater.lookup import find_dataset
 from headwater.projection import State
 from headwater.query.models import Page
 from headwater.query.pages import cut, paged

@@ -6,7 +6,7 @@ from headwater.graph.edges import LevelGraph, control_edges
 from headwater.graph.effective import Latest
 from headwater.graph.generations import Generations
 from headwater.graph.levels import Level, Levels
-from headwater.graph.nodes import Node, find_node, node_id
+from headwater.graph.nodes import Node, node_id
 from headwater.graph.run_edges import Edges
 
 __all__ = [
@@ -18,6 +18,5 @@ __all__ = [
     "Levels",
     "Node",
     "control_edges",
-    "find_node",
     "node_id",
 ]

@@ -1,14 +1,9 @@
-"""Nodes, and lookups by id or by short name."""
+"""Nodes: jobs and datasets, with what their facets state."""
 
 from __future__ import annotations
 
-import difflib
-import re
-from collections.abc import Iterator
 from typing import NamedTuple
 
-from headwater import deadline
-from headwater.errors import AmbiguousError, NotFoundError
 from headwater.events import JobRef
 from headwater.events.facets import (
     DatasetType,
@@ -20,18 +15,13 @@ from headwater.events.facets import (
     Symlinks,
     Tags,
 )
-from headwater.identity import DatasetName, canonical_name, is_location
+from headwater.identity import DatasetName, is_location
 from headwater.projection import State
 from headwater.projection.derived import records_of
 from headwater.projection.facets import FacetBook
 from headwater.query.models import DatasetRef, Name, NodeRef, NodeType, TypedName
 
-_TYPES: tuple[NodeType, ...] = ("dataset", "job")
 _FILES = ("http", "https", "ftp")
-_EXPECTED = {
-    "dataset": "is a job; expected a dataset. `tree JOB --down` lists what it writes",
-    "job": "is a dataset; expected a job. `history DATASET` lists the runs that wrote it",
-}
 _KINDS = {"MODEL": "model", "JOB_OUTPUT": "artifact", "FILE": "file", "TOPIC": "stream"}
 
 
@@ -128,138 +118,6 @@ def kind_of(state: State, node: Node) -> str:
         return "stream"
     is_file = is_location(node.dataset_name) or node.namespace.split(":")[0] in _FILES
     return "file" if is_file else "table"
-
-
-def find_node(state: State, text: str, type_: str | None = None) -> Node:
-    """Return the node with an id, or with a short name that matches one node.
-    An id may lack its type: NAMESPACE:NAME is enough unless it is both a job and a dataset. Short
-    names match the full name of a job or any alias of a dataset, or else the part after a dot,
-    slash or colon. With a type, a node of the other type is returned only if none matches.
-
-    Raises:
-        NotFoundError: no node matches; the message suggests similar names.
-        AmbiguousError: several nodes match.
-    """
-    kind, _, rest = text.partition(":")
-    if kind in _TYPES and rest:
-        node = _by_id(state, kind, rest)
-        if node is not None:
-            return node
-        then = " at that moment" if state.is_past else ""
-        raise NotFoundError(f"no node has the id {text!r}{then}", _nearest(state, text))
-    kinds = (type_,) if type_ else _TYPES
-    found = [node for candidate in kinds if (node := _by_id(state, candidate, text))]
-    if len(found) == len(_TYPES):
-        raise AmbiguousError(f"{text!r} is a job and a dataset", [node_id(node) for node in found])
-    return found[0] if found else _by_short_name(state, text, type_)
-
-
-def find_dataset(state: State, text: str) -> Node:
-    """Return the dataset with an id or a short name. Raises NotFoundError if there is none."""
-    found = find_node(state, text, "dataset")
-    return of_type(found, text, "dataset")
-
-
-def of_type(node: Node, text: str, type_: NodeType) -> Node:
-    """Return a node of a type. For the other type, raises NotFoundError with the command to use."""
-    if node.type != type_:
-        raise NotFoundError(f"{text!r} {_EXPECTED[type_]}")
-    return node
-
-
-def _by_id(state: State, kind: str, rest: str) -> Node | None:
-    """Return the node of an id; existing names determine where a namespace with colons ends."""
-    at = rest.find(":")
-    while at >= 0:
-        namespace, name = rest[:at], rest[at + 1 :]
-        if kind == "job":
-            if JobRef(namespace, name) in state.jobs:
-                return Node("job", namespace, name)
-        else:
-            found = state.identity.datasets(canonical_name(namespace, name))
-            if len(found) > 1:
-                ids = [node_id(Node.of_dataset(dataset)) for dataset in found]
-                raise AmbiguousError(f"{rest!r} is a local name of {len(ids)} datasets", ids[:10])
-            if found:
-                return Node.of_dataset(found[0])
-        at = rest.find(":", at + 1)
-    return None
-
-
-def find_field(state: State, text: str) -> tuple[Node, str]:
-    """Return the dataset and the field of Marquez's id `datasetField:NAMESPACE:NAME:FIELD`."""
-    rest = text.removeprefix("datasetField:")
-    at = rest.rfind(":")
-    while at >= 0:
-        if node := _by_id(state, "dataset", rest[:at]):
-            return node, rest[at + 1 :]
-        at = rest.rfind(":", 0, at)
-    raise NotFoundError(f"no dataset has the field {text!r}")
-
-
-def _by_short_name(state: State, text: str, type_: str | None) -> Node:
-    whole: set[Node] = set()
-    part: set[Node] = set()
-    others: set[Node] = set()
-    for name, node in _all_names(state):
-        if type_ not in (None, node.type):
-            others |= {node} if text in (name, f"{node.namespace}:{name}") else set()
-        elif text in (name, f"{node.namespace}/{name}"):
-            whole.add(node)
-        elif name.endswith(text) and name[-len(text) - 1] in "./:":
-            part.add(node)
-    if all(node.type == "job" for node in whole):  # a job does not hide a table of the same name
-        whole |= {node for node in part if whole and node.type == "dataset"}
-    found = sorted(whole or part or others)
-    if len(found) == 1:
-        return found[0]
-    if found:
-        names = _unique_names(state, text, found)
-        stated = [f"{name} ({node.type})" for name, node in zip(names, found, strict=True)]
-        ids = [node_id(node) for node in found]
-        message = f"{text!r} fits {len(ids)} nodes; use a longer name: {', '.join(stated[:10])}"
-        raise AmbiguousError(message, ids[:10])
-    then = " at that moment" if state.is_past else ""
-    raise NotFoundError(f"no job or dataset is called {text!r}{then}", _nearest(state, text))
-
-
-def _unique_names(state: State, text: str, nodes: list[Node]) -> list[str]:
-    """Return the shortest name of each node that fits no other; its id if there is none.
-
-    Any name that ends with a text fits only nodes that the text fits.
-    """
-    spelled: dict[Node, list[str]] = {
-        node: [alias.name for alias in state.identity.names(node.dataset_name)]
-        if node.type == "dataset"
-        else [node.name]
-        for node in nodes
-    }
-    fitting: dict[str, set[Node]] = {}
-    for node, names in spelled.items():
-        for name in names:
-            for start in [0, *(mark.end() for mark in re.finditer(r"[./:]", name))]:
-                if name[start:].endswith(text):
-                    fitting.setdefault(name[start:], set()).add(node)
-    unique = {node: [name for name, fits in fitting.items() if fits == {node}] for node in nodes}
-    return [min(unique[node], key=lambda n: (len(n), n), default=node_id(node)) for node in nodes]
-
-
-def _all_names(state: State) -> Iterator[tuple[str, Node]]:
-    for ref in state.jobs:
-        yield ref.name, Node.of_job(ref)
-    for primary in state.identity:
-        node = Node.of_dataset(primary)
-        for alias in state.identity.names(primary):
-            yield alias.name, node
-
-
-def _nearest(state: State, text: str) -> list[str]:
-    names: dict[str, str] = {}
-    for name, node in _all_names(state):
-        for key in (node_id(node), name, *(name.rsplit(mark, 1)[-1] for mark in "./")):
-            names.setdefault(key, name)
-    close = difflib.get_close_matches(text, deadline.watched(names), n=5, cutoff=0.6)
-    return list(dict.fromkeys(names[key] for key in close))[:3]
 
 
 def tags_of(state: State, node: Node) -> set[str]:

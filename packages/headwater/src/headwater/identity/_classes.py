@@ -14,7 +14,14 @@ from collections.abc import Iterable, Iterator, Set
 
 from headwater.events import Dataset
 from headwater.events.facets import Symlinks
-from headwater.identity._names import DatasetName, canonical_name, is_local, is_location, locality
+from headwater.identity._names import (
+    DatasetName,
+    canonical_name,
+    is_in_warehouse,
+    is_local,
+    is_location,
+    locality,
+)
 from headwater.identity._union import LOCATION, NAME, TABLE, Union
 
 Pair = tuple[DatasetName, DatasetName]
@@ -34,10 +41,12 @@ class Identity:
         """The number of times that all names were joined again because a join was removed."""
         self.renamed: set[DatasetName] = set()
         """Names whose dataset got another primary name since the set was last cleared."""
+        self._housed: set[DatasetName] = set()
+        """Local names that are unique, because a location in their warehouse has them."""
         self._clear()
 
     def _clear(self) -> None:
-        self._union = Union()
+        self._union = Union(self._housed)
         self._anchors: dict[DatasetName, set[DatasetName]] = {}
         """The names that each local name is a symlink of."""
         self._guests: dict[DatasetName, set[DatasetName]] = {}
@@ -52,7 +61,7 @@ class Identity:
 
     def __iter__(self) -> Iterator[DatasetName]:
         """Iterate over the primary names of all datasets."""
-        yield from (name for name in self._union.primaries() if not is_local(name))
+        yield from (name for name in self._union.primaries() if not self.is_local(name))
         yield from self._local_datasets
 
     def __len__(self) -> int:
@@ -67,8 +76,9 @@ class Identity:
     def add(self, dataset: Dataset) -> DatasetName:
         """Add a dataset with its symlinks; return its own name in canonical spelling."""
         own = canonical_name(dataset.namespace, dataset.name)
-        changed = self._note(own, LOCATION if is_location(own) else NAME)
-        if is_local(own) and own not in self._own:
+        changed = self._house(own, symlinks_of(dataset))
+        changed |= self._note(own, LOCATION if is_location(own) else NAME)
+        if self.is_local(own) and own not in self._own:
             self._own.add(own)
             changed.add(own)
         for other, rank in _links(dataset):
@@ -85,23 +95,9 @@ class Identity:
 
         Each pair is sorted.
         """
-        changed: set[DatasetName] = set()
         is_split = not self._joined <= joined or self._separated != separated
         self._joined, self._separated = joined, separated
-        if is_split:
-            self.rebuilds += 1
-            self._clear()
-            for name, rank in self._ranks_reported.items():
-                self._union.place(name, rank)
-            for pair in self._symlinks:
-                self._link(pair)
-            changed.update(filter(is_local, self._ranks_reported))
-        for pair in joined:
-            for name in pair:
-                if name not in self._union:
-                    self._union.place(name, LOCATION if is_location(name) else NAME)
-            changed |= self._join(*pair)
-        self._settle(changed)
+        self._settle(self._join_all() if is_split else self._join_stated())
 
     def primary(self, name: DatasetName) -> DatasetName:
         """Return the primary name of a dataset, under which it is shown."""
@@ -113,7 +109,7 @@ class Identity:
     def table_name(self, name: DatasetName) -> DatasetName | None:
         """Return the primary name of a dataset if a TABLE symlink reports it, else None."""
         primary = self.primary(name)
-        if primary not in self._union or is_local(primary):
+        if primary not in self._union or self.is_local(primary):
             return None
         return primary if self._union.rank(primary) == TABLE else None
 
@@ -122,7 +118,7 @@ class Identity:
         if name not in self._union:
             return [name]
         primary = self.primary(name)
-        is_unique = not is_local(primary)
+        is_unique = not self.is_local(primary)
         names = set(self._union.members(primary) if is_unique else self._unit(primary))
         for anchor in list(names):
             for guest in self._guests.get(anchor, ()):
@@ -139,6 +135,10 @@ class Identity:
         anchors = {anchor for mate in self._unit(name) for anchor in self._anchors.get(mate, ())}
         return sorted({self.primary(anchor) for anchor in anchors - self._unit(name)})
 
+    def is_local(self, name: DatasetName) -> bool:
+        """Return True for a local name, unless a location in its warehouse makes it unique."""
+        return self._union.is_local(name)
+
     def links(self) -> Iterator[Pair]:
         """Yield the pairs of names that producers reported, without those that users separated."""
         yield from (p for p in self._symlinks if tuple(sorted(p)) not in self._separated)
@@ -153,7 +153,8 @@ class Identity:
 
     def places(self, name: DatasetName) -> list[DatasetName]:
         """Return the primary names of the datasets that report a local name as a symlink."""
-        return sorted({self.primary(anchor) for anchor in self.anchors(name)})
+        anchors = self.anchors(name) | {name} & self._housed
+        return sorted({self.primary(anchor) for anchor in anchors})
 
     def shared_names(self) -> list[DatasetName]:
         """Return the local names that several datasets report as a symlink."""
@@ -162,7 +163,34 @@ class Identity:
     def _is_only_alias(self, name: DatasetName) -> bool:
         """Return True for a local name that is no dataset, because it may be one of several."""
         shown = self._shown.get(name)
-        return shown is not None and is_local(shown) and shown not in self._local_datasets
+        return shown is not None and self.is_local(shown) and shown not in self._local_datasets
+
+    def _house(self, own: DatasetName, links: list[DatasetName]) -> set[DatasetName]:
+        """Record names of a location in their warehouse; return the names to be settled again."""
+        pairs = [pair for link in links for pair in ((own, link), (link, own))]
+        added = {pair[1] for pair in pairs if is_in_warehouse(*pair)} - self._housed
+        self._housed |= added
+        return self._join_all() if any(name in self._union for name in added) else set()
+
+    def _join_all(self) -> set[DatasetName]:
+        """Join all names again; return the local names to be settled again."""
+        self.rebuilds += 1
+        self._clear()
+        for name, rank in self._ranks_reported.items():
+            self._union.place(name, rank)
+        for pair in self._symlinks:
+            self._link(pair)
+        return self._join_stated() | set(filter(self.is_local, self._ranks_reported))
+
+    def _join_stated(self) -> set[DatasetName]:
+        """Join the names that users joined; return the local names to be settled again."""
+        changed: set[DatasetName] = set()
+        for pair in self._joined:
+            for name in pair:
+                if name not in self._union:
+                    self._union.place(name, LOCATION if is_location(name) else NAME)
+            changed |= self._join(*pair)
+        return changed
 
     def _note(self, name: DatasetName, rank: int) -> set[DatasetName]:
         """Add a name, or improve its rank; return the local names to be settled again."""
@@ -171,16 +199,18 @@ class Identity:
             return set()
         self._ranks_reported[name] = rank
         self._union.place(name, rank)
-        return {name} if is_local(name) else self._guests_of_renamed()
+        return {name} if self.is_local(name) else self._guests_of_renamed()
 
     def _link(self, pair: Pair) -> set[DatasetName]:
         """Join the names of a symlink; return the local names to be settled again."""
         own, other = pair
         if tuple(sorted(pair)) in self._separated:
             return set()
-        if not (is_local(own) or is_local(other)):
+        is_placed = is_in_warehouse(own, other) or is_in_warehouse(other, own)
+        if is_placed or not (is_local(own) or is_local(other)):
             return self._join(own, other)
-        local, anchor = (other, own) if is_local(other) else (own, other)
+        local = max(other, own, key=lambda name: (self._union.locality(name), locality(name)))
+        anchor = own if local == other else other
         changed = self._unit(local)
         self._anchors.setdefault(local, set()).add(anchor)
         self._guests.setdefault(anchor, set()).add(local)
@@ -188,9 +218,11 @@ class Identity:
 
     def _join(self, one: DatasetName, other: DatasetName) -> set[DatasetName]:
         """Join two names without condition; return the local names to be settled again."""
-        changed = {mate for name in (one, other) if is_local(name) for mate in self._unit(name)}
+        changed = {
+            mate for name in (one, other) if self.is_local(name) for mate in self._unit(name)
+        }
         moved = self._union.join(one, other)
-        changed.update(filter(is_local, moved))
+        changed.update(filter(self.is_local, moved))
         return changed | self._guests_of(moved) | self._guests_of_renamed()
 
     def _guests_of_renamed(self) -> set[DatasetName]:
@@ -222,7 +254,7 @@ class Identity:
     def _only_anchor(self, name: DatasetName) -> Set[DatasetName]:
         """Return the local name that a name is a symlink of, if it is one of no other name."""
         anchors = self.anchors(name)
-        return anchors if len(anchors) == 1 and is_local(next(iter(anchors))) else frozenset()
+        return anchors if len(anchors) == 1 and self.is_local(next(iter(anchors))) else frozenset()
 
     def _settle(self, names: set[DatasetName]) -> None:
         """Determine the datasets of local names again."""
@@ -267,7 +299,7 @@ class Identity:
             self.renamed.add(name)
 
     def _local_order(self, name: DatasetName) -> tuple[bool, int, int, DatasetName]:
-        return name not in self._own, locality(name), self._union.rank(name), name
+        return name not in self._own, self._union.locality(name), self._union.rank(name), name
 
 
 def symlinks_of(dataset: Dataset) -> list[DatasetName]:

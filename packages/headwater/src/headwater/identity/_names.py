@@ -12,6 +12,7 @@ from headwater.identity._rules import (
     RULES,
     SESSION_NAME,
     UNIQUE_NAMESPACE,
+    WAREHOUSE,
     NamingRule,
 )
 
@@ -103,6 +104,12 @@ def is_local(name: DatasetName) -> bool:
     return locality(name) > UNIQUE
 
 
+def is_in_warehouse(location: DatasetName, table: DatasetName) -> bool:
+    """Return True if a location is in the folder of one machine that a table is named after."""
+    folder = WAREHOUSE.fullmatch(table.namespace) if location.namespace == "file" else None
+    return folder is not None and location.name.startswith(f"/{folder[1].rstrip('/')}/")
+
+
 UNIQUE, OF_HOST, OF_SESSION = range(3)
 """Where a name is unique: everywhere, on one host or network, or in one session."""
 
@@ -117,6 +124,8 @@ def locality(name: DatasetName) -> int:
     namespace = name.namespace
     if is_location(name) or UNIQUE_NAMESPACE.fullmatch(namespace):
         return UNIQUE
+    if WAREHOUSE.fullmatch(namespace):
+        return OF_HOST
     _, _, rest = namespace.partition("//")
     authority = rest.partition("/")[0].rpartition("@")[2].partition(",")[0].lower()
     host = _PORT_OF_HOST.sub("", authority)

@@ -96,11 +96,14 @@ LOCATION = re.compile(r"(file$|hdfs://[^/]*$|viewfs://[^/]*$|dbfs(://[^/]*)?$"
                       r"|(s3|gs|abfss|wasbs|adl|oss|cos)://)")  # fmt: skip
 """Namespaces whose names are places in a file system or an object store."""
 
-UNIQUE_NAMESPACE = re.compile(
-    r"bigquery|pubsub|arn:[\w-]+:.+|aws[\w-]*:glue:.+|(file|dbfs):/+[^/].*"
-)
+UNIQUE_NAMESPACE = re.compile(r"bigquery|pubsub|arn:[\w-]+:.+|aws[\w-]*:glue:.+|dbfs:/+[^/].*")
 """Namespaces without a unique host whose names are unique: the global ones of the specification,
-and the warehouse folders of catalogs, which are as unique as the locations in them."""
+and the warehouse folders of catalogs in a shared file system."""
+
+WAREHOUSE = re.compile(r"file:/+([^/].*)")
+"""Warehouse folders of one machine. Spark names tables elsewhere after its folder too
+(https://spark.apache.org/docs/latest/sql-data-sources-hive-tables.html), so that their names are
+unique only for tables in the folder."""
 
 SESSION_NAME = re.compile(r"default_catalog\.default_database\..+")
 """Names in Flink's default catalog, which is in the memory of one session

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
+
 from headwater.identity._names import UNIQUE, DatasetName, locality
 
 TABLE, NAME, LOCATION = range(3)
@@ -17,7 +19,9 @@ class Union:
     names last, then by rank, then by text. Neither depends on the order of events.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, housed: Set[DatasetName] = frozenset()) -> None:
+        self._housed = housed
+        """Local names that are unique, because a location in their warehouse has them."""
         self._parent: dict[DatasetName, DatasetName] = {}
         self._members: dict[DatasetName, list[DatasetName]] = {}
         self._rank: dict[DatasetName, int] = {}
@@ -29,6 +33,14 @@ class Union:
 
     def __contains__(self, name: DatasetName) -> bool:
         return name in self._parent
+
+    def locality(self, name: DatasetName) -> int:
+        """Return where a name is unique, given the locations that have it."""
+        return UNIQUE if name in self._housed else locality(name)
+
+    def is_local(self, name: DatasetName) -> bool:
+        """Return True if a name may be one of several datasets."""
+        return self.locality(name) > UNIQUE
 
     def find(self, name: DatasetName) -> DatasetName:
         """Return the name that represents the class of a name."""
@@ -49,7 +61,7 @@ class Union:
 
     def is_unique(self, name: DatasetName) -> bool:
         """Return True if the class of a name has a name that is not local."""
-        return locality(self.primary(name)) == UNIQUE
+        return not self.is_local(self.primary(name))
 
     def rank(self, name: DatasetName) -> int:
         """Return the best rank of a name."""
@@ -57,7 +69,7 @@ class Union:
 
     def order(self, name: DatasetName) -> Order:
         """Return the sort key of a name within its dataset."""
-        return locality(name), self._rank[name], name
+        return self.locality(name), self._rank[name], name
 
     def primaries(self) -> list[DatasetName]:
         """Return the primary name of every class."""
@@ -70,7 +82,7 @@ class Union:
             self._members[name] = [name]
             self._rank[name] = rank
             self._primary[name] = name
-            self.unique_count += locality(name) == UNIQUE
+            self.unique_count += not self.is_local(name)
             return
         self._rank[name] = min(rank, self._rank[name])
         root = self.find(name)

@@ -16,10 +16,11 @@ from headwater.graph.current import generations_of
 from headwater.graph.generation import Generation
 from headwater.graph.generations import Generations
 from headwater.graph.levels import Level
-from headwater.graph.nodes import dataset_ref, fields_of, find_dataset, name_of, node_id
+from headwater.graph.nodes import dataset_ref, fields_of, name_of, node_id
 from headwater.lineage.columns import check_column, combined
 from headwater.lineage.models import CodeInfo, ColumnAnswer, ColumnProducer, TransformationInfo
 from headwater.lineage.tags import tags_of_tree
+from headwater.lookup import find_dataset
 from headwater.projection import Run, State, start_of
 from headwater.query.parameters import Name
 from headwater.query.registry import Times, query

@@ -22,13 +22,14 @@ from headwater.graph.facets import type_of
 from headwater.graph.generation import Generation
 from headwater.graph.generations import Generations, Walked
 from headwater.graph.levels import Level
-from headwater.graph.nodes import Node, find_node, kind_of, node_id, node_ref, owners_of
+from headwater.graph.nodes import Node, kind_of, node_id, node_ref, owners_of
 from headwater.graph.walk import Place, neighbours, parts_of, places_next, reach, reached
 from headwater.health.states import health_of
 from headwater.identity import DatasetName
 from headwater.lineage.columns import Step, columns_below
 from headwater.lineage.models import AffectedNode, PathAnswer
 from headwater.lineage.tags import Tags, tags_of_tree
+from headwater.lookup import find_node
 from headwater.projection import State
 from headwater.projection.derived import newest_of
 from headwater.query.parameters import LevelName, Name

@@ -17,10 +17,11 @@ from headwater.graph.current import generations_of, graph_of, level_of
 from headwater.graph.edges import LevelGraph
 from headwater.graph.generations import Generations
 from headwater.graph.levels import Level
-from headwater.graph.nodes import Node, aliases_of, find_node, node_id, node_ref
+from headwater.graph.nodes import Node, aliases_of, node_id, node_ref
 from headwater.graph.walk import Place, parts_of, places_next, reach, walked_from
 from headwater.lineage._evidence import EdgeEvidence, seen
 from headwater.lineage.models import TreeAnswer, TreeNode
+from headwater.lookup import find_node
 from headwater.projection import State
 from headwater.query.parameters import MOST_STEPS, Depth, LevelName, Name
 from headwater.query.registry import Times, query

@@ -19,11 +19,12 @@ from headwater.graph.column_graph import Column, ColumnGraph
 from headwater.graph.current import generations_of
 from headwater.graph.generations import Generations
 from headwater.graph.levels import Level
-from headwater.graph.nodes import Node, dataset_ref, fields_of, find_dataset, node_id
+from headwater.graph.nodes import Node, dataset_ref, fields_of, node_id
 from headwater.graph.walk import reached
 from headwater.identity import DatasetName
 from headwater.lineage.models import ColumnNode, ColumnsAnswer
 from headwater.lineage.tags import Tags, tags_of_tree
+from headwater.lookup import find_dataset
 from headwater.projection import State
 from headwater.query.parameters import Depth, Field, Name
 from headwater.query.registry import Times, query

@@ -17,7 +17,7 @@ from headwater.graph.edges import control_edges
 from headwater.graph.effective import Graph, PipelineGraph
 from headwater.graph.generations import Generations
 from headwater.graph.levels import Level
-from headwater.graph.nodes import Node, fields_of, find_node, node_id
+from headwater.graph.nodes import Node, fields_of, node_id
 from headwater.graph.walk import (
     Place,
     has_stated_sources,
@@ -28,6 +28,7 @@ from headwater.graph.walk import (
     walked_from,
 )
 from headwater.lineage import models
+from headwater.lookup import find_node
 from headwater.projection import State
 from headwater.query.parameters import Depth, LevelName, Name
 from headwater.query.registry import Times, query

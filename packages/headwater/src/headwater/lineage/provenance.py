@@ -19,19 +19,12 @@ from headwater.graph.current import generations_of, level_of
 from headwater.graph.generation import Flow, Generation
 from headwater.graph.generations import Generations, Walked
 from headwater.graph.levels import Level
-from headwater.graph.nodes import (
-    Node,
-    find_dataset,
-    kind_of,
-    name_of,
-    node_id,
-    node_ref,
-    owners_of,
-)
+from headwater.graph.nodes import Node, kind_of, name_of, node_id, node_ref, owners_of
 from headwater.graph.run_edges import Edges, derived_dataset, only_datasets
 from headwater.identity import DatasetName
 from headwater.lineage import models
 from headwater.lineage.tags import Tags, dataset_tag
+from headwater.lookup import find_dataset
 from headwater.projection import Run, State, start_of, versions_of
 from headwater.projection.derived import began_at
 from headwater.projection.state import RunKey

@@ -12,8 +12,6 @@ from headwater.graph.generation import Generation
 from headwater.graph.nodes import (
     Node,
     aliases_of,
-    find_dataset,
-    find_node,
     name_of,
     node_id,
     node_ref,
@@ -29,6 +27,7 @@ from headwater.lineage.columns import columns_answer
 from headwater.lineage.neighbourhood import graph_answer
 from headwater.lineage.provenance import origin, provenance_answer
 from headwater.lineage.tags import ColumnTag, Tags, dataset_tag
+from headwater.lookup import find_dataset, find_node
 from headwater.projection import State
 from headwater.query.models import DatasetTag, Page
 from headwater.query.pages import cut, paged

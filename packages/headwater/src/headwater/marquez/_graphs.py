@@ -13,7 +13,7 @@ from headwater import deadline
 from headwater.errors import NotFoundError
 from headwater.events import EVERY_ROW, Legacy
 from headwater.events.column_lineage import objects
-from headwater.graph import Latest, Node, find_node, node_id
+from headwater.graph import Latest, Node, node_id
 from headwater.graph.column_graph import Column, ColumnGraph
 from headwater.graph.current import (
     column_graph_of,
@@ -27,12 +27,13 @@ from headwater.graph.edges import LevelGraph
 from headwater.graph.effective import Graph
 from headwater.graph.generations import Generations
 from headwater.graph.levels import Level
-from headwater.graph.nodes import find_field, name_of
+from headwater.graph.nodes import name_of
 from headwater.graph.walk import reach, reached, walked_from
 from headwater.http.routes import Depth, Tagged, get
 from headwater.identity import DatasetName
 from headwater.lineage.columns import check_column
 from headwater.lineage.neighbourhood import at_level
+from headwater.lookup import find_field, find_node
 from headwater.marquez import models as marquez
 from headwater.marquez._service import Converter, run_of
 from headwater.marquez._versions import Versions, dataset_facets

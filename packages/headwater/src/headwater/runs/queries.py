@@ -11,7 +11,8 @@ from headwater import deadline
 from headwater.events import JobRef
 from headwater.graph.current import generations_of, level_of
 from headwater.graph.facets import values_of
-from headwater.graph.nodes import Node, find_node, of_type
+from headwater.graph.nodes import Node
+from headwater.lookup import find_node, of_type
 from headwater.projection import Run, RunState, State, outcome
 from headwater.projection.derived import began_at, has_reported_ancestor
 from headwater.query.facets import Values, choose, wanted_values

@@ -13,8 +13,9 @@ from headwater.errors import ConfigError
 from headwater.graph.current import generations_of, whole_graph_of
 from headwater.graph.edges import LevelGraph
 from headwater.graph.levels import Level
-from headwater.graph.nodes import Node, find_node, kind_of, node_ref
+from headwater.graph.nodes import Node, kind_of, node_ref
 from headwater.health.models import HealthState
+from headwater.lookup import find_node
 from headwater.projection import State
 from headwater.query.facets import choose, wanted_values
 from headwater.query.models import FacetedPage, Facets, Page

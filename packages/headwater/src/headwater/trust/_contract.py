@@ -19,9 +19,10 @@ from headwater.events import JobRef
 from headwater.graph.column_graph import Column, ColumnGraph
 from headwater.graph.current import generations_of, level_of, whole_graph_of
 from headwater.graph.levels import Level
-from headwater.graph.nodes import Node, fields_of, find_dataset
+from headwater.graph.nodes import Node, fields_of
 from headwater.graph.walk import reached
 from headwater.identity import DatasetName
+from headwater.lookup import find_dataset
 from headwater.projection import State
 from headwater.trust._column_types import is_same_type
 from headwater.trust.documents import Document, Text

@@ -8,11 +8,12 @@ from headwater import deadline
 from headwater.events import JobRef, shown_time
 from headwater.graph.current import generations_of, graph_of
 from headwater.graph.levels import Level
-from headwater.graph.nodes import Node, find_node, node_id
+from headwater.graph.nodes import Node, node_id
 from headwater.graph.walk import reach
 from headwater.health.freshness import late
 from headwater.health.states import health_of, lateness_of
 from headwater.lineage.neighbourhood import at_level
+from headwater.lookup import find_node
 from headwater.projection import Run, RunState, State, outcome
 from headwater.projection.derived import (
     ancestry_of,

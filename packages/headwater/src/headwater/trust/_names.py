@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
 from headwater.graph.nodes import Node, node_id
-from headwater.identity import DatasetName, Identity, is_local, is_location
+from headwater.identity import DatasetName, Identity, is_location
 from headwater.projection import State
 from headwater.text import counted
 from headwater.trust.findings import some, warning
@@ -31,7 +31,10 @@ def names_of_several_locations(state: State) -> Iterator[Finding]:
     places_of, _ = _links(identity)
     for name, joined in sorted(places_of.items()):
         first, *others = sorted(joined)
-        if others := [other for other in others if not identity.is_stated(first, other)]:
+        stated = {
+            place for place in others for one in (first, name) if identity.is_stated(one, place)
+        }
+        if others := [other for other in others if other not in stated]:
             yield warning(
                 "one name, two locations",
                 name,
@@ -65,7 +68,8 @@ def _links(identity: Identity) -> tuple[_Names, _Names]:
     places_of: defaultdict[DatasetName, set[DatasetName]] = defaultdict(set)
     names_of: defaultdict[DatasetName, set[DatasetName]] = defaultdict(set)
     for own, link in identity.links():
-        if is_local(own) or is_local(link):
+        is_joined = identity.primary(own) == identity.primary(link)
+        if identity.is_local(own) or identity.is_local(link) or not is_joined:
             continue
         name, place = (own, link) if is_location(link) and not is_location(own) else (link, own)
         if name != place:

@@ -24,7 +24,7 @@ from headwater.graph.current import generations_of
 from headwater.graph.generation import Generation
 from headwater.graph.generations import Generations, Walked
 from headwater.graph.levels import Level
-from headwater.graph.nodes import Node, facets_of, find_dataset, node_id
+from headwater.graph.nodes import Node, facets_of, node_id
 from headwater.graph.run_edges import derived_dataset, only_datasets
 from headwater.health.blocked import blockers_of
 from headwater.health.failing import failing_run
@@ -34,6 +34,7 @@ from headwater.health.states import health_of
 from headwater.identity import DatasetName
 from headwater.lineage.provenance import deleted_sources, last_use, origin, sources_of
 from headwater.lineage.tags import Tags
+from headwater.lookup import find_dataset
 from headwater.projection import Run, State, outcome
 from headwater.projection.derived import ancestry_of, began_at, is_lost, parent_of
 from headwater.query.registry import Times, query
