@@ -170,7 +170,7 @@ def lint() -> None:
     from commands.environment import script
     from commands.package import find_uv
 
-    for program, *arguments in (
+    tools = [
         [script("ruff"), "format", "--check", "."],
         [script("ruff"), "check", "."],
         [script("lint-imports")],
@@ -179,9 +179,16 @@ def lint() -> None:
         # In a separate environment, because its pinned versions conflict with ours.
         [find_uv(), "tool", "run", "--quiet", "--python", sys.executable, "--from", CHECKOV]
         + ["checkov", "--config-file", "infra/checkov.yaml"],
-    ):
-        if code := subprocess.run([program, *arguments], cwd=REPOSITORY).returncode:
-            raise typer.Exit(code)
+    ]
+    running = [
+        subprocess.Popen(tool, cwd=REPOSITORY, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        for tool in tools
+    ]
+    for process in running:  # all at once, but their output in order
+        sys.stdout.buffer.write(process.communicate()[0])
+        sys.stdout.flush()
+    if codes := [process.returncode for process in running if process.returncode]:
+        raise typer.Exit(codes[0])
 
 
 @app.command()
