@@ -118,6 +118,36 @@ def test_invalid_url_error_includes_an_example(url: str, call: Call) -> None:
     assert expected in result.stderr
 
 
+def test_name_of_a_table_and_its_job_means_the_table(
+    tmp_path: Path, call: Call, build: Any
+) -> None:
+    events, database = tmp_path / "events.jsonl", str(tmp_path / "log.db")
+    models = (("a", "pg|shop.raw", "pg|shop.orders"), ("b", "pg|shop.orders", "pg|shop.daily"))
+    runs = [
+        build.run(
+            "COMPLETE", run, f"dbt.{out[3:]}", f"0{hour}:00:00", reads=(source,), writes=(out,)
+        )
+        for hour, (run, source, out) in enumerate(models)
+    ]
+    events.write_bytes(b"\n".join(map(orjson.dumps, runs)))
+    call("ingest", str(events), "--database", database)
+    table, job = "dataset:pg:shop.orders", "job:demo:dbt.shop.orders"
+    for command in ("tree", "impact", "show", "columns", "timeline", "history", "provenance"):
+        by_name = call(command, "orders", "--database", database)
+        by_id = call(command, table, "--database", database)
+        assert by_name.stdout == by_id.stdout, command
+        is_stated = table in by_name.stderr and job in by_name.stderr
+        assert is_stated == (command not in ("columns", "provenance")), command
+    path = call("path", "orders", "daily", "--database", database)
+    assert (
+        path.stdout == call("path", table, "dataset:pg:shop.daily", "--database", database).stdout
+    )
+    runs_of_job = call("runs", "orders", "--database", database)
+    assert (runs_of_job.stderr, "COMPLETED" in runs_of_job.stdout) == ("", True)
+    unknown = call("tree", "order", "--database", database)
+    assert (unknown.returncode, unknown.stdout) == (1, "")
+
+
 def test_help_describes_every_command_in_a_sentence(call: Call) -> None:
     output = call("--help").stdout
     lines = {line.split()[0]: line for line in output.splitlines() if line.startswith("  ")}

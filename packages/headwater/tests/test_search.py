@@ -134,3 +134,16 @@ def test_columns_that_only_column_lineage_names_are_found(build: Any) -> None:
     assert found == {
         "net_revenue": [("daily", "column")], "gross_amount": [("orders", "column")]
     }  # fmt: skip
+
+
+def test_columns_that_only_a_sql_text_names_are_found(build: Any) -> None:
+    event = build.run("COMPLETE", "1", "load", "08:00:00")
+    event["inputs"] = [build.dataset("postgres://h:5432|shop.public.orders")]
+    event["outputs"] = [build.dataset("postgres://h:5432|shop.public.daily")]
+    query = "INSERT INTO daily SELECT gross AS net_revenue FROM orders WHERE is_void = false"
+    event["job"]["facets"]["sql"] = {"query": query}
+    state = build.state(event)
+    for column, table in (("net_revenue", "daily"), ("gross", "orders"), ("is_void", "orders")):
+        hits = search_answer(state, column, may_read_sql=False)["items"]
+        found = [(hit["name"], hit["matched"]) for hit in hits]
+        assert found == [(f"shop.public.{table}", "column")], column

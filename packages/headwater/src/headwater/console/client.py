@@ -16,7 +16,7 @@ import typer
 
 from headwater.console.render import print_json, print_line
 from headwater.console.source import Params, Source, every, open_source, request
-from headwater.errors import ConfigError
+from headwater.errors import ConfigError, NotFoundError
 from headwater.wire import http_name
 
 if TYPE_CHECKING:
@@ -102,7 +102,10 @@ class Client:
         (print_json if self.as_json else printer)(answer)
 
     def query(self, name: str, params: Params) -> Any:
-        """Return the answer to a query; parameters that are None are not sent."""
+        """Return the answer to a query; parameters that are None are not sent.
+
+        A name of one dataset and of jobs, such as that of a dbt model, means the dataset.
+        """
         present = {key: value for key, value in params.items() if value is not None}
         for key, text in (("as_of", self.as_of), ("known_at", self.known_at)):
             if text:
@@ -111,6 +114,15 @@ class Client:
             return self.source(name, present)
         except ConfigError as error:
             raise ConfigError(_as_typed(name, present, str(error))) from None
+        except NotFoundError as error:
+            if (meant := _dataset_meant(params, error)) is None:
+                raise
+            key, dataset, jobs = meant
+            text = (
+                f"{params[key]!r} is a dataset and a job; using {dataset}. For the job: {jobs[0]}"
+            )
+            print_line(text, is_error=True)
+            return self.query(name, {**params, key: dataset})
 
     def items(self, name: str, params: Params) -> Iterator[Any]:
         """Yield all items of a query with pages."""
@@ -165,6 +177,16 @@ def with_client(
         return run
 
     return decorate
+
+
+def _dataset_meant(params: Params, error: NotFoundError) -> tuple[str, str, list[str]] | None:
+    """Return the parameter whose name fits one dataset and some jobs, and their ids; else None."""
+    ids = [node for node in error.nearest if node.startswith(("dataset:", "job:"))]
+    datasets = [node for node in ids if node.startswith("dataset:")]
+    keys = [key for key, value in params.items() if str(error).startswith(f"{value!r} ")]
+    if not keys or len(datasets) != 1 or not 1 < len(ids) == len(error.nearest):
+        return None
+    return keys[0], datasets[0], [node for node in ids if node != datasets[0]]
 
 
 def _as_typed(query: str, params: Iterable[str], message: str) -> str:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple, cast
 
 from headwater import deadline
 from headwater.events.facets import Documentation, Schema, Sql, Tags
-from headwater.graph.current import once_an_event
 from headwater.graph.nodes import Node, facets_of, kind_of, owners_of
-from headwater.identity import DatasetName, canonical_name
 from headwater.projection import State
+from headwater.search._columns import named_columns
 from headwater.search.listing import active_at, node_row
 from headwater.search.models import SearchCounts, SearchHit
 
@@ -109,7 +108,7 @@ def _texts(state: State, node: Node, *, with_sql: bool) -> Iterator[tuple[int, s
     names = [node.name]
     if node.type == "dataset":
         names = [alias.name for alias in state.identity.names(node.dataset_name)]
-        yield from ((1, name) for name in _source_columns(state).get(node.dataset_name, ()))
+        yield from ((1, name) for name in named_columns(state).get(node.dataset_name, ()))
     yield from ((0, name) for name in names)
     yield from ((3, owner) for owner in owners_of(state, node))
     for book in facets_of(state, node):
@@ -120,17 +119,6 @@ def _texts(state: State, node: Node, *, with_sql: bool) -> Iterator[tuple[int, s
             yield 4, description
         if with_sql and (sql := book.parsed(Sql).query):
             yield 5, sql
-
-
-@once_an_event
-def _source_columns(state: State) -> dict[DatasetName, set[str]]:
-    """Return the columns that column lineage names as sources, by dataset."""
-    found: dict[DatasetName, set[str]] = defaultdict(set)
-    for record in deadline.watched(state.datasets.values()):
-        for link in record.facets.column_lineage().links:
-            name = state.identity.primary(canonical_name(link.namespace, link.name))
-            found[name].add(link.field)
-    return found
 
 
 def _excerpt(text: str, at: int) -> str:
