@@ -28,9 +28,9 @@ TYPES = WEB / "src" / "api" / "schema.ts"
 _NOT_SOURCES = {"node_modules", "coverage"}
 _TEXTS = {"description", "title", "example", "examples"}
 _ASKED = ("graph", "node", "search", "newest", "datasets", "jobs", "groups", "runs",
-          "runs/{run_id}", "runtree", "health", "findings", "completeness/pipelines", "history",
-          "drift", "diff", "lateness", "column", "columns", "impact", "provenance", "timeline",
-          "events")  # fmt: skip
+          "runs/{run_id}", "runtree", "health", "findings", "problems", "completeness/pipelines",
+          "history", "drift", "diff", "lateness", "column", "columns", "impact", "provenance",
+          "timeline", "events")  # fmt: skip
 
 
 def ensure_page() -> bool:

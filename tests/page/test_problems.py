@@ -1,4 +1,4 @@
-"""The problems of the start page: ages, mute and acknowledge, and their place on a phone."""
+"""Problems on the start page and on their own page: causes, mute and acknowledge, a phone."""
 
 from __future__ import annotations
 
@@ -23,16 +23,52 @@ pytestmark = [pytest.mark.browser, pytest.mark.server]
 _NOW = datetime.now(UTC)
 
 
-def _ended(job: str, hours_ago: float, state: str = "FAIL") -> dict[str, Any]:
+def _ended(name: str, hours_ago: float, state: str = "FAIL", **parts: Any) -> dict[str, Any]:
     """Return the event of a run of a job that ended hours ago."""
-    return {
+    return parts | {
         "eventType": state,
         "eventTime": (_NOW - timedelta(hours=hours_ago)).isoformat(),
         "producer": "https://example.org/test",
         "schemaURL": "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent",
-        "run": {"runId": str(uuid.uuid4())},
-        "job": {"namespace": "shop", "name": job},
+        "run": parts.get("run", {"runId": str(uuid.uuid4())}),
+        "job": parts.get("job", {}) | {"namespace": "shop", "name": name},
     }
+
+
+_LOG = "http://airflow.example/dags/dbt/runs/1/tasks/tickets?try_number=0"
+_ERROR = "Database Error in model tickets (models/tickets.sql)\n  no space left\n  on device 7"
+
+
+def _project(hours_ago: float, failed: str | None = None) -> list[dict[str, Any]]:
+    """Return a run of a dbt project whose models read each other; those after a failed one wait."""
+    run = str(uuid.uuid4())
+    events = []
+    for model, source, owner in (
+        ("tickets", "raw", "core"), ("users", "tickets", "growth"), ("report", "users", "growth"),
+    ):  # fmt: skip
+        facets: dict[str, Any] = {
+            "parent": {"run": {"runId": run}, "job": {"namespace": "shop", "name": "dbt"}}
+        }
+        if model == failed:
+            facets["errorMessage"] = {"message": _ERROR, "programmingLanguage": "SQL"}
+            facets["airflow"] = {"taskInstance": {"log_url": _LOG}}
+        jobs = {
+            "ownership": {"owners": [{"name": owner}]},
+            "jobType": {"processingType": "BATCH", "integration": "DBT", "jobType": "MODEL"},
+        }
+        tags = {"tags": [{"key": "tier", "value": "1"}]} if model == "report" else {"tags": []}
+        events.append(
+            _ended(
+                f"dbt.{model}", hours_ago, "FAIL" if model == failed else "COMPLETE",
+                run={"runId": str(uuid.uuid4()), "facets": facets}, job={"facets": jobs},
+                inputs=[{"namespace": "db", "name": f"shop.{source}"}],
+                outputs=[{"namespace": "db", "name": f"shop.{model}", "facets": {"tags": tags}}],
+            )
+        )  # fmt: skip
+        if model == failed:
+            break
+    end = "FAIL" if failed else "COMPLETE"
+    return [*events, _ended("dbt", hours_ago, end, run={"runId": run})]
 
 
 @pytest.fixture
@@ -129,6 +165,53 @@ def test_problems_come_before_runs_on_a_phone(look_at_broken: Look) -> None:
     assert problems < runs
     page.get_by_role("button", name="Mute or acknowledge load").click()
     expect(page.get_by_role("menu")).to_be_in_viewport(ratio=1)
+
+
+@pytest.mark.parametrize("width", [390, 1440])
+def test_problems_page_has_a_row_per_cause_with_its_error_and_what_it_blocks(
+    width: int, look_at_broken: Look, broken: Lineage
+) -> None:
+    broken.take(*_project(30), *_project(1, failed="tickets"))
+    page = look_at_broken("/", width=width)
+    page.get_by_role("banner").get_by_role("link", name="4 problems").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Problems 4")
+    rows = page.get_by_role("list", name="Problems").get_by_role("listitem")
+    worst = rows.first
+    expect(worst.get_by_role("link", name="tickets")).to_be_visible()
+    expect(worst).to_contain_text("failed in dbt")
+    expect(worst.locator("pre")).to_have_text("no space left\non device 7")
+    expect(worst.get_by_role("link", name="Task instance in Airflow")).to_have_attribute(
+        "href", _LOG
+    )
+    expect(worst).to_contain_text("3 tables not rebuilt, 1 tagged tier:1, 2 jobs not run")
+    expect(worst).to_contain_text("owners core, growth")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert axe_finds(page) == []
+    page.get_by_role("combobox", name="Owner", exact=True).select_option("growth (1)")
+    expect(rows).to_have_count(1)
+    page.get_by_role("combobox", name="Owner", exact=True).select_option("All")
+    page.get_by_role("combobox", name="Age", exact=True).select_option("=older")
+    expect(rows).to_have_count(1)
+    expect(rows).to_contain_text("archive")
+
+
+def test_several_problems_are_acknowledged_and_reopened_at_once(look_at_broken: Look) -> None:
+    page = look_at_broken("/problems")
+    rows = page.get_by_role("list", name="Problems").get_by_role("listitem")
+    expect(rows).to_have_count(3)
+    page.get_by_role("checkbox", name="Select load").check()
+    page.get_by_role("checkbox", name="Select archive").check()
+    page.get_by_role("button", name="Mute or acknowledge 2 problems").click()
+    page.get_by_role("textbox", name="Note (optional)").fill("moved")
+    page.get_by_role("menuitem", name="Acknowledge").click()
+    expect(rows).to_have_count(1)
+    expect(page.get_by_role("banner").get_by_role("link", name="1 problem")).to_be_visible()
+    page.get_by_role("button", name="Muted or acknowledged 2").click()
+    expect(rows).to_have_count(2)
+    expect(rows.first).to_contain_text("moved · acknowledged until it changes")
+    page.get_by_role("checkbox", name="Select all 2").check()
+    page.get_by_role("button", name="Reopen 2 problems").click()
+    expect(page.get_by_text("No problem is muted or acknowledged.")).to_be_visible()
 
 
 def test_sample_offers_no_changes(look_at_broken: Look) -> None:

@@ -54,6 +54,7 @@ _ASKED: dict[str, list[dict[str, Any]]] = {
     "export": [{}],
     "health": [{}],
     "findings": [{}],
+    "problems": [{}],
     "completeness/pipelines": [{}],
     "freshness": [{}],
     "lateness": [{"node": f"dataset:db:d{_COUNT}"}, {"node": "job:demo:often"}],

@@ -21,7 +21,7 @@ from urllib.parse import urlencode
 from headwater.console.source import Params, Source
 from headwater.errors import NotFoundError
 from headwater.query.models import Json
-from headwater.trust.models import CompletenessAnswer, Finding, HealthAnswer, Measure
+from headwater.trust.models import CompletenessAnswer, Finding, HealthAnswer, Measure, Problem
 
 Status = Literal["found", "none", "not_reported", "unknown", "ambiguous"]
 
@@ -176,6 +176,29 @@ def shortened(text: str) -> str:
 def problems_of(findings: Sequence[Finding]) -> list[Json]:
     """Return findings in short."""
     return [_problem(finding) for finding in findings]
+
+
+def causes_in_short(problems: Sequence[Problem]) -> list[Json]:
+    """Return problems in short; `since` is null if the time is unknown."""
+    return [_cause(problem) for problem in problems]
+
+
+def _cause(problem: Problem) -> Json:
+    short: Json = {
+        "severity": problem["severity"],
+        "kind": problem["kind"],
+        "id": problem["cause"]["id"],
+        "message": shortened(": ".join([problem["message"], *problem["error"]])),
+        "remedy": shortened(problem["remedy"]),
+        "pipeline": problem["pipeline"] and problem["pipeline"]["id"],
+        "runId": problem["runId"],
+        "since": problem["at"],
+        "state": problem["state"] if problem["state"] != "open" else None,
+        "datasetsNotRebuilt": problem["datasets"] or None,
+        "jobsNotRun": problem["jobs"] or None,
+        "owners": problem["owners"][:_MOST_GAPS],
+    }
+    return {name: value for name, value in short.items() if value not in (None, [])}
 
 
 def _problem(finding: Finding) -> Json:

@@ -16,6 +16,7 @@ from headwater.agents._reply import (
     CompleteHealth,
     Context,
     Status,
+    causes_in_short,
     problems_of,
     reply,
     shortened,
@@ -161,9 +162,9 @@ class Problems(Tool):
     def answer(self, context: Context) -> Json:
         """Return the problems, errors first."""
         health = context.health()
-        findings: list[Finding] = context.query("findings", {})["items"]
         if self.node is None:
-            return _all_problems(context, health, findings)
+            return _all_problems(context, health)
+        findings: list[Finding] = context.query("findings", {})["items"]
         late = context.query("lateness", {"node": self.node})
         tree = context.query("tree", {"node": self.node, "direction": "both", "depth": 20})
         upstream = [tree["node"], *(item["id"] for item in flat(tree["up"]))]
@@ -188,11 +189,16 @@ class Problems(Tool):
         )
 
 
-def _all_problems(context: Context, health: CompleteHealth, findings: list[Finding]) -> Json:
+def _all_problems(context: Context, health: CompleteHealth) -> Json:
+    problems = [
+        item
+        for decided in (False, True)
+        for item in context.query("problems", {"decided": decided})["items"]
+    ]
     measures = health["completeness"]["measures"]
     empty: Status = "none" if health["counts"]["runs"] else "not_reported"
     return reply(
-        "found" if findings else empty,
+        "found" if problems else empty,
         health,
         isHealthy=health["isHealthy"],
         counts=health["counts"],
@@ -200,9 +206,9 @@ def _all_problems(context: Context, health: CompleteHealth, findings: list[Findi
             name: None if result["share"] is None else round(result["share"], 3)
             for name, result in measures.items()
         },
-        problems=problems_of(sorted(findings, key=lambda item: item["severity"] != "error")),
+        problems=causes_in_short(problems),
         note=None if health["counts"]["runs"] else "No run was reported.",
-        page=replace(context, moment=None).page(""),
+        page=replace(context, moment=None).page("problems"),
     )
 
 

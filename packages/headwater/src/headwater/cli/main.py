@@ -32,14 +32,14 @@ from headwater.runs.commands import runs
 from headwater.search.commands import search
 from headwater.server.commands import repair, serve
 from headwater.text import escaped
-from headwater.trust.commands import acknowledge, check, doctor, gate, health, mute
+from headwater.trust.commands import acknowledge, check, doctor, gate, health, mute, problems
 from headwater_client.old_name import adopt
 
 _COMMANDS = {
     "Collect": (serve, ingest, deliver),
     "Query": (show, tree, columns, search, impact, path, provenance, tags, runs, mcp),
     "Compare": (history, timeline, drift, diff),
-    "Trust": (gate, check, health, mute, acknowledge, doctor),
+    "Trust": (gate, check, health, problems, mute, acknowledge, doctor),
     "Operate": (alias, export, repair, prune),
 }
 

@@ -40,6 +40,8 @@ class Blocker(NamedTuple):
     """The run that failed or checked."""
     at: int
     """The end of the run or the time of the event, in microseconds."""
+    subject: Node
+    """The failed job, or the dataset whose check failed."""
 
 
 def _nearness(blocker: Blocker) -> tuple[int, Node]:
@@ -52,18 +54,24 @@ def blockers_of(state: State, node: Node) -> list[Blocker]:
     A node is blocked only if it was due: its pipeline ran, or should have run since. The state of a
     query is that of its task; a pipeline is blocked by other pipelines if one of its tasks is.
     """
+    found = {blocker.node: blocker for blocker in reversed(_all_blockers(state, node))}
+    return sorted(found.values(), key=_nearness)
+
+
+def _all_blockers(state: State, node: Node) -> list[Blocker]:
+    """Return everything that blocks a node, nearest first."""
     stand_ins = [stand_in for stand_in in _stand_ins(state, node) if stand_in in _behind(state)]
     is_removed = bool(stand_ins) and node.type == "dataset" and is_gone(state, node.dataset_name)
     if not stand_ins or is_removed or removed_model(state, node) is not None:
         return []
-    found = {
-        blocker.node: blocker
+    found = (
+        blocker
         for stand_in in stand_ins
-        for blocker in sorted(_behind(state)[stand_in], key=_nearness, reverse=True)
+        for blocker in _behind(state)[stand_in]
         if (blocker.distance == 1 and node.type == "dataset") or _was_due(state, stand_in, blocker)
         if stand_in == node or _pipeline_above(state, blocker) != node.job_ref
-    }
-    return sorted(found.values(), key=_nearness)
+    )
+    return sorted(found, key=_nearness)
 
 
 def blocked_nodes(state: State) -> dict[RunKey, list[Node]]:
@@ -75,6 +83,21 @@ def blocked_nodes(state: State) -> dict[RunKey, list[Node]]:
                 continue  # no run failed, or its own load did
             found.setdefault(blocker.run.key, []).append((blocker.distance, node))
     return {key: [node for _, node in sorted(near)] for key, near in found.items()}
+
+
+def nodes_behind(state: State) -> dict[Node, list[Node]]:
+    """Return what was not written or run since, by failed job or dataset with a failed check.
+
+    Nearest first; unlike in `blocked_nodes`, also the datasets that the failed job itself writes.
+    """
+    found: dict[Node, dict[Node, int]] = {}
+    for node in _behind(state):
+        for blocker in _all_blockers(state, node):
+            found.setdefault(blocker.subject, {}).setdefault(node, blocker.distance)
+    return {
+        subject: sorted(nodes, key=lambda node: (nodes[node], node))
+        for subject, nodes in found.items()
+    }
 
 
 def _stand_ins(state: State, node: Node) -> list[Node]:
@@ -105,7 +128,7 @@ def _behind(state: State) -> dict[Node, list[Blocker]]:
                 below = _waiting(state, graph, part, ref, since)
                 steps |= {node: distance + 1 for node, distance in below.items()}
         for node, distance in steps.items():
-            blocker = Blocker(distance, root, run, ended_at(state, run))
+            blocker = Blocker(distance, root, run, ended_at(state, run), root)
             found.setdefault(node, []).append(blocker)
     for name, check in failed_checks(state):
         for node, blocker in _behind_check(state, graph, Node.of_dataset(name), check).items():
@@ -145,7 +168,7 @@ def _behind_check(
         failed, by = check.run.key.job, Node.of_job(check.run.key.job)
     steps = _waiting(state, graph, checked, failed, since)
     return {
-        node: Blocker(distance + 1, by, check.run, check.time)
+        node: Blocker(distance + 1, by, check.run, check.time, checked)
         for node, distance in steps.items()
         if node != checked
     }

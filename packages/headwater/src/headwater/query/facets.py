@@ -25,12 +25,24 @@ def choose(
     wanted: Mapping[str, str],
     size_of: Callable[[Item], int] = lambda _item: 1,
 ) -> tuple[list[Item], Facets]:
-    """Return the items that have all wanted values, and the counts of each facet.
+    """Return the items that have all wanted values, and the counts of each facet of nodes."""
+    matching, counts = choose_by(_FACETS, items, values_of, wanted, size_of)
+    return matching, cast("Facets", counts)
+
+
+def choose_by(
+    facets: Sequence[str],
+    items: Iterable[Item],
+    values_of: Callable[[Item], Values],
+    wanted: Mapping[str, str],
+    size_of: Callable[[Item], int] = lambda _item: 1,
+) -> tuple[list[Item], dict[str, list[ValueCount]]]:
+    """Return the items that have all wanted values, and the counts of each of the facets.
 
     A facet counts the items that match the other facets: as many as selecting the value would show.
     An item may stand for several with the same values; `size_of` returns their number.
     """
-    counters: dict[str, Counter[str]] = {name: Counter() for name in _FACETS}
+    counters: dict[str, Counter[str]] = {name: Counter() for name in facets}
     matching: list[Item] = []
     for item in deadline.watched(items):
         values = values_of(item)
@@ -42,8 +54,8 @@ def choose(
             counter = counters[name]
             for value in values[name]:
                 counter[value] += size
-    counts = {name: _counted(counters[name], wanted.get(name)) for name in _FACETS}
-    return matching, cast("Facets", counts)
+    counts = {name: _counted(counters[name], wanted.get(name)) for name in facets}
+    return matching, counts
 
 
 def wanted_values(filters: Filters, state: str | None = None) -> dict[str, str]:

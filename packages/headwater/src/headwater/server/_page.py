@@ -20,7 +20,7 @@ _PRESENT = b'name="present" content=""'
 _KEY = b'name="key" content=""'
 _ENCODINGS = {"br": ".br", "gzip": ".gz"}  # the smallest first
 _PATHS = (
-    *("/", "/lineage", "/run", "/impact", "/provenance", "/completeness", "/search"),
+    *("/", "/lineage", "/run", "/impact", "/provenance", "/completeness", "/problems", "/search"),
     *("/datasets", "/jobs", "/runs", "/owners", "/tags"),
 )
 _FOREVER = "public, max-age=31536000, immutable"

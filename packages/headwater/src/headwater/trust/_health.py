@@ -29,6 +29,7 @@ from headwater.projection.derived import ancestry_of, is_lost
 from headwater.query.pages import Place
 from headwater.runs.failures import causes_of, is_failed
 from headwater.text import counted
+from headwater.trust._causes import open_causes
 from headwater.trust.finding_states import ALL_OPEN, FindingStates
 from headwater.trust.findings import (
     failed_checks,
@@ -51,7 +52,7 @@ def health_answer(state: State, stored: FindingStates = ALL_OPEN) -> HealthAnswe
 
     Muted and acknowledged findings do not count. Stopped jobs do not affect `isHealthy`.
     """
-    findings = (stored.of(found, state.now) for found in findings_of(state))
+    findings = [stored.of(found, state.now) for found in findings_of(state)]
     count = Counter(found["severity"] for found in findings if found["state"] == "open")
     errors, warnings = count["error"], count["warning"]
     return {
@@ -63,6 +64,7 @@ def health_answer(state: State, stored: FindingStates = ALL_OPEN) -> HealthAnswe
             "datasets": len(state.identity),
             "errors": errors,
             "warnings": warnings,
+            "problems": open_causes(state, findings),
         },
     }
 

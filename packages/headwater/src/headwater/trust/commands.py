@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from headwater.config import read_yaml
-from headwater.console.client import Client, Database, Key, Url, moment, settings_of, with_client
+from headwater.console.client import (
+    Client,
+    Cursor,
+    Database,
+    Key,
+    Limit,
+    Url,
+    moment,
+    settings_of,
+    with_client,
+)
 from headwater.console.render import print_json, print_line
 from headwater.console.source import Params
 from headwater.errors import ConfigError, ServerError
@@ -19,6 +29,7 @@ from headwater.trust.printing import (
     print_doctor,
     print_gate,
     print_health,
+    print_problems,
     print_state,
 )
 
@@ -145,6 +156,36 @@ def health(client: Client) -> None:
     answer = {**health, "findings": findings, "completeness": completeness}
     client.show(answer, lambda _: print_health(health, findings, completeness))
     if not health["isHealthy"]:
+        raise typer.Exit(1)
+
+
+@with_client(past=True)
+def problems(
+    client: Client,
+    kind: Annotated[str | None, typer.Option(help="Only this kind: failed, late …")] = None,
+    owner: Annotated[str | None, typer.Option(help="Only with this owner.")] = None,
+    tag: Annotated[str | None, typer.Option(help="Only with this tag, KEY or KEY:VALUE.")] = None,
+    platform: Annotated[str | None, typer.Option(help="Only causes of this platform.")] = None,
+    age: Annotated[str | None, typer.Option(help="Only of the last hour, day or week; older.")] = (
+        None
+    ),
+    decided: Annotated[
+        bool, typer.Option("--decided", help="List muted and acknowledged problems.")
+    ] = False,
+    limit: Limit = 20,
+    cursor: Cursor = None,
+) -> None:
+    """List problems by cause, with the error and what was not rebuilt since.
+
+    The owners and tags are those of the cause and of everything affected.
+    Exit code 1: there are problems.
+
+    Example: headwater problems --owner growth
+    """
+    filters = {"kind": kind, "owner": owner, "tag": tag, "platform": platform, "age": age}
+    params = {**filters, "limit": limit, "cursor": cursor, "decided": decided}
+    answer = client.print("problems", params, print_problems)
+    if answer["items"] and not decided:
         raise typer.Exit(1)
 
 

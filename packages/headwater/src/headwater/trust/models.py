@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Literal, NotRequired
 
 from headwater.health.models import NodeHealth
-from headwater.query.models import Answer, Json, Name
+from headwater.query.models import Answer, Json, Link, Name, NodeRef, ValueCount
 
 Severity = Literal["error", "warning"]
 FindingState = Literal["open", "acknowledged", "muted"]
@@ -43,6 +43,80 @@ class HealthFinding(Finding):
     note: str | None
     mutedUntil: str | None
     """Null if it is not muted, or muted without an end."""
+
+
+ProblemKind = Literal["failed", "lost", "late", "quality", "stopped", "branches"]
+
+
+class FindingRef(Answer):
+    """The kind and subject of a finding, by which its state is changed."""
+
+    kind: ProblemKind
+    subject: str
+
+
+class AffectedNode(NodeRef):
+    """A dataset that was not rebuilt, or a job that did not run, because of a problem."""
+
+    kind: str
+    owners: list[str]
+
+
+class Problem(Answer):
+    """One cause of findings of health, with everything that it keeps from being rebuilt."""
+
+    id: str
+    kind: ProblemKind
+    severity: Severity
+    cause: NodeRef
+    """The lowest failed job, the late job, or the dataset with failed checks."""
+    pipeline: NodeRef | None
+    """The failed pipeline that the cause is part of."""
+    message: str
+    """The problem without its error, as a sentence whose subject is the name of `cause`."""
+    remedy: str
+    runId: str | None
+    at: str | None
+    error: list[str]
+    """Up to three lines of the error that state the reason; no stack frames or headings."""
+    links: list[Link]
+    """Pages of the run in its orchestrator, such as its log."""
+    datasets: int
+    """Number of datasets that were not rebuilt, as far as lineage was reported."""
+    jobs: int
+    """Number of other jobs that did not run."""
+    affected: list[AffectedNode]
+    """The first 50 of both, nearest first."""
+    owners: list[str]
+    """Owners of the cause and of everything affected."""
+    tags: list[ValueCount]
+    """Tags of the affected datasets, with the number of datasets."""
+    findings: list[FindingRef]
+    """The findings with this cause; a change of their state applies to all their causes."""
+    state: FindingState
+    note: str | None
+    mutedUntil: str | None
+
+
+class ProblemFacets(Answer):
+    """Values by which problems can be filtered, with the number of problems that have them."""
+
+    kind: list[ValueCount]
+    owner: list[ValueCount]
+    tag: list[ValueCount]
+    platform: list[ValueCount]
+    age: list[ValueCount]
+
+
+class ProblemsAnswer(Answer):
+    """One page of problems, errors with most affected datasets first."""
+
+    items: list[Problem]
+    next: str | None
+    total: int
+    decided: int
+    """Number of muted and acknowledged problems, without the filters."""
+    facets: ProblemFacets
 
 
 class MeasureResult(Answer):
@@ -90,6 +164,8 @@ class HealthCounts(Answer):
     datasets: int
     errors: int
     warnings: int
+    problems: int
+    """Number of open problems: of causes, of which a finding may have several."""
 
 
 class HealthAnswer(Answer):

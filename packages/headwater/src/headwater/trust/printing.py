@@ -39,6 +39,40 @@ def print_findings(findings: Iterable[models.Finding], console: Console | None =
         console.print(Text(f"  → {group[:_SHOWN][-1]['remedy']}", "yellow"))
 
 
+def print_problems(answer: models.ProblemsAnswer) -> None:
+    """Print each problem with its error, what was not rebuilt, and its pages."""
+    console = new_console()
+    for problem in answer["items"]:
+        name, at = problem["cause"]["name"], problem["at"]
+        line = Text.assemble((name, "bold"), f" {localized(problem['message'])}")
+        line.stylize(_STYLES[problem["severity"]], 0, len(name))
+        line.append(f"  {age_of(at)} ago" if at else "", "dim")
+        console.print(line)
+        for text in problem["error"]:
+            console.print(Text(f"  {text}"), soft_wrap=True)
+        if affected := _affected_text(problem):
+            console.print(Text(f"  {affected}", "yellow"))
+        for link in problem["links"]:
+            console.print(Text(f"  {link['name']}: {link['url']}", "dim"), soft_wrap=True)
+        if problem["state"] != "open":
+            console.print(Text(f"  {problem['state']}  {problem['note'] or ''}".rstrip(), "dim"))
+        console.print(Text(f"  → {problem['remedy']}", "yellow"))
+    if not answer["items"]:
+        console.print("No problems.", style="green")
+    if answer["decided"]:
+        console.print(Text(f"{answer['decided']} muted or acknowledged (--decided)", "dim"))
+
+
+def _affected_text(problem: models.Problem) -> str:
+    """Return the numbers of datasets that were not rebuilt and jobs that did not run."""
+    parts = (
+        [f"{counted(problem['datasets'], 'dataset')} not rebuilt"] if problem["datasets"] else []
+    )
+    parts += [f"{counted(problem['jobs'], 'job')} not run"] if problem["jobs"] else []
+    parts += [f"owners: {', '.join(problem['owners'])}"] if problem["owners"] else []
+    return "; ".join(parts)
+
+
 def print_gate(answer: models.GateAnswer) -> None:
     """Print whether each dataset passed, and the rules that it violates with their places."""
     console = new_console()

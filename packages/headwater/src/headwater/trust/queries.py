@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from headwater.health.freshness import late
 from headwater.health.models import LateJob
@@ -15,11 +15,12 @@ from headwater.trust._contract import captured_of, differences, updated
 from headwater.trust._health import findings_of, health_answer, place_of_finding
 from headwater.trust._lateness import lateness_answer
 from headwater.trust._odcs import contract_of
+from headwater.trust._problems import problems_answer
 from headwater.trust.completeness import completeness_answer, pipelines_of
 from headwater.trust.documents import decoded
 from headwater.trust.finding_states import ALL_OPEN, FindingStates, stored_states
 from headwater.trust.gate import gate_answer
-from headwater.trust.models import CheckAnswer, HealthFinding, PipelineCompleteness
+from headwater.trust.models import CheckAnswer, HealthFinding, PipelineCompleteness, ProblemKind
 
 __all__ = [
     "check_answer", "findings_answer", "freshness_answer", "gate_answer", "pipelines_answer",
@@ -38,10 +39,7 @@ def freshness_answer(state: State, limit: Limit = 1_000, cursor: Cursor = None) 
 @query("findings", Times.THEN, load=stored_states)
 def findings_answer(
     state: State,
-    kind: Annotated[
-        Literal["failed", "lost", "late", "quality", "stopped", "branches"] | None,
-        "Only this kind.",
-    ] = None,
+    kind: Annotated[ProblemKind | None, "Only this kind."] = None,
     limit: Limit = 1_000,
     cursor: Cursor = None,
     stored: FindingStates = ALL_OPEN,
@@ -99,5 +97,6 @@ def check_answer(
 
 
 query("health", Times.THEN, load=stored_states)(health_answer)
+query("problems", Times.THEN, load=stored_states)(problems_answer)
 query("lateness", Times.THEN)(lateness_answer)
 query("completeness", Times.THEN)(completeness_answer)

@@ -1,5 +1,5 @@
 import { keepPreviousData, QueryClient, useInfiniteQuery, useMutation, useQuery, type UseQueryResult } from "@tanstack/react-query";
-import { ApiError, ask, askRun, postFindingState, type Answer, type Query, type Question } from "./client";
+import { ApiError, ask, askRun, postFindingState, type Answer, type FindingChange, type Query, type Question } from "./client";
 
 /** Do not retry error responses; retry without limit if the server does not respond. */
 export const queries = new QueryClient({
@@ -41,9 +41,13 @@ export function useRun(id: string): UseQueryResult<Answer<"runs/{run_id}">> {
   return useQuery({ queryKey: ["run", id], queryFn: ({ signal }) => askRun(id, signal) });
 }
 
-/** Change the state of a finding, then refetch health and findings. */
+/** Change the states of findings, then refetch health and findings, also if one of the changes failed. */
 export function useFindingState() {
-  return useMutation({ mutationFn: postFindingState, networkMode: "always", onSuccess: () => Promise.all(["health", "findings"].map((name) => queries.invalidateQueries({ queryKey: [name] }))) });
+  const change = async (changes: readonly FindingChange[]) => {
+    for (const each of changes) await postFindingState(each);
+  };
+  const refetch = () => Promise.all(["health", "findings", "problems"].map((name) => queries.invalidateQueries({ queryKey: [name] })));
+  return useMutation({ mutationFn: change, networkMode: "always", onSettled: refetch });
 }
 
 /** Return the events of a run, page by page. */

@@ -688,6 +688,51 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v2/problems": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: {
+            parameters: {
+                query?: {
+                    age?: ("hour" | "day" | "week" | "older") | null;
+                    asOf?: string | null;
+                    cursor?: string | null;
+                    decided?: boolean;
+                    kind?: ("failed" | "lost" | "late" | "quality" | "stopped" | "branches") | null;
+                    knownAt?: string | null;
+                    limit?: number;
+                    owner?: string | null;
+                    platform?: string | null;
+                    tag?: string | null;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ProblemsAnswer"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v2/provenance": {
         parameters: {
             query?: never;
@@ -944,25 +989,6 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        AffectedNode: {
-            distance: number;
-            field: string | null;
-            health: components["schemas"]["NodeHealth"];
-            id: string;
-            job: string;
-            jobOwners: string[];
-            kind: string;
-            name: string;
-            namespace: string;
-            owners: string[];
-            removal: components["schemas"]["Removal"] | null;
-            run: components["schemas"]["RunSummary"] | null;
-            tags: components["schemas"]["TagInfo"][];
-            transformation: string;
-            /** @enum {string} */
-            type: "job" | "dataset" | "column";
-            writtenBy: components["schemas"]["RunSummary"] | null;
-        };
         CheckedEntry: {
             assertions: {
                 [key: string]: unknown;
@@ -1170,6 +1196,11 @@ export interface components {
             severity: "error" | "warning";
             subject: string;
         };
+        FindingRef: {
+            /** @enum {string} */
+            kind: "failed" | "lost" | "late" | "quality" | "stopped" | "branches";
+            subject: string;
+        };
         GraphAnswer: {
             columns: components["schemas"]["GraphColumnEdge"][];
             edges: components["schemas"]["GraphEdge"][];
@@ -1229,6 +1260,34 @@ export interface components {
             version: string | null;
             writtenAt: string | null;
         };
+        headwater__lineage__models__AffectedNode: {
+            distance: number;
+            field: string | null;
+            health: components["schemas"]["NodeHealth"];
+            id: string;
+            job: string;
+            jobOwners: string[];
+            kind: string;
+            name: string;
+            namespace: string;
+            owners: string[];
+            removal: components["schemas"]["Removal"] | null;
+            run: components["schemas"]["RunSummary"] | null;
+            tags: components["schemas"]["TagInfo"][];
+            transformation: string;
+            /** @enum {string} */
+            type: "job" | "dataset" | "column";
+            writtenBy: components["schemas"]["RunSummary"] | null;
+        };
+        headwater__trust__models__AffectedNode: {
+            id: string;
+            kind: string;
+            name: string;
+            namespace: string;
+            owners: string[];
+            /** @enum {string} */
+            type: "job" | "dataset";
+        };
         HealthAnswer: {
             at: string | null;
             counts: components["schemas"]["HealthCounts"];
@@ -1238,6 +1297,7 @@ export interface components {
             datasets: number;
             errors: number;
             jobs: number;
+            problems: number;
             runs: number;
             warnings: number;
         };
@@ -1266,14 +1326,14 @@ export interface components {
             node: string;
         };
         ImpactAnswer: {
-            affected: components["schemas"]["AffectedNode"][];
+            affected: components["schemas"]["headwater__lineage__models__AffectedNode"][];
             depth: number;
             drop?: components["schemas"]["DropVerdict"];
             field?: string;
-            indirect?: components["schemas"]["AffectedNode"][];
+            indirect?: components["schemas"]["headwater__lineage__models__AffectedNode"][];
             level?: string;
             node: string;
-            possible?: components["schemas"]["AffectedNode"][];
+            possible?: components["schemas"]["headwater__lineage__models__AffectedNode"][];
         };
         InferredOwners: {
             job: components["schemas"]["NodeRef"];
@@ -1430,6 +1490,45 @@ export interface components {
             job: components["schemas"]["Name"];
             missing: components["schemas"]["Finding"][];
             runs: number;
+        };
+        Problem: {
+            affected: components["schemas"]["headwater__trust__models__AffectedNode"][];
+            at: string | null;
+            cause: components["schemas"]["NodeRef"];
+            datasets: number;
+            error: string[];
+            findings: components["schemas"]["FindingRef"][];
+            id: string;
+            jobs: number;
+            /** @enum {string} */
+            kind: "failed" | "lost" | "late" | "quality" | "stopped" | "branches";
+            links: components["schemas"]["Link"][];
+            message: string;
+            mutedUntil: string | null;
+            note: string | null;
+            owners: string[];
+            pipeline: components["schemas"]["NodeRef"] | null;
+            remedy: string;
+            runId: string | null;
+            /** @enum {string} */
+            severity: "error" | "warning";
+            /** @enum {string} */
+            state: "open" | "acknowledged" | "muted";
+            tags: components["schemas"]["ValueCount"][];
+        };
+        ProblemFacets: {
+            age: components["schemas"]["ValueCount"][];
+            kind: components["schemas"]["ValueCount"][];
+            owner: components["schemas"]["ValueCount"][];
+            platform: components["schemas"]["ValueCount"][];
+            tag: components["schemas"]["ValueCount"][];
+        };
+        ProblemsAnswer: {
+            decided: number;
+            facets: components["schemas"]["ProblemFacets"];
+            items: components["schemas"]["Problem"][];
+            next: string | null;
+            total: number;
         };
         ProvenanceAnswer: {
             datasets: components["schemas"]["ProvenanceDataset"][];

@@ -20,6 +20,7 @@ import { Loading } from "../components/Skeleton";
 // The start page does not load the code of these views.
 const BrowsePage = lazyView(() => import("../features/browse/BrowsePage"));
 const CompletenessPage = lazyView(() => import("../features/completeness/CompletenessPage"));
+const ProblemsPage = lazyView(() => import("../features/problems/ProblemsPage"));
 const SearchPage = lazyView(() => import("../features/search/SearchPage"));
 const ImpactPage = lazyView(() => import("../features/impact/ImpactPage"));
 const LineagePage = lazyView(() => import("../features/lineage/LineagePage"));
@@ -71,6 +72,8 @@ function viewAt(pathname: string): ReactNode {
       return <BrowsePage />;
     case "/search":
       return <SearchPage />;
+    case "/problems":
+      return <ProblemsPage />;
     case "/completeness":
       return <CompletenessPage />;
     case "/run":

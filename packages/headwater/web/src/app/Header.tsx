@@ -22,8 +22,8 @@ const LISTS = ["datasets", "jobs", "runs", "owners", "tags"] as const;
 export function Header({ isLive, pathname }: { isLive: boolean; pathname: string }): ReactNode {
   const [theme, switchTheme] = useTheme();
   const { data: health } = useAnswer("health", {});
-  const { errors = 0, warnings = 0 } = health?.counts ?? {};
-  const isFine = errors === 0 && warnings === 0;
+  const { errors = 0, problems = 0 } = health?.counts ?? {};
+  const isFine = problems === 0;
   return (
     <header className={styles.header}>
       <Link href="/" className={styles.brand} aria-label={FRAME.brand}>
@@ -42,9 +42,9 @@ export function Header({ isLive, pathname }: { isLive: boolean; pathname: string
       </nav>
       <div className={styles.search}>{pathname !== "/" && <Search />}</div>
       {isLive && health && health.counts.runs > 0 && (
-        <Link href="/" className={clsx(states.state, isFine ? states.good : states.warn)}>
+        <Link href={ONE_FILE ? "/" : "/problems"} className={clsx(states.state, isFine ? states.good : states.warn)}>
           <Icon name={isFine ? "done" : "alert"} />
-          {isFine ? FRAME.healthy : errors ? FRAME.problems(errors) : FRAME.warnings(warnings)}
+          {isFine ? FRAME.healthy : errors ? FRAME.problems(problems) : FRAME.warnings(problems)}
         </Link>
       )}
       {!IS_STATIC && (

@@ -44,5 +44,6 @@ export const START = {
     sample: "open a sample lineage",
     sampleAbout: ", two weeks of an example pipeline, separate from your lineage.",
   },
+  allProblems: "All problems, by cause",
   decided: (count: number) => `${count} muted or acknowledged.`,
 } as const;

@@ -14,7 +14,9 @@ import controls from "../../components/controls.module.css";
 const PAUSE_MS = 200;
 
 interface FiltersProps {
-  facets: Facets | null | undefined;
+  facets: Partial<Record<Facet, Facets["owner"]>> | null | undefined;
+  /** The facets to show, in order. */
+  names?: readonly Facet[];
   /** Show the filter by name. */
   isNamed?: boolean;
   /** Content after the filters. */
@@ -22,14 +24,14 @@ interface FiltersProps {
 }
 
 /** A select for every facet with more than one value. The address stores the selection. */
-export function Filters({ facets, isNamed = false, children }: FiltersProps): ReactNode {
+export function Filters({ facets, names = FACETS, isNamed = false, children }: FiltersProps): ReactNode {
   const address = useAddress();
-  const selected = selectedIn(address.searchParams);
+  const selected = selectedIn(address.searchParams, names);
   const isFiltered = Object.keys(selected).length > 0 || Boolean(address.searchParams.get("name"));
   return (
     <div className={styles.filters} role="group" aria-label={BROWSE.filters}>
       {isNamed && <NameField />}
-      {facets && FACETS.map((facet) => <FacetSelect key={facet} facet={facet} counts={facets[facet]} value={selected[facet] ?? null} />)}
+      {facets && names.map((facet) => <FacetSelect key={facet} facet={facet} counts={facets[facet] ?? []} value={selected[facet] ?? null} />)}
       {children}
       {isFiltered && (
         <Link className={clsx(controls.button, controls.bare)} href={withoutFilters(address)}>
@@ -42,7 +44,7 @@ export function Filters({ facets, isNamed = false, children }: FiltersProps): Re
 
 const ALL = "all";
 
-function FacetSelect({ facet, counts, value }: { facet: Facet; counts: Facets[Facet]; value: string | null }): ReactNode {
+function FacetSelect({ facet, counts, value }: { facet: Facet; counts: Facets["owner"]; value: string | null }): ReactNode {
   const address = useAddress();
   if (value === null && counts.length < 2) return null;
   const label = BROWSE.facets[facet];
@@ -66,6 +68,7 @@ function labelOf(facet: Facet, value: string): string {
   if (value === "") return BROWSE.noValue[facet];
   const nodeState = nodeStateIn(value);
   if (facet === "state") return nodeState ? COMPONENTS.health[nodeState] : labelOfState(value);
+  if (facet === "age" || facet === "kind") return (BROWSE.values[facet] as Readonly<Record<string, string>>)[value] ?? value;
   if (facet === "type") return value.charAt(0).toUpperCase() + value.slice(1);
   if (facet !== "platform") return value;
   const { name } = platformOf({ platform: value, namespace: `${value}:`, kind: value });

@@ -4,15 +4,17 @@ import type { Health } from "../../components/HealthState";
 import { COMPONENTS } from "../../strings/components";
 
 export type Facets = NonNullable<Answer<"datasets">["facets"]>;
-export type Facet = keyof Facets;
+type ProblemFacets = Answer<"problems">["facets"];
+export type Facet = keyof Facets | keyof ProblemFacets;
 
-/** Facets in display order. */
-export const FACETS: readonly Facet[] = ["state", "type", "platform", "owner", "tag", "namespace"];
+/** Facets of nodes and of problems in display order. */
+export const FACETS: readonly (keyof Facets)[] = ["state", "type", "platform", "owner", "tag", "namespace"];
+export const PROBLEM_FACETS: readonly (keyof ProblemFacets)[] = ["kind", "owner", "tag", "platform", "age"];
 
 /** Return the selected value of each facet; "" selects items without a value. */
-export function selectedIn(params: URLSearchParams): Partial<Record<Facet, string>> {
-  const selected: Partial<Record<Facet, string>> = {};
-  for (const facet of FACETS) {
+export function selectedIn<Name extends Facet = keyof Facets>(params: URLSearchParams, facets = FACETS as readonly Facet[] as readonly Name[]): Partial<Record<Name, string>> {
+  const selected: Partial<Record<Name, string>> = {};
+  for (const facet of facets) {
     const value = params.get(facet);
     if (value !== null) selected[facet] = value;
   }
@@ -37,7 +39,7 @@ export function changed(address: URL, changes: Record<string, string | null>): s
 
 /** Return the address of the list without filters. */
 export function withoutFilters(address: URL): string {
-  return changed(address, { ...Object.fromEntries(FACETS.map((facet) => [facet, null])), name: null });
+  return changed(address, { ...Object.fromEntries([...FACETS, ...PROBLEM_FACETS].map((facet) => [facet, null])), name: null });
 }
 
 /** Return the cursors of the pages up to the current one; none on the first page. */

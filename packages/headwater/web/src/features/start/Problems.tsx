@@ -1,16 +1,16 @@
 import { clsx } from "clsx";
 import { useState, type ReactNode } from "react";
 import { useAnswer, useFindingState } from "../../api/answers";
-import { IS_STATIC } from "../../api/base";
+import { IS_STATIC, ONE_FILE } from "../../api/base";
 import type { Answer } from "../../api/client";
 import { Ago } from "../../components/Ago";
 import { Icon, type IconName } from "../../components/Icon";
 import { Link } from "../../components/Link";
-import { Menu } from "../../components/Menu";
-import { present, useNow } from "../../components/now";
+import { useNow } from "../../components/now";
 import { ErrorMessage } from "../../components/ErrorMessage";
 import { addressOf } from "../../graph/view";
-import { moment, nameOf, parts, plural, withAges } from "../../graph/words";
+import { nameOf, parts, plural, withAges } from "../../graph/words";
+import { Actions, stateOf, type Decide } from "../problems/Actions";
 import { START } from "../../strings/start";
 import styles from "./problems.module.css";
 import cards from "../../components/card.module.css";
@@ -18,7 +18,6 @@ import states from "../../components/state.module.css";
 import controls from "../../components/controls.module.css";
 
 type Finding = Answer<"findings">["items"][number];
-type Decide = (finding: Finding, state: Finding["state"], until?: string | null, note?: string) => void;
 
 const GROUPS: readonly (readonly ["failed" | "late" | "quality" | "lost" | "branches", string, IconName])[] = [
   ["failed", "bad", "fail"],
@@ -30,13 +29,12 @@ const GROUPS: readonly (readonly ["failed" | "late" | "quality" | "lost" | "bran
 const FIRST = 5;
 /** Start of a message that repeats the group's title. */
 const IN_TITLE = /^(is late|has stopped): /;
-const DAY = 86_400_000;
 
 /** Failed, late and stale runs, failed checks, and jobs of several branches; each can be muted or acknowledged. */
 export function Problems({ isHealthy }: { isHealthy: boolean }): ReactNode {
   const { data } = useAnswer("findings", {});
   const { mutate, error } = useFindingState();
-  const decide: Decide = (finding, state, until, note) => mutate({ subject: finding.subject, kind: finding.kind, state, until, note: note?.trim() || null });
+  const decide = (finding: Finding): Decide => (change) => mutate([{ subject: finding.subject, kind: finding.kind, ...change }]);
   const findings = data?.items ?? [];
   const open = findings.filter((finding) => finding.state === "open");
   const decided = findings.filter((finding) => finding.state !== "open");
@@ -54,6 +52,13 @@ export function Problems({ isHealthy }: { isHealthy: boolean }): ReactNode {
       {GROUPS.map(([kind, tone, icon]) => (
         <Group key={kind} title={START.groups[kind]} tone={tone} icon={icon} findings={open.filter((finding) => finding.kind === kind)} decide={decide} />
       ))}
+      {open.length > 0 && !ONE_FILE && (
+        <p className={cards.cardFoot}>
+          <Link className={controls.link} href="/problems">
+            {START.allProblems}
+          </Link>
+        </p>
+      )}
       <CollapsedGroup text={START.stopped(plural(stopped.length, "job"))} title={START.groups.stopped} findings={stopped} decide={decide} />
       <CollapsedGroup text={START.decided(decided.length)} title={START.groups.decided} findings={decided} decide={decide} />
     </div>
@@ -61,7 +66,7 @@ export function Problems({ isHealthy }: { isHealthy: boolean }): ReactNode {
 }
 
 /** A collapsed group that shows its size. */
-function CollapsedGroup({ text, title, findings, decide }: { text: string; title: string; findings: Finding[]; decide: Decide }): ReactNode {
+function CollapsedGroup({ text, title, findings, decide }: { text: string; title: string; findings: Finding[]; decide: (finding: Finding) => Decide }): ReactNode {
   const [isOpen, setOpen] = useState(false);
   if (findings.length === 0) return null;
   if (isOpen) return <Group title={title} tone="" icon="clock" findings={findings} decide={decide} />;
@@ -75,7 +80,7 @@ function CollapsedGroup({ text, title, findings, decide }: { text: string; title
   );
 }
 
-function Group({ title, tone, icon, findings, decide }: { title: string; tone: string; icon: IconName; findings: Finding[]; decide: Decide }): ReactNode {
+function Group({ title, tone, icon, findings, decide }: { title: string; tone: string; icon: IconName; findings: Finding[]; decide: (finding: Finding) => Decide }): ReactNode {
   const [isAll, setAll] = useState(false);
   if (findings.length === 0) return null;
   return (
@@ -100,7 +105,7 @@ function Group({ title, tone, icon, findings, decide }: { title: string; tone: s
 }
 
 /** A finding with a link to its cause: the lowest failed run, or the failed checks. */
-function Row({ finding, tone, icon, decide }: { finding: Finding; tone: string; icon: IconName; decide: Decide }): ReactNode {
+function Row({ finding, tone, icon, decide }: { finding: Finding; tone: string; icon: IconName; decide: (finding: Finding) => Decide }): ReactNode {
   const now = useNow();
   const cause = finding.causes?.[0] ?? finding;
   const isRun = finding.kind === "failed" || finding.kind === "lost";
@@ -126,39 +131,7 @@ function Row({ finding, tone, icon, decide }: { finding: Finding; tone: string; 
           <Ago at={finding.at} />
         </span>
       </Link>
-      {!IS_STATIC && <Actions finding={finding} name={name} decide={decide} />}
+      {!IS_STATIC && <Actions finding={finding} name={name} decide={decide(finding)} />}
     </li>
-  );
-}
-
-function stateOf({ state, mutedUntil, note }: Finding): string {
-  const text = state === "muted" ? START.mutedUntil(mutedUntil && moment(mutedUntil)) : START.acknowledged;
-  return note ? `${note} · ${text}` : text;
-}
-
-/** The menu that mutes or acknowledges an open finding; a button that reopens others. */
-function Actions({ finding, name, decide }: { finding: Finding; name: string; decide: Decide }): ReactNode {
-  const [note, setNote] = useState("");
-  if (finding.state !== "open") {
-    return (
-      <button type="button" className={clsx(controls.button, controls.bare)} aria-label={START.reopenOf(name)} onClick={() => decide(finding, "open")}>
-        {START.reopen}
-      </button>
-    );
-  }
-  const [acknowledge, whileSame] = START.acknowledge;
-  const choices = [
-    { text: acknowledge, about: whileSame, act: () => decide(finding, "acknowledged", null, note) },
-    ...START.mute.map(([text, days]) => {
-      const until = days && new Date(present() + days * DAY).toISOString();
-      const about = until ? START.until.day(moment(until).slice(0, 10)) : START.until.none;
-      return { text, about, act: () => decide(finding, "muted", until, note) };
-    }),
-  ];
-  const text = START.actions(name);
-  return (
-    <Menu icon="dots" text={text} title={text} choices={choices} isBare>
-      <input className={styles["note"]} value={note} placeholder={START.note} aria-label={START.note} maxLength={1_000} onChange={(event) => setNote(event.target.value)} />
-    </Menu>
   );
 }
