@@ -21,7 +21,7 @@ import pytest
 import typer.main
 
 from commands.cli import app
-from headwater.cli.main import app as headwater
+from headwater.cli import command_line
 from lakehouse.settings import REPOSITORY, Settings
 
 GENERATED = re.compile(r"CHANGELOG|docs/reference/(api|cli)\.md|compatibility/|\.github/")
@@ -159,7 +159,7 @@ def test_commands_stand_in_sh_or_console_blocks() -> None:
 
 _COMMANDS = {
     "./run": typer.main.get_command(app),
-    "headwater": typer.main.get_command(headwater),
+    "headwater": command_line(),
 }
 
 

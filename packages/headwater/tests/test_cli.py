@@ -13,14 +13,13 @@ from typing import Any
 
 import orjson
 import pytest
-import typer.main
 
-from headwater.cli import app
+from headwater.cli import command_line
 
 from .conftest import Call
 from .servers import Server
 
-_COMMANDS = tuple(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
+_COMMANDS = tuple(command_line().commands)
 
 
 @pytest.fixture

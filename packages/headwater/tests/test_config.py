@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.main import get_command
 
-from headwater.cli.main import app
+from headwater.cli import command_line
 from headwater.config import parse_yaml
 from headwater.errors import ConfigError
 from headwater.settings import Settings, resolve, variable_of
@@ -51,7 +50,7 @@ VALUES = {
 NAMES = tuple(Settings.model_fields)
 _DOC = Path(__file__).resolve().parents[3] / "docs/reference/server.md"
 _START, _END = "<!-- settings -->", "<!-- end of settings -->"
-_COMMANDS = get_command(app).commands  # type: ignore[attr-defined]  # of a group
+_COMMANDS = command_line().commands
 
 
 def _options() -> list[tuple[str, str]]:

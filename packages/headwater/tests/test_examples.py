@@ -14,9 +14,8 @@ from typing import Any
 
 import orjson
 import pytest
-import typer.main
 
-from headwater.cli import app
+from headwater.cli import command_line
 from headwater.log import EventLog
 
 from .conftest import Answer, Call
@@ -37,8 +36,9 @@ def _examples(command: Any) -> Iterator[str]:
 
 
 _ALL = sorted(
-    dict.fromkeys(_examples(typer.main.get_command(app))),
-    key=lambda line: ("keys" in line, "remove" in line),  # a log with keys requires one
+    dict.fromkeys(_examples(command_line())),
+    # A log with keys requires one, and `doctor` fails after the event of `run`.
+    key=lambda line: ("keys" in line, "remove" in line, "headwater run" in line),
 )
 
 

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import httpx
 import pytest
 
+import headwater
+from headwater.cli import command_line
 from headwater.errors import ConfigError
 from headwater.plugins import GROUP, Plugin, load_all, parts
 
@@ -28,7 +32,7 @@ def test_parts_of_all_plugins_are_found_and_can_be_imported() -> None:
     for kind in ("backends", "harvesters"):
         found = parts(kind)
         assert all(callable(point.load()) for point in found.values())
-    for kind in ("queries", "routers", "workers"):
+    for kind in ("commands", "metrics", "queries", "routers", "workers"):
         assert load_all(kind)
     assert {"file", "datazone"} <= parts("backends").keys()
     assert next(iter(parts("harvesters"))) == "spark-logs"
@@ -59,23 +63,58 @@ def test_unusable_plugin_is_named(
         parts("backends", _installed(monkeypatch, acme=plugin))
 
 
+def test_command_of_two_plugins_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("headwater.plugins.entry_points", lambda **_: [*_own(), *_own()[:1]])
+    name = _own()[0].name
+    with pytest.raises(ConfigError, match=f"plugin {name}: commands: '.*' is already defined"):
+        command_line()
+
+
 def test_plugin_that_cannot_be_imported_is_named() -> None:
     broken = EntryPoint("acme", "no_such_package:plugin", GROUP)
     with pytest.raises(ConfigError, match="plugin acme .* cannot be imported: ModuleNotFoundError"):
         parts("backends", [broken])
 
 
+def _own() -> list[EntryPoint]:
+    """Return the entry points of headwater's own plugins."""
+    return [item for item in entry_points(group=GROUP) if item.value.startswith("headwater.")]
+
+
+def _install(folder: Path, name: str, plugins: str) -> None:
+    """Write the metadata of a distribution with plugins, which hides one of the same name."""
+    info = folder / f"{name}-1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1\n")
+    (info / "entry_points.txt").write_text(f"[{GROUP}]\n{plugins}\n")
+
+
 _ACME = '''
 import os
+import typer
 from fastapi import APIRouter
 from headwater.plugins import Plugin
 from headwater.projection import State
 from headwater.query.registry import query
 
 plugin = Plugin(
-    queries=["acme_plugin"], routers=["acme_plugin:router"], workers=["acme_plugin:workers"]
+    commands=["acme_plugin:commands"],
+    metrics=["acme_plugin:metrics"],
+    queries=["acme_plugin"],
+    routers=["acme_plugin:router"],
+    workers=["acme_plugin:workers"],
 )
 router = APIRouter()
+commands = typer.Typer()
+
+@commands.command(rich_help_panel="Acme")
+def greet(name: str) -> None:
+    """Greet somebody."""
+    print(f"hello {name}")
+
+def metrics(live):
+    from prometheus_client.core import GaugeMetricFamily
+    yield GaugeMetricFamily("acme_events", "Events.", value=live.newest)
 
 @router.get("/acme")
 def acme() -> str:
@@ -101,17 +140,17 @@ def workers(settings):
 
 
 @pytest.mark.server
-def test_plugin_of_another_package_adds_route_query_and_worker(tmp_path: Path) -> None:
-    info = tmp_path / "acme-1.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: acme\nVersion: 1\n")
-    (info / "entry_points.txt").write_text("[headwater.plugins]\nacme = acme_plugin:plugin\n")
+def test_plugin_of_another_package_adds_each_kind_of_part(tmp_path: Path) -> None:
+    _install(tmp_path, "acme", "acme = acme_plugin:plugin")
     (tmp_path / "acme_plugin.py").write_text(_ACME)
     file = tmp_path / "file"
     program = Path(sys.executable).with_name("headwater")
+    environ = os.environ | {"PYTHONPATH": str(tmp_path), "ACME_FILE": str(file)}
+    greeting = subprocess.check_output([program, "greet", "Ada"], env=environ, text=True)
+    assert greeting == "hello Ada\n"
     with subprocess.Popen(
         [program, "serve", "--port", "0", "--database", str(tmp_path / "log.db")],
-        env=os.environ | {"PYTHONPATH": str(tmp_path), "ACME_FILE": str(file)},
+        env=environ,
         stdout=subprocess.PIPE,
         text=True,
     ) as server:
@@ -120,6 +159,44 @@ def test_plugin_of_another_package_adds_route_query_and_worker(tmp_path: Path) -
         assert httpx.get(f"{url}/acme").json() == "a route of ACME"
         assert httpx.get(f"{url}/api/v2/acme").json() == 0
         assert file.read_text() == "started after 0 events"
+        assert "acme_events 0.0" in httpx.get(f"{url}/metrics").text
         server.terminate()
         assert server.wait(20) == 0
     assert file.read_text() == "stopped"
+
+
+@pytest.mark.server
+def test_headwater_works_without_its_plugins(tmp_path: Path, build: Any) -> None:
+    features = {point.value.split(":")[0].split(".")[1] for point in _own()}
+    assert features >= {"alerts", "delivery", "marquez", "retention", "trust"}
+    source = Path(headwater.__file__).parent
+    shutil.copytree(
+        source, tmp_path / "headwater", ignore=shutil.ignore_patterns("built", "__pycache__")
+    )
+    for feature in features:
+        shutil.rmtree(tmp_path / "headwater" / feature)
+    _install(tmp_path, "headwater", "")
+    _install(tmp_path, "headwater_aws", "")
+    environ = os.environ | {"PYTHONPATH": str(tmp_path), "HEADWATER_DATABASE": str(tmp_path / "db")}
+    program = [sys.executable, "-c", "from headwater.cli import main; main()"]
+
+    def run(*arguments: str) -> str:
+        return subprocess.run(
+            [*program, *arguments], env=environ, capture_output=True, text=True, check=True
+        ).stdout
+
+    assert "  tree " in run("--help")
+    assert "  gate " not in run("--help")
+    with subprocess.Popen(
+        [*program, "serve", "--port", "0"], env=environ, stdout=subprocess.PIPE, text=True
+    ) as server:
+        assert server.stdout
+        url = server.stdout.readline().split()[3].rstrip(",")
+        event = build.run("COMPLETE", "1", "load", "08:00:00", reads=("db|a",), writes=("db|b",))
+        assert httpx.post(f"{url}/api/v1/lineage", json=event).status_code == 201
+        assert "load" in run("tree", "b", "--url", url)
+        assert "headwater_nodes" in httpx.get(f"{url}/metrics").text
+        assert httpx.get(f"{url}/openapi.json").status_code == 200
+        assert httpx.get(f"{url}/api/v2/health").status_code == 404
+        server.terminate()
+        assert server.wait(20) == 0

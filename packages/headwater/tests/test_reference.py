@@ -6,10 +6,9 @@ import inspect
 from collections.abc import Iterator
 from typing import Any
 
-import typer
 from typer.core import TyperGroup
 
-from headwater.cli.main import app
+from headwater.cli import command_line
 from headwater.log import EventLog
 from headwater.projection.live import Live
 from headwater.server.app import make_app
@@ -99,7 +98,7 @@ def _model_name(schema: dict[str, Any]) -> str:
 
 
 def test_command_reference_lists_every_command_as_its_help() -> None:
-    group: Any = typer.main.get_command(app)
+    group: Any = command_line()
     parts = [_common(group), *(_command(name, command) for name, command in _commands(group))]
     check_written("docs/reference/cli.md", _CLI + "\n".join(parts))
 

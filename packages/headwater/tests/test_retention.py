@@ -20,7 +20,8 @@ from headwater.log import Entry, EventLog, read_logged
 from headwater.projection.live import Batch, Live
 from headwater.projection.past import Moment
 from headwater.retention.prune import NEWEST, Plan, plan, prune
-from headwater.retention.pruner import Pruner
+from headwater.retention.pruner import Pruner, workers
+from headwater.settings import Settings
 
 from .conftest import Call
 from .entry_strategies import some_entries
@@ -297,8 +298,10 @@ def test_pruner_deletes_in_a_process_and_reloads(log: EventLog, database: str, b
 
 
 def test_server_without_keep_prunes_nothing(live: Live) -> None:
-    pruner = Pruner("nowhere", None, live.reload)
-    pruner.poll()
+    assert workers(Settings(keep=None))(live) == []
+    (pruner,) = workers(Settings(keep=timedelta(days=30)))(live)
+    pruner.start()
+    pruner.stop()  # before the first process starts
     assert pruner._process is None
 
 

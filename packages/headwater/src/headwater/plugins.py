@@ -10,8 +10,8 @@ A plugin is one object of the class `Plugin`. A package registers it as an entry
     plugin = Plugin(backends={"acme": "acme_lineage.backend:Acme"})
 
 The parts of a plugin are import paths (`module:name`), which are imported when they are used. The
-module with the plugin should therefore import nothing else. Plugins cannot add commands, metrics,
-tables, or kinds of findings and alerts yet.
+module with the plugin should therefore import nothing else. Plugins cannot add tables, or kinds of
+findings and alerts yet.
 """
 
 from __future__ import annotations
@@ -35,6 +35,11 @@ class Plugin:
     harvesters: Mapping[str, str] = field(default_factory=dict)
     """Functions that create a harvester, by their command below `headwater harvest`; see
     `harvest.harvester`."""
+    commands: Sequence[str] = ()
+    """Typer apps whose commands are added to the command line. The `rich_help_panel` of a command
+    is its group in the help."""
+    metrics: Sequence[str] = ()
+    """Functions that receive the `Live` log and yield metrics of prometheus-client."""
     queries: Sequence[str] = ()
     """Modules (without a name) that declare queries of the API with `query.registry.query`."""
     routers: Sequence[str] = ()
@@ -73,9 +78,14 @@ def load_all(kind: str) -> list[Any]:
     Raises:
         ConfigError: a plugin cannot be imported or is not a `Plugin`; the message names it.
     """
+    return [part for _, part in load_named(kind)]
+
+
+def load_named(kind: str) -> list[tuple[str, Any]]:
+    """Return the parts like `load_all`, each with the name of its plugin."""
     points = _sorted(entry_points(group=GROUP))
     paths = [(point.name, path) for point in points for path in getattr(_load(point), kind)]
-    return [_imported(EntryPoint(name, path, GROUP)) for name, path in paths]
+    return [(name, _imported(EntryPoint(name, path, GROUP))) for name, path in paths]
 
 
 def _sorted(points: Iterable[EntryPoint]) -> list[EntryPoint]:

@@ -2,4 +2,7 @@
 
 from headwater.plugins import Plugin
 
-plugin = Plugin(routers=["headwater.agents.endpoints:router"])
+plugin = Plugin(
+    commands=["headwater.agents.commands:commands"],
+    routers=["headwater.agents.endpoints:router"],
+)

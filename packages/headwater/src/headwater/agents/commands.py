@@ -44,3 +44,7 @@ def mcp(
         reporter = Reporter(report_as, send, run_id, parents(os.environ))
     url = None if client.is_local else client.settings.url
     serve_stdio(Context(client.source, url, reporter))
+
+
+commands = typer.Typer()
+commands.command(rich_help_panel="Query")(mcp)

@@ -1,5 +1,5 @@
 """The command line. Commands import slow modules themselves."""
 
-from headwater.cli.main import app, main
+from headwater.cli.main import command_line, main
 
-__all__ = ["app", "main"]
+__all__ = ["command_line", "main"]

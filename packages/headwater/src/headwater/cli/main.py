@@ -1,4 +1,4 @@
-"""The commands of `headwater`, in the groups of its help, and the entry point."""
+"""The command line of `headwater`, with the commands of its plugins, and the entry point."""
 
 from __future__ import annotations
 
@@ -15,32 +15,26 @@ import typer
 import typer.main
 from typer.core import TyperGroup
 
-from headwater.agents.commands import mcp
 from headwater.aliases.commands import alias
 from headwater.changes.commands import diff, drift, history, timeline
 from headwater.cli._run import run
 from headwater.collect.commands import ingest
 from headwater.config import name_value
-from headwater.delivery.commands import backends, deliver
 from headwater.errors import ConfigError, HeadwaterError, NotFoundError, shown
-from headwater.export.commands import export
-from headwater.harvest import commands as harvest
 from headwater.keys import commands as keys
 from headwater.lineage.commands import columns, impact, path, provenance, show, tags, tree
-from headwater.retention.commands import prune
+from headwater.plugins import load_named
 from headwater.runs.commands import runs
 from headwater.search.commands import search
 from headwater.server.commands import repair, serve
 from headwater.text import escaped
-from headwater.trust.commands import acknowledge, check, doctor, gate, health, mute, problems
 from headwater_client.old_name import adopt
 
 _COMMANDS = {
-    "Collect": (serve, ingest, deliver),
-    "Query": (show, tree, columns, search, impact, path, provenance, tags, runs, mcp),
+    "Collect": (serve, ingest),
+    "Query": (show, tree, columns, search, impact, path, provenance, tags, runs),
     "Compare": (history, timeline, drift, diff),
-    "Trust": (gate, check, health, problems, mute, acknowledge, doctor),
-    "Operate": (alias, export, repair, prune),
+    "Operate": (alias, repair),
 }
 
 
@@ -50,7 +44,8 @@ class _Commands(TyperGroup):
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write each group with its commands, all in one column."""
         width = max(map(len, self.commands))
-        for group in _COMMANDS:
+        groups = [getattr(command, "rich_help_panel", "") for command in self.commands.values()]
+        for group in dict.fromkeys(groups):
             rows = [
                 (name.ljust(width), command.get_short_help_str(formatter.width - width - 6))
                 for name, command in self.commands.items()
@@ -83,26 +78,43 @@ class _Commands(TyperGroup):
             os.kill(os.getpid(), signal.SIGPIPE)
 
 
-app = typer.Typer(
-    cls=_Commands,
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-for _group, _members in _COMMANDS.items():
-    for _command in _members:
-        app.command(rich_help_panel=_group)(_command)
 # headwater-client parses the options of `run`, including `--help`.
 _UNPARSED_OPTIONS = {
     "allow_interspersed_args": False,
     "ignore_unknown_options": True,
     "help_option_names": [],
 }
-app.command(rich_help_panel="Collect", context_settings=_UNPARSED_OPTIONS)(run)
-app.add_typer(backends, name="backends", rich_help_panel="Operate")
-app.add_typer(harvest.app, name="harvest", rich_help_panel="Collect")
-app.add_typer(keys.app, name="keys", rich_help_panel="Operate")
+
+
+def command_line() -> Any:
+    """Return the command line with the commands of all plugins.
+
+    Raises:
+        ConfigError: a plugin cannot be imported, or two define the same command.
+    """
+    app = typer.Typer(
+        cls=_Commands,
+        no_args_is_help=True,
+        add_completion=False,
+        rich_markup_mode=None,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(_top)
+    for group, members in _COMMANDS.items():
+        for member in members:
+            app.command(rich_help_panel=group)(member)
+    app.command(rich_help_panel="Collect", context_settings=_UNPARSED_OPTIONS)(run)
+    app.add_typer(keys.app, name="keys", rich_help_panel="Operate")
+    command: Any = typer.main.get_command(app)
+    for plugin, added in load_named("commands"):
+        for name, item in typer.main.get_group(added).commands.items():
+            if name in command.commands:
+                raise ConfigError(
+                    f"plugin {plugin}: commands: {name!r} is already defined. Uninstall one of "
+                    "the two packages."
+                )
+            command.commands[name] = item
+    return command
 
 
 def _print_version(is_requested: bool) -> None:
@@ -111,8 +123,7 @@ def _print_version(is_requested: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
-def top(
+def _top(
     _: Annotated[
         bool,
         typer.Option(
@@ -133,8 +144,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     program = os.environ.get("HEADWATER_PROGRAM") or "headwater"
     if message:
         sys.stderr.write(f"{program}: {message}\n")
+    command = None
     try:
-        command = _command_line(program)
+        command = _named(program)
         command(words, prog_name=program)
         return
     except HeadwaterError as error:
@@ -150,9 +162,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 @cache
-def _command_line(program: str) -> Any:
+def _named(program: str) -> Any:
     """Return the command line with a program's name in its help."""
-    command = typer.main.get_command(app)
+    command = command_line()
     _rename(command, program)
     return command
 

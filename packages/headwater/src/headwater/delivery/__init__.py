@@ -11,6 +11,8 @@ plugin = Plugin(
         "marquez": "headwater.delivery.backends:Marquez",
         "openmetadata": "headwater.delivery.backends:OpenMetadata",
     },
+    commands=["headwater.delivery.commands:commands"],
+    metrics=["headwater.delivery.metrics:metrics"],
     routers=["headwater.delivery.endpoints:router"],
     workers=["headwater.delivery.forwarder:workers"],
 )

@@ -160,3 +160,8 @@ def _print_losses(losses: list[Loss]) -> None:
     for row in rows:
         cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
         print_line(f"| {' | '.join(cells)} |")
+
+
+commands = typer.Typer()
+commands.command(rich_help_panel="Collect")(deliver)
+commands.add_typer(backends, name="backends", rich_help_panel="Operate")

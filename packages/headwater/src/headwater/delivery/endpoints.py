@@ -8,7 +8,6 @@ from headwater.delivery._store import Deliveries, delivery_statuses
 from headwater.delivery.models import BackendInfo, Retried
 from headwater.http.admission import Strict
 from headwater.http.routes import LiveState, answer
-from headwater.projection.live import Live
 
 router = APIRouter(route_class=Strict)
 
@@ -16,12 +15,7 @@ router = APIRouter(route_class=Strict)
 @router.get("/api/v2/deliver", response_model=list[BackendInfo])
 def list_backends(live: LiveState) -> Response:
     """Return the state of each backend: its progress, last error and dead letters."""
-    return answer(backend_states(live))
-
-
-def backend_states(live: Live) -> list[BackendInfo]:
-    """Return the state of every backend, by name."""
-    return delivery_statuses(live.log)
+    return answer(delivery_statuses(live.log))
 
 
 @router.post("/api/v2/deliver/{backend:segment}/retry", response_model=Retried)

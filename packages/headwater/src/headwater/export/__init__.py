@@ -2,4 +2,6 @@
 
 from headwater.plugins import Plugin
 
-plugin = Plugin(queries=["headwater.export.queries"])
+plugin = Plugin(
+    commands=["headwater.export.commands:commands"], queries=["headwater.export.queries"]
+)

@@ -125,3 +125,7 @@ def _from_server(client: Client, page_size: int) -> Iterator[Json]:
         page = client.request(f"/api/v1/events/lineage?{query}")
         yield from page["events"]
         offset, total = offset + page_size, page["totalCount"]
+
+
+commands = typer.Typer()
+commands.command(rich_help_panel="Operate")(export)

@@ -133,3 +133,7 @@ def _time(text: str | None) -> datetime | None:
         raise ConfigError(
             f"--since: received {text!r}, expected a time such as 2026-11-21T08:30"
         ) from None
+
+
+commands = typer.Typer()
+commands.add_typer(app, name="harvest", rich_help_panel="Collect")

@@ -1,8 +1,8 @@
-"""Models of the answers about the server itself: health, events, rejected lines and keys."""
+"""Models of answers about the server itself: intake, events, health, rejected lines and keys."""
 
 from __future__ import annotations
 
-from typing import Any, NotRequired
+from typing import Any, Literal, NotRequired
 
 from headwater.query.models import Answer, Json
 
@@ -71,6 +71,58 @@ class NewKeyInfo(Answer):
 
     name: str
     key: str
+
+
+class Events(Answer):
+    """One page of events, as received."""
+
+    totalCount: int
+    events: list[Json]
+
+
+class IntakeError(Answer):
+    """A rejected event of an array."""
+
+    index: int
+    path: str
+    received: str
+    expected: str
+
+
+class IntakeSummary(Answer):
+    """Counts of the events of an array."""
+
+    stored: int
+    duplicates: int
+    rejected: int
+    unread: int
+    errors: list[IntakeError]
+
+
+class BatchCounts(Answer):
+    """Counts of the events of a batch."""
+
+    received: int
+    successful: int
+    failed: int
+    retriable: int
+    non_retriable: int
+
+
+class FailedEvent(Answer):
+    """A rejected event of a batch."""
+
+    index: int
+    reason: str
+    retriable: bool
+
+
+class BatchResult(Answer):
+    """The result of a batch."""
+
+    status: Literal["success", "partial_success", "failure"]
+    summary: BatchCounts
+    failed_events: list[FailedEvent]
 
 
 class Error(Answer):

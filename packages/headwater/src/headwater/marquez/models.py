@@ -382,13 +382,6 @@ class SearchResults(Answer):
     results: list[SearchResult]
 
 
-class Events(Answer):
-    """One page of events, as received."""
-
-    totalCount: int
-    events: list[Json]
-
-
 class Interval(Answer):
     """An interval of time."""
 
@@ -409,51 +402,3 @@ class Count(Interval):
     """Number of items at the end of an interval."""
 
     count: int
-
-
-# Intake
-
-
-class IntakeError(Answer):
-    """A rejected event of an array."""
-
-    index: int
-    path: str
-    received: str
-    expected: str
-
-
-class IntakeSummary(Answer):
-    """Counts of the events of an array."""
-
-    stored: int
-    duplicates: int
-    rejected: int
-    unread: int
-    errors: list[IntakeError]
-
-
-class BatchCounts(Answer):
-    """Counts of the events of a batch."""
-
-    received: int
-    successful: int
-    failed: int
-    retriable: int
-    non_retriable: int
-
-
-class FailedEvent(Answer):
-    """A rejected event of a batch."""
-
-    index: int
-    reason: str
-    retriable: bool
-
-
-class BatchResult(Answer):
-    """The result of a batch."""
-
-    status: Literal["success", "partial_success", "failure"]
-    summary: BatchCounts
-    failed_events: list[FailedEvent]

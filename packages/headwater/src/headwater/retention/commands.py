@@ -63,3 +63,7 @@ def prune(
     done = "deleted" if yes else "can be deleted; nothing was changed: add --yes"
     events, runs = counted(len(found.seqs), "event"), counted(len(found.runs), "run")
     print_line(f"{events} of {runs} before {shown_time(cutoff)} {done}")
+
+
+commands = typer.Typer()
+commands.command(rich_help_panel="Operate")(prune)

@@ -6,16 +6,21 @@ The server then reads the remaining events in place of its projection.
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 from datetime import timedelta
 
+from headwater.errors import HeadwaterError
 from headwater.log import EventLog
+from headwater.projection.live import Live
 from headwater.projection.snapshot_writer import Background, run_work
 from headwater.retention.prune import plan, prune
+from headwater.settings import Settings
 
 _KEEP = "HEADWATER_KEEP"
 _EVERY = 86_400.0
+_POLL_SECONDS = 1.0
 _DELETED = "deleted"
 
 
@@ -26,14 +31,33 @@ class Pruner(Background):
     consequence = "old events stay"
     module = __name__
 
-    def __init__(self, database: str, keep: timedelta | None, reload: Callable[[], None]) -> None:
+    def __init__(self, database: str, keep: timedelta, reload: Callable[[], None]) -> None:
         super().__init__(database)
         self._keep, self._reload = keep, reload
         self._due = time.monotonic()
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+
+    def start(self) -> None:
+        """Start the worker in a thread of its own."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop the worker, and a running process, which deletes everything or nothing."""
+        self._stopping.set()
+        self._thread.join()
+        super().stop()
+
+    def _watch(self) -> None:
+        while not self._stopping.wait(_POLL_SECONDS):
+            try:
+                self.poll()
+            except HeadwaterError as error:  # the database may respond again
+                self._warn(str(error))
 
     def poll(self) -> None:
         """Start a process if one is due; called every second."""
-        if self._keep is None or self.is_running() or time.monotonic() < self._due:
+        if self.is_running() or time.monotonic() < self._due:
             return
         self._due = time.monotonic() + _EVERY
         self.begin({_KEEP: f"{int(self._keep.total_seconds())}s"})
@@ -42,6 +66,12 @@ class Pruner(Background):
         """Reload the projection if events were deleted."""
         if output.startswith(_DELETED):
             self._reload()
+
+
+def workers(settings: Settings) -> Callable[[Live], list[Pruner]]:
+    """Return a function that creates a `Pruner`, if the settings limit the time to keep."""
+    keep = settings.keep
+    return lambda live: [Pruner(settings.database, keep, live.reload)] if keep else []
 
 
 def _prune() -> str:

@@ -12,16 +12,16 @@ from fastapi import APIRouter, Request, Response
 
 from headwater.errors import EventError
 from headwater.events import load, load_plain
-from headwater.http.models import Error
-from headwater.http.routes import Plain, answer
-from headwater.log import MOST_REJECTED, Entry, Items, Rejected, entry_of, read_items
-from headwater.marquez.models import (
+from headwater.http.models import (
     BatchCounts,
     BatchResult,
+    Error,
     FailedEvent,
     IntakeError,
     IntakeSummary,
 )
+from headwater.http.routes import Plain, answer
+from headwater.log import MOST_REJECTED, Entry, Items, Rejected, entry_of, read_items
 from headwater.projection.live import Batch, Receipt
 from headwater.query.models import Json
 from headwater.redaction import Redactor

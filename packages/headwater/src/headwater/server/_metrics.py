@@ -19,10 +19,10 @@ from fastapi import APIRouter, Request, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from headwater import deadline
-from headwater.delivery.endpoints import backend_states
 from headwater.errors import BusyError, DeadlineError, LogError
 from headwater.health.models import HealthState
 from headwater.health.states import counts_of_states
+from headwater.plugins import load_all
 from headwater.projection.live import Live
 from headwater.server.sample import PREFIX
 
@@ -204,26 +204,11 @@ def _of_log(live: Live) -> Iterator[Metric]:
     yield _gauge("projection_lag_events", "Stored events that queries do not see yet.", behind)
     text = "Arrival of the newest event that queries see; 0 without events."
     yield _gauge("projection_newest_event_timestamp_seconds", text, received_at / 1e6)
-    backends = backend_states(live)
-    for name, text, key in (
-        ("delivery_backlog_events", "Events not yet delivered.", "lag"),
-        ("delivery_dead_letters", "Events that the backend rejected.", "deadLetters"),
-        ("delivery_failing", "1 if the last attempt failed.", "isFailing"),
-    ):
-        values = {str(backend["backend"]): backend.get(key) for backend in backends}
-        yield _gauges(name, text, "backend", values)
+    for metrics in load_all("metrics"):
+        yield from metrics(live)
 
 
 def _gauge(name: str, text: str, value: float) -> Metric:
     from prometheus_client.core import GaugeMetricFamily
 
     return GaugeMetricFamily(f"headwater_{name}", text, value=float(value))
-
-
-def _gauges(name: str, text: str, label: str, values: dict[str, Any]) -> Metric:
-    from prometheus_client.core import GaugeMetricFamily
-
-    family = GaugeMetricFamily(f"headwater_{name}", text, labels=[label])
-    for value, number in values.items():
-        family.add_metric([value], float(number))
-    return family

@@ -30,7 +30,6 @@ from headwater.old_name import report
 from headwater.plugins import load_all
 from headwater.projection.live import Live
 from headwater.projection.snapshot_writer import Snapshotter
-from headwater.retention.pruner import Pruner
 from headwater.server._bodies import return_large_blocks
 from headwater.server._connections import BoundedProtocol
 from headwater.server._options import ServerOptions
@@ -79,8 +78,7 @@ def run_server(settings: Settings) -> None:
         tail = SpoolTail(live, settings.spool, settings.spool_remove_after)
     workers = [worker for make in prepared for worker in make(live)]
     snapshotter = Snapshotter(settings.database, live.restored)
-    pruner = Pruner(settings.database, settings.keep, live.reload)
-    with _running(live, workers, partial(_follow, live, tail, snapshotter, pruner)):
+    with _running(live, workers, partial(_follow, live, tail, snapshotter)):
         server = Server(make_app(live, options, tail))
         _stop_on_signals(server)
         _announce(settings, event_log, listener)
@@ -211,10 +209,9 @@ def _follow(
     live: Live,
     tail: SpoolTail | None,
     snapshotter: Snapshotter,
-    pruner: Pruner,
     stopping: threading.Event,
 ) -> None:
-    """Tail the spool, follow other writers, start snapshots and prunes, until stopped."""
+    """Tail the spool, follow other writers and start snapshots, until stopped."""
     followed = time.monotonic()
     is_warned = False
     while True:
@@ -225,7 +222,6 @@ def _follow(
             if time.monotonic() - followed >= _FOLLOW_SECONDS:
                 live.follow()
                 snapshotter.poll(live.newest)
-                pruner.poll()
                 followed = time.monotonic()
             if is_warned:
                 log.info("the spool and the log are read again")
@@ -236,5 +232,4 @@ def _follow(
             is_warned = True
         if is_last:
             snapshotter.stop()
-            pruner.stop()
             return

@@ -24,9 +24,15 @@ from headwater.events import (
 )
 from headwater.graph.current import generations_of
 from headwater.http.admission import Queried, Strict
-from headwater.http.models import EventInfo, EventWarning, Healthz, RejectedLine, StuckFile
+from headwater.http.models import (
+    EventInfo,
+    Events,
+    EventWarning,
+    Healthz,
+    RejectedLine,
+    StuckFile,
+)
 from headwater.http.routes import Cursor, Limit, LiveState, Offset, PageLimit, Tagged, answer, get
-from headwater.marquez import models as marquez
 from headwater.projection import RunKey, State
 from headwater.query.models import Json, Page
 from headwater.query.pages import cursor_of, paged, place_of
@@ -45,7 +51,7 @@ _MOST_READ = 2_000
 _MOST_WARNINGS = 20
 
 
-@_queried.get("/api/v1/events/lineage", response_model=marquez.Events)
+@_queried.get("/api/v1/events/lineage", response_model=Events)
 def list_events(
     live: LiveState,
     limit: Limit = 100,

@@ -2,4 +2,8 @@
 
 from headwater.plugins import Plugin
 
-plugin = Plugin(queries=["headwater.trust.queries"], routers=["headwater.trust.endpoints:router"])
+plugin = Plugin(
+    commands=["headwater.trust.commands:commands"],
+    queries=["headwater.trust.queries"],
+    routers=["headwater.trust.endpoints:router"],
+)

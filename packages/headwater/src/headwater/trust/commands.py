@@ -299,3 +299,8 @@ def _unreachable(settings: Settings, error: ServerError) -> DoctorAnswer:
     remedy = "start a server, or pass another --url or --api-key"
     found = finding("endpoint", settings.url, str(error), remedy)
     return {"producers": [], "findings": [found], "eventsWithWarnings": 0, "unreadSql": []}
+
+
+commands = typer.Typer()
+for _command in (gate, check, health, problems, mute, acknowledge, doctor):
+    commands.command(rich_help_panel="Trust")(_command)
