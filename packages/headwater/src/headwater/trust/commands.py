@@ -175,7 +175,7 @@ def problems(
     limit: Limit = 20,
     cursor: Cursor = None,
 ) -> None:
-    """List problems by cause, with the error and what was not rebuilt since.
+    """List problems by cause, with errors and effects.
 
     The owners and tags are those of the cause and of everything affected.
     Exit code 1: there are problems.
