@@ -212,9 +212,10 @@ class LifecycleStateChange(Facet, key="lifecycleStateChange"):
 
 
 class MetaflowTask(Facet, key="metaflow_task"):
-    """The page of a task of Metaflow."""
+    """The path of a task of Metaflow, `flow/run/step/task`, and its page."""
 
     url: str | None
+    pathspec: str | None
 
 
 class NominalTime(Facet, key="nominalTime"):

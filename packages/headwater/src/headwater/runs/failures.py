@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from headwater.datasets.not_run import is_test, was_not_run
-from headwater.events.facets import Airflow
+from headwater.events.facets import Airflow, MetaflowTask
 from headwater.projection import Run, RunState, State, outcome
 from headwater.projection.derived import began_at, children_of, descendants_of, parent_of
 from headwater.runs.summary import place_of_run
@@ -35,15 +35,33 @@ def causes_of(state: State, run: Run) -> list[Run]:
 def is_retried(state: State, run: Run) -> bool:
     """Return True if the job ran again under the same parent after this run ended.
 
-    A run of a mapped Airflow task with another map index is no retry.
+    A run for another element of a mapped Airflow task or a Metaflow foreach is no retry. Where the
+    elements are not reported, runs at the same time show that there are several. A later run of
+    such a job is no retry unless the parent run completed.
     """
-    ended = outcome(state, run).ended or 0
     parent = parent_of(state, run)
-    element = run.facets.parsed(Airflow).map_index
-    return parent is not None and any(
-        other.key.job == run.key.job
-        and (began_at(state, other) or 0) >= ended
-        and other.facets.parsed(Airflow).map_index == element
-        for other in children_of(state, parent)
-        if other is not run
+    if parent is None:
+        return False
+    began, ended = began_at(state, run) or 0, outcome(state, run).ended or 0
+    element = _element_of(run)
+    others = [other for other in children_of(state, parent) if other.key.job == run.key.job]
+    same = [o for o in others if None in (element, _element_of(o)) or element == _element_of(o)]
+    if not any((began_at(state, other) or 0) >= ended for other in same if other is not run):
+        return False
+    return (
+        element is not None
+        or outcome(state, parent).state is RunState.COMPLETED
+        or not any(_overlaps(state, other, began, ended) for other in same if other is not run)
     )
+
+
+def _element_of(run: Run) -> str | None:
+    """Return what identifies the element of a mapped task or of a foreach; None if unknown."""
+    index = run.facets.parsed(Airflow).map_index
+    return index if index is not None else run.facets.parsed(MetaflowTask).pathspec
+
+
+def _overlaps(state: State, run: Run, began: int, ended: int) -> bool:
+    """Return True if a run ran at some time in a span, in microseconds."""
+    until = outcome(state, run).ended
+    return (began_at(state, run) or 0) < ended and (until is None or until > began)
