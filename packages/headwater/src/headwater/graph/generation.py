@@ -61,6 +61,10 @@ class Flow(NamedTuple):
     dataset: DatasetName
     is_kept: bool
     """True if the consumer kept rows of the dataset; False if it read the dataset."""
+    until: float
+    """Data that was written later is not part of it; in microseconds."""
+    is_proven: bool
+    """True if reported versions prove the flow, whatever the clocks say."""
 
 
 @dataclass(slots=True, eq=False)

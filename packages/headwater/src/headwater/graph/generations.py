@@ -22,12 +22,13 @@ from __future__ import annotations
 from bisect import insort
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from math import inf
 from typing import Any, NamedTuple, TypeVar
 
 from headwater import deadline
 from headwater.events import JobRef
 from headwater.graph.families import Families
+from headwater.graph.frontier import Frontier, Walked, add_edges
 from headwater.graph.generation import (
     Flow,
     Generation,
@@ -60,9 +61,6 @@ from headwater.projection import Run, RunKey, RunState, State, outcome, start_of
 from headwater.projection.derived import descendants_of, parent_of, records_of
 
 Answer = TypeVar("Answer")
-
-Walked = dict[Generation, Edges]
-"""The generations reached by following flows, each with the edges that were followed."""
 
 
 class _Where(NamedTuple):
@@ -291,15 +289,13 @@ class Generations:
 
     def flows_into(self, generation: Generation) -> list[Flow]:
         """Return the flows into a generation, from those that wrote what it read or kept."""
-        found = [
-            Flow(source, name, False)
-            for name in generation.edges.reads
-            for source in self.writing(name, generation)
+        return [
+            Flow(source, name, is_kept, reading.end, source in reading.proven)
+            for is_kept, names in ((False, generation.edges.reads), (True, generation.kept))
+            for name in names
+            for reading in (self.reading(name, generation, only_earlier=is_kept),)
+            for source in self._written(name, reading, generation)
         ]
-        for name in generation.kept:
-            kept_by = self.writing(name, generation, only_earlier=True)
-            found += (Flow(source, name, True) for source in kept_by)
-        return found
 
     def sources(self, generation: Generation) -> list[Generation]:
         """Return the generations that wrote the data which a generation read or kept."""
@@ -309,29 +305,29 @@ class Generations:
         """Return the roots and all generations upstream of them, or of one of their outputs.
 
         Where events state which input feeds which output, only the edges on the way count. Rows
-        that a generation kept are upstream of that output, but not of the generation itself.
+        that a generation kept are upstream of that output, but not of the generation itself. Data
+        does not pass through a run, such as a stream, to a reader that ended before it was written.
         """
         found: Walked = {}
-        followed: set[tuple[Generation, DatasetName]] = set()  # kept rows
-        open_ = [(root, target) for root in roots]
-        while open_:
-            deadline.check()
-            generation, name = open_.pop()
-            edges, part = generation.edges, found.get(generation)
-            reads: set[DatasetName] = set()
-            if name is None or edges.is_cross_product:
-                found[generation] = edges
-                reads = edges.reads - part.reads if part else edges.reads
-            elif part is not edges:
-                part = found.setdefault(generation, replace(edges, reads=set(), writes=set()))
-                reads = edges.sources_of(name) - part.reads
-                part.reads |= reads
-                part.writes.add(name)
-            open_ += ((source, read) for read in reads for source in self.writing(read, generation))
-            if name in generation.kept and (generation, name) not in followed:
-                followed.add((generation, name))
-                kept_by = self.writing(name, generation, only_earlier=True)
-                open_ += ((source, name) for source in kept_by)
+        followed: dict[tuple[Generation, bool, DatasetName | None], float] = {}
+        self._flows.update(self._changed, self._history)
+        visits = Frontier((-inf, root, target) for root in roots)
+        for time, generation, name in visits:
+            edges = generation.edges
+            is_whole = name is None or edges.is_cross_product
+            reads = edges.reads if is_whole else edges.sources_of(name)
+            add_edges(found, generation, reads, {name}, is_whole=is_whole)
+            parts = ((False, reads, None if is_whole else name), (True, {name}, name))
+            for is_kept, used, part in parts:
+                if -time <= followed.get((generation, is_kept, part), -1):
+                    continue
+                followed[generation, is_kept, part] = -time
+                for flow in self._flows.into(generation):
+                    if flow.is_kept == is_kept and flow.dataset in used:
+                        written = self.times.of_writes(flow.source, flow.dataset).start
+                        if flow.is_proven or written <= -time:
+                            until = inf if flow.is_proven else min(-time, flow.until)
+                            visits.add(-until, flow.source, flow.dataset)
         return found
 
     def downstream_of(
@@ -339,26 +335,25 @@ class Generations:
     ) -> Walked:
         """Return the roots and the present generations downstream of them, or of one input."""
         present = self.present
+        present = self.present
         found: Walked = {}
-        open_ = [(root, source, False) for root in roots]
-        while open_:
-            generation, via, is_kept = open_.pop()
-            edges, part = generation.edges, found.get(generation)
-            if part is edges:
+        followed: dict[tuple[Generation, bool, DatasetName | None], float] = {}
+        visits = Frontier((0, root, source, False) for root in roots)
+        for since, generation, via, is_kept in visits:
+            edges = generation.edges
+            is_whole = via is None or (edges.is_cross_product and not is_kept)
+            part = generation, is_kept, None if is_whole else via
+            if since >= followed.get(part, inf):
                 continue
-            if via is None or (edges.is_cross_product and not is_kept):
-                found[generation] = edges
-                writes = edges.writes - part.writes if part else edges.writes
-            else:
-                part = found.setdefault(generation, replace(edges, reads=set(), writes=set()))
-                writes = ({via} if is_kept else edges.targets_of(via)) - part.writes
-                part.reads |= set() if is_kept else {via}
-                part.writes |= writes
-            open_ += (
-                (consumer, flow.dataset, flow.is_kept)
-                for consumer, flow in present.flows_from(generation)
-                if flow.dataset in writes
-            )
+            followed[part] = since
+            fed = {via} if is_kept else edges.writes if is_whole else edges.targets_of(via)
+            add_edges(found, generation, set() if is_kept else {via}, fed, is_whole=is_whole)
+            for consumer, flow in present.flows_from(generation):
+                if flow.dataset in fed:
+                    written = max(since, self.times.of_writes(generation, flow.dataset).start)
+                    if flow.is_proven or written <= flow.until:
+                        began = 0 if flow.is_proven else written
+                        visits.add(began, consumer, flow.dataset, flow.is_kept)
         return found
 
     def _users(self, side: str, name: DatasetName) -> list[JobRef]:
@@ -384,15 +379,14 @@ class Generations:
             self._using[side, name] = sorted(found)
         return self._using[side, name]
 
-    def writing(
-        self, name: DatasetName, reader: Generation | None = None, *, only_earlier: bool = False
-    ) -> list[Generation]:
-        """Return each task's newest finished generation that wrote a dataset, and all later ones.
+    def writing(self, name: DatasetName) -> list[Generation]:
+        """Return the newest finished generations that wrote a dataset, and all later ones."""
+        return self._written(name, NOW, None)
 
-        With a reader, those that it can depend on (see headwater.graph.times); with
-        `only_earlier`, those that wrote the dataset before this generation did.
-        """
-        reading = NOW if reader is None else self.reading(name, reader, only_earlier=only_earlier)
+    def _written(
+        self, name: DatasetName, reading: Reading, reader: Generation | None
+    ) -> list[Generation]:
+        """Return the generations that wrote what a reader can depend on; see `graph.times`."""
         found = [
             generation
             for ref in self.writers(name)

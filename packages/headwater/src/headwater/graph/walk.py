@@ -10,8 +10,9 @@ from headwater import deadline
 from headwater.events import JobRef
 from headwater.graph.edges import LevelGraph
 from headwater.graph.effective import Graph, PipelineGraph
+from headwater.graph.frontier import Walked
 from headwater.graph.generation import Generation
-from headwater.graph.generations import Generations, Walked
+from headwater.graph.generations import Generations
 from headwater.graph.levels import Level
 from headwater.graph.nodes import Node
 from headwater.projection import Run

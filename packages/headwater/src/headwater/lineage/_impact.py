@@ -19,8 +19,9 @@ from headwater.graph.column_graph import (
 from headwater.graph.current import generations_of, level_of
 from headwater.graph.edges import LevelGraph
 from headwater.graph.facets import type_of
+from headwater.graph.frontier import Walked
 from headwater.graph.generation import Generation
-from headwater.graph.generations import Generations, Walked
+from headwater.graph.generations import Generations
 from headwater.graph.levels import Level
 from headwater.graph.nodes import Node, kind_of, node_id, node_ref, owners_of
 from headwater.graph.walk import Place, neighbours, parts_of, places_next, reach, reached

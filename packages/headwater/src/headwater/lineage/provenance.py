@@ -16,8 +16,9 @@ from headwater.datasets.writes import has_written
 from headwater.errors import NotFoundError
 from headwater.events import JobRef, shown_time
 from headwater.graph.current import generations_of, level_of
+from headwater.graph.frontier import Walked
 from headwater.graph.generation import Flow, Generation
-from headwater.graph.generations import Generations, Walked
+from headwater.graph.generations import Generations
 from headwater.graph.levels import Level
 from headwater.graph.nodes import Node, kind_of, name_of, node_id, node_ref, owners_of
 from headwater.graph.run_edges import Edges, derived_dataset, only_datasets

@@ -37,7 +37,7 @@ def is_retried(state: State, run: Run) -> bool:
 
     A run for another element of a mapped Airflow task or a Metaflow foreach is no retry. Where the
     elements are not reported, runs at the same time show that there are several. A later run of
-    such a job is no retry unless the parent run completed.
+    such a job is no retry unless the parent run completed. A resumed flow retries its elements too.
     """
     parent = parent_of(state, run)
     if parent is None:
@@ -45,6 +45,8 @@ def is_retried(state: State, run: Run) -> bool:
     began, ended = began_at(state, run) or 0, outcome(state, run).ended or 0
     element = _element_of(run)
     others = [other for other in children_of(state, parent) if other.key.job == run.key.job]
+    if run.facets.parsed(MetaflowTask).pathspec:
+        others = [state.runs[key] for key in state.jobs[run.key.job].runs]
     same = [o for o in others if None in (element, _element_of(o)) or element == _element_of(o)]
     if not any((began_at(state, other) or 0) >= ended for other in same if other is not run):
         return False
@@ -58,7 +60,10 @@ def is_retried(state: State, run: Run) -> bool:
 def _element_of(run: Run) -> str | None:
     """Return what identifies the element of a mapped task or of a foreach; None if unknown."""
     index = run.facets.parsed(Airflow).map_index
-    return index if index is not None else run.facets.parsed(MetaflowTask).pathspec
+    if index is not None:
+        return index
+    path = run.facets.parsed(MetaflowTask).pathspec
+    return path and "/".join(path.split("/")[-2:])  # resumed runs of a flow keep the ids of tasks
 
 
 def _overlaps(state: State, run: Run, began: int, ended: int) -> bool:

@@ -21,8 +21,9 @@ from headwater.datasets.removal import removal_of
 from headwater.events import JobRef, shown_time
 from headwater.graph.column_graph import Column
 from headwater.graph.current import generations_of
+from headwater.graph.frontier import Walked
 from headwater.graph.generation import Generation
-from headwater.graph.generations import Generations, Walked
+from headwater.graph.generations import Generations
 from headwater.graph.levels import Level
 from headwater.graph.nodes import Node, facets_of, node_id
 from headwater.graph.run_edges import derived_dataset, only_datasets
