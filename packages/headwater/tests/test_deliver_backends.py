@@ -146,22 +146,6 @@ def test_config_never_shows_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "hunter2" not in repr(config)
 
 
-def test_entry_point_adds_the_backend_of_the_docs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    info = tmp_path / "faxes-1.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: faxes\nVersion: 1\n")
-    (info / "entry_points.txt").write_text("[headwater.plugins]\nfax = fax_plugin:plugin\n")
-    page = (_DOCS / "how-to/deliver.md").read_text()
-    for number, name in ((1, "faxes.py"), (2, "fax_plugin.py")):
-        (tmp_path / name).write_text(page.split("```python\n")[number].split("```")[0])
-    monkeypatch.syspath_prepend(str(tmp_path))
-    path = _write(tmp_path / "d.yaml", "backends: [{name: a, type: fax, number: '110'}]")
-    backend: Any = read_backends(path)["a"]
-    assert backend._number == "110"
-
-
 def test_incomplete_line_is_terminated_and_moved_file_recreated(
     tmp_path: Path, live: Live, build: Any
 ) -> None:

@@ -10,8 +10,8 @@ A plugin is one object of the class `Plugin`. A package registers it as an entry
     plugin = Plugin(backends={"acme": "acme_lineage.backend:Acme"})
 
 The parts of a plugin are import paths (`module:name`), which are imported when they are used. The
-module with the plugin should therefore import nothing else. Plugins cannot add tables, or kinds of
-findings and alerts yet.
+module with the plugin should therefore import nothing else. Plugins cannot add tables or kinds of
+alerts yet.
 """
 
 from __future__ import annotations
@@ -38,6 +38,10 @@ class Plugin:
     commands: Sequence[str] = ()
     """Typer apps whose commands are added to the command line. The `rich_help_panel` of a command
     is its group in the help."""
+    findings: Sequence[str] = ()
+    """Functions that receive a `State` and yield warnings of health; see `trust.findings`. Their
+    kind is one of headwater's, such as `quality`. Every answer about health calls them, so they
+    must be fast. Warnings do not change the states of nodes."""
     metrics: Sequence[str] = ()
     """Functions that receive the `Live` log and yield metrics of prometheus-client."""
     queries: Sequence[str] = ()

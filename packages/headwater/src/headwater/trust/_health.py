@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import cache, partial
 
 from headwater.datasets.not_run import was_not_run
+from headwater.errors import ConfigError
 from headwater.events import parse_time, shown_time, to_micros
 from headwater.graph.current import generations_of, graph_of
 from headwater.graph.levels import Level
@@ -24,6 +26,7 @@ from headwater.health.freshness import late
 from headwater.health.project import removed_model
 from headwater.health.recovery import is_recovered
 from headwater.health.states import failures_of, health_of, lateness_of
+from headwater.plugins import load_named
 from headwater.projection import Run, RunKey, State
 from headwater.projection.derived import ancestry_of, is_lost
 from headwater.query.pages import Place
@@ -102,6 +105,22 @@ def findings_of(state: State) -> Iterator[Finding]:
             yield failed_checks(node, failures)
     for ref, mixes in mixed_jobs(state):
         yield several_branches(state, ref, mixes)
+    for plugin, find in _added_findings():
+        yield from _checked(plugin, find(state))
+
+
+_added_findings = cache(partial(load_named, "findings"))
+
+
+def _checked(plugin: str, findings: Iterable[Finding]) -> Iterator[Finding]:
+    """Yield the findings of a plugin; an error would contradict the states of nodes."""
+    for found in findings:
+        if found["severity"] != "warning" or found["kind"] not in _KINDS:
+            raise ConfigError(
+                f"plugin {plugin}: finding: received {found['severity']!r} of the kind "
+                f"{found['kind']!r}, expected a warning of a kind of {', '.join(_KINDS)}"
+            )
+        yield found
 
 
 def _failed_or_lost(

@@ -1,0 +1,21 @@
+"""A finding about tables that nobody owns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from headwater.graph.facets import values_of
+from headwater.graph.nodes import Node
+from headwater.projection import State
+from headwater.query.facets import NO_VALUE
+from headwater.trust.findings import warning
+from headwater.trust.models import Finding
+
+
+def tables_without_owner(state: State) -> Iterator[Finding]:
+    """Yield a warning for each table of the warehouse that has no owner."""
+    for name in state.identity:
+        values = values_of(state, Node.of_dataset(name))
+        if name.namespace.startswith("postgres:") and values["owner"] == (NO_VALUE,):
+            remedy = "add an owner in the table's documentation"
+            yield warning("quality", name, "has no owner", remedy)
