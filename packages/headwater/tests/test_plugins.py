@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
 from importlib.metadata import EntryPoint, entry_points
@@ -32,7 +33,7 @@ def test_parts_of_all_plugins_are_found_and_can_be_imported() -> None:
     for kind in ("backends", "harvesters"):
         found = parts(kind)
         assert all(callable(point.load()) for point in found.values())
-    for kind in ("commands", "metrics", "queries", "routers", "workers"):
+    for kind in ("commands", "holds", "metrics", "queries", "routers", "tables", "workers"):
         assert load_all(kind)
     assert {"file", "datazone"} <= parts("backends").keys()
     assert next(iter(parts("harvesters"))) == "spark-logs"
@@ -200,3 +201,8 @@ def test_headwater_works_without_its_plugins(tmp_path: Path, build: Any) -> None
         assert httpx.get(f"{url}/api/v2/health").status_code == 404
         server.terminate()
         assert server.wait(20) == 0
+    with sqlite3.connect(tmp_path / "db") as database:
+        created = {name for (name,) in database.execute("SELECT name FROM sqlite_master")}
+    database.close()
+    assert "events" in created
+    assert not created & {"deliveries", "alerts", "finding_states"}

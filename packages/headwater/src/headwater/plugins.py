@@ -10,8 +10,7 @@ A plugin is one object of the class `Plugin`. A package registers it as an entry
     plugin = Plugin(backends={"acme": "acme_lineage.backend:Acme"})
 
 The parts of a plugin are import paths (`module:name`), which are imported when they are used. The
-module with the plugin should therefore import nothing else. Plugins cannot add tables or kinds of
-alerts yet.
+module with the plugin should therefore import nothing else. Plugins cannot add kinds of alerts yet.
 """
 
 from __future__ import annotations
@@ -42,12 +41,18 @@ class Plugin:
     """Functions that receive a `State` and yield warnings of health; see `trust.findings`. Their
     kind is one of headwater's, such as `quality`. Every answer about health calls them, so they
     must be fast. Warnings do not change the states of nodes."""
+    holds: Sequence[str] = ()
+    """Functions that receive the `EventLog` and return the `seq` of the last event that the plugin
+    no longer needs (None: it needs none), and a set of earlier ones that it needs. Pruning does not
+    delete the events that a plugin needs."""
     metrics: Sequence[str] = ()
     """Functions that receive the `Live` log and yield metrics of prometheus-client."""
     queries: Sequence[str] = ()
     """Modules (without a name) that declare queries of the API with `query.registry.query`."""
     routers: Sequence[str] = ()
     """FastAPI routers of the server."""
+    tables: Sequence[str] = ()
+    """SQLAlchemy's `MetaData` with the plugin's tables, which are created when a log is opened."""
     workers: Sequence[str] = ()
     """Functions that receive the server's `Settings` and check them before the log is opened. Each
     returns a function that receives the `Live` log and returns the background workers, which have

@@ -3,5 +3,7 @@
 from headwater.plugins import Plugin
 
 plugin = Plugin(
-    routers=["headwater.alerts.endpoints:router"], workers=["headwater.alerts.watch:workers"]
+    routers=["headwater.alerts.endpoints:router"],
+    tables=["headwater.alerts.tables:metadata"],
+    workers=["headwater.alerts.watch:workers"],
 )

@@ -10,8 +10,8 @@ from typing import Any
 import orjson
 from sqlalchemy import delete, insert, select, tuple_, update
 
+from headwater.alerts import tables
 from headwater.events import shown_time
-from headwater.log import schema
 from headwater.log.store import EventLog
 from headwater.trust.findings import finding
 from headwater.trust.models import Finding
@@ -55,7 +55,7 @@ class Alerts:
 
     def causes(self, rule: str) -> set[str] | None:
         """Return the causes for which a rule fired; None if the rule is new."""
-        table = schema.alerts
+        table = tables.alerts
         rows = self._log.fetch(select(table.c.cause).where(table.c.rule == rule))
         causes = {row.cause for row in rows}
         return causes - {""} if causes else None
@@ -83,7 +83,7 @@ class Alerts:
         ]
         if rows:
             with self._log.writing() as connection:
-                connection.execute(insert(schema.alerts), rows)
+                connection.execute(insert(tables.alerts), rows)
 
     def begin(self, rule: str, found: Mapping[str, Finding]) -> None:
         """Start a rule; its current causes trigger no actions."""
@@ -92,7 +92,7 @@ class Alerts:
 
     def done(self, fired: FiredAlert, action: int, error: str | None = None) -> None:
         """Record that an action is done, or why it failed."""
-        table = schema.alerts
+        table = tables.alerts
         with self._log.writing() as connection:
             pending = connection.execute(select(table.c.pending).where(*_key_of(fired))).scalar()
             remaining = [index for index in (pending or "").split(",") if index != str(action)]
@@ -104,7 +104,7 @@ class Alerts:
 
     def forget(self, rule: str, causes: Iterable[str]) -> None:
         """Delete causes that are resolved, so that the rule can fire for them again."""
-        table = schema.alerts
+        table = tables.alerts
         if past := list(causes):
             with self._log.writing() as connection:
                 rows = (table.c.rule == rule, table.c.cause.in_(past))
@@ -112,13 +112,13 @@ class Alerts:
 
     def pending(self) -> list[FiredAlert]:
         """Return the alerts with pending actions, oldest first."""
-        table = schema.alerts
+        table = tables.alerts
         query = select(table).where(table.c.pending != "").order_by(table.c.fired_at)
         return [_fired(row) for row in self._log.fetch(query)]
 
     def newest(self, limit: int, before: tuple[Any, ...] | None = None) -> list[FiredAlert]:
         """Return the latest alerts, newest first, before a (time, rule, cause)."""
-        table = schema.alerts
+        table = tables.alerts
         order = (table.c.fired_at, table.c.rule, table.c.cause)
         query = select(table).where(table.c.cause != "").order_by(*(c.desc() for c in order))
         if before is not None:
@@ -132,7 +132,7 @@ def alert_of(fired: FiredAlert) -> Alert:
 
 
 def _key_of(fired: FiredAlert) -> tuple[Any, Any]:
-    return schema.alerts.c.rule == fired.rule, schema.alerts.c.cause == fired.cause
+    return tables.alerts.c.rule == fired.rule, tables.alerts.c.cause == fired.cause
 
 
 def _fired(row: Any) -> FiredAlert:

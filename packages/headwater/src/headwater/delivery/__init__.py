@@ -12,7 +12,9 @@ plugin = Plugin(
         "openmetadata": "headwater.delivery.backends:OpenMetadata",
     },
     commands=["headwater.delivery.commands:commands"],
+    holds=["headwater.delivery._store:undelivered"],
     metrics=["headwater.delivery.metrics:metrics"],
     routers=["headwater.delivery.endpoints:router"],
+    tables=["headwater.delivery.tables:metadata"],
     workers=["headwater.delivery.forwarder:workers"],
 )

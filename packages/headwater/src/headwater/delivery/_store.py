@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy import Row, case, delete, func, insert, select, update
 
+from headwater.delivery import tables
 from headwater.delivery.models import BackendInfo, Retried
 from headwater.errors import NotFoundError
 from headwater.events import shown_time
@@ -22,20 +23,20 @@ class Deliveries:
     def __init__(self, log: EventLog, backend: str) -> None:
         self._log = log
         self._backend = backend
-        self._own_row = schema.deliveries.c.backend == backend
-        self._own_letters = schema.dead_letters.c.backend == backend
+        self._own_row = tables.deliveries.c.backend == backend
+        self._own_letters = tables.dead_letters.c.backend == backend
 
     def cursor(self) -> int:
         """Return the `seq` of the last accepted or rejected event; 0 for a new backend."""
         with self._log.writing() as connection:
-            seq = connection.execute(select(schema.deliveries.c.seq).where(self._own_row)).scalar()
+            seq = connection.execute(select(tables.deliveries.c.seq).where(self._own_row)).scalar()
             if seq is None:
-                connection.execute(insert(schema.deliveries).values(backend=self._backend, seq=0))
+                connection.execute(insert(tables.deliveries).values(backend=self._backend, seq=0))
         return seq or 0
 
     def advance(self, seq: int, rejection: str | None = None) -> None:
         """Move the cursor to `seq`, which the backend accepted, or rejected for a reason."""
-        table, letters = schema.deliveries, schema.dead_letters
+        table, letters = tables.deliveries, tables.dead_letters
         with self._log.writing() as connection:
             # Retried letters and the slower of two processes are behind the cursor: never go back.
             farthest = case((table.c.seq < seq, seq), else_=table.c.seq)
@@ -55,12 +56,12 @@ class Deliveries:
 
     def fail(self, error: str) -> None:
         """Record a delivery error and the time since when the backend is failing."""
-        c = schema.deliveries.c
+        c = tables.deliveries.c
         is_failing = c.error_at > func.coalesce(c.moved_at, 0)
         since = case((is_failing, c.error_at), else_=_now())
         with self._log.writing() as connection:
             values = {"error": self._log.redactor.redact_text(error), "error_at": since}
-            connection.execute(update(schema.deliveries).where(self._own_row).values(**values))
+            connection.execute(update(tables.deliveries).where(self._own_row).values(**values))
 
     def retry(self) -> Retried:
         """Schedule every dead letter for another attempt; return their number.
@@ -68,7 +69,7 @@ class Deliveries:
         Raises:
             NotFoundError: there is no delivery to a backend of this name.
         """
-        table, letters = schema.deliveries, schema.dead_letters
+        table, letters = tables.deliveries, tables.dead_letters
         with self._log.writing() as connection:
             names = connection.execute(select(table.c.backend).order_by(table.c.backend)).scalars()
             backends = list(names)
@@ -83,7 +84,7 @@ class Deliveries:
 
     def retried(self) -> list[tuple[int, str]]:
         """Return the (seq, body) of dead letters to retry, in order of arrival."""
-        letters, events = schema.dead_letters, schema.events
+        letters, events = tables.dead_letters, schema.events
         query = (
             select(events.c.seq, events.c.body)
             .join(letters, letters.c.seq == events.c.seq)
@@ -93,13 +94,19 @@ class Deliveries:
         return [(row.seq, row.body) for row in self._log.fetch(query)]
 
 
+def undelivered(log: EventLog) -> tuple[int | None, set[int]]:
+    """Return the last `seq` that every backend has passed, and the `seq` of each dead letter."""
+    passed = log.value(select(func.min(tables.deliveries.c.seq)))
+    return passed, {row.seq for row in log.fetch(select(tables.dead_letters.c.seq))}
+
+
 def delivery_statuses(log: EventLog) -> list[BackendInfo]:
     """Return the state of every backend, by name."""
-    return [_status(log, row) for row in log.fetch(select(schema.deliveries).order_by("backend"))]
+    return [_status(log, row) for row in log.fetch(select(tables.deliveries).order_by("backend"))]
 
 
 def _status(log: EventLog, row: Row[Any]) -> BackendInfo:
-    letters, events = schema.dead_letters, schema.events
+    letters, events = tables.dead_letters, schema.events
     own = letters.c.backend == row.backend
     counts = select(letters.c.is_retried, func.count()).where(own).group_by("is_retried")
     number = {bool(is_retried): count for is_retried, count in log.fetch(counts)}

@@ -1,4 +1,4 @@
-"""Delete rows of the log in one transaction, except those that are not yet delivered."""
+"""Delete rows of the log in one transaction, except those that plugins still need."""
 
 from __future__ import annotations
 
@@ -10,18 +10,21 @@ from headwater.errors import LogError
 from headwater.events import RunEvent
 from headwater.events.facets import Parent
 from headwater.log import EventLog, read_logged, schema
+from headwater.plugins import load_all
 
 _PAGE = 1_000
 
 
-def undelivered(log: EventLog) -> tuple[int, set[int]]:
-    """Return the last `seq` that every backend has passed, and the `seq` of each dead letter."""
-    events, deliveries = schema.events, schema.deliveries
-    delivered = log.value(select(func.min(deliveries.c.seq)))
-    newest = log.value(select(func.max(events.c.seq))) or 0
-    letters = {row.seq for row in log.fetch(select(schema.dead_letters.c.seq))}
+def held(log: EventLog) -> tuple[int, set[int]]:
+    """Return the last `seq` that may be deleted, and those before it that plugins still need."""
+    newest = log.value(select(func.max(schema.events.c.seq))) or 0
     # The newest row stays: an append compares `seq` with the last one that the process has read.
-    return min(newest - 1, newest if delivered is None else delivered), letters
+    last, needed = newest - 1, set[int]()
+    for hold in load_all("holds"):
+        passed, others = hold(log)
+        last = last if passed is None else min(last, passed)
+        needed |= others
+    return last, needed
 
 
 def remove(

@@ -42,7 +42,7 @@ from headwater.projection import State, apply, start_of
 from headwater.projection.derived import began_at, ended_at, parent_of, records_of
 from headwater.projection.snapshots.state import gc_paused
 from headwater.retention._schemas import compared_runs
-from headwater.retention._store import remove, run_ids, undelivered
+from headwater.retention._store import held, remove, run_ids
 from headwater.retention._walk import Walk
 
 NEWEST = 31  # run trees to keep per job; freshness uses as many starts
@@ -174,7 +174,7 @@ def prune(log: EventLog, found: Plan) -> None:
 
 def _read(log: EventLog, cutoff: int) -> _Reading:
     reading = _Reading()
-    delivered, letters = undelivered(log)
+    delivered, letters = held(log)
     for seq, kind, received_at, body in log.rows():
         reading.newest = seq
         try:

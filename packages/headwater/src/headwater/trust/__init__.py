@@ -6,4 +6,5 @@ plugin = Plugin(
     commands=["headwater.trust.commands:commands"],
     queries=["headwater.trust.queries"],
     routers=["headwater.trust.endpoints:router"],
+    tables=["headwater.trust.tables:metadata"],
 )

@@ -18,9 +18,9 @@ from sqlalchemy import delete, insert, select
 
 from headwater.errors import ConfigError, NotFoundError
 from headwater.events import shown_time
-from headwater.log import schema
 from headwater.log.store import EventLog
 from headwater.query.registry import micros_of
+from headwater.trust import tables
 from headwater.trust.findings import name_of_subject
 from headwater.trust.models import Finding, FindingState, HealthFinding
 
@@ -96,7 +96,7 @@ def stored_states(log: EventLog) -> FindingStates:
             row.id: StoredState(
                 row.kind, row.subject, row.state, row.fingerprint, row.until, row.note
             )
-            for row in log.fetch(select(schema.finding_states))
+            for row in log.fetch(select(tables.finding_states))
         }
     )
 
@@ -119,7 +119,7 @@ def change_state(
         raise ConfigError(f"until: received {change.until!r}, expected a time in the future")
     note = log.redactor.redact_text(change.note) if change.note else None
     with log.writing() as connection:
-        table = schema.finding_states
+        table = tables.finding_states
         connection.execute(delete(table).where(table.c.id == _id(found)))
         if change.state == "open":
             return open_finding(found)
