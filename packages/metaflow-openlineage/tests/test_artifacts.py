@@ -84,7 +84,7 @@ def test_artifact_created_and_loaded_by_a_step_is_not_read():
 
 def test_watched_store_records_loaded_artifacts():
     loads: dict[tuple[str, str], InMemory] = {}
-    watched = WatchedStore(Store(), loads)
+    watched = WatchedStore(Store(), loads, lambda name, _: ("metaflow://x", f"F/{name}"))
     assert "data" in watched
     assert watched["data"] == ["data"]
     assert watched["_own"] == ["_own"]

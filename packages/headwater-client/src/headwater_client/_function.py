@@ -10,12 +10,13 @@ import inspect
 import logging
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
+from headwater_client.capture import Capture, capturing, is_on, paused
 from headwater_client.old_name import adopt
 from headwater_client.parents import RunRef, parents
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from headwater_client.events import ReportedRun
     from headwater_client.git import GitLocation
 
-__all__ = ["lineage"]
+__all__ = ["lineage", "track"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -45,6 +46,7 @@ def lineage(
     outputs: Datasets = (),
     job: str | None = None,
     namespace: str | None = None,
+    capture: bool = True,
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Report each call of a function as a run, with its inputs and outputs.
 
@@ -53,7 +55,8 @@ def lineage(
     unless `job` is given; its namespace is OPENLINEAGE_NAMESPACE or `default`. Events go to
     HEADWATER_SPOOL or HEADWATER_URL, or else to openlineage-python's transport. Without any of
     them, or with OPENLINEAGE_DISABLED=true, the function is only called. Lineage never changes its
-    result or exception.
+    result or exception. What known libraries read and write in the call is reported too, unless
+    `capture` is False or HEADWATER_CAPTURE is `false`.
 
     Raises:
         TypeError: the function is asynchronous or a generator.
@@ -76,7 +79,9 @@ def lineage(
                 for item in (inputs, outputs):
                     yield item(*args, **kwargs) if callable(item) else item
 
-            with _reported(function, namespace, name, datasets):
+            about = functools.partial(_described, function)
+            recorded = Capture() if capture and is_on() else None
+            with _reported(about, namespace, name, datasets, recorded):
                 return function(*args, **kwargs)
 
         return call
@@ -98,11 +103,36 @@ def _is_on(environment: Mapping[str, str]) -> bool:
 
 
 @contextmanager
+def track(job: str, *, namespace: str | None = None) -> Iterator[Capture]:
+    """Report the block as a run of a job, with what known libraries read and write in it.
+
+        with headwater_client.track("daily_report") as captured:
+            pandas.read_csv("in.csv").to_parquet("out.parquet")
+        print(captured.reads, captured.writes)
+
+    Namespace, parent and destination are those of `lineage`. Without a destination, nothing is
+    sent, but the reads and writes can still be printed.
+    """
+    if message := adopt(os.environ):
+        log.warning("%s", message)
+    recorded = Capture()
+    with ExitStack() as stack:
+        if _is_on(os.environ):
+            about = functools.partial(_described, None)
+            name = job.replace("/", ".")
+            stack.enter_context(_reported(about, namespace, name, lambda: iter(((), ())), recorded))
+        elif is_on():
+            stack.enter_context(capturing(recorded))
+        yield recorded
+
+
+@contextmanager
 def _reported(
-    function: Callable[..., object],
+    about: Callable[..., ReportedRun],
     namespace: str | None,
     name: str,
     datasets: Callable[[], Iterator[Sequence[Dataset]]],
+    capture: Capture | None,
 ) -> Iterator[None]:
     """Send START, then COMPLETE, FAIL, or ABORT if the process is asked to end."""
     namespace = namespace or os.environ.get("OPENLINEAGE_NAMESPACE") or "default"
@@ -111,19 +141,25 @@ def _reported(
 
     @functools.cache
     def described() -> ReportedRun:
-        return _described(function, ref, ancestors, *datasets())
+        return about(ref, ancestors, *datasets())
 
     def report(state: str, error: BaseException | None = None) -> None:
         try:
-            described()  # before the start time: its first call imports openlineage-python
-            send(described, state, datetime.now(UTC), None if error is None else _message(error))
+            with paused():
+                described()  # before the start time: its first call imports openlineage-python
+                run: Callable[[], ReportedRun] = described
+                if capture is not None and state != "START":
+                    run = _with_captured(described(), capture, send)
+                message = None if error is None else _message(error)
+                send(run, state, datetime.now(UTC), message)
         except Exception as problem:  # lineage must never break a function
             log.warning("lineage of %s is not complete: %r", ref.job, problem)
 
     report("START")
     token = _enclosing.set((ref, ancestors[1] if ancestors else ref))
     try:
-        yield
+        with capturing(capture) if capture is not None and is_on() else nullcontext():
+            yield
     except BaseException as error:
         report("FAIL" if isinstance(error, Exception) else "ABORT", error)
         raise
@@ -133,6 +169,20 @@ def _reported(
         _enclosing.reset(token)
         for problem in close():
             log.warning("%s", problem)
+
+
+def _with_captured(run: ReportedRun, capture: Capture, send: Send) -> Callable[[], ReportedRun]:
+    """Send the runs of the captured queries; return the run with the captured datasets."""
+    from headwater_client._captured_run import query_runs, with_captured
+
+    for query, start in query_runs(run, capture):
+        send(functools.partial(_same, query), "START", start, None)
+        send(functools.partial(_same, query), "COMPLETE", datetime.now(UTC), None)
+    return functools.partial(_same, with_captured(run, capture))
+
+
+def _same(run: ReportedRun) -> ReportedRun:
+    return run
 
 
 def _message(error: BaseException) -> str:
@@ -170,18 +220,18 @@ def _client() -> Any:
 
 
 def _described(
-    function: Callable[..., object],
+    function: Callable[..., object] | None,
     ref: RunRef,
     ancestors: tuple[RunRef, RunRef] | None,
     *datasets: Sequence[Dataset],
 ) -> ReportedRun:
-    """Return the run with its datasets, and the docstring and git location of the function."""
+    """Return the run with its datasets, and the docstring and git location of its function."""
     from headwater_client._declared import Declaration, Declared
     from headwater_client._declared_run import declared_run
 
-    job = Declaration(ref.namespace, ref.job, inspect.getdoc(function))
+    job = Declaration(ref.namespace, ref.job, inspect.getdoc(function) if function else None)
     inputs, outputs = (tuple(Declaration(*name) for name in side) for side in datasets)
-    file = Path(inspect.getsourcefile(function) or "")
+    file = Path((inspect.getsourcefile(function) if function else None) or "")
     declared = Declared(file, job, inputs, outputs)
     return declared_run(declared, ref, ancestors, _location(file), "PYTHON")
 

@@ -8,15 +8,20 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, partial
+from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
 from types import FrameType
 from typing import TYPE_CHECKING
 
 from headwater_client._declared import Declared
 from headwater_client._report import Report
+from headwater_client.capture import Capture, is_on
+from headwater_client.capture._process import environment_of, is_python, read_folder
 from headwater_client.parents import RunRef, child_environment, parents
 
 if TYPE_CHECKING:
@@ -42,7 +47,9 @@ def run_command(
     ref, ancestors = RunRef.new(declared.job.namespace, declared.job.name), parents(environment)
     root = ancestors[1] if ancestors else ref
     started = datetime.now(UTC)
-    child = _Child(command, {**environment, **child_environment(ref, root)})
+    folder = _capture_folder(command, environment)
+    variables = environment_of(folder, environment) if folder else {}
+    child = _Child(command, {**environment, **child_environment(ref, root), **variables})
 
     @cache
     def run() -> ReportedRun:
@@ -69,10 +76,54 @@ def run_command(
     if heartbeat:
         beats.join()
     type_, error = _outcome(command[0], code, child)
-    send(type_, datetime.now(UTC), error)
+    ended = datetime.now(UTC)
+    if folder:
+        capture = read_folder(folder)
+        rmtree(folder, ignore_errors=True)
+        _send_end(run, capture, report, (type_, ended, error))
+    else:
+        send(type_, ended, error)
     for problem in report.close():
         sys.stderr.write(f"headwater: {problem}\n")
     return code
+
+
+def _capture_folder(command: Sequence[str], environment: Mapping[str, str]) -> Path | None:
+    """Return a new folder for the records of a Python process; None if nothing is captured."""
+    wanted = environment.get("HEADWATER_CAPTURE", "").strip().lower() == "true"
+    if is_on(environment) and (wanted or is_python(command)):
+        with suppress(OSError):
+            return Path(mkdtemp(prefix="headwater-capture-"))
+    return None
+
+
+def _send_end(
+    run: Callable[[], ReportedRun],
+    capture: Capture,
+    report: Report,
+    event: tuple[str, datetime, str | None],
+) -> None:
+    """Send the runs of the captured queries, and the end of the run with what was captured."""
+
+    @cache
+    def queries() -> list[tuple[ReportedRun, datetime]]:
+        from headwater_client._captured_run import query_runs
+
+        return list(query_runs(run(), capture))
+
+    def end() -> bytes:
+        from headwater_client._captured_run import with_captured
+
+        return with_captured(run(), capture).to_json(*event)
+
+    def of_query(number: int, state: str) -> bytes:
+        query, at = queries()[number]
+        return query.to_json(state, at if state == "START" else event[1])
+
+    for number in range(len(capture.queries)):
+        for state in ("START", "COMPLETE"):
+            report.send(partial(of_query, number, state))
+    report.send(end)
 
 
 def end_like(code: int) -> int:

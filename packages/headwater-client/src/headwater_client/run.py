@@ -6,12 +6,13 @@ import argparse
 import math
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from headwater_client._declared import read_declared
+from headwater_client._declared import Declaration, Declared, read_declared
 from headwater_client._process import end_like, run_command
 from headwater_client._report import Report
+from headwater_client.capture._process import script_name
 from headwater_client.errors import ConfigError
 from headwater_client.parents import parent_problems
 
@@ -27,7 +28,8 @@ def argument_parser(program: str = "headwater") -> argparse.ArgumentParser:
         usage=f"{program} run [OPTIONS] [--] COMMAND [ARGUMENTS...]",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
-        description="Run a command as a job with declared inputs and outputs.\n\n"
+        description="Run a command as a job with declared inputs and outputs. What a Python\n"
+        "script reads and writes with pandas, Polars, DuckDB and others is added.\n\n"
         "Output, signals and exit code are those of the command; exit code 2: invalid file.\n\n"
         f"Example: {program} run -f lineage.yaml --spool ./spool -- true",
     )
@@ -35,8 +37,8 @@ def argument_parser(program: str = "headwater") -> argparse.ArgumentParser:
     parser.add_argument(
         *("--file", "-f"),
         type=Path,
-        default=Path("lineage.yaml"),
-        help="YAML file of its inputs and outputs. [lineage.yaml]",
+        help="YAML file of its inputs and outputs. [lineage.yaml, if it exists or if the command is"
+        " not a Python script]",
     )
     parser.add_argument("--spool", type=Path, help="Folder to write its events to.")
     parser.add_argument(
@@ -69,13 +71,25 @@ def run(arguments: Sequence[str], program: str = "headwater") -> int:
         report = Report.from_environment(
             environment, spool=options.spool, url=options.url, api_key=options.api_key
         )
-        declared = read_declared(options.file, environment)
+        declared = _declared(options.file, command, environment)
     except ConfigError as error:
         sys.stderr.write(f"{program}: {error}\n")
         return _WRONG_USAGE
     for problem in parent_problems(environment):
         sys.stderr.write(f"{program}: {problem}\n")
     return end_like(run_command(declared, command, report, options.heartbeat, environment))
+
+
+def _declared(
+    file: Path | None, command: Sequence[str], environment: Mapping[str, str]
+) -> Declared:
+    """Read the declaration; without one, a Python script is a job with the name of its file."""
+    default = Path("lineage.yaml")
+    if file is None and not default.exists() and (name := script_name(command)):
+        namespace = environment.get("OPENLINEAGE_NAMESPACE") or "default"
+        script = next((Path(word) for word in command[1:] if word.endswith(".py")), default)
+        return Declared(script, Declaration(namespace, name), (), ())
+    return read_declared(file or default, environment)
 
 
 def _seconds(text: str) -> float:

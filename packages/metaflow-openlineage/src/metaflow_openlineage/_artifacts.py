@@ -10,6 +10,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from headwater_client.capture import bind, origin_of, paused
+
 from ._dataset import fields_of
 
 # A larger artifact that was loaded, not replaced and stored again counts as unchanged.
@@ -55,12 +57,13 @@ class InMemory:
     fields: tuple[tuple[str, str], ...] = ()
     rows: int | None = None
     store: Any = None  # the task datastore it was loaded from
+    origin: tuple[tuple[str, str], ...] | None = None  # the datasets whose content it is
 
     @classmethod
     def of(cls, value: Any, store: Any = None) -> InMemory:
         """Describe a value without keeping a reference."""
         fields = fields_of(value)
-        return cls(id(value), fields, len(value) if fields else None, store)
+        return cls(id(value), fields, len(value) if fields else None, store, origin_of(value))
 
 
 @dataclass(frozen=True)
@@ -86,9 +89,16 @@ def stored_in(store: Any) -> dict[str, Stored]:
 class WatchedStore:
     """A proxy of a task datastore that records the artifacts loaded from it."""
 
-    def __init__(self, store: Any, loads: dict[tuple[str, str], InMemory]) -> None:
+    def __init__(
+        self,
+        store: Any,
+        loads: dict[tuple[str, str], InMemory],
+        dataset_of: Callable[[str, Any], tuple[str, str] | None],
+    ) -> None:
+        """Watch a store. `dataset_of` returns the dataset of an artifact with its stored type."""
         self._store = store
         self._loads = loads
+        self._dataset_of = dataset_of
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)
@@ -100,10 +110,13 @@ class WatchedStore:
         return iter(self._store)
 
     def __getitem__(self, name: str) -> Any:
-        value = self._store[name]
+        with paused():  # its files are no datasets
+            value = self._store[name]
         sha = None if name.startswith("_") else self._store.ds_metadata["objects"].get(name)
         if sha is not None:
             self._loads[name, sha] = InMemory.of(value, self._store)
+            if dataset := self._dataset_of(name, self._store):
+                bind(value, [dataset])
         return value
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from metaflow.decorators import StepDecorator, _base_step_decorator
 from metaflow.user_decorators.user_flow_decorator import FlowMutator
 
+from headwater_client.capture import capturing, is_on
 from headwater_client.parents import child_environment
 
 from . import _helpers
@@ -28,7 +29,8 @@ class openlineage(FlowMutator):
     """Emit OpenLineage events for the flow, its steps and the artifacts between them.
 
     `models` lists the artifacts that are models, by default `model` and those ending in `_model`.
-    `exclude` lists artifacts that are not datasets, `include` scalars that are datasets.
+    `exclude` lists artifacts that are not datasets, `include` scalars that are datasets. What known
+    libraries read and write in steps is reported unless `capture` is False.
     """
 
     def init(
@@ -37,12 +39,14 @@ class openlineage(FlowMutator):
         models: Iterable[str] | None = None,
         include: Iterable[str] = (),
         exclude: Iterable[str] = (),
+        capture: bool = True,
     ) -> None:
         """Store the decorator's arguments."""
         self._options = {
             "models": None if models is None else list(models),
             "include": list(include),
             "exclude": list(exclude),
+            "capture": capture,
         }
 
     def mutate(self, mutable_flow: Any) -> None:
@@ -58,7 +62,12 @@ class StepHooks(StepDecorator):
     """Metaflow's hooks in the launching process (`runtime_…`) and in task processes (`task_…`)."""
 
     name = "openlineage"
-    defaults: dict[str, Any] = {"models": None, "include": [], "exclude": []}
+    defaults: dict[str, Any] = {
+        "models": None,
+        "include": [],
+        "exclude": [],
+        "capture": True,
+    }
 
     _flow_run: FlowRun | None = None  # shared by the steps of the run this process launches
     _task_run: TaskRun | None = None
@@ -95,7 +104,7 @@ class StepHooks(StepDecorator):
         from ._task import TaskRun
 
         store, _metadata, run_id, task_id, flow, graph, attempt, _retries, _ubf, inputs = hook
-        settings, options = Settings.from_env(os.environ), Options(**self.attributes)
+        settings, options = Settings.from_env(os.environ), self._options()
         where = (self._flow_datastore, str(run_id), step_name, str(task_id), attempt)
         task = TaskRun(settings, options, flow, *where, store, list(inputs or ()))
         # Runs started by this process become children of the task.
@@ -104,19 +113,26 @@ class StepHooks(StepDecorator):
         self._task_run = task
         task.start(graph[step_name])
 
+    def _options(self) -> Options:
+        names = ("models", "include", "exclude")
+        return Options(**{name: self.attributes[name] for name in names})
+
     def task_decorate(
         self, step_func: Callable[..., Any], flow: Any, graph: Any, *rest: Any
     ) -> Callable[..., Any]:
-        """Watch the inputs of a join."""
+        """Watch the inputs of a join, and what libraries read and write."""
         task = self._task_run
-        if task is None or graph[task.step].type != "join":
+        if task is None:
             return step_func
+        is_join = graph[task.step].type == "join"
+        captures = self.attributes["capture"] and is_on()
 
         @functools.wraps(step_func)
-        def watched(inputs: Any) -> Any:
-            for branch in inputs:
+        def watched(*inputs: Any) -> Any:
+            for branch in inputs[0] if is_join else ():
                 harmless(task.watch)(branch)
-            return step_func(inputs)
+            with capturing(task.capture) if captures else contextlib.nullcontext():
+                return step_func(*inputs)
 
         return watched
 

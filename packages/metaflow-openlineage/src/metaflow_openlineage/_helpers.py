@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
+
+from headwater_client.capture import name_of_path, paused
 
 from ._dataset import ColumnSource, Dataset, Field
 from ._names import FlowNames
@@ -24,6 +26,7 @@ class Task(Protocol):
     outputs: list[Dataset]
     names: FlowNames
     artifact_namespace: str
+    tables: dict[tuple[str, str], Dataset]
 
     def start_query(
         self, sql: str, name: str, dialect: str | None, query: Query
@@ -91,6 +94,7 @@ def table_read(table: Any, dataset: Dataset, *, snapshot_id: int | None = None) 
     `table` is a PyIceberg table or anything with its `schema()` and `current_snapshot()`.
     """
     described = _with_metadata(table, dataset) or dataset
+    _locate(table, dataset)
     return reads(
         replace(described, version=str(snapshot_id)) if snapshot_id is not None else described
     )
@@ -109,9 +113,17 @@ def table_written(
     The other arguments are those of `writes`.
     """
     described = _with_metadata(table, dataset, written=True) or dataset
+    _locate(table, dataset)
     return writes(
         described, column_lineage=column_lineage, row_lineage=row_lineage, sources=sources
     )
+
+
+def _locate(table: Any, dataset: Dataset) -> None:
+    """Remember the location of a declared table, under which PyIceberg's reads are captured."""
+    with suppress(Exception):
+        if _task and (name := name_of_path(table.location())):
+            _task.tables[name] = dataset
 
 
 @harmless
@@ -176,7 +188,8 @@ def query(
     name = name or f"query_{hashlib.sha256(sql.encode()).hexdigest()[:8]}"
     end = task.start_query(sql, name, dialect, running) or (lambda error: None)
     try:
-        yield running
+        with paused():  # its datasets are declared
+            yield running
     except BaseException as error:
         end(error)
         raise

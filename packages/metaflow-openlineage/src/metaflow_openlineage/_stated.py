@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from headwater_client import stated
+
 from ._dataset import Dataset
 
 Name = tuple[str, str]
@@ -18,16 +20,13 @@ def stated_sources(
     An output with declared sources depends on these, any other on all `inputs`. `consumed` are the
     inputs of queries that wrote their outputs themselves: they feed only outputs that declare them.
     """
-    default_sources, written = _names(inputs), list(outputs)
-    declared: dict[Name, list[Name]] = {}
-    for output in written:
-        if output.sources is not None:
-            sources = declared.setdefault((output.namespace, output.name), [])
-            sources += [name for name in _names(output.sources) if name not in sources]
-    lineage = {name: declared.get(name, default_sources) for name in _names(written)}
-    all_inputs = {*default_sources, *_names(consumed)}
-    return lineage if any(set(sources) != all_inputs for sources in lineage.values()) else {}
+    written = [
+        (name_of(item), None if item.sources is None else [name_of(i) for i in item.sources])
+        for item in outputs
+    ]
+    return stated.stated_sources(map(name_of, inputs), written, map(name_of, consumed))
 
 
-def _names(datasets: Iterable[Dataset]) -> list[Name]:
-    return list(dict.fromkeys((dataset.namespace, dataset.name) for dataset in datasets))
+def name_of(dataset: Dataset) -> Name:
+    """Return the namespace and name of a dataset."""
+    return dataset.namespace, dataset.name

@@ -17,6 +17,7 @@ from metaflow.metaflow_current import current
 from metaflow.util import get_username
 
 from headwater_client import RunRef
+from headwater_client.capture import Capture
 
 from . import _facets as facets
 from ._artifacts import (
@@ -29,13 +30,14 @@ from ._artifacts import (
     read_and_written,
     stored_in,
 )
+from ._captured import Lineage, captured_queries, datasets_of, with_captured
 from ._dataset import Dataset
 from ._emit import Emitter
 from ._helpers import Query
 from ._names import FlowNames, instant_of
 from ._report import harmless
 from ._settings import Settings
-from ._stated import stated_sources
+from ._stated import Name, stated_sources
 
 ENDED = "openlineage-ended-{attempt}"  # task metadata: the attempt's end was emitted
 LOCATION = "METAFLOW_OPENLINEAGE_LOCATION"  # passes the launcher's git location to its tasks
@@ -71,6 +73,8 @@ class TaskRun:
         self._assigned: dict[str, InMemory] = {}
         self._queries: dict[str, int] = {}
         self._consumed: list[Dataset] = []  # inputs of queries that have outputs
+        self.capture = Capture(includes_nested=True)
+        self.tables: dict[Name, Dataset] = {}  # declared tables, by their locations
         self._run_facets: facets.RunFacets = {}
         self._job_facets: facets.JobFacets = {}
 
@@ -120,7 +124,11 @@ class TaskRun:
 
     def watch(self, flow: Any) -> None:
         """Record the artifacts that are loaded from a flow object."""
-        flow._set_datastore(WatchedStore(flow._datastore, self._loads))
+        flow._set_datastore(WatchedStore(flow._datastore, self._loads, self._dataset_of))
+
+    def _dataset_of(self, name: str, store: Any) -> Name | None:
+        is_dataset = self.options.is_dataset(name, stored_in(store)[name].type)
+        return (self.artifact_namespace, f"{self.names.flow}/{name}") if is_dataset else None
 
     def _watch_persist(self) -> None:
         """Record the flow's artifacts just before Metaflow stores and drops them."""
@@ -147,10 +155,19 @@ class TaskRun:
         state = "COMPLETE" if ok else facets.end_state(error)
         read, written = self._artifacts() or ([], [])
         run_facets = {**self._run_facets, **facets.error(error)}
-        inputs, outputs = [*read, *self.inputs], [*(written if ok else ()), *self.outputs]
-        lineage = facets.lineage(stated_sources(inputs, outputs, self._consumed))
-        job_facets = {**self._job_facets, **lineage}
-        self._emit(state, self.ref, run_facets, job_facets, [*inputs, *self._consumed], outputs)
+        captured = with_captured(
+            self.capture,
+            self.tables,
+            Lineage(
+                [*read, *self.inputs], [*(written if ok else ()), *self.outputs], self._consumed
+            ),
+        )
+        if ok:
+            self._emit_captured_queries()
+        stated = stated_sources(captured.inputs, captured.outputs, captured.consumed)
+        job_facets = {**self._job_facets, **facets.lineage(stated)}
+        inputs = [*captured.inputs, *captured.consumed]
+        self._emit(state, self.ref, run_facets, job_facets, inputs, captured.marked(stated))
         self._emitter.close()
         datum = MetaDatum(
             ENDED.format(attempt=self.attempt),
@@ -159,6 +176,16 @@ class TaskRun:
             [f"attempt_id:{self.attempt}"],
         )
         self.metadata.register_metadata(self.run_id, self.step, self.task_id, [datum])
+
+    @harmless
+    def _emit_captured_queries(self) -> None:
+        """Emit the runs of the SQL texts that libraries ran."""
+        for name, job_facets, inputs, outputs in captured_queries(self.capture):
+            nth = self._queries[name] = self._queries.get(name, -1) + 1
+            ref = self.names.query(self.step, self.task_id, self.attempt, name, nth)
+            about = facets.parent(self.ref, self.root), {**facets.job("QUERY"), **job_facets}
+            self._emit("START", ref, *about, inputs, outputs)
+            self._emit("COMPLETE", ref, *about, inputs, outputs)
 
     @harmless
     def _artifacts(self) -> tuple[list[Dataset], list[Dataset]]:
@@ -180,7 +207,9 @@ class TaskRun:
             if self.options.is_dataset(name, artifact.type):
                 identity = (self.artifact_namespace, f"{self.names.flow}/{name}", artifact.sha)
                 in_memory, kind = artifact.in_memory or InMemory(0), self.options.dataset_type(name)
-                yield Dataset(*identity, kind, in_memory.fields, in_memory.rows, artifact.size)
+                origin = None if in_memory.origin is None else datasets_of(in_memory.origin)
+                columns = in_memory.fields, in_memory.rows, artifact.size
+                yield Dataset(*identity, kind, *columns, sources=origin)
 
     def _unchanged(self, name: str, sha: str) -> bool:
         """Compare an artifact before and after the step, unless it is too large."""

@@ -1,0 +1,136 @@
+"""Add what a capture recorded to the events of a run. Importing this loads openlineage-python."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+import attr
+from openlineage.client.event_v2 import InputDataset, OutputDataset
+from openlineage.client.facet_v2 import (
+    DatasetFacet,
+    JobFacet,
+    dataset_version_dataset,
+    lineage,
+    schema_dataset,
+    source_code_job,
+    sql_job,
+)
+
+from headwater_client.capture import Capture, Captured, CapturedQuery
+from headwater_client.events import PRODUCER, ReportedRun
+from headwater_client.masking import mask_text
+from headwater_client.parents import RunRef
+from headwater_client.stated import Name, stated_sources
+
+_MOST_COLUMNS = 2_000  # in one event
+_LONGEST_TEXT = 50_000
+
+
+@attr.define
+class CoarseLineageFacet(DatasetFacet):
+    """States that the sources of an output are all inputs of its run that may feed it."""
+
+    isCoarse: bool = True
+
+
+def with_captured(run: ReportedRun, capture: Capture) -> ReportedRun:
+    """Return the run with the datasets that were captured; declared ones take precedence."""
+    declared_inputs = [(item.namespace, item.name) for item in run.inputs]
+    declared_outputs = [(item.namespace, item.name) for item in run.outputs]
+    reads, consumed, writes = capture.reads, capture.consumed, capture.writes
+    inputs = [item.key for item in reads] + declared_inputs
+    known = {*inputs, *(item.key for item in consumed)}
+    outputs: list[tuple[Name, tuple[Name, ...] | None]]
+    outputs = [(name, None) for name in declared_outputs]
+    outputs += [(item.key, capture.sources_of(item, known)) for item in writes]
+    stated = stated_sources(inputs, outputs, [item.key for item in consumed])
+    fields = _Columns()
+    new_inputs = [
+        InputDataset(*item.key, facets=fields.facets(item))
+        for item in {(item.key, item.version): item for item in (*reads, *consumed)}.values()
+        if item.key not in declared_inputs
+    ]
+    coarse = {name for name, sources in outputs if sources is None and name in stated}
+    new_outputs = [
+        OutputDataset(
+            *item.key,
+            facets={**fields.facets(item), **(coarse_facet() if item.key in coarse else {})},
+        )
+        for item in writes
+        if item.key not in declared_outputs
+    ]
+    return replace(
+        run,
+        inputs=[*run.inputs, *new_inputs],
+        outputs=[*run.outputs, *new_outputs],
+        job_facets={**run.job_facets, **_lineage_facet(stated)},
+    )
+
+
+def coarse_facet(producer: str = PRODUCER) -> dict[str, Any]:
+    """Return the facet of an output whose sources are not known exactly."""
+    return {"headwater_coarseLineage": CoarseLineageFacet(producer=producer)}
+
+
+def query_runs(parent: ReportedRun, capture: Capture) -> Iterator[tuple[ReportedRun, datetime]]:
+    """Yield the runs of the captured SQL texts, children of a run, with their start times."""
+    root = parent.parents[1] if parent.parents else parent.ref
+    for query in capture.queries:
+        digest = hashlib.sha256(query.sql.encode()).hexdigest()[:8]
+        ref = RunRef.new(parent.ref.namespace, f"{parent.ref.job}.query_{digest}")
+        fields = _Columns()
+        yield (
+            ReportedRun(
+                ref=ref,
+                integration=parent.integration,
+                job_type="QUERY",
+                parents=(parent.ref, root),
+                language=parent.language,
+                inputs=[InputDataset(*i.key, facets=fields.facets(i)) for i in query.inputs],
+                outputs=[OutputDataset(*i.key, facets=fields.facets(i)) for i in query.outputs],
+                run_facets=parent.run_facets,
+                job_facets=text_facets(query),
+            ),
+            query.at,
+        )
+
+
+def text_facets(query: CapturedQuery) -> dict[str, JobFacet]:
+    """Return the text of a query: as SQL if the server can read it, or else as source code."""
+    text = mask_text(query.sql)[:_LONGEST_TEXT]
+    if query.is_readable:
+        return {"sql": sql_job.SQLJobFacet(text, query.dialect, producer=PRODUCER)}
+    return {"sourceCode": source_code_job.SourceCodeJobFacet("sql", text, producer=PRODUCER)}
+
+
+class _Columns:
+    """Creates the facets of datasets, with a limit on the columns of an event."""
+
+    def __init__(self) -> None:
+        self._left = _MOST_COLUMNS
+
+    def facets(self, item: Captured) -> dict[str, Any]:
+        facets: dict[str, Any] = {}
+        if item.version:
+            facets["version"] = dataset_version_dataset.DatasetVersionDatasetFacet(
+                item.version, producer=PRODUCER
+            )
+        if item.fields and len(item.fields) <= self._left:
+            self._left -= len(item.fields)
+            columns = [schema_dataset.SchemaDatasetFacetFields(*column) for column in item.fields]
+            facets["schema"] = schema_dataset.SchemaDatasetFacet(columns, producer=PRODUCER)
+        return facets
+
+
+def _lineage_facet(stated: dict[Name, list[Name]]) -> dict[str, JobFacet]:
+    entries: list[Any] = [
+        lineage.LineageDatasetEntry(
+            *target, "DATASET", [lineage.LineageDatasetInput(*name, "DATASET") for name in sources]
+        )
+        for target, sources in stated.items()
+    ]
+    return {"lineage": lineage.LineageJobFacet(entries, producer=PRODUCER)} if entries else {}

@@ -1,0 +1,117 @@
+"""SQL texts: of SQLAlchemy's engines, and of the drivers that pandas and Polars use."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from types import ModuleType
+from typing import Any
+
+from headwater_client.capture._names import Database, database_of_url
+from headwater_client.capture._recorder import Capture, Captured, CapturedQuery, current, log
+from headwater_client.capture._sql import Tables, tables_of
+
+
+def patch(module: ModuleType) -> None:
+    """Listen to the statements of all engines of SQLAlchemy."""
+    event = sys.modules["sqlalchemy.event"]
+    event.listen(module.Engine, "after_cursor_execute", _after_execute)
+
+
+def _after_execute(
+    connection: Any, cursor: Any, statement: str, parameters: Any, context: Any, many: bool
+) -> None:
+    capture = current()
+    if capture is None:
+        return
+    try:
+        if database := database_of(connection):
+            record(capture, statement, database)
+    except Exception as error:  # lineage must never break a query
+        log.debug("a query is not recorded: %r", error)
+
+
+def database_of(connection: Any) -> Database | None:
+    """Return the database of an engine or connection of SQLAlchemy or sqlite3; None for others."""
+    module = type(connection).__module__
+    if module.startswith("sqlalchemy."):
+        engine = getattr(connection, "engine", connection)
+        if (known := getattr(engine, "_headwater", None)) is not None:
+            return known or None
+        url = engine.url.render_as_string(hide_password=True)
+        schema = getattr(engine.dialect, "default_schema_name", None)
+        database = database_of_url(url, schema)
+        engine._headwater = database or False
+        return database
+    if module == "sqlite3":
+        rows = connection.execute("PRAGMA database_list").fetchall()
+        path = next((row[2] for row in rows if row[1] == "main"), "")
+        return database_of_url(f"sqlite:///{path}") if path else None
+    if isinstance(connection, str):
+        return database_of_url(connection)
+    return None
+
+
+def record_query(capture: Capture, connection: Any, sql: Any) -> CapturedQuery | None:
+    """Return what pandas or Polars read; record it if its driver has no hooks."""
+    if type(connection).__module__.startswith(("duckdb", "_duckdb")):
+        return None  # its own hooks record it
+    database = database_of(connection)
+    text = str(sql)
+    if database is None:
+        return None
+    if text.isidentifier():
+        text = f"SELECT * FROM {text}"
+    if type(connection).__module__.startswith("sqlalchemy."):
+        return _query(text, database.dialect, tables_of(text, database.dialect), database)
+    return record(capture, text, database)
+
+
+def record_text(capture: Capture, sql: str, url: str) -> CapturedQuery | None:
+    """Record a text that ran on the database of a URL."""
+    database = database_of_url(url)
+    return record(capture, sql, database) if database else None
+
+
+def record(
+    capture: Capture, sql: str, database: Database, others: Sequence[Captured] = ()
+) -> CapturedQuery | None:
+    """Record a text; `others` are inputs that it does not name. None if it names no dataset."""
+    found = tables_of(sql, database.dialect)
+    capture.add_temporary(_names(database, found.temporary))
+    return add(capture, sql, database.dialect, found, database, others)
+
+
+def add(
+    capture: Capture,
+    sql: str,
+    dialect: str,
+    found: Tables,
+    database: Database | None,
+    others: Sequence[Captured] = (),
+) -> CapturedQuery | None:
+    """Add the datasets that a text names; tables have names only in a known database."""
+    query = _query(sql, dialect, found, database, others)
+    if query:
+        capture.add_query(query)
+    return query
+
+
+def _query(
+    sql: str,
+    dialect: str,
+    found: Tables,
+    database: Database | None,
+    others: Sequence[Captured] = (),
+) -> CapturedQuery | None:
+    inputs = (*others, *(Captured(*name) for name in _names(database, found.reads)))
+    outputs = tuple(Captured(*name) for name in _names(database, found.writes))
+    if not inputs and not outputs:
+        return None
+    is_readable = not others and not found.files_read and not found.files_written
+    return CapturedQuery(sql, dialect, tuple(inputs), outputs, is_readable)
+
+
+def _names(database: Database | None, tables: Iterable[tuple[str, ...]]) -> list[tuple[str, str]]:
+    named = [database.table(parts) for parts in tables] if database else []
+    return [name for name in named if name]

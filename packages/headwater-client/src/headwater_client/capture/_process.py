@@ -1,0 +1,99 @@
+"""Capture the reads and writes of a Python process that `headwater run` starts.
+
+The process appends each record to a file of its own, so that a killed or forked process loses none.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from ._active import start
+from ._recorder import Capture, Captured, CapturedQuery, is_on
+
+FOLDER = "HEADWATER_CAPTURE_FOLDER"
+"""The folder to which a process writes its records."""
+_SITE = Path(__file__).parent / "_site"
+_PYTHON = re.compile(r"python(?:\d+(?:\.\d+)?)?$")
+
+
+def is_python(command: Sequence[str]) -> bool:
+    """Return True if a command is a Python interpreter with a script or a module."""
+    return bool(_PYTHON.match(os.path.basename(command[0]))) and len(command) > 1
+
+
+def script_name(command: Sequence[str]) -> str | None:
+    """Return the name of the script or module that a command of Python runs."""
+    arguments = list(command[1:]) if is_python(command) else []
+    while arguments:
+        argument = arguments.pop(0)
+        if argument == "-m":
+            return arguments[0] if arguments else None
+        if argument in ("-W", "-X"):
+            arguments = arguments[1:]
+        elif argument == "-c" or argument == "-":
+            return None
+        elif not argument.startswith("-"):
+            return Path(argument).stem.replace("/", ".") or None
+    return None
+
+
+def environment_of(folder: Path, environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables with which Python processes write their records to a folder."""
+    path = os.pathsep.join(filter(None, (str(_SITE), environment.get("PYTHONPATH"))))
+    return {FOLDER: str(folder), "PYTHONPATH": path}
+
+
+def start_process() -> None:
+    """Record what this process reads and writes, until its end, in a file of the folder."""
+    folder = os.environ.get(FOLDER)
+    if not folder or not is_on():
+        return
+
+    def write(item: Captured | CapturedQuery, kind: str) -> None:
+        with suppress(OSError, ValueError):
+            record = {"kind": kind, "time": time.time(), **asdict(item)}
+            line = json.dumps(record, default=str)
+            with open(os.path.join(folder, f"{os.getpid()}.jsonl"), "a") as file:
+                file.write(line + "\n")
+
+    start(Capture(on_change=write))
+
+
+def read_folder(folder: Path) -> Capture:
+    """Return a capture with the records of all processes, in the order of their times."""
+    capture, records = Capture(), []
+    for file in folder.glob("*.jsonl"):
+        for line in file.read_text().splitlines():
+            with suppress(ValueError):  # a line that a killed process tore
+                records.append(json.loads(line))
+    for record in sorted(records, key=lambda record: float(record.pop("time"))):
+        _add(capture, record)
+    return capture
+
+
+def _add(capture: Capture, record: dict[str, Any]) -> None:
+    kind = record.pop("kind")
+    if kind == "query":
+        inputs, outputs = (tuple(map(_dataset, record[side])) for side in ("inputs", "outputs"))
+        about = record["sql"], record["dialect"], inputs, outputs, record["is_readable"]
+        capture.add_query(CapturedQuery(*about, datetime.fromisoformat(record["at"])))
+    elif kind == "read":
+        capture.add_reads([_dataset(record)])
+    else:
+        capture.add_writes([_dataset(record)])
+
+
+def _dataset(record: dict[str, Any]) -> Captured:
+    sources = record.get("sources")
+    known = None if sources is None else tuple((space, name) for space, name in sources)
+    fields = tuple((column, kind) for column, kind in record.get("fields", ()))
+    return Captured(**{**record, "sources": known, "fields": fields})

@@ -1,0 +1,303 @@
+"""What a capture records, and which capture a call belongs to."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import weakref
+from collections.abc import Callable, Container, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from headwater_client.capture._names import Name
+
+MOST_DATASETS = 1_000
+"""Most datasets of one direction, and most SQL texts, of one capture."""
+_MOST_COLUMNS = 500
+_OFF = ("false", "0", "no", "off")
+log = logging.getLogger("headwater")
+
+
+@dataclass(frozen=True, slots=True)
+class Captured:
+    """A dataset that a library read or wrote.
+
+    `fields` are its columns with their types, empty if unknown. `version` is a snapshot id of
+    Iceberg. `sources` are the datasets that a written one comes from; None means that they are
+    unknown. `is_object` marks an object of a store that was read or written below a library.
+    """
+
+    namespace: str
+    name: str
+    fields: tuple[tuple[str, str], ...] = ()
+    version: str | None = None
+    sources: tuple[Name, ...] | None = None
+    is_object: bool = False
+
+    @property
+    def key(self) -> Name:
+        """Return namespace and name."""
+        return self.namespace, self.name
+
+
+@dataclass(frozen=True, slots=True)
+class CapturedQuery:
+    """An SQL text that ran, with the datasets that it names; its time is that of its first run."""
+
+    sql: str
+    dialect: str
+    inputs: tuple[Captured, ...]
+    outputs: tuple[Captured, ...]
+    is_readable: bool = True
+    """False if names in the text are files or variables of Python, which no SQL parser can know."""
+    at: datetime = field(default_factory=lambda: datetime.now(UTC))
+
+
+class Capture:
+    """Records what the libraries of a block, a function, a step or a process read and write."""
+
+    def __init__(
+        self,
+        *,
+        includes_nested: bool = False,
+        on_change: Callable[[Captured | CapturedQuery, str], None] | None = None,
+    ) -> None:
+        """Create an empty capture.
+
+        With `includes_nested`, it also records what captures within it record. `on_change` receives
+        each new record with `read`, `write` or `query`.
+        """
+        self.includes_nested = includes_nested
+        self.parent: Capture | None = None
+        self._on_change = on_change
+        self._lock = threading.Lock()
+        self._reads: dict[tuple[Name, str | None], Captured] = {}
+        self._consumed: dict[tuple[Name, str | None], Captured] = {}
+        self._writes: dict[tuple[Name, str | None], Captured] = {}
+        self._queries: dict[str, CapturedQuery] = {}
+        self._written: set[Name] = set()
+        self._temporary: set[Name] = set()
+        self.is_complete = True
+        """False if more was read or written than a capture records."""
+
+    def add_reads(self, datasets: Iterable[Captured]) -> None:
+        """Add datasets that were read; one that was written before is no input of the whole."""
+        items = list(datasets)
+        for item in self._inputs(items):
+            self._add(self._reads, (item.key, item.version), item, "read")
+        if parent := self._recording_parent():
+            parent.add_reads(items)
+
+    def add_writes(self, datasets: Iterable[Captured]) -> None:
+        """Add datasets that were written."""
+        items = list(datasets)
+        for item in items:
+            self._add_write(item, "write")
+        if parent := self._recording_parent():
+            parent.add_writes(items)
+
+    def add_query(self, query: CapturedQuery) -> None:
+        """Add an SQL text with the datasets that it names, once for each text."""
+        if query.sql not in self._queries:
+            inputs = tuple(item for item in query.inputs if item.key not in self._temporary)
+            outputs = tuple(item for item in query.outputs if item.key not in self._temporary)
+            query = replace(query, inputs=inputs, outputs=outputs)
+            items = self._consumed if outputs else self._reads
+            for item in self._inputs(inputs):
+                self._add(items, (item.key, item.version), item, "")
+            sources = tuple(item.key for item in inputs)
+            for item in outputs:
+                if sources or item.key not in self._written:
+                    self._add_write(replace(item, sources=sources or None), "")
+            if inputs or outputs:
+                self._add(self._queries, query.sql, query, "query")
+        if parent := self._recording_parent():
+            parent.add_query(query)
+
+    def _inputs(self, items: Iterable[Captured]) -> list[Captured]:
+        own = self._written | self._temporary
+        return [item for item in items if item.key not in own]
+
+    def _add_write(self, item: Captured, kind: str) -> None:
+        if item.key in self._temporary:
+            return
+        key = item.key, item.version
+        self._written.add(item.key)
+        if (before := self._writes.get(key)) is not None:
+            is_known = before.sources is not None and item.sources is not None
+            both = tuple(dict.fromkeys((*(before.sources or ()), *(item.sources or ()))))
+            item = replace(item, sources=both if is_known else None)
+            if item.sources == before.sources:
+                return
+            del self._writes[key]
+        self._add(self._writes, key, item, kind)
+
+    def add_temporary(self, names: Iterable[Name]) -> None:
+        """Add temporary tables, which are no datasets."""
+        self._temporary.update(names)
+
+    def _recording_parent(self) -> Capture | None:
+        return self.parent if self.parent is not None and self.parent.includes_nested else None
+
+    def _add(self, items: dict[Any, Any], key: Any, item: Any, kind: str) -> None:
+        with self._lock:
+            if key in items:
+                return
+            if len(items) >= MOST_DATASETS:
+                if self.is_complete:
+                    log.warning("lineage: only the first %d datasets are recorded", MOST_DATASETS)
+                self.is_complete = False
+                return
+            items[key] = item
+        if self._on_change and kind:
+            self._on_change(item, kind)
+
+    @property
+    def reads(self) -> list[Captured]:
+        """Return the datasets that were read, without those that only writing queries read."""
+        among = (*self._reads.values(), *self._writes.values())
+        return _without_parts(self._reads.values(), among)
+
+    @property
+    def consumed(self) -> list[Captured]:
+        """Return the datasets that queries read which wrote tables themselves."""
+        return list(self._consumed.values())
+
+    @property
+    def writes(self) -> list[Captured]:
+        """Return the datasets that were written."""
+        return _without_parts(self._writes.values(), tuple(self._writes.values()))
+
+    def sources_of(self, item: Captured, inputs: Container[Name]) -> tuple[Name, ...] | None:
+        """Return the inputs that a written dataset comes from; None if they are unknown.
+
+        A source that was written before stands for its own sources.
+        """
+        written = {dataset.key: dataset.sources for dataset in self._writes.values()}
+        seen: dict[Name, None] = {}
+        pending = list(item.sources or ())
+        if item.sources is None:
+            return None
+        while pending:
+            name = pending.pop(0)
+            if name in seen:
+                continue
+            seen[name] = None
+            if name not in inputs:
+                sources = written.get(name)
+                if sources is None:
+                    return None
+                pending += sources
+        return tuple(name for name in seen if name in inputs)
+
+    @property
+    def queries(self) -> list[CapturedQuery]:
+        """Return the SQL texts that name datasets."""
+        return list(self._queries.values())
+
+
+def _without_parts(items: Iterable[Captured], among: Iterable[Captured]) -> list[Captured]:
+    """Return datasets without objects below others: the files of a table or of a folder."""
+    whole = [item.key for item in among if not item.is_object]
+    return [item for item in list(items) if not (item.is_object and _is_part(item.key, whole))]
+
+
+def _is_part(name: Name, whole: Iterable[Name]) -> bool:
+    return any(name[0] == space and name[1].startswith(f"{above}/") for space, above in whole)
+
+
+_current: ContextVar[Capture | None] = ContextVar("_current", default=None)
+_is_inside: ContextVar[bool] = ContextVar("_is_inside", default=False)
+"""True within a call that is recorded, so that the calls below it are not."""
+_roots: list[Capture] = []
+"""The active captures that are within no other."""
+
+
+def current() -> Capture | None:
+    """Return the capture that a call in this thread belongs to.
+
+    A thread that user code started belongs to the only capture of the process; with several, its
+    calls belong to none.
+    """
+    if _is_inside.get():
+        return None
+    capture = _current.get()
+    if capture is None and len(_roots) == 1:
+        return _roots[0]
+    return capture
+
+
+@contextmanager
+def paused() -> Iterator[None]:
+    """Record nothing in this thread."""
+    token = _is_inside.set(True)
+    try:
+        yield
+    finally:
+        _is_inside.reset(token)
+
+
+def is_on(environment: Any = os.environ) -> bool:
+    """Return True unless HEADWATER_CAPTURE turns capturing off."""
+    return str(environment.get("HEADWATER_CAPTURE", "")).strip().lower() not in _OFF
+
+
+# The datasets that an object is a copy of, by its id, while it exists and is unchanged.
+_origins: dict[int, tuple[Any, tuple[Name, ...], Any]] = {}
+
+
+_BOUND = frozenset(("pandas", "polars", "pyarrow", "duckdb", "_duckdb", "botocore", "s3fs"))
+"""Libraries whose objects do not change, or whose changes are noticed."""
+
+
+def bind(value: Any, names: Iterable[Name]) -> None:
+    """Remember that an object is the content of datasets; objects that may change are ignored."""
+    key = id(value)
+    if type(value).__module__.partition(".")[0] not in _BOUND:
+        return
+    try:
+        reference = weakref.ref(value, lambda _: _origins.pop(key, None))
+    except TypeError:
+        return
+    _origins[key] = (reference, tuple(names), _state(value))
+
+
+def origin_of(value: Any) -> tuple[Name, ...] | None:
+    """Return the datasets that an object is the content of; None if they are unknown."""
+    reference, names, state = _origins.get(id(value), (None, (), None))
+    if reference is None or reference() is not value or state != _state(value):
+        return None
+    return tuple(names)
+
+
+def forget(value: Any) -> None:
+    """Forget the datasets of an object, because it changes."""
+    _origins.pop(id(value), None)
+
+
+def _state(value: Any) -> Any:
+    """Return what differs after columns of a frame are added, removed or replaced."""
+    library = type(value).__module__.partition(".")[0]
+    if library == "polars":
+        return id(getattr(value, "_df", None)), getattr(value, "shape", None)
+    if library != "pandas" or not hasattr(value, "_mgr"):
+        return None
+    blocks = tuple(id(block.values) for block in value._mgr.blocks)
+    return id(value._mgr), blocks, value.shape
+
+
+def fields_of(value: Any) -> tuple[tuple[str, str], ...]:
+    """Return the columns and types of a pandas or Polars frame or a PyArrow table, up to 500."""
+    module, kind = type(value).__module__.partition(".")[0], type(value).__name__
+    columns: Iterable[tuple[Any, Any]] = ()
+    if module in ("pandas", "polars") and kind == "DataFrame":
+        columns = zip(value.columns, value.dtypes, strict=True)
+    elif module == "pyarrow" and kind in ("Table", "RecordBatch"):
+        columns = ((column.name, column.type) for column in value.schema)
+    described = [(name, str(dtype)) for name, dtype in columns]
+    is_named = all(isinstance(name, str) for name, _ in described)
+    return tuple(described) if is_named and len(described) <= _MOST_COLUMNS else ()

@@ -1,0 +1,334 @@
+"""Find the tables and files that a SQL text names, without a SQL parser.
+
+The server reads the text with a parser and corrects the result; this finds the datasets that an
+event must list for that. A statement that is not understood names nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import NamedTuple
+
+_LONGEST_TEXT = 100_000  # characters
+_TOKEN = re.compile(
+    r"(?P<skip>\s+|--[^\n]*|/\*.*?\*/)"
+    r"|(?P<string>[eE]?'(?:[^']|'')*'|\$(?P<tag>\w*)\$.*?\$(?P=tag)\$)"
+    r"|(?P<quoted>\"(?:[^\"]|\"\")*\"|`[^`]*`)"
+    r"|(?P<word>[\w$@#]+)"
+    r"|(?P<sign>.)",
+    re.DOTALL,
+)
+_BRACKETS = re.compile(r"\[([^\]]*)\]")
+_UPPER = ("snowflake", "oracle")
+_AS_WRITTEN = ("duckdb", "sqlite", "mysql", "mssql", "bigquery", "clickhouse")
+# fmt: off
+_NO_FUNCTION = frozenset(
+    (
+        "IN", "EXISTS", "FROM", "JOIN", "AS", "ON", "AND", "OR", "NOT", "WHERE", "SELECT",
+        "UNION", "ALL", "ANY", "SOME", "EXCEPT", "INTERSECT", "VALUES", "USING", "MATERIALIZED",
+        "LATERAL", "BY", "CASE", "WHEN", "THEN", "ELSE", "HAVING", "INTO", "DISTINCT", "OVER",
+    )
+)
+_ENDS_FROM = frozenset(
+    (
+        "WHERE", "GROUP", "ORDER", "HAVING", "LIMIT", "UNION", "INTERSECT", "EXCEPT", "SET",
+        "RETURNING", "WINDOW", "QUALIFY", "VALUES", "FETCH", "OFFSET", "FOR", "SELECT",
+    )
+)
+_MODIFIERS = frozenset(
+    (
+        "ONLY", "LATERAL", "TABLE", "IF", "NOT", "EXISTS",
+    )
+)
+_STARTS_QUERY = frozenset(
+    (
+        "SELECT", "WITH", "VALUES", "FROM", "INSERT", "UPDATE", "DELETE",
+    )
+)
+_NO_DATA = frozenset(
+    (
+        "DROP", "ALTER", "TRUNCATE", "SET", "PRAGMA", "USE", "ATTACH", "DETACH", "GRANT",
+        "REVOKE", "BEGIN", "COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE", "EXPLAIN", "DESCRIBE",
+        "DESC", "SHOW", "ANALYZE", "VACUUM", "INSTALL", "LOAD", "CALL", "EXPORT", "IMPORT",
+    )
+)
+# fmt: on
+_FILE_FUNCTION = re.compile(
+    r"(?:read_(?:parquet|csv|csv_auto|json|json_auto|ndjson|ndjson_auto|json_objects|text|blob)"
+    r"|parquet_scan|iceberg_scan|delta_scan)$",
+    re.IGNORECASE,
+)
+_FILE = re.compile(r"[/*]|\.(?:parquet|csv|tsv|json|jsonl|ndjson|gz|zst|arrow|feather|xlsx)$")
+_SYSTEM = re.compile(
+    r"(?:sqlite_\w+|information_schema|pg_\w+|sys|mysql|performance_schema|dual|duckdb_\w+"
+    r"|iceberg_tables|iceberg_namespace_properties)$",
+    re.IGNORECASE,
+)
+
+Table = tuple[str, ...]
+"""The parts of the name of a table."""
+
+
+@dataclass
+class Tables:
+    """What a text reads and writes: tables by their parts, and files by their paths."""
+
+    reads: list[Table] = field(default_factory=list)
+    writes: list[Table] = field(default_factory=list)
+    files_read: list[str] = field(default_factory=list)
+    files_written: list[str] = field(default_factory=list)
+    temporary: list[Table] = field(default_factory=list)
+    """Temporary tables that the text creates."""
+
+
+class _Token(NamedTuple):
+    kind: str
+    text: str
+
+    @property
+    def word(self) -> str:
+        return self.text.upper() if self.kind == "word" else ""
+
+
+@dataclass
+class _Level:
+    """A level of parentheses."""
+
+    is_function: bool = False
+    has_select: bool = False
+    is_in_from: bool = False
+    has_with: bool = False
+
+
+@lru_cache(maxsize=1_024)
+def tables_of(sql: str, dialect: str) -> Tables:
+    """Return the tables and files that a text names, without those of system catalogs."""
+    found = Tables()
+    if len(sql) <= _LONGEST_TEXT:
+        for statement in _statements(sql, dialect):
+            if statement and statement[0].word not in _NO_DATA:
+                _Statement(statement, dialect, found).read()
+    for name in ("reads", "writes", "files_read", "files_written", "temporary"):
+        setattr(found, name, list(dict.fromkeys(getattr(found, name))))
+    return found
+
+
+def _statements(sql: str, dialect: str) -> list[list[_Token]]:
+    if dialect == "mssql":
+        sql = _BRACKETS.sub(r'"\1"', sql)
+    statements: list[list[_Token]] = [[]]
+    is_skipping = False  # the rows of INSERT … VALUES
+    for match in _TOKEN.finditer(sql):
+        token = _Token(match.lastgroup or "", match[0])
+        if token.kind == "tag":
+            token = _Token("string", match[0])
+        if token.text == ";":
+            statements.append([])
+            is_skipping = False
+        elif token.kind != "skip" and not is_skipping:
+            statements[-1].append(token)
+            is_skipping = token.word == "VALUES" and statements[-1][0].word == "INSERT"
+    return statements
+
+
+class _Statement:
+    """Reads one statement from left to right."""
+
+    def __init__(self, tokens: list[_Token], dialect: str, found: Tables) -> None:
+        self._tokens = tokens
+        self._dialect = dialect
+        self._found = found
+        self._kind = tokens[0].word
+        self._levels = [_Level()]
+        self._expects: str | None = None
+        self._names: list[tuple[int, str, Table]] = []  # position, read or write, name
+        self._bodies: dict[str, tuple[int, int]] = {}  # the common table expressions
+        self._is_temporary = False
+
+    def read(self) -> None:
+        """Add what the statement names to the result."""
+        position = 0
+        while position < len(self._tokens):
+            position = self._step(position)
+        is_recursive = any(token.word == "RECURSIVE" for token in self._tokens[:3])
+        for position, direction, name in self._names:
+            body = self._bodies.get(name[0].lower()) if len(name) == 1 else None
+            is_in_itself = body is not None and body[0] < position < body[1] and not is_recursive
+            if direction == "read" and body is not None and not is_in_itself:
+                continue
+            if any(_SYSTEM.match(part) for part in name[:2]):
+                continue
+            side = self._found.reads if direction == "read" else self._found.writes
+            side.append(name)
+
+    def _word(self, position: int) -> str:
+        return self._tokens[position].word if 0 <= position < len(self._tokens) else ""
+
+    def _text(self, position: int) -> str:
+        return self._tokens[position].text if 0 <= position < len(self._tokens) else ""
+
+    def _step(self, position: int) -> int:
+        token, level = self._tokens[position], self._levels[-1]
+        if token.text == "(":
+            self._open(position)
+        elif token.text == ")":
+            self._levels = self._levels[:-1] or [_Level()]
+            self._expects = None
+        elif token.text == "," and level.is_in_from:
+            self._expects = "read"
+        elif self._expects and (token.kind == "quoted" or not self._is_keyword(position)):
+            return self._name(position)
+        elif token.word:
+            self._keyword(position, token.word, level)
+        return position + 1
+
+    def _is_keyword(self, position: int) -> bool:
+        token = self._tokens[position]
+        if token.kind not in ("word", "string"):
+            return True
+        return token.word in _MODIFIERS or token.word in _STARTS_QUERY or token.word == "OVERWRITE"
+
+    def _open(self, position: int) -> None:
+        before = self._tokens[position - 1] if position else _Token("sign", "")
+        starts_query = self._word(position + 1) in _STARTS_QUERY
+        is_named = before.kind in ("word", "quoted") and before.word not in _NO_FUNCTION
+        is_named = is_named and not starts_query
+        self._levels.append(_Level(is_function=is_named))
+        if _FILE_FUNCTION.match(before.text) and self._dialect == "duckdb":
+            self._files_of_call(position + 1)
+        if starts_query and (name := self._name_of_body(position)):
+            self._bodies[name.lower()] = (position, self._end_of(position))
+        if not (self._expects == "read" and not is_named):
+            self._expects = None
+
+    def _name_of_body(self, position: int) -> str | None:
+        """Return the name of the common table expression whose body starts here."""
+        before = position - 1
+        while self._word(before) in ("MATERIALIZED", "NOT"):
+            before -= 1
+        if self._word(before) != "AS" or not self._levels[-2].has_with:
+            return None
+        before -= 1
+        if self._text(before) == ")":  # the names of its columns
+            depth = 0
+            while before >= 0:
+                depth += (self._text(before) == ")") - (self._text(before) == "(")
+                before -= 1
+                if depth == 0:
+                    break
+        return _folded(self._tokens[before], "") if before >= 0 else None
+
+    def _end_of(self, position: int) -> int:
+        depth = 0
+        for place in range(position, len(self._tokens)):
+            text = self._text(place)
+            depth += (text == "(") - (text == ")")
+            if depth == 0:
+                return place
+        return len(self._tokens)
+
+    def _files_of_call(self, position: int) -> None:
+        position += self._text(position) == "["
+        while position < len(self._tokens) and self._tokens[position].kind == "string":
+            self._found.files_read.append(_unquoted(self._text(position)))
+            position += 2 if self._text(position + 1) == "," else 1
+
+    def _keyword(self, position: int, word: str, level: _Level) -> None:
+        before = self._word(position - 1)
+        level.has_select |= word == "SELECT"
+        level.has_with |= word == "WITH"
+        if word in _ENDS_FROM:
+            level.is_in_from, self._expects = False, None
+        if word in ("TEMP", "TEMPORARY") and self._kind == "CREATE":
+            self._is_temporary = True
+        elif word == "FROM":
+            self._from(before, self._word(position - 2), level)
+        elif word == "JOIN" or (word == "USING" and self._kind in ("MERGE", "DELETE")):
+            self._expects = "read"
+        elif self._is_before_target(word, before):
+            self._expects = "write"
+        elif word in ("TABLE", "VIEW") and self._kind == "CREATE" and len(self._levels) == 1:
+            self._expects = "create"
+        elif word == "COPY" and position == 0:
+            self._expects = "copy"
+        elif word == "TO" and self._kind == "COPY" and self._dialect == "duckdb":
+            self._expects = "file"
+
+    def _is_before_target(self, word: str, before: str) -> bool:
+        if word == "UPDATE":
+            return before not in ("FOR", "DO", "THEN", "ON", "KEY")
+        return word == "INTO" or (word == "OVERWRITE" and self._kind == "INSERT")
+
+    def _from(self, before: str, before_that: str, level: _Level) -> None:
+        if before == "DISTINCT" and before_that in ("IS", "NOT"):
+            return
+        if level.is_function and not level.has_select:  # EXTRACT(YEAR FROM …)
+            return
+        if before == "DELETE":
+            self._expects = "write"
+        elif self._kind == "COPY" and len(self._levels) == 1:
+            self._expects = "loaded file"
+        else:
+            self._expects, level.is_in_from = "read", True
+
+    def _name(self, position: int) -> int:
+        """Read the name at a position; return the position after it."""
+        direction, self._expects = self._expects or "", None
+        start, token = position, self._tokens[position]
+        parts = [_folded(token, self._dialect)]
+        while self._text(position + 1) == "." and position + 2 < len(self._tokens):
+            position += 2
+            parts.append(_folded(self._tokens[position], self._dialect))
+        text, after = ".".join(parts), self._text(position + 1)
+        is_file = self._dialect == "duckdb" and token.kind != "word" and bool(_FILE.search(text))
+        if direction in ("file", "loaded file"):
+            if token.kind == "string" and self._dialect == "duckdb":
+                to_file = direction == "file"
+                (self._found.files_written if to_file else self._found.files_read).append(text)
+                self._copied(to_file=to_file)
+        elif is_file and direction == "read":
+            self._found.files_read.append(text)
+        elif token.kind == "string" or (direction == "read" and after == "("):
+            pass  # a function, or no name
+        elif direction == "create":
+            self._created(tuple(parts), position + 1)
+        elif direction == "copy":
+            self._names.append((start, "copy", tuple(parts)))
+        elif not text.startswith(("#", "@")):
+            self._names.append((start, direction, tuple(parts)))
+        return position + 1
+
+    def _copied(self, *, to_file: bool) -> None:
+        direction = "read" if to_file else "write"
+        self._names = [
+            (place, direction if kind == "copy" else kind, name)
+            for place, kind, name in self._names
+        ]
+
+    def _created(self, name: Table, position: int) -> None:
+        """Add a table or view that is created by a query; one that is only defined has no data."""
+        while position < len(self._tokens) and self._word(position) != "AS":
+            position += 1
+        while self._text(position + 1) == "(":
+            position += 1
+        if self._word(position + 1) in _STARTS_QUERY:
+            if self._is_temporary:
+                self._found.temporary.append(name)
+            else:
+                self._names.append((position, "write", name))
+
+
+def _folded(token: _Token, dialect: str) -> str:
+    """Return a name as the database spells it."""
+    if token.kind != "word":
+        return _unquoted(token.text)
+    if dialect in _UPPER:
+        return token.text.upper()
+    return token.text if not dialect or dialect in _AS_WRITTEN else token.text.lower()
+
+
+def _unquoted(text: str) -> str:
+    quote = text[-1]
+    return text.lstrip("eE")[1:-1].replace(quote * 2, quote)

@@ -1,0 +1,368 @@
+"""Reads and writes of real libraries, recorded by themselves."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import sqlite3
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.dataset
+import pyarrow.parquet as pq
+import pytest
+from pyiceberg.catalog import load_catalog
+from sqlalchemy import create_engine, text
+
+from headwater.log import entry_of
+from headwater_client import lineage, track
+from headwater_client.capture import Capture, capturing, origin_of
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Change to a folder with u.csv, v.parquet and s.db."""
+    monkeypatch.chdir(tmp_path)
+    frame = pd.DataFrame({"a": [1, 2], "b": ["x", "y"]})
+    frame.to_csv("u.csv", index=False)
+    frame.to_parquet("v.parquet")
+    with sqlite3.connect("s.db") as database:
+        database.execute("CREATE TABLE rates (a int)")
+    database.close()
+    return tmp_path
+
+
+def short(folder: Path, name: str) -> str:
+    return name.removeprefix(f"{folder}/")
+
+
+def recorded(capture: Capture, folder: Path) -> tuple[set[str], dict[str, Any]]:
+    """Return the names that were read, and the sources of those that were written."""
+    written = {
+        short(folder, item.name): item.sources and {short(folder, n) for _, n in item.sources}
+        for item in capture.writes
+    }
+    return {short(folder, item.name) for item in capture.reads}, written
+
+
+def read_pandas() -> None:
+    pd.read_csv("u.csv").to_parquet("o")
+
+
+def read_open_file() -> None:
+    with open("u.csv") as file:
+        pd.read_csv(file).to_csv("o")
+
+
+def read_through_pyarrow() -> None:
+    pd.read_parquet("v.parquet").to_parquet("o", engine="pyarrow", partition_cols=["a"])
+
+
+def read_polars() -> None:
+    pl.read_csv("u.csv").write_parquet("o")
+
+
+def scan_polars() -> None:
+    pl.scan_parquet("v.parquet").collect().write_csv("o")
+
+
+def sink_polars() -> None:
+    pl.scan_parquet("v.parquet").sink_csv("o")
+
+
+def read_pyarrow() -> None:
+    pq.write_table(pq.read_table("v.parquet"), "o")
+
+
+def read_pyarrow_csv() -> None:
+    pa.csv.write_csv(pa.csv.read_csv("u.csv"), "o")
+
+
+def read_pyarrow_dataset() -> None:
+    pa.dataset.write_dataset(pa.dataset.dataset("v.parquet"), "o", format="parquet")
+
+
+def query_file_duckdb() -> None:
+    duckdb.sql("SELECT * FROM 'v.parquet'").write_csv("o")
+
+
+def query_variable_duckdb() -> None:
+    frame = pd.read_csv("u.csv")
+    assert len(frame) == 2
+    duckdb.sql("SELECT a FROM frame").df().to_csv("o")
+
+
+def query_variable_of_connection() -> None:
+    frame = pl.read_csv("u.csv")
+    assert len(frame) == 2
+    with duckdb.connect() as connection:
+        connection.execute("SELECT * FROM frame").df().to_csv("o")
+
+
+def copy_duckdb() -> None:
+    duckdb.execute("COPY (SELECT * FROM read_csv('u.csv')) TO 'o' (FORMAT parquet)")
+
+
+def read_duckdb() -> None:
+    duckdb.read_csv("u.csv").to_parquet("o")
+
+
+def changed_pandas() -> None:
+    frame = pd.read_csv("u.csv")
+    frame["z"] = 1
+    frame.to_csv("o")
+
+
+def changed_values_pandas() -> None:
+    frame = pd.read_csv("u.csv")
+    frame.loc[0, "a"] = 7
+    frame.to_csv("o")
+
+
+def replaced_values_pandas() -> None:
+    frame = pd.read_csv("u.csv")
+    frame.replace(1, 7, inplace=True)
+    frame.to_csv("o")
+
+
+def changed_polars() -> None:
+    frame = pl.read_csv("u.csv")
+    frame.extend(frame)
+    frame.write_csv("o")
+
+
+def joined_pandas() -> None:
+    pd.read_csv("u.csv").merge(pd.read_parquet("v.parquet")).to_csv("o")
+
+
+@pytest.mark.parametrize(
+    ("work", "source", "is_exact"),
+    [
+        *((work, "u.csv", True) for work in (read_pandas, read_open_file, read_polars)),
+        *((work, "v.parquet", True) for work in (read_through_pyarrow, scan_polars, sink_polars)),
+        *((work, "v.parquet", True) for work in (read_pyarrow, read_pyarrow_dataset)),
+        *((work, "u.csv", True) for work in (read_pyarrow_csv, copy_duckdb, read_duckdb)),
+        (query_file_duckdb, "v.parquet", True),
+        *((w, "u.csv", True) for w in (query_variable_duckdb, query_variable_of_connection)),
+        *((work, "u.csv", False) for work in (changed_pandas, changed_values_pandas)),
+        *((work, "u.csv", False) for work in (replaced_values_pandas, changed_polars)),
+        (joined_pandas, "u.csv v.parquet", False),
+    ],
+)
+def test_reads_and_writes_of_files(work: Any, source: str, is_exact: bool, folder: Path) -> None:
+    """A write has exact sources only if it writes the very object that was read, unchanged."""
+    with capturing(Capture()) as capture:
+        work()
+    reads, writes = recorded(capture, folder)
+    assert reads == set(source.split())
+    assert writes == {"o": set(source.split()) if is_exact else None}
+
+
+def test_columns_are_recorded_unless_only_some_were_read(folder: Path) -> None:
+    with capturing(Capture()) as capture:
+        pd.read_csv("u.csv")
+        pl.read_parquet("v.parquet", columns=["a"])
+        pd.read_parquet("v.parquet", columns=["a"])
+    columns = {short(folder, item.name): item.fields for item in capture.reads}
+    assert columns == {"u.csv": (("a", "int64"), ("b", columns["u.csv"][1][1])), "v.parquet": ()}
+
+
+def test_tables_of_databases(folder: Path) -> None:
+    engine = create_engine("sqlite:///s.db")
+    database = f"sqlite://{folder}/s.db"
+    with capturing(Capture()) as capture:
+        users = pd.read_csv("u.csv")
+        users.to_sql("users", engine, index=False)
+        with engine.begin() as connection:
+            connection.execute(text("INSERT INTO rates SELECT a FROM users"))
+        for frame in (
+            pd.read_sql("SELECT * FROM rates", engine),
+            pd.read_sql_table("rates", engine),
+            pl.read_database("SELECT a FROM rates", engine),
+        ):
+            assert origin_of(frame) == ((database, "rates"),)
+        with sqlite3.connect("s.db") as connection:
+            pd.read_sql("SELECT a FROM rates r", connection)
+        connection.close()
+    engine.dispose()
+    reads, writes = recorded(capture, folder)
+    assert reads == {"u.csv"}  # the tables were written before
+    assert writes == {"users": {"u.csv"}, "rates": {"users"}}
+    assert {item.namespace for item in capture.writes} == {database}
+    inputs = {short(folder, item.name) for item in capture.reads}
+    (rates,) = [item for item in capture.writes if item.name == "rates"]
+    users = capture.sources_of(rates, {("file", f"{folder}/u.csv")})
+    assert inputs == {short(folder, name) for _, name in users or ()}
+
+
+def test_tables_of_duckdb_files_but_not_of_memory(folder: Path) -> None:
+    with capturing(Capture()) as capture, duckdb.connect() as memory:
+        memory.execute("CREATE TABLE m AS FROM 'u.csv'")
+        memory.execute("ATTACH 'w.duckdb' AS w; CREATE TABLE w.k AS FROM m; USE w")
+        memory.sql("SELECT * FROM k").fetchall()
+    reads, writes = recorded(capture, folder)
+    assert (reads, set(writes)) == ({"u.csv"}, {"w.main.k"})
+    assert capture.writes[0].namespace == f"duckdb://{folder}/w.duckdb"
+
+
+def test_iceberg_tables_have_snapshots_and_no_files(folder: Path) -> None:
+    settings = {"uri": f"sqlite:///{folder}/cat.db", "warehouse": f"file://{folder}/wh"}
+    catalog = load_catalog("c", type="sql", **settings)
+    catalog.create_namespace("nyc")
+    rows = pq.read_table("v.parquet")
+    table = catalog.create_table("nyc.trips", rows.schema)
+    table.append(rows)
+    first = table.current_snapshot()
+    with capturing(Capture()) as capture:
+        scanned = table.scan().to_arrow()
+        table.overwrite(scanned)
+        table.append(pq.read_table("v.parquet"))
+    last = table.current_snapshot()
+    catalog.close()
+    assert first
+    assert last
+    assert recorded(capture, folder)[0] == {"wh/nyc/trips", "v.parquet"}
+    versions = {item.version: item.sources for item in capture.writes}
+    trips, parquet = ("file", f"{folder}/wh/nyc/trips"), ("file", f"{folder}/v.parquet")
+    assert list(versions.values()) == [(trips,), (parquet,)]
+    assert str(last.snapshot_id) in versions
+    (read,) = [item for item in capture.reads if item.key == trips]
+    assert (read.version, read.fields[0][0]) == (str(first.snapshot_id), "a")
+
+
+def test_functions_and_blocks_report_what_they_read(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HEADWATER_SPOOL", "spool")
+
+    @lineage(job="copy")
+    def copy() -> None:
+        pd.read_csv("u.csv").to_csv("o.csv")
+
+    @lineage(job="other", capture=False)
+    def other() -> None:
+        pd.read_csv("u.csv")
+
+    with track("daily") as captured, ThreadPoolExecutor(2) as pool:
+        copy()
+        other()
+        list(pool.map(pd.read_parquet, ["v.parquet"] * 3))
+        duckdb.connect("w.duckdb").execute("CREATE TABLE k AS FROM 'v.parquet'").close()
+        pd.read_csv("u.csv").to_csv("p.csv")
+    assert recorded(captured, folder) == (
+        {"v.parquet", "u.csv"},
+        {"w.main.k": {"v.parquet"}, "p.csv": {"u.csv"}},
+    )
+    ends = {
+        event["job"]["name"]: event for event in events("spool") if event["eventType"] != "START"
+    }
+    names = {
+        job.partition("_")[0]: [
+            {short(folder, item["name"]) for item in event[side]} for side in ("inputs", "outputs")
+        ]
+        for job, event in ends.items()
+    }
+    assert names == {
+        "copy": [{"u.csv"}, {"o.csv"}],
+        "other": [set(), set()],
+        "daily": [{"v.parquet", "u.csv"}, {"w.main.k", "p.csv"}],
+        "daily.query": [{"v.parquet"}, {"w.main.k"}],
+    }
+    (daily,) = [event for job, event in ends.items() if job == "daily"]
+    stated = {
+        short(folder, entry["name"]): [short(folder, item["name"]) for item in entry["inputs"]]
+        for entry in daily["job"]["facets"]["lineage"]["entries"]
+    }
+    assert stated == {"w.main.k": ["v.parquet"], "p.csv": ["u.csv"]}
+
+
+def events(folder: str) -> list[Any]:
+    lines = [
+        line for file in Path(folder).glob("*.jsonl") for line in file.read_text().splitlines()
+    ]
+    assert all(entry_of(line.encode()).event for line in lines)
+    return [json.loads(line) for line in lines]
+
+
+_SCRIPT = """
+import sys
+from concurrent.futures import ProcessPoolExecutor
+import pandas as pd, duckdb
+if __name__ == "__main__":
+    with ProcessPoolExecutor(1) as pool:
+        list(pool.map(pd.read_csv, ["u.csv"]))
+    pd.read_parquet("v.parquet").to_csv("o.csv")
+    import sitecustomize
+    sys.exit(3 if "--fail" in sys.argv else sitecustomize.CODE)
+"""
+
+
+@pytest.mark.server
+@pytest.mark.parametrize("how", ["works", "fails", "off"])
+def test_python_script_is_reported_without_declaration(how: str, folder: Path) -> None:
+    Path("etl.py").write_text(_SCRIPT)
+    Path("site").mkdir()
+    Path("site", "sitecustomize.py").write_text("CODE = 0")
+    environ = {name: value for name, value in os.environ.items() if "LINE" not in name}
+    environ |= {"PYTHONPATH": "site"} | ({"HEADWATER_CAPTURE": "false"} if how == "off" else {})
+    command = "from headwater_client.main import main; main()"
+    words = [
+        sys.executable,
+        "-c",
+        command,
+        "run",
+        "--spool",
+        "spool",
+        "--",
+        sys.executable,
+        "etl.py",
+    ]
+    done = subprocess.run([*words, *(["--fail"] if how == "fails" else [])], env=environ)
+    assert done.returncode == (3 if how == "fails" else 0)
+    end = events("spool")[-1]
+    assert (end["job"]["name"], end["eventType"]) == (
+        "etl",
+        "FAIL" if how == "fails" else "COMPLETE",
+    )
+    names = [[short(folder, item["name"]) for item in end[side]] for side in ("inputs", "outputs")]
+    assert names == ([[], []] if how == "off" else [["u.csv", "v.parquet"], ["o.csv"]])
+
+
+@pytest.mark.parametrize(
+    "function", [pd.read_csv, pd.DataFrame.to_csv, pl.read_csv, pq.read_table, pa.csv.read_csv]
+)
+def test_wrapped_functions_can_be_pickled(function: Any, folder: Path) -> None:
+    with capturing(Capture()):
+        pass
+    module = sys.modules[function.__module__]
+    current: Any = module
+    for part in function.__qualname__.split("."):
+        current = getattr(current, part)
+    assert pickle.loads(pickle.dumps(current)) is current
+
+
+def test_error_in_capturing_reaches_no_user(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any) -> None:
+        raise RuntimeError("broken")
+
+    with capturing(Capture()):
+        pass
+    for method in ("add_reads", "add_writes", "add_query"):
+        monkeypatch.setattr(Capture, method, broken)
+    engine = create_engine("sqlite:///s.db")
+    with capturing(Capture()):
+        pd.read_csv("u.csv").to_csv("o.csv")
+        duckdb.sql("SELECT * FROM 'v.parquet'").df()
+        pd.read_sql("SELECT * FROM rates", engine)
+    engine.dispose()
+    with pytest.raises(FileNotFoundError), capturing(Capture()):
+        pd.read_csv("missing.csv")
