@@ -42,6 +42,7 @@ VALUES = {
     "most_events": "7",
     "running_queries": "7",
     "waiting_queries": "7",
+    "answer_memory": "7",
     "start_hint": "./run lineage serve",
 }
 """A non-default value of each setting."""

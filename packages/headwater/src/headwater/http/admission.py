@@ -19,16 +19,17 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from fastapi.utils import create_model_field
 
-from headwater import deadline
+from headwater import deadline, memory
 from headwater.errors import BusyError, DeadlineError
 
 _GONE = 499  # nginx's code for a closed connection; no client receives it
 
 
 class Admission:
-    """Slots for running queries, and a limited queue for a slot."""
+    """Slots for running queries, a limited queue for a slot, and the memory of their answers."""
 
-    def __init__(self, running: int, waiting: int) -> None:
+    def __init__(self, running: int, waiting: int, memory_of_answers: int = 2**40) -> None:
+        self.budget = memory.Budget(memory_of_answers)
         self._running, self._most_waiting = running, waiting
         self._slots = asyncio.Semaphore(running)
         self.waiting = 0
@@ -66,6 +67,7 @@ class Admission:
             self.waiting -= 1
         self._taken += 1
         is_shared = has_waited or self._taken > 1
+        account = memory.open_account(self.budget)
         try:
             yield has_waited
         except DeadlineError as error:
@@ -73,6 +75,7 @@ class Admission:
                 raise
             raise BusyError(f"other queries ran at the same time: retry later; {error}") from None
         finally:
+            account.close()
             self._taken -= 1
             self._slots.release()
 

@@ -13,9 +13,9 @@ import orjson
 from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.routing import APIRoute
 from starlette.convertors import Convertor, register_url_convertor
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from headwater import errors
+from headwater import errors, memory
 from headwater.http.admission import Queried
 from headwater.projection.live import Live
 from headwater.query.parameters import MOST_STEPS
@@ -23,6 +23,7 @@ from headwater.query.parameters import MOST_STEPS
 Function = TypeVar("Function", bound=Callable[..., Any])
 _MOST_LEVELS = 250  # orjson writes 254
 _CUT = f"… (nested more than {_MOST_LEVELS} levels deep)"
+_PART = 256 * 1024
 _TAG = re.compile(r'"[^"]*"')
 _RETRY_AFTER = 5
 """Seconds after which a client may retry when the store does not respond."""
@@ -150,9 +151,57 @@ def get(router: APIRouter, path: str) -> Callable[[Function], Function]:
     return register
 
 
+class _Answer(Response):
+    """A response that is sent in parts, so that it is in memory only until the client reads it."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the response; wait for the client between the parts."""
+
+        async def send_parts(message: Message) -> None:
+            body = message.get("body", b"")
+            for begin in range(0, len(body) - _PART, _PART):
+                part = body[begin : begin + _PART]
+                await send({"type": message["type"], "body": part, "more_body": True})
+            last = body[max((len(body) - 1) // _PART, 0) * _PART :]
+            await send({**message, "body": last} if body else message)
+
+        await super().__call__(scope, receive, send_parts)
+
+
 def answer(payload: Any, status: int = 200) -> Response:
-    """Return a JSON response."""
-    return Response(encoded(payload), status_code=status, media_type="application/json")
+    """Return a JSON response.
+
+    Raises:
+        BusyError: the answers of other queries use the memory.
+        ConfigError: the response alone needs more than all memory.
+    """
+    response = _Answer(_encoded(payload), status_code=status, media_type="application/json")
+    memory.hold(response, len(response.body))
+    return response
+
+
+def _encoded(payload: Any) -> bytes:
+    """Return the JSON of a response; charge for each item of its lists before the next one."""
+    if isinstance(payload, dict):
+        payload = {key: _fragments(value) for key, value in payload.items()}
+    body = encoded(payload)
+    memory.charge(len(body))
+    return body
+
+
+def _fragments(value: Any) -> Any:
+    """Return a list with its items encoded, several at a time, about `_PART` bytes."""
+    if not isinstance(value, list):
+        return value
+    parts = []
+    begin, count, size = 0, 1, 1
+    while begin < len(value):
+        part = encoded(value[begin : begin + count])[1:-1]
+        memory.charge(len(part))
+        parts.append(orjson.Fragment(part))
+        begin, size = begin + count, size + len(part)
+        count = max(_PART * begin // size, 1)
+    return parts
 
 
 def fragment(payload: Any) -> orjson.Fragment:
@@ -199,15 +248,19 @@ def _nested(holder: Any) -> list[tuple[Any, Any]]:
 def failure(error: errors.HeadwaterError) -> Response:
     """Return the response to a failed request."""
     if isinstance(error, errors.NotFoundError):
-        return answer({"code": 404, "message": str(error), "nearest": error.nearest}, 404)
+        return _failed({"code": 404, "message": str(error), "nearest": error.nearest}, 404)
     if isinstance(error, errors.EventError):
         is_large = isinstance(error, errors.TooLargeError)
         status = 413 if is_large else 400 if isinstance(error, errors.BodyError) else 422
-        return answer({"code": status, "message": str(error), **_places(error)}, status)
+        return _failed({"code": status, "message": str(error), **_places(error)}, status)
     if isinstance(error, errors.LogError | errors.BusyError):
         return unavailable(error)
     status = 408 if isinstance(error, errors.SlowBodyError) else 400
-    return answer({"code": status, "message": str(error)}, status)
+    return _failed({"code": status, "message": str(error)}, status)
+
+
+def _failed(payload: Any, status: int) -> Response:
+    return Response(encoded(payload), status_code=status, media_type="application/json")
 
 
 def _places(error: errors.EventError) -> dict[str, str]:
@@ -217,7 +270,7 @@ def _places(error: errors.EventError) -> dict[str, str]:
 
 def unavailable(error: errors.HeadwaterError) -> Response:
     """Return a 503: nothing was done, and the client may retry."""
-    response = answer({"code": 503, "message": str(error)}, 503)
+    response = _failed({"code": 503, "message": str(error)}, 503)
     response.headers["Retry-After"] = str(_RETRY_AFTER)
     return response
 

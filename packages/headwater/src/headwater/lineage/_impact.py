@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import deque
 from typing import NamedTuple
 
-from headwater import deadline
+from headwater import deadline, memory
 from headwater.datasets.removal import removal_of
 from headwater.errors import NotFoundError
 from headwater.graph.column_graph import (
@@ -215,6 +215,7 @@ class _Describe:
         return affected
 
     def _affected(self, node: Node, distance: int, kind: str) -> AffectedNode:
+        memory.charge()
         return {
             "distance": distance,
             **node_ref(node),

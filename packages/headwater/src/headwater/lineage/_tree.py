@@ -12,6 +12,7 @@ from __future__ import annotations
 from functools import cache, partial
 from typing import Annotated, Literal
 
+from headwater import memory
 from headwater.datasets.removal import removal_of
 from headwater.graph.current import generations_of, graph_of, level_of
 from headwater.graph.edges import LevelGraph
@@ -70,6 +71,7 @@ def _tree_one_way(
     edge_evidence = EdgeEvidence(generations.state, graph)
 
     def leaf_of(node: Node, parent: Node | None = None) -> TreeNode:
+        memory.charge()
         evidence = edge_evidence.between(parent, node) if parent else None
         times = seen(generations, parent, node, way) if parent and level is Level.TASK else None
         return {**data_of(node), "children": [], "evidence": evidence, "seen": times}

@@ -8,10 +8,10 @@ from __future__ import annotations
 import difflib
 from collections import defaultdict
 from collections.abc import Callable, Set
-from functools import cache
-from typing import Annotated, Literal, NamedTuple
+from functools import cache, lru_cache
+from typing import Annotated, Any, Literal, NamedTuple
 
-from headwater import deadline
+from headwater import deadline, memory
 from headwater.datasets.schemas import reported_schemas
 from headwater.errors import NotFoundError
 from headwater.events import Evidence
@@ -30,6 +30,9 @@ from headwater.query.parameters import Depth, Field, Name
 from headwater.query.registry import Times, query
 
 _NAMED = 20  # columns in a message
+_NONE: list[Any] = []
+"""The tags and children of nodes without any; one list, because an answer may have many nodes."""
+_ref = lru_cache(4_096)(dataset_ref)
 
 
 class Step(NamedTuple):
@@ -83,7 +86,8 @@ def _add_tags(top: ColumnNode, tags: Tags) -> None:
     open_ = [top]
     while open_:
         leaf = open_.pop()
-        leaf["tags"] = tags.as_info(DatasetName(leaf["namespace"], leaf["name"]), leaf["field"])
+        name = DatasetName(leaf["namespace"], leaf["name"])
+        leaf["tags"] = tags.as_info(name, leaf["field"]) or _NONE
         open_ += leaf["children"]
 
 
@@ -148,6 +152,7 @@ def _steps(graph: ColumnGraph, way: str, *, indirect: bool) -> _Steps:
             other = edge.source if is_up else edge.target
             job = edge.job.name if edge.job.namespace else ""  # a view has no job
             found[Step(other, edge.label, job, edge.is_direct)].add(edge.evidence)
+        memory.charge(128 * len(found))
         return [step._replace(evidence=combined(found[step])) for step in sorted(found)]
 
     return steps
@@ -189,16 +194,17 @@ def _grow(next_of: _Steps, root: Column, depth: int, seen: set[Column]) -> Colum
 
 
 def _column_node(step: Step, type_: Literal["dataset", "column"] = "column") -> ColumnNode:
+    memory.charge(400)
     return {
-        **dataset_ref(step.column.dataset),
+        **_ref(step.column.dataset),
         "type": type_,
         "field": step.column.field or None,
         "transformation": step.how,
         "isDirect": step.is_direct,
         "evidence": step.evidence,
         "job": step.job,
-        "tags": [],
+        "tags": _NONE,
         "isRepeated": False,
         "hasMore": False,
-        "children": [],
+        "children": _NONE,
     }

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Set
 from functools import partial
 from typing import Annotated, Literal
 
+from headwater import memory
 from headwater.errors import ConfigError
 from headwater.graph.column_graph import Column, ColumnGraph
 from headwater.graph.current import generations_of, graph_of, level_of
@@ -197,6 +198,7 @@ def _pipeline(generations: Generations, node: Node) -> str | None:
 
 
 def _edge(start: Node, end: Node, kind: Literal["data", "control"]) -> models.GraphEdge:
+    memory.charge(512)
     return {"from": node_id(start), "to": node_id(end), "kind": kind}
 
 
@@ -209,6 +211,7 @@ def _columns(generations: Generations, shown: set[Node]) -> list[models.GraphCol
     for edge in (edge for edges in into for edge in edges):
         if edge.source.dataset in names and edge.source != edge.target:
             key = edge.target, edge.source, edge.label
+            memory.charge(0 if key in found else 1_024)
             found[key] = found.get(key, False) or edge.is_direct
     return [
         {"from": _end(source), "to": _end(target), "how": how, "isDirect": is_direct}

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Annotated
 
+from headwater import memory
 from headwater.datasets.removal import removal_of
 from headwater.datasets.writes import has_written
 from headwater.errors import NotFoundError
@@ -224,6 +225,7 @@ def _written(generations: Generations, runs: Iterable[tuple[Run, Edges | None]])
 
 
 def _run_answer(generations: Generations, entry: _Entry) -> models.ProvenanceRun:
+    memory.charge(2_048)
     lineage = generations.levels.lineage(entry.run) if entry.run else ()
     # Its own code, or else that of the nearest run above.
     code = next((code for run in lineage if (code := code_of(run))), CodeLocation())

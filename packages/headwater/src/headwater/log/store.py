@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import shlex
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -35,6 +35,8 @@ _PRUNED = "pruned_until"
 _IS_PRUNED = schema.meta.c.key == _PRUNED
 _HORIZON = "horizon"
 _IS_HORIZON = schema.meta.c.key == _HORIZON
+_PORTION = 1_000_000  # characters of bodies
+SIZE = sa.func.length(schema.events.c.body).label("size")
 _LAST_SEQ = sa.select(sa.func.max(schema.events.c.seq))  # built once, as every append uses it
 
 
@@ -177,42 +179,30 @@ class EventLog:
                 return
             after = page[-1].seq
 
-    def newest(
-        self,
-        limit: int,
-        offset: int,
-        span: tuple[int | None, int | None] = (None, None),
-        *,
-        ascending: bool,
-    ) -> tuple[int, list[str]]:
-        """Return the number of events and a page of their bodies by event time.
-
-        `span` limits the event times in microseconds; its end is exclusive.
-        """
+    def latest(self, before: int | None, limit: int) -> Iterator[tuple[int, str]]:
+        """Yield the latest (seq, body), before a `seq` if given, newest first."""
         table = schema.events
-        order = (table.c.event_time, table.c.seq)
-        since, until = span
-        bounds = [table.c.kind == schema.OPENLINEAGE]
-        bounds += [table.c.event_time >= since] if since is not None else []
-        bounds += [table.c.event_time < until] if until is not None else []
-        query = sa.select(table.c.body).where(*bounds)
-        query = query.order_by(*(c if ascending else c.desc() for c in order))
-        total = self.value(sa.select(sa.func.count()).select_from(table).where(*bounds))
-        return total, [row.body for row in self.fetch(query.limit(limit).offset(offset))]
-
-    def latest(self, before: int | None, limit: int) -> list[tuple[int, str]]:
-        """Return the latest (seq, body), before a `seq` if given, newest first."""
-        table = schema.events
-        query = sa.select(table.c.seq, table.c.body).where(table.c.kind == schema.OPENLINEAGE)
+        query = sa.select(table.c.seq, SIZE).where(table.c.kind == schema.OPENLINEAGE)
         if before is not None:
             query = query.where(table.c.seq < before)
         rows = self.fetch(query.order_by(table.c.seq.desc()).limit(limit))
-        return [(row.seq, row.body) for row in rows]
+        return self.bodies((row.seq, row.size) for row in rows)
+
+    def bodies(self, sizes: Iterable[tuple[int, int]]) -> Iterator[tuple[int, str]]:
+        """Yield the (seq, body) of events by their `seq` and size, without deleted ones.
+
+        About a million characters are in memory, or one event.
+        """
+        table = schema.events
+        for seqs in _portions(sizes):
+            query = sa.select(table.c.seq, table.c.body).where(table.c.seq.in_(seqs))
+            found = {row.seq: row.body for row in self.fetch(query)}
+            yield from ((seq, found.pop(seq)) for seq in seqs if seq in found)
 
     def holding(
         self, text: str, span: tuple[int, int], after: tuple[int, int], limit: int
-    ) -> list[tuple[int, int, str]]:
-        """Return the (event time, seq, body) of events that contain a text, ignoring case.
+    ) -> Iterator[tuple[int, int, str]]:
+        """Yield the (event time, seq, body) of events that contain a text, ignoring case.
 
         They are ordered by event time and seq. `span` is the first and the last event time
         (microseconds), `after` the event time and seq after which to start.
@@ -220,7 +210,7 @@ class EventLog:
         table = schema.events
         place = sa.tuple_(table.c.event_time, table.c.seq)
         query = (
-            sa.select(table.c.event_time, table.c.seq, table.c.body)
+            sa.select(table.c.event_time, table.c.seq, SIZE)
             .where(
                 table.c.kind == schema.OPENLINEAGE,
                 table.c.event_time.between(*span),
@@ -230,7 +220,12 @@ class EventLog:
             .order_by(table.c.event_time, table.c.seq)
             .limit(limit)
         )
-        return [(row.event_time, row.seq, row.body) for row in self.fetch(query)]
+        rows = self.fetch(query)
+        times = {row.seq: row.event_time for row in rows}
+        return (
+            (times[seq], seq, body)
+            for seq, body in self.bodies((row.seq, row.size) for row in rows)
+        )
 
     def behind(self, seq: int) -> tuple[int, int]:
         """Return the arrival of the last event up to `seq`, and the number of later events.
@@ -460,3 +455,17 @@ def _printable(url: str) -> str:
         return make_url(url).render_as_string(hide_password=True)
     except ArgumentError:
         return url
+
+
+def _portions(sizes: Iterable[tuple[int, int]]) -> Iterator[list[int]]:
+    """Divide events, given by `seq` and size, into portions of limited size."""
+    portion: list[int] = []
+    left = _PORTION
+    for seq, size in sizes:
+        if portion and size > left:
+            yield portion
+            portion, left = [], _PORTION
+        portion.append(seq)
+        left -= size
+    if portion:
+        yield portion

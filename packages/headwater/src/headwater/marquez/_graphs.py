@@ -9,7 +9,7 @@ from typing import Annotated, TypeVar
 
 from fastapi import APIRouter, Query
 
-from headwater import deadline
+from headwater import deadline, memory
 from headwater.errors import NotFoundError
 from headwater.events import EVERY_ROW, Legacy
 from headwater.events.column_lineage import objects
@@ -180,6 +180,7 @@ class _Columns:
         outputs: list[Column],
     ) -> marquez.MarquezColumnNode:
         """Return a column as a node of the graph."""
+        memory.charge(1_024 * (1 + len(inputs) + len(outputs)))
         own = _field_id(column)
         types = self._of_dataset(column.dataset)[1]
         data: marquez.ColumnData = {
@@ -348,6 +349,7 @@ def _shown(
     convert: Converter, graph: Graph | _Around, node: Node, nodes: set[Node]
 ) -> marquez.MarquezGraphNode:
     own = node_id(node)
+    memory.charge()
     ends = graph.ends(node) if isinstance(graph, _Around) else _ends(graph, node)
     before, after = (
         [node_id(other) for other in sorted((others | graph.linked(node, way)) & nodes)]

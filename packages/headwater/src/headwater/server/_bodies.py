@@ -8,10 +8,8 @@ events are accepted even if large bodies use all of it. Only the number of conne
 from __future__ import annotations
 
 import asyncio
-import ctypes
 from collections.abc import Iterator
 from contextlib import suppress
-from functools import cache
 from io import BytesIO
 
 from anyio import CapacityLimiter
@@ -20,6 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from headwater.errors import BusyError, HeadwaterError, SlowBodyError, TooLargeError
 from headwater.http.routes import failure
+from headwater.memory import trim
 from headwater.server._options import ServerOptions
 from headwater.unzip import PORTION, Unzip
 
@@ -29,9 +28,6 @@ SMALL = 64 * 1024
 _EVENT_PATHS = ("/api/v1/lineage", "/api/v1/lineage/batch")
 _LARGEST = {"/api/v2/check": 1024 * 1024}
 """Largest sizes in bytes of other bodies, by path."""
-
-_MMAP_THRESHOLD = -3  # parameter of mallopt
-_LARGE_BLOCK = 1024 * 1024
 
 _LAST_SECONDS = 1.0
 """Seconds left for open bodies when the server stops, and for clients to read a rejection."""
@@ -89,7 +85,7 @@ class BodyReader:
         body.clear()
         self._free += body.reserved
         if body.reserved > PORTION:
-            _trim()
+            trim()
         body.reserved = 0
 
     def close(self) -> None:
@@ -174,30 +170,6 @@ class Bodies:
         finally:
             if body is not None:
                 self._reader.release(body)
-
-
-@cache
-def _allocator() -> ctypes.CDLL | None:
-    """Return the C library if it is glibc, which does not return freed memory by itself."""
-    try:
-        library = ctypes.CDLL(None)
-        return library if hasattr(library, "malloc_trim") else None
-    except (OSError, TypeError):  # Windows
-        return None
-
-
-def return_large_blocks() -> None:
-    """Let glibc return large blocks to the operating system as soon as they are freed.
-
-    By default, glibc keeps up to 32 MiB, and copies large blocks that grow.
-    """
-    if (library := _allocator()) is not None:
-        library.mallopt(_MMAP_THRESHOLD, _LARGE_BLOCK)
-
-
-def _trim() -> None:
-    if (library := _allocator()) is not None:
-        library.malloc_trim(0)
 
 
 def _has_body(headers: Headers) -> bool:

@@ -17,6 +17,9 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from headwater.errors import HeadwaterError
+from headwater.http.routes import failure
+from headwater.memory import Account
 from headwater.server._sql_text import reads_as_expression, reads_as_sql
 
 REASON = "hidden: the API key needs the scope sql"
@@ -38,6 +41,8 @@ _FACETS = {"spark.logicalPlan", "spark_unknown", "extractionError"}
 """Facets that contain a query in another form."""
 _CODE = {"sql", "source", "language"}
 """Fields of an answer whose `source` is code; a tag has a `source`, too."""
+_COPIES = 8
+"""Bytes of memory that each byte of a response needs while it is filtered."""
 _LINE = {"source", "reason", "line"}
 """Fields of a rejected line."""
 
@@ -50,15 +55,22 @@ class Hiding:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on; filter the response if the key lacks the scope."""
-        is_hidden = scope["type"] == "http" and scope.get("hides_sql") is True
-        await self._app(scope, receive, _Sender(send).send if is_hidden else send)
+        if scope["type"] != "http" or scope.get("hides_sql") is not True:
+            await self._app(scope, receive, send)
+            return
+        account = Account(scope["app"].state.admission.budget)
+        try:
+            await self._app(scope, receive, _Sender(scope, send, account).send)
+        finally:
+            account.close()
 
 
 class _Sender:
     """Collects a JSON response and rewrites it; rewrites each event of a stream."""
 
-    def __init__(self, send: Send) -> None:
-        self._send = send
+    def __init__(self, scope: Scope, send: Send, account: Account) -> None:
+        self._scope, self._send, self._account = scope, send, account
+        self._error: HeadwaterError | None = None
         self._start: Message = {}
         self._kind = ""
         self._body = bytearray()
@@ -79,8 +91,11 @@ class _Sender:
             await self._send(message)
 
     async def _send_json(self, message: Message) -> None:
-        self._body += message.get("body", b"")
+        self._add(message.get("body", b""))
         if message.get("more_body"):
+            return
+        if self._error is not None:
+            await failure(self._error)(self._scope, _no_messages, self._send)
             return
         body = bytes(self._body)
         if body:
@@ -90,6 +105,21 @@ class _Sender:
             del headers["etag"]  # it belongs to the unfiltered response
         await self._send(self._start)
         await self._send({"type": "http.response.body", "body": body})
+
+    def _add(self, part: bytes) -> None:
+        """Add a part of the response, unless it would need too much memory."""
+        try:
+            self._account.charge(_COPIES * len(part) if self._error is None else 0)
+            self._body += part
+        except HeadwaterError as error:
+            self._error = error
+        if self._error is not None:
+            self._body.clear()
+
+
+async def _no_messages() -> Message:
+    """Return no message, because a response needs none."""
+    return {}
 
 
 def json_without_sql(body: bytes) -> bytes:

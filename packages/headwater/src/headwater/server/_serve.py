@@ -26,11 +26,11 @@ from headwater.console.render import log_to_stderr, print_line
 from headwater.errors import ConfigError, ExposureError
 from headwater.keys.store import keys_of
 from headwater.log import EventLog
+from headwater.memory import return_large_blocks
 from headwater.old_name import report
 from headwater.plugins import load_all
 from headwater.projection.live import Live
 from headwater.projection.snapshot_writer import Snapshotter
-from headwater.server._bodies import return_large_blocks
 from headwater.server._connections import BoundedProtocol
 from headwater.server._options import ServerOptions
 from headwater.server._stream import end_streams

@@ -43,7 +43,7 @@ def make_app(
     """Return the ASGI application over a live log; `tail` reads its spool folder, if any."""
     options = options or ServerOptions()
     reader = BodyReader(options)
-    admission = Admission(options.running_queries, options.waiting_queries)
+    admission = Admission(options.running_queries, options.waiting_queries, options.answer_memory)
 
     def make_sample(sample: Live) -> FastAPI:
         # The sample receives no events, so it needs neither a stream nor metrics.

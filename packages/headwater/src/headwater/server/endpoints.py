@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, get_args
 
 import orjson
 from fastapi import APIRouter, Query, Request, Response
+from fastapi.responses import StreamingResponse
 
 from headwater import deadline
 from headwater.errors import ConfigError, EventError
@@ -39,6 +40,7 @@ from headwater.query.pages import cursor_of, paged, place_of
 from headwater.query.registry import ApiQuery, ask, load_queries
 from headwater.runs.models import RunAnswer
 from headwater.runs.service import find_run, run_answer
+from headwater.server._events import events_json, loaded
 from headwater.wire import http_name
 
 router = APIRouter(route_class=Strict)
@@ -48,7 +50,9 @@ _queried = APIRouter(route_class=Queried)
 _REJECTED = ("rejected",)
 _WARNINGS = ("events/warnings",)
 _MOST_READ = 2_000
+_MOST_CHARACTERS = 16 * 1024**2
 _MOST_WARNINGS = 20
+_FEW = 4  # rejected lines that are read at once
 
 
 @_queried.get("/api/v1/events/lineage", response_model=Events)
@@ -64,9 +68,8 @@ def list_events(
 ) -> Response:
     """Return events by event time, newest first; at or after `after`, and before `before`."""
     span = _micros("after", after), _micros("before", before)
-    total, bodies = live.log.newest(limit, offset, span, ascending=direction == "asc")
-    events = [orjson.Fragment(body) for body in bodies if _loaded(body) is not None]
-    return answer({"totalCount": total, "events": events})
+    portions = events_json(live.log, limit, offset, span, ascending=direction == "asc")
+    return StreamingResponse(portions, media_type="application/json")
 
 
 @_queried.get("/api/v2/events", response_model=Page[Json])
@@ -78,8 +81,9 @@ def list_events_of_run(
 ) -> Response:
     """Return the stored events of one run, by event time.
 
-    A response reads at most 2,000 events that contain the id, so it may have fewer than `limit`
-    items, or none: continue with `cursor` set to `next` until that is null.
+    A response reads at most 2,000 events that contain the id, and ends after 16 MB of events, so it
+    may have fewer than `limit` items, or none: continue with `cursor` set to `next` until that is
+    null.
     """
     with live.reading() as state:
         found = find_run(state, run)
@@ -90,15 +94,14 @@ def list_events_of_run(
     span = found.first or 0, found.last or 0
     bodies: list[orjson.Fragment] = []
     events = live.log.holding(found.key.run_id, span, after, _MOST_READ)
-    is_more = len(events) == _MOST_READ
+    is_more, size, read = False, 0, 0
     for time, seq, text in deadline.watched(events):
-        if len(bodies) == limit:
-            is_more = True
+        if is_more := len(bodies) == limit or size > _MOST_CHARACTERS:
             break
-        after = (time, seq)
+        after, read, size = (time, seq), read + 1, size + len(text)
         if _is_of(found.key, text):
             bodies.append(orjson.Fragment(text))
-    return answer(paged(bodies, cursor_of(about, after) if is_more else None))
+    return answer(paged(bodies, cursor_of(about, after) if is_more or read == _MOST_READ else None))
 
 
 @_queried.get("/api/v2/events/warnings", response_model=Page[EventInfo])
@@ -111,16 +114,17 @@ def list_warnings(live: LiveState, limit: PageLimit = 100, cursor: Cursor = None
     found: list[EventInfo] = []
     last = None if cursor is None else int(place_of(_WARNINGS, cursor, (int,))[0])
     events = live.log.latest(last, _MOST_READ)
+    read = 0
     for seq, text in events:
         if len(found) == limit:
             break
-        last = seq
-        if (body := _loaded(text)) is None:
+        last, read = seq, read + 1
+        if (body := loaded(text)) is None:
             continue
         if info := _info(body):
             found.append(info)
     else:
-        last = last if len(events) == _MOST_READ else None
+        last = last if read == _MOST_READ else None
     return answer(paged(found, None if last is None else cursor_of(_WARNINGS, (last,))))
 
 
@@ -182,14 +186,21 @@ def healthz(request: Request, live: LiveState) -> Response:
 
 @router.get("/api/v2/rejected", response_model=Page[RejectedLine])
 def list_rejected(live: LiveState, limit: PageLimit = 1_000, cursor: Cursor = None) -> Response:
-    """Return the rejected lines of spool files with the reasons, oldest first."""
+    """Return the rejected lines of spool files with the reasons, oldest first.
+
+    A response ends after 16 MB of lines, so it may have fewer than `limit` items: continue with
+    `cursor` set to `next` until that is null.
+    """
     after = 0 if cursor is None else int(place_of(_REJECTED, cursor, (int,))[0])
-    lines = live.log.rejected_lines(after, limit + 1)
-    more = cursor_of(_REJECTED, (lines[limit - 1].id,)) if len(lines) > limit else None
-    rejected: list[RejectedLine] = [
-        {"source": line.source, "reason": line.reason, "line": line.line} for line in lines[:limit]
-    ]
-    return answer(paged(rejected, more))
+    rejected: list[RejectedLine] = []
+    size = 0
+    while lines := live.log.rejected_lines(after, _FEW):
+        for line in lines:
+            if len(rejected) == limit or size > _MOST_CHARACTERS:
+                return answer(paged(rejected, cursor_of(_REJECTED, (after,))))
+            rejected.append({"source": line.source, "reason": line.reason, "line": line.line})
+            after, size = line.id, size + len(line.line)
+    return answer(paged(rejected, None))
 
 
 @router.get("/api/v2/stuck", response_model=Page[StuckFile])
@@ -197,14 +208,6 @@ def list_stuck(request: Request, live: LiveState) -> Response:
     """List the spool files that cannot be read, with the reason; other files are read."""
     tail = request.app.state.tail
     return answer(paged([file._asdict() for file in tail.stuck] if tail else [], None))
-
-
-def _loaded(text: str) -> Json | None:
-    """Return the body of an event; None for a damaged row, which `doctor` reports."""
-    with suppress(EventError):
-        body = load(text)
-        return body if isinstance(body, dict) else None
-    return None
 
 
 def _is_of(key: RunKey, text: str) -> bool:
