@@ -1,4 +1,4 @@
-"""The lists of datasets, jobs, runs, owners and tags, and the filters of search results."""
+"""The lists of datasets, jobs, runs, owners and tags, freshness, and filters of search results."""
 
 from __future__ import annotations
 
@@ -192,3 +192,27 @@ def test_lists_of_an_empty_server_are_empty(empty: Look) -> None:
     page = empty("/datasets")
     expect(page.get_by_text("No datasets yet.")).to_be_visible()
     assert axe_finds(page) == []
+
+
+@pytest.mark.parametrize("width", [390, 1440])
+def test_freshness_shows_when_datasets_are_due_and_what_puts_them_at_risk(
+    width: int, look: Look
+) -> None:
+    page = look("/datasets", width=width)
+    parts = page.get_by_role("group", name="Datasets to show")
+    parts.get_by_role("button", name="Freshness").click()
+    rows = _rows(page, "Datasets")
+    forecast = rows.filter(has_text="yellow_rides_hourly_forecast")
+    expect(forecast).to_contain_text(re.compile(r"1 d.*in \d+ h", re.DOTALL))
+    expect(rows.filter(has_text="weather_raw")).to_contain_text("overdue by")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert axe_finds(page) == []
+    parts.get_by_role("button", name="At risk").click()
+    weather = rows.filter(has_text="weather_raw")
+    expect(weather.get_by_role("link", name="stage failed")).to_be_visible()
+    expect(rows.filter(has_text="yellow_taxi_raw")).to_have_count(0)
+    parts.get_by_role("button", name="Sources").click()
+    expect(page.get_by_text("whether they are fresh is unknown")).to_be_visible()
+    expect(rows.first).to_contain_text("unknown")
+    page.go_back()
+    expect(weather).to_be_visible()

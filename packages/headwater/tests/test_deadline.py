@@ -55,6 +55,7 @@ _ASKED: dict[str, list[dict[str, Any]]] = {
     "health": [{}],
     "findings": [{}],
     "problems": [{}],
+    "freshness/datasets": [{}],
     "completeness/pipelines": [{}],
     "freshness": [{}],
     "lateness": [{"node": f"dataset:db:d{_COUNT}"}, {"node": "job:demo:often"}],

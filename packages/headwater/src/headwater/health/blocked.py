@@ -100,6 +100,15 @@ def nodes_behind(state: State) -> dict[Node, list[Node]]:
     }
 
 
+def risks_of(state: State, node: Node) -> list[Node]:
+    """Return the failed jobs and datasets with failed checks upstream of a node, nearest first.
+
+    They block the node now, or once it is due, unless they are corrected before.
+    """
+    near = [b for stand_in in _stand_ins(state, node) for b in _behind(state).get(stand_in, ())]
+    return list(dict.fromkeys(blocker.subject for blocker in sorted(near, key=_nearness)))
+
+
 def _stand_ins(state: State, node: Node) -> list[Node]:
     """Return the tasks that stand for a job in the graph of tasks; otherwise the node itself."""
     known, graph = generations_of(state), graph_of(state, Level.TASK)

@@ -27,6 +27,7 @@ from headwater.text import counted
 from headwater.trust.printing import (
     print_check,
     print_doctor,
+    print_freshness,
     print_gate,
     print_health,
     print_problems,
@@ -189,6 +190,27 @@ def problems(
         raise typer.Exit(1)
 
 
+@with_client(past=True)
+def freshness(
+    client: Client,
+    text: Annotated[str | None, typer.Argument(help="Part of a name. [all datasets]")] = None,
+    due: Annotated[
+        str, typer.Option(help="scheduled, unscheduled, sources, late, day or risk; see below.")
+    ] = "scheduled",
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> None:
+    """List when datasets were written, and when they are due next.
+
+    `--due day` lists those overdue or due within 24 hours, `--due risk` those of these that a
+    failure upstream blocks. Without evidence of a schedule, a due time is unknown.
+
+    Example: headwater freshness --due risk
+    """
+    params = {"text": text, "due": due, "limit": limit, "cursor": cursor}
+    client.print("freshness/datasets", params, print_freshness)
+
+
 @with_client()
 def mute(
     client: Client,
@@ -302,5 +324,5 @@ def _unreachable(settings: Settings, error: ServerError) -> DoctorAnswer:
 
 
 commands = typer.Typer()
-for _command in (gate, check, health, problems, mute, acknowledge, doctor):
+for _command in (gate, check, health, problems, freshness, mute, acknowledge, doctor):
     commands.command(rich_help_panel="Trust")(_command)

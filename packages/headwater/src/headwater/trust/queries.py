@@ -12,6 +12,7 @@ from headwater.query.pages import Place, cut, paged
 from headwater.query.parameters import Cursor, Limit
 from headwater.query.registry import Times, query
 from headwater.trust._contract import captured_of, differences, updated
+from headwater.trust._freshness import datasets_freshness_answer
 from headwater.trust._health import findings_of, health_answer, place_of_finding
 from headwater.trust._lateness import lateness_answer
 from headwater.trust._odcs import contract_of
@@ -97,6 +98,7 @@ def check_answer(
 
 
 query("health", Times.THEN, load=stored_states)(health_answer)
+query("freshness/datasets", Times.THEN)(datasets_freshness_answer)
 query("problems", Times.THEN, load=stored_states)(problems_answer)
 query("lateness", Times.THEN)(lateness_answer)
 query("completeness", Times.THEN)(completeness_answer)

@@ -326,6 +326,55 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v2/freshness/datasets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: {
+            parameters: {
+                query?: {
+                    asOf?: string | null;
+                    cursor?: string | null;
+                    due?: "scheduled" | "unscheduled" | "sources" | "late" | "day" | "risk";
+                    knownAt?: string | null;
+                    limit?: number;
+                    namespace?: string | null;
+                    owner?: string | null;
+                    platform?: string | null;
+                    reverse?: boolean;
+                    sort?: "due" | "name" | "written";
+                    state?: ("failed" | "failed_checks" | "blocked" | "late" | "unknown" | "healthy" | "streaming" | "ad_hoc") | null;
+                    tag?: string | null;
+                    text?: string | null;
+                    type?: string | null;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["FreshnessAnswer"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v2/graph": {
         parameters: {
             query?: never;
@@ -1069,6 +1118,26 @@ export interface components {
             node: string;
             up?: components["schemas"]["ColumnNode"];
         };
+        DatasetFreshness: {
+            dueAt: string | null;
+            everySeconds: number | null;
+            health: components["schemas"]["NodeHealth"];
+            id: string;
+            isOverdue: boolean;
+            isSource: boolean;
+            jobOwners: string[];
+            kind: string;
+            name: string;
+            namespace: string;
+            owners: string[];
+            platform: string | null;
+            removal: components["schemas"]["Removal"] | null;
+            risks: components["schemas"]["NodeRef"][];
+            tags: string[];
+            /** @enum {string} */
+            type: "job" | "dataset";
+            writtenAt: string | null;
+        };
         DatasetRef: {
             id: string;
             name: string;
@@ -1200,6 +1269,21 @@ export interface components {
             /** @enum {string} */
             kind: "failed" | "lost" | "late" | "quality" | "stopped" | "branches";
             subject: string;
+        };
+        FreshnessAnswer: {
+            counts: components["schemas"]["FreshnessCounts"];
+            facets: components["schemas"]["Facets"];
+            items: components["schemas"]["DatasetFreshness"][];
+            next: string | null;
+            total: number;
+        };
+        FreshnessCounts: {
+            day: number;
+            late: number;
+            risk: number;
+            scheduled: number;
+            sources: number;
+            unscheduled: number;
         };
         GraphAnswer: {
             columns: components["schemas"]["GraphColumnEdge"][];

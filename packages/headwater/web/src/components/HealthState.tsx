@@ -20,6 +20,11 @@ const LOOKS: Record<Health["state"], readonly [string, IconName]> = {
 };
 const WRONG: readonly string[] = ["failed", "failed_checks", "blocked", "late"];
 
+/** The state of a node, with the reason as a tooltip. */
+export function HealthLabel({ health }: { health: Health }): ReactNode {
+  return <Label health={health} title={health.message} />;
+}
+
 function Label({ health, title }: { health: Health; title?: string }): ReactNode {
   const [tone, icon] = LOOKS[health.state];
   return (
@@ -43,5 +48,5 @@ export function HealthState({ health }: { health: Health }): ReactNode {
 
 /** The state of a node in a list, if something is wrong. */
 export function HealthMark({ health }: { health: Health }): ReactNode {
-  return WRONG.includes(health.state) && <Label health={health} title={health.message} />;
+  return WRONG.includes(health.state) && <HealthLabel health={health} />;
 }

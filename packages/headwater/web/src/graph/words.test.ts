@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { piecesOf } from "./code";
-import { ago, commandLine, cardCommand, distinctNames, duration, errorLines, shortVersion, moment, nameOf, parts, plural, restOf, shellQuoted, short, uuid, withAges, withMoments, taskName } from "./words";
+import { ago, commandLine, cardCommand, distinctNames, duration, errorLines, shortVersion, moment, nameOf, parts, plural, restOf, shellQuoted, short, uuid, withAges, withMoments, taskName, until } from "./words";
 
 test.each([
   [0, "0 ms"],
@@ -143,4 +143,10 @@ test("times in a message are shown in UTC to the second", () => {
 
 test("name of an id follows its last colon", () => {
   expect(nameOf("job:s3://lake:dag.task")).toBe("dag.task");
+});
+
+test("time until a moment", () => {
+  const at = "2026-01-02T03:00:00Z";
+  const before = (minutes: number) => until(at, Date.parse(at) - minutes * 60_000);
+  expect([before(-5), before(0.5), before(5), before(190), before(1_440)]).toEqual(["now", "now", "in 5 min", "in 3 h 10 min", "in 1 d"]);
 });

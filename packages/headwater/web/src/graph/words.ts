@@ -43,6 +43,12 @@ export function ago(at: string, now: number): string {
   return ms < 5_000 ? "just now" : `${pair(ms)[0]} ago`;
 }
 
+/** Format a time as "now" or as the time until then: in 5 min, in 3 h 10 min, in 2 d. */
+export function until(at: string, now: number): string {
+  const ms = Date.parse(at) - now;
+  return ms < 60_000 ? "now" : `in ${pair(ms).filter(Boolean).join(" ")}`;
+}
+
 /** Format a time in UTC to the second; return other texts unchanged. */
 export function moment(at: string): string {
   if (Number.isNaN(Date.parse(at))) return at;

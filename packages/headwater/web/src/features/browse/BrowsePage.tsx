@@ -3,6 +3,7 @@ import { useAnswer } from "../../api/answers";
 import { useAddress } from "../../navigation/address";
 import { BROWSE } from "../../strings/browse";
 import { cursorsIn, nodeStateIn, orderIn, selectedIn, sortOf } from "./address";
+import { freshnessRows, partIn, Parts, type Part } from "./Freshness";
 import { Listing, PAGE } from "./Listing";
 import { datasetRows, groupRows, jobRows, runRows } from "./rows";
 
@@ -29,12 +30,26 @@ function useListParameters() {
   return { params, state, selected, page: { limit: PAGE, cursor: cursorsIn(params).at(-1) ?? null }, text: params.get("name") };
 }
 
+/** The datasets, or their freshness: the parameter `fresh` selects which of them. */
 function Datasets(): ReactNode {
+  const part = partIn(useAddress().searchParams);
+  return part ? <FreshnessBoard part={part} /> : <AllDatasets />;
+}
+
+function FreshnessBoard({ part }: { part: Part }): ReactNode {
+  const { params, selected, state, page, text } = useListParameters();
+  const orders = ["due", "-due", "name", "written", "-written"] as const;
+  const order = orderIn(params, orders);
+  const answer = useAnswer("freshness/datasets", { ...selected, ...page, ...sortOf<"due" | "name" | "written">(order), text, due: part, state: nodeStateIn(state) });
+  return <Listing title={BROWSE.datasets} icon="table" answer={answer} orders={orders} order={order} layout="fresh" above={<Parts part={part} counts={answer.data?.counts} />} rows={freshnessRows} />;
+}
+
+function AllDatasets(): ReactNode {
   const { params, selected, state, page, text } = useListParameters();
   const orders = ["name", "-name", "written", "-written"] as const;
   const order = orderIn(params, orders);
   const answer = useAnswer("datasets", { ...selected, ...page, ...sortOf<"name" | "written">(order), text, state: nodeStateIn(state) });
-  return <Listing title={BROWSE.datasets} icon="table" answer={answer} orders={orders} order={order} rows={datasetRows} />;
+  return <Listing title={BROWSE.datasets} icon="table" answer={answer} orders={orders} order={order} above={<Parts part={null} />} rows={datasetRows} />;
 }
 
 function Jobs(): ReactNode {
@@ -42,7 +57,7 @@ function Jobs(): ReactNode {
   const orders = ["name", "-name", "started", "-started"] as const;
   const order = orderIn(params, orders);
   const answer = useAnswer("jobs", { ...selected, ...page, ...sortOf<"name" | "started">(order), text, state: nodeStateIn(state) });
-  return <Listing title={BROWSE.jobs} icon="task" answer={answer} orders={orders} order={order} isWide rows={jobRows} />;
+  return <Listing title={BROWSE.jobs} icon="task" answer={answer} orders={orders} order={order} layout="wide" rows={jobRows} />;
 }
 
 const STATES = ["NEW", "RUNNING", "COMPLETED", "FAILED", "ABORTED", "LOST"] as const;
@@ -53,7 +68,7 @@ function Runs(): ReactNode {
   const order = orderIn(params, orders);
   const condition = STATES.find((name) => name === state);
   const answer = useAnswer("runs", { ...selected, ...page, ...sortOf<"started" | "duration">(order), text, condition, facets: true });
-  return <Listing title={BROWSE.runs} icon="run" answer={answer} orders={orders} order={order} isWide rows={runRows} />;
+  return <Listing title={BROWSE.runs} icon="run" answer={answer} orders={orders} order={order} layout="wide" rows={runRows} />;
 }
 
 function Groups({ by }: { by: "owner" | "tag" }): ReactNode {

@@ -31,14 +31,16 @@ interface Props<Item, Order extends keyof typeof BROWSE.sorts> {
   answer: UseQueryResult<ListAnswer<Item>>;
   orders: readonly Order[];
   order: Order;
-  /** The last column has a state and a time. */
-  isWide?: boolean;
+  /** `wide`: the last column has a state and a time; `fresh`: the columns of the freshness board. */
+  layout?: "wide" | "fresh";
+  /** Content above the filters. */
+  above?: ReactNode;
   /** Return the rows of a page. */
   rows: (items: Item[]) => ReactNode;
 }
 
 /** A list with filters, order and pagination. */
-export function Listing<Item, Order extends keyof typeof BROWSE.sorts>({ title, icon, answer, orders, order, isWide = false, rows }: Props<Item, Order>): ReactNode {
+export function Listing<Item, Order extends keyof typeof BROWSE.sorts>({ title, icon, answer, orders, order, layout, above, rows }: Props<Item, Order>): ReactNode {
   const params = useAddress().searchParams;
   const { data, isPlaceholderData } = answer;
   const trouble = troubleOf(answer);
@@ -47,13 +49,14 @@ export function Listing<Item, Order extends keyof typeof BROWSE.sorts>({ title, 
   return (
     <Sheet icon={icon} kind={BROWSE.kind} name={title} title={<>{title} {data?.total != null && <span className={clsx("muted", styles.total)}>{data.total.toLocaleString("en")}</span>}</>} isBusy={isPlaceholderData}>
       {trouble && <ErrorMessage error={trouble} />}
+      {above}
       <Filters facets={data?.facets} isNamed>
         <SortSelect orders={orders} order={order} />
       </Filters>
       {data && !trouble && (
         <>
           {data.items.length > 0 ? (
-            <ul className={clsx(cards.card, styles.list, isWide && styles.wide)} aria-label={title}>
+            <ul className={clsx(cards.card, styles.list, layout && styles[layout])} aria-label={title}>
               {rows(data.items)}
             </ul>
           ) : (
