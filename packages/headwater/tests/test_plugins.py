@@ -166,18 +166,55 @@ def test_plugin_of_another_package_adds_each_kind_of_part(tmp_path: Path) -> Non
     assert file.read_text() == "stopped"
 
 
+_FEATURES = [point.name for point in _own()]
+
+
+def _without(folder: Path, *features: str) -> None:
+    """Copy headwater without some of its plugins."""
+    ignored = shutil.ignore_patterns("built", "__pycache__")
+    shutil.copytree(Path(headwater.__file__).parent, folder / "headwater", ignore=ignored)
+    for feature in features:
+        shutil.rmtree(folder / "headwater" / feature)
+    left = [f"{item.name} = {item.value}" for item in _own() if item.name not in features]
+    _install(folder, "headwater", "\n".join(left))
+    _install(folder, "headwater_aws", "")
+
+
+_NEEDED = {"delivery": ["alerts"], "trust": ["agents", "alerts"]}
+"""The plugins that import another one."""
+_LOAD_ALL = """
+from dataclasses import fields
+from headwater.cli import command_line
+from headwater.plugins import Plugin, load_all, parts
+from headwater.query.registry import load_queries
+import headwater.server.app
+for field in fields(Plugin):
+    if field.name in ("backends", "harvesters"):
+        [point.load() for point in parts(field.name).values()]
+    else:
+        load_all(field.name)
+print(*load_queries(), *command_line().commands)
+"""
+
+
+@pytest.mark.server
+@pytest.mark.parametrize("feature", _FEATURES)
+def test_each_plugin_can_be_removed(feature: str, tmp_path: Path) -> None:
+    _without(tmp_path, feature, *_NEEDED.get(feature, ()))
+    done = subprocess.run(
+        [sys.executable, "-c", _LOAD_ALL],
+        env=os.environ | {"PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert {"tree", "columns", "impact"} <= set(done.stdout.split())
+
+
 @pytest.mark.server
 def test_headwater_works_without_its_plugins(tmp_path: Path, build: Any) -> None:
-    features = {point.value.split(":")[0].split(".")[1] for point in _own()}
-    assert features >= {"alerts", "delivery", "marquez", "retention", "trust"}
-    source = Path(headwater.__file__).parent
-    shutil.copytree(
-        source, tmp_path / "headwater", ignore=shutil.ignore_patterns("built", "__pycache__")
-    )
-    for feature in features:
-        shutil.rmtree(tmp_path / "headwater" / feature)
-    _install(tmp_path, "headwater", "")
-    _install(tmp_path, "headwater_aws", "")
+    assert set(_FEATURES) >= {"alerts", "delivery", "marquez", "retention", "trust"}
+    _without(tmp_path, *_FEATURES)
     environ = os.environ | {"PYTHONPATH": str(tmp_path), "HEADWATER_DATABASE": str(tmp_path / "db")}
     program = [sys.executable, "-c", "from headwater.cli import main; main()"]
 
