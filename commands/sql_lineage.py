@@ -6,12 +6,13 @@ they run, or that Iceberg answers from metadata (docs/explanation/spark.md#ad-ho
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 
 from commands.output import say
-from headwater.redaction import DEFAULT
+from headwater.redaction import Redactor
 from headwater_client.parents import RunRef
 from lakehouse.backends import is_on, python_transport
 from lakehouse.names import DatasetName
@@ -64,6 +65,7 @@ class QueryRun:
 
         from headwater_client.events import ReportedRun
 
+        redactor = Redactor.of(os.environ.get("HEADWATER_REDACT", ""))
         tag = tags_job.TagsJobFacetFields(AD_HOC, "true", "USER")
         run = ReportedRun(
             ref=self._ref,
@@ -77,14 +79,14 @@ class QueryRun:
                 )
             },
             job_facets={
-                "sql": sql_job.SQLJobFacet(DEFAULT.redact_text(self._query), "spark"),
+                "sql": sql_job.SQLJobFacet(redactor.redact_text(self._query), "spark"),
                 "tags": tags_job.TagsJobFacet([tag]),
             },
         )
         with closing(
             OpenLineageClient(config={"transport": python_transport(self._settings)})
         ) as client:
-            client.emit(run.event(state, datetime.now(UTC), error and DEFAULT.redact_text(error)))
+            client.emit(run.event(state, datetime.now(UTC), error and redactor.redact_text(error)))
 
 
 @contextmanager

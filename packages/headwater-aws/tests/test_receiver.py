@@ -7,6 +7,7 @@ import gzip
 import json
 import tracemalloc
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -17,7 +18,7 @@ from headwater.events import RunEvent
 from headwater.log import entry_of
 from headwater_aws.authorizer import Authorizer
 from headwater_aws.payloads import Request, Response
-from headwater_aws.receiver import LARGEST_MESSAGE, Receiver, group_of
+from headwater_aws.receiver import LARGEST_MESSAGE, Receiver, _receiver, group_of, handler
 
 RUN = "0190a5f0-0000-7000-8000-000000000001"
 ROOT = "0190a5f0-0000-7000-8000-000000000002"
@@ -78,11 +79,20 @@ def test_standard_queue_gets_no_group() -> None:
     assert set(queue.sent[0]) == {"QueueUrl", "MessageBody"}
 
 
-def test_secrets_are_masked_before_queueing() -> None:
-    queue = Queue()
-    job = {"namespace": "demo", "name": "j", "facets": {"sql": {"query": "password='hunter2'"}}}
-    Receiver(queue, "q")(_request(orjson.dumps(event(RUN, job=job))))
+def test_secrets_are_masked_before_queueing_by_own_rules_too(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    rules, queue = tmp_path / "redact.yaml", Queue()
+    rules.write_text('patterns: ["EMP-[0-9]{6}"]')
+    monkeypatch.setenv("HEADWATER_REDACT", str(rules))
+    monkeypatch.setenv("QUEUE_URL", "q")
+    monkeypatch.setattr("headwater_aws.receiver.client", lambda *_, **__: queue)
+    monkeypatch.setattr("headwater_aws.receiver._receiver", _receiver.__wrapped__)
+    facets = {"sql": {"query": "password='hunter2' EMP-123456"}}
+    job = {"namespace": "demo", "name": "j", "facets": facets}
+    handler(_request(orjson.dumps(event(RUN, job=job))), None)
     assert "hunter2" not in queue.sent[0]["MessageBody"]
+    assert "EMP-123456" not in queue.sent[0]["MessageBody"]
 
 
 _JOB_EVENT = {"eventTime": "2026-11-21T08:00:00Z", "job": {"namespace": "a", "name": "b"}}

@@ -170,6 +170,14 @@ def test_job_and_dataset_events_are_counted(build: Any) -> None:
     assert results["dataset schema"].arrived["marquez"] == 1
 
 
+def test_masking_rules_apply_to_the_counted_events(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HEADWATER_REDACT", str(tmp_path / "missing.yaml"))
+    answer = call("backends", "loss", str(tmp_path))
+    assert (answer.returncode, "missing.yaml" in answer.stderr) == (2, True)
+
+
 def test_missing_events_are_reported(call: Call, tmp_path: Path) -> None:
     (tmp_path / "none.jsonl").write_text("")
     answer = call("backends", "loss", str(tmp_path), "--json")

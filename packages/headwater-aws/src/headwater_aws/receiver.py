@@ -1,7 +1,8 @@
 """Receive an event over HTTP and put it into the queue; 201 means that it is queued durably.
 
 Events that DataZone would never accept are rejected here, so that the producer gets the error.
-Secrets are masked before the event is queued, by the same rules as in headwater.
+Secrets are masked before the event is queued, by the same rules as in headwater, and by those of a
+file in the function's package that `HEADWATER_REDACT` names.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
+import os
 import re
 from dataclasses import dataclass
 from functools import cache
@@ -19,6 +21,7 @@ import orjson
 from headwater.errors import BodyError, EventError, TooLargeError
 from headwater.events import Logged, RunEvent
 from headwater.log import entry_of
+from headwater.redaction import DEFAULT, Redactor
 from headwater.unzip import Unzip
 from headwater_aws._clients import client, variable
 from headwater_aws._telemetry import count, write_log
@@ -36,11 +39,12 @@ class Receiver:
 
     sqs: Any
     queue_url: str
+    redactor: Redactor = DEFAULT
 
     def __call__(self, request: Request) -> Response:
         """Queue one event: 201; 400, 413 or 422 if it is invalid; 503 without a queue."""
         try:
-            body, event = _read(request)
+            body, event = _read(request, self.redactor)
         except TooLargeError as error:
             return _rejected(413, error)
         except BodyError as error:
@@ -81,7 +85,8 @@ def group_of(event: RunEvent) -> str:
 
 @cache
 def _receiver() -> Receiver:
-    return Receiver(client("sqs", tries=3), variable("QUEUE_URL"))
+    redactor = Redactor.of(os.environ.get("HEADWATER_REDACT", ""))
+    return Receiver(client("sqs", tries=3), variable("QUEUE_URL"), redactor)
 
 
 def handler(request: Request, _context: object) -> Response:
@@ -89,8 +94,8 @@ def handler(request: Request, _context: object) -> Response:
     return _receiver()(request)
 
 
-def _read(request: Request) -> tuple[str, RunEvent]:
-    entry = entry_of(_decompressed(_raw(request), request.get("headers", {})))
+def _read(request: Request, redactor: Redactor) -> tuple[str, RunEvent]:
+    entry = entry_of(_decompressed(_raw(request), request.get("headers", {})), redactor=redactor)
     if len(entry.body.encode()) > LARGEST_MESSAGE:
         raise _too_large()
     return entry.body, _run_event(entry.event)

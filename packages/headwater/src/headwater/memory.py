@@ -21,7 +21,7 @@ SMALL = 64 * 1024
 _STEP = 64 * 1024  # bytes after which an account asks for more, so that charges cost little
 _NODE = 1_024
 _LARGE = 8 * 1024**2
-_MMAP_THRESHOLD = -3  # parameter of mallopt
+_MMAP_THRESHOLD, _ARENA_MAX = -3, -8  # parameters of mallopt
 _LARGE_BLOCK = 1024 * 1024
 
 
@@ -133,9 +133,11 @@ def _allocator() -> ctypes.CDLL | None:
 def return_large_blocks() -> None:
     """Let glibc return large blocks to the operating system as soon as they are freed.
 
-    By default, glibc keeps up to 32 MiB, and copies large blocks that grow.
+    By default, glibc keeps up to 32 MiB, and copies large blocks that grow. Each thread would keep
+    blocks of its own.
     """
     if (library := _allocator()) is not None:
+        library.mallopt(_ARENA_MAX, 1)
         library.mallopt(_MMAP_THRESHOLD, _LARGE_BLOCK)
 
 

@@ -130,9 +130,11 @@ def loss(
     from headwater.collect.files import read_files
     from headwater.delivery._loss import losses
     from headwater.delivery.rewrite._datahub import is_emitter_installed
-    from headwater.redaction import DEFAULT
+    from headwater.redaction import Redactor
+    from headwater.settings import resolve
 
-    entries = [entry for _, lines in read_files(paths, DEFAULT) for entry in lines.entries]
+    redactor = Redactor.of(resolve().redact)
+    entries = [entry for _, lines in read_files(paths, redactor) for entry in lines.entries]
     found = losses(entries)
     if as_json:
         print_json([asdict(loss) for loss in found])
