@@ -13,8 +13,9 @@ import pytest
 from headwater.delivery import forwarder
 from headwater.delivery._store import delivery_statuses
 from headwater.delivery.backends import read_backends
-from headwater.delivery.forwarder import Backoff, Forwarder
+from headwater.delivery.forwarder import Forwarder
 from headwater.log import EventLog, entry_of
+from headwater.posting import Backoff
 from headwater.projection.live import Batch, Live
 from headwater_aws.datazone import DataZone
 from infra.proxy_local.datazone import DataZoneServer

@@ -10,9 +10,10 @@ from typing import Any
 
 from headwater.delivery.backends import DataHub
 from headwater.delivery.context import engine_of
-from headwater.delivery.forwarder import Backoff, Forwarder
+from headwater.delivery.forwarder import Forwarder
 from headwater.delivery.models import DataHubSettings
 from headwater.delivery.rewrite._datahub import platform_name
+from headwater.posting import Backoff
 from headwater.projection.live import Batch, Live
 
 from .sinks import Answer, Said, Sink, serving

@@ -17,9 +17,9 @@ from headwater.alerts._causes import FINDERS
 from headwater.alerts.endpoints import alerts_answer
 from headwater.alerts.rules import Action, Kind, read_rules
 from headwater.alerts.watch import Watch
-from headwater.delivery.forwarder import Backoff
 from headwater.errors import ConfigError
 from headwater.events import parse_time, to_micros
+from headwater.posting import Backoff
 from headwater.projection.live import Batch, Live
 
 from .graphs import scheduled

@@ -14,11 +14,12 @@ import pytest
 
 from headwater.delivery._store import delivery_statuses
 from headwater.delivery.backends import Marquez, OpenMetadata
-from headwater.delivery.forwarder import Backoff, Forwarder
+from headwater.delivery.forwarder import Forwarder
 from headwater.delivery.models import MarquezSettings, OpenMetadataSettings
 from headwater.delivery.rewrite._marquez import MARQUEZ
 from headwater.errors import EventError, UnavailableError
 from headwater.events import parse_time
+from headwater.posting import Backoff
 from headwater.projection.live import Batch, Live
 
 from .recording_backend import pipeline, sent

@@ -12,7 +12,7 @@ from headwater.delivery import plugin
 from headwater.delivery._store import delivery_statuses
 from headwater.delivery.backend import Backend
 from headwater.delivery.backends import DataHub, Http, Marquez, OpenMetadata
-from headwater.delivery.forwarder import Backoff, Forwarder
+from headwater.delivery.forwarder import Forwarder
 from headwater.delivery.models import (
     DataHubSettings,
     HttpSettings,
@@ -20,6 +20,7 @@ from headwater.delivery.models import (
     OpenMetadataSettings,
 )
 from headwater.errors import UnavailableError
+from headwater.posting import Backoff
 from headwater.projection.live import Batch, Live
 
 from .servers import until

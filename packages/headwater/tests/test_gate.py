@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 import yaml
 
+from headwater.documents import validated
 from headwater.errors import ConfigError, NotFoundError
 from headwater.health.states import health_of
 from headwater.lookup import find_dataset
 from headwater.projection import State
-from headwater.trust.documents import validated
 from headwater.trust.gate import Policy
 from headwater.trust.queries import gate_answer
 

@@ -180,7 +180,7 @@ def _without(folder: Path, *features: str) -> None:
     _install(folder, "headwater_aws", "")
 
 
-_NEEDED = {"delivery": ["alerts"], "trust": ["agents", "alerts"]}
+_NEEDED = {"trust": ["agents", "alerts"]}
 """The plugins that import another one."""
 _LOAD_ALL = """
 from dataclasses import fields

@@ -18,12 +18,12 @@ from pydantic import Field, model_validator
 
 from headwater.alerts._store import Alert
 from headwater.config import read_yaml
-from headwater.delivery.http import Client, post
+from headwater.documents import Document, validated
 from headwater.errors import ConfigError, DeliveryError, UnavailableError, how_to_install
 from headwater.events import JobRef
 from headwater.identity import DatasetName
+from headwater.posting import Client, post
 from headwater.redaction import Redactor
-from headwater.trust.documents import Document, validated
 from headwater.trust.models import Measure
 
 if TYPE_CHECKING:

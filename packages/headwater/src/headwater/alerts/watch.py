@@ -16,11 +16,11 @@ from contextlib import suppress
 from headwater.alerts._causes import FINDERS, STANDING, Cause, Changed
 from headwater.alerts._store import Alerts, FiredAlert, alert_of
 from headwater.alerts.rules import Rule, read_rules
-from headwater.delivery.forwarder import Backoff
 from headwater.errors import DeliveryError, EventError, UnavailableError
 from headwater.events import DatasetEvent, Event, RunEvent
 from headwater.identity import DatasetName, canonical_name
 from headwater.log import read_entry, storable
+from headwater.posting import Backoff
 from headwater.projection import Run, RunKey, State
 from headwater.projection.live import Live
 from headwater.settings import Settings

@@ -19,12 +19,12 @@ from headwater.delivery import models, plugin
 from headwater.delivery._effective_runs import NewestRuns
 from headwater.delivery.backend import Backend, Delivery
 from headwater.delivery.body import is_run
-from headwater.delivery.http import Client, post
 from headwater.delivery.payloads import payloads, payloads_with_context
 from headwater.delivery.rewrite import DATAHUB, MARQUEZ, OPENMETADATA, Rewriting
 from headwater.delivery.rewrite._datahub import is_emitter_installed
 from headwater.errors import ConfigError, DeliveryError, UnavailableError, how_to_install, shown
 from headwater.plugins import parts
+from headwater.posting import Client, post
 from headwater.redaction import Redactor
 
 if TYPE_CHECKING:

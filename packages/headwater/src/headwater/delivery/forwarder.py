@@ -12,13 +12,13 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from headwater.delivery._store import Deliveries
 from headwater.delivery.backend import Backend, Delivery, Processing
 from headwater.delivery.backends import read_backends
 from headwater.errors import DeliveryError, EventError, LogError, UnavailableError
 from headwater.events import load
+from headwater.posting import Backoff
 from headwater.projection.live import Live
 from headwater.settings import Settings
 from headwater.text import counted
@@ -30,29 +30,7 @@ _SAVE_SECONDS = 1.0
 _STOP_SECONDS = 2.0
 _ONCE_TRIES = 5
 _DOUBTFUL_TRIES = 10
-_LONGEST_ASKED = 3_600.0
 _MOST_LISTED = 10
-
-
-@dataclass(frozen=True, slots=True)
-class Backoff:
-    """Seconds to wait between attempts: doubled each time, up to a limit.
-
-    `patience` is the number of seconds without progress after which `drain_patiently` starts no
-    further attempt. `look` is the interval at which retried dead letters are detected, and
-    `processed` the interval of queries for events that could not be processed.
-    """
-
-    first: float = 0.5
-    most: float = 60.0
-    patience: float = 30.0
-    look: float = 1.0
-    processed: float = 900.0
-
-    def after(self, tries: int, retry_after: float = 0) -> float:
-        """Return the wait after a number of attempts; at least `retry_after`, up to an hour."""
-        own = min(self.first * 2.0 ** min(tries - 1, 60), self.most)
-        return max(own, min(retry_after, _LONGEST_ASKED))
 
 
 class Forwarder:

@@ -14,6 +14,7 @@ from typing import Literal, NamedTuple, TypeVar
 from pydantic import model_validator
 
 from headwater import deadline
+from headwater.documents import Document, Text
 from headwater.errors import ConfigError, NotFoundError
 from headwater.events import JobRef
 from headwater.graph.column_graph import Column, ColumnGraph
@@ -25,7 +26,6 @@ from headwater.identity import DatasetName
 from headwater.lookup import find_dataset
 from headwater.projection import State
 from headwater.trust._column_types import is_same_type
-from headwater.trust.documents import Document, Text
 from headwater.trust.findings import finding
 from headwater.trust.models import Finding
 

@@ -12,8 +12,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, Field
 
+from headwater.documents import Text, validated
 from headwater.trust._contract import ColumnContract, Contract, DatasetContract
-from headwater.trust.documents import Text, validated
 
 _Name = Annotated[Text | None, Field(alias="physicalName")]
 

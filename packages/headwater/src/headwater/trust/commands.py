@@ -251,7 +251,7 @@ def _change(client: Client, **new: str | None) -> None:
     """Change the state of a finding on the server or in the log, and print it."""
     changed: HealthFinding
     if client.is_local:
-        from headwater.trust.documents import validated
+        from headwater.documents import validated
         from headwater.trust.finding_states import NewFindingState, change_state
 
         findings = list(client.items("findings", {}))

@@ -18,6 +18,7 @@ from headwater.datasets.models import Removal
 from headwater.datasets.printing import removal_text
 from headwater.datasets.quality import Check, checks_of, current_failures
 from headwater.datasets.removal import removal_of
+from headwater.documents import Document, Text, decoded, validated
 from headwater.events import JobRef, shown_time
 from headwater.graph.column_graph import Column
 from headwater.graph.current import generations_of
@@ -43,7 +44,6 @@ from headwater.runs.failures import is_failed, is_retried
 from headwater.runs.summary import place_of_run
 from headwater.text import counted
 from headwater.trust.completeness import measure_units, units_of
-from headwater.trust.documents import Document, Text, decoded, validated
 from headwater.trust.finding_states import ALL_OPEN, FindingStates, stored_states
 from headwater.trust.findings import (
     failed_checks,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from headwater.documents import decoded
 from headwater.health.freshness import late
 from headwater.health.models import LateJob
 from headwater.projection import State
@@ -18,7 +19,6 @@ from headwater.trust._lateness import lateness_answer
 from headwater.trust._odcs import contract_of
 from headwater.trust._problems import problems_answer
 from headwater.trust.completeness import completeness_answer, pipelines_of
-from headwater.trust.documents import decoded
 from headwater.trust.finding_states import ALL_OPEN, FindingStates, stored_states
 from headwater.trust.gate import gate_answer
 from headwater.trust.models import CheckAnswer, HealthFinding, PipelineCompleteness, ProblemKind

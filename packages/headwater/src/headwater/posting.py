@@ -1,4 +1,4 @@
-"""An HTTP client for posting, with bounds on the time and the size of an exchange."""
+"""Posts to other servers: a client that bounds each exchange, and the waits between attempts."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from functools import cache
 from typing import TYPE_CHECKING
@@ -19,12 +20,34 @@ if TYPE_CHECKING:
 
 
 _TIMEOUT = 30.0
+_LONGEST_ASKED = 3_600.0
 _LARGEST_RESPONSE = 1024 * 1024
 _LONGEST_MESSAGE = 500  # characters of a response to include in an error
 _BUSY = frozenset({401, 407, 408, 425, 429, 502, 503, 504})
 """Statuses that are not caused by the event: it waits until the backend is available."""
 _DOUBTFUL = frozenset({402, 403, 404, 405})
 """Statuses that may be caused by the endpoint or by the event, like the other 3xx and 5xx."""
+
+
+@dataclass(frozen=True, slots=True)
+class Backoff:
+    """Seconds to wait between attempts: doubled each time, up to a limit.
+
+    `patience` is the number of seconds without progress after which `drain_patiently` starts no
+    further attempt. `look` is the interval at which retried dead letters are detected, and
+    `processed` the interval of queries for events that could not be processed.
+    """
+
+    first: float = 0.5
+    most: float = 60.0
+    patience: float = 30.0
+    look: float = 1.0
+    processed: float = 900.0
+
+    def after(self, tries: int, retry_after: float = 0) -> float:
+        """Return the wait after a number of attempts; at least `retry_after`, up to an hour."""
+        own = min(self.first * 2.0 ** min(tries - 1, 60), self.most)
+        return max(own, min(retry_after, _LONGEST_ASKED))
 
 
 class Client:
