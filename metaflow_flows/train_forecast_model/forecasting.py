@@ -65,7 +65,9 @@ class SeasonalNaive:
 
     def predict(self, hours: int) -> pd.DataFrame:
         """Repeat the last week as often as needed."""
-        return self.fitted.predict(h=hours)
+        predicted = self.fitted.predict(h=hours)
+        assert isinstance(predicted, pd.DataFrame)  # of the kind that `fit` got
+        return predicted
 
 
 BASELINE = "seasonal_naive"

@@ -8,7 +8,7 @@ import pytest
 
 from commands import sql_lineage
 from commands.sql_lineage import QueryRun
-from lakehouse.settings import Settings
+from lakehouse.settings import load_settings
 
 
 def test_secrets_in_a_query_and_its_error_are_masked_by_own_rules_too(
@@ -19,7 +19,7 @@ def test_secrets_in_a_query_and_its_error_are_masked_by_own_rules_too(
     monkeypatch.setenv("HEADWATER_REDACT", str(rules))
     transport = {"type": "file", "log_file_path": str(events), "append": True}
     monkeypatch.setattr(sql_lineage, "python_transport", lambda _: transport)
-    run = QueryRun(Settings(), "SELECT 'EMP-123456', \"password='hunter2'\"")
+    run = QueryRun(load_settings(), "SELECT 'EMP-123456', \"password='hunter2'\"")
     run.report("FAIL", "no column EMP-123456")
     text = events.read_text()
     assert "SELECT" in text
