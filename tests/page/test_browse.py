@@ -216,3 +216,21 @@ def test_freshness_shows_when_datasets_are_due_and_what_puts_them_at_risk(
     expect(rows.first).to_contain_text("unknown")
     page.go_back()
     expect(weather).to_be_visible()
+
+
+def test_search_language_selects_in_the_search_and_in_lists(look: Look) -> None:
+    page = look("/")
+    page.get_by_role("combobox").fill("yellow raw")
+    option = page.get_by_role("option").first
+    expect(option).to_contain_text("yellow_taxi_raw")
+    page = look("/search?text=%2Byellow_rides_hourly_actuals%20type:table")
+    titles = _nodes(page, "Search results").locator(".clip")
+    tables = ["yellow_rides_hourly_actuals", "yellow_taxi_raw", "yellow_taxi_staging"]
+    expect(titles).to_have_text(tables)
+    page.get_by_text("Search syntax").click()
+    expect(page.get_by_role("link", name="revenue+2")).to_be_visible()
+    assert axe_finds(page) == []
+    page.get_by_role("navigation", name="Browse").get_by_role("link", name="Datasets").click()
+    field = page.get_by_role("searchbox", name="Name contains")
+    field.fill("+yellow_rides_hourly_actuals owner:ingestion type:table")
+    expect(_nodes(page, "Datasets").locator(".clip")).to_have_text(tables[1:])

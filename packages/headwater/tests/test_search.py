@@ -8,7 +8,7 @@ import pytest
 
 from headwater.errors import ConfigError
 from headwater.projection import State
-from headwater.search.queries import search_answer
+from headwater.search.queries import datasets_answer, jobs_answer, search_answer
 
 
 @pytest.fixture
@@ -147,3 +147,66 @@ def test_columns_that_only_a_sql_text_names_are_found(build: Any) -> None:
         hits = search_answer(state, column, may_read_sql=False)["items"]
         found = [(hit["name"], hit["matched"]) for hit in hits]
         assert found == [(f"shop.public.{table}", "column")], column
+
+
+@pytest.fixture
+def shop(build: Any) -> State:
+    """Return a pipeline of three tables with owners, a failed job at its end."""
+    error = {"errorMessage": {"message": "no space left on device", "programmingLanguage": "SQL"}}
+    events = [
+        build.run("COMPLETE", "1", "load", "08:00:00", reads=("file|/in",), writes=("db|raw_a",)),
+        build.run("COMPLETE", "2", "join", "09:00:00", reads=("db|raw_a",), writes=("db|mid",)),
+        build.run("FAIL", "3", "sum", "10:00:00", reads=("db|mid",), facets=error,
+                  writes=("db|yellow_end_raw",)),
+    ]  # fmt: skip
+    for event, owner in zip(events, ("core", "growth", "data team"), strict=True):
+        event["job"]["facets"]["ownership"] = {"owners": [{"name": owner}]}
+    fields = {"fields": [{"name": "email"}]}
+    tags = {"tags": [{"key": "pii", "value": "", "field": "email"}]}
+    version = {"version": {"datasetVersion": "8123456789"}}
+    events[1]["outputs"] = [build.dataset("db|mid", schema=fields, tags=tags, **version)]
+    return build.state(*events)
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("yellow raw", {"yellow_end_raw"}),
+        ("raw yellow owner:core", set()),
+        ('"yellow raw"', set()),
+        ("owner:growth", {"join", "mid"}),
+        ('owner:"data team"', {"sum", "yellow_end_raw"}),
+        ("tag:pii column:email", {"mid"}),
+        ("column:mail", set()),
+        ("state:failed", {"sum", "yellow_end_raw"}),
+        ("raw state:failed", {"yellow_end_raw"}),
+        ("+mid", {"mid", "join", "raw_a", "load", "/in"}),
+        ("1+mid", {"mid", "join", "raw_a"}),
+        ("raw_a+1", {"raw_a", "join", "mid"}),
+        ("raw_a+ owner:growth", {"join", "mid"}),
+        ("+mid+ type:table", {"mid", "raw_a", "yellow_end_raw"}),
+        ("space left", {"sum"}),
+        ("8123456789", {"mid"}),
+    ],
+)
+def test_language_selects_the_same_in_search_and_lists(
+    text: str, names: set[str], shop: State
+) -> None:
+    found = search_answer(shop, text, limit=50)["items"]
+    assert {hit["name"] for hit in found if not hit["isFuzzy"]} == names
+    if ":" in text or "+" in text:  # lists search names only
+        listed = [*datasets_answer(shop, text)["items"], *jobs_answer(shop, text)["items"]]
+        assert {node["name"] for node in listed} == names
+
+
+def test_text_with_a_plus_that_names_no_node_is_a_word(build: Any) -> None:
+    state = build.state(build.run("COMPLETE", "1", "c++_build", "08:00:00"))
+    assert [hit["name"] for hit in search_answer(state, "c++")["items"]] == ["c++_build"]
+
+
+def test_run_is_found_by_its_id(build: Any) -> None:
+    run_id = "01939a4e-7a3c-7d4e-8a3c-000000000001"
+    body = build.run("COMPLETE", "1", "load", "08:00:00")
+    body["run"]["runId"] = run_id
+    (hit,) = search_answer(build.state(body), run_id)["items"]
+    assert (hit["name"], hit["matched"], hit["text"]) == ("load", "run", run_id)

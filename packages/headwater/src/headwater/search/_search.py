@@ -5,21 +5,23 @@ from __future__ import annotations
 import difflib
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, cast
 
 from headwater import deadline
-from headwater.events.facets import Documentation, Schema, Sql, Tags
-from headwater.graph.nodes import Node, facets_of, kind_of, owners_of
+from headwater.datasets.writes import writes_of
+from headwater.events import run_id_of
+from headwater.graph.current import generations_of
+from headwater.graph.nodes import Node, kind_of
 from headwater.projection import State
-from headwater.search._columns import named_columns
+from headwater.search._texts import KINDS, last_part, texts_of
 from headwater.search.listing import active_at, node_row
 from headwater.search.models import SearchCounts, SearchHit
+from headwater.search.selection import parse, selects
 
-_KINDS = ("name", "column", "tag", "owner", "description", "sql")
-"""The places of a match, most relevant first."""
 _LIKENESS = 0.75  # of two words, as difflib counts it, so that one may be a slip of the other
 _SHOWN = 120  # characters of a long text
+_ID = re.compile(r"[\w.:-]{6,}")
 
 
 class Hit(NamedTuple):
@@ -42,20 +44,44 @@ class Hit(NamedTuple):
 
 
 def search(state: State, text: str, *, with_sql: bool = True) -> list[Hit]:
-    """Return the nodes with a text in a name, column, tag, owner, description or query.
+    """Return the nodes that a text selects (see `headwater.search.selection`).
 
-    Without SQL, queries are not searched.
+    A word may be in a name, column, tag, owner, description, query or error, or be the id of a run
+    or a version. A node must match all words; nodes with the whole text in one place rank first.
+    Without SQL, queries and errors are not searched.
     Whole texts rank first, then beginnings of words, then other parts; a word of a name ranks like
     a whole text elsewhere. Without a match, similar names, columns and words count (`isFuzzy`).
     """
-    if found := _matches(state, text, with_sql=with_sql):
-        return found
+    selection = parse(state, text)
+    if selection.is_plain:
+        found = _matches(state, _nodes(state), [text], with_sql=with_sql)
+        if len(selection.words) > 1:
+            words = _matches(state, _nodes(state), selection.words, with_sql=with_sql)
+            known = {hit.node for hit in found}
+            found += [hit for hit in words if hit.node not in known]
+        return found or _with_id(state, text) or _similar(state, text, with_sql=with_sql)
+    nodes = [node for node in _nodes(state) if selects(state, selection._replace(words=()), node)]
+    if selection.words:
+        return _matches(state, nodes, selection.words, with_sql=with_sql)
+    kind, value = selection.shown
+    return [_filtered_hit(state, node, kind, value) for node in nodes]
+
+
+def _filtered_hit(state: State, node: Node, kind: int, value: str) -> Hit:
+    """Return the hit of a node that filters select, with the text that the first one matched."""
+    texts = (text for of, text in texts_of(state, node, with_sql=False) if of == kind)
+    text = next((text for text in texts if value in text.casefold()), node.name)
+    is_file = node.type == "dataset" and kind_of(state, node) == "file"
+    return Hit(False, 0, kind if text != node.name else 0, is_file, False, node, _excerpt(text, 0))
+
+
+def _similar(state: State, text: str, *, with_sql: bool) -> list[Hit]:
     words = {
         word
         for node in _nodes(state)
-        for kind, value in _texts(state, node, with_sql=False)
+        for kind, value in texts_of(state, node, with_sql=False)
         if kind < 2
-        for word in (_last(value), *re.findall(r"[^\W_]+", value.casefold()))
+        for word in (last_part(value), *re.findall(r"[^\W_]+", value.casefold()))
     }
     possible = deadline.watched(sorted(words))
     wanted = "_".join(text.casefold().split())
@@ -63,28 +89,65 @@ def search(state: State, text: str, *, with_sql: bool = True) -> list[Hit]:
     hits = {
         hit.node: hit._replace(is_fuzzy=True, fit=rank)
         for rank, word in reversed([*enumerate(like)])
-        for hit in _matches(state, word, with_sql=with_sql)
+        for hit in _matches(state, _nodes(state), [word], with_sql=with_sql)
     }
     return list(hits.values())
 
 
-def _matches(state: State, text: str, *, with_sql: bool) -> list[Hit]:
-    wanted = text.casefold()
-    begins = re.compile(rf"(?<![^\W_]){re.escape(wanted)}")
-    best: dict[Node, Hit] = {}
-    for node in _nodes(state):
-        for kind, value in _texts(state, node, with_sql=with_sql):
-            folded = value.casefold()
-            if wanted not in folded:
-                continue
-            is_whole = wanted in (folded, _last(folded))
-            fit = (0 if is_whole else 1 if begins.search(folded) else 2) + (kind > 0)
-            is_file = node.type == "dataset" and kind_of(state, node) == "file"
-            is_unread = kind == 1 and node.type == "dataset" and not _is_read(state, node)
-            excerpt = _excerpt(value, folded.find(wanted))
-            hit = Hit(False, fit, kind, is_file, is_unread, node, excerpt)
-            best[node] = min(hit, best.get(node, hit))
-    return list(best.values())
+def _with_id(state: State, text: str) -> list[Hit]:
+    """Return the jobs of the run with an id, and the datasets with that version or snapshot."""
+    if not _ID.fullmatch(text):
+        return []
+    keys = state.runs_by_id.get(run_id_of(text)) or ()
+    jobs = {Node.of_job(key.job) for key in keys}
+    generations = generations_of(state)
+    datasets = [
+        node
+        for node in map(Node.of_dataset, deadline.watched(set(state.identity)))
+        if any(write.version == text for write in writes_of(generations, node.dataset_name))
+    ]
+    found = [(KINDS.index("run"), job) for job in jobs]
+    found += [(KINDS.index("version"), dataset) for dataset in datasets]
+    return [Hit(False, 0, kind, False, False, node, text) for kind, node in found]
+
+
+def _matches(
+    state: State, nodes: Iterable[Node], words: Sequence[str], *, with_sql: bool
+) -> list[Hit]:
+    """Return the nodes that match all words, each with the best match of its worst word."""
+    found: list[Hit] = []
+    patterns = [
+        (word, re.compile(rf"(?<![^\W_]){re.escape(word)}")) for word in map(str.casefold, words)
+    ]
+    for node in nodes:
+        texts = [(kind, text, text.casefold()) for kind, text in
+                 texts_of(state, node, with_sql=with_sql)]  # fmt: skip
+        hits = [_best(state, node, texts, word, begins) for word, begins in patterns]
+        matching = [hit for hit in hits if hit is not None]
+        if len(matching) == len(patterns):
+            worst = max(matching)
+            found.append(worst._replace(fit=worst.fit + 4 * (len(patterns) > 1)))
+    return found
+
+
+def _best(
+    state: State,
+    node: Node,
+    texts: list[tuple[int, str, str]],
+    wanted: str,
+    begins: re.Pattern[str],
+) -> Hit | None:
+    best: Hit | None = None
+    for kind, value, folded in texts:
+        if wanted not in folded:
+            continue
+        is_whole = wanted in (folded, last_part(folded))
+        fit = (0 if is_whole else 1 if begins.search(folded) else 2) + (kind > 0)
+        is_file = node.type == "dataset" and kind_of(state, node) == "file"
+        is_unread = kind == 1 and node.type == "dataset" and not _is_read(state, node)
+        hit = Hit(False, fit, kind, is_file, is_unread, node, _excerpt(value, folded.find(wanted)))
+        best = min(hit, best or hit)
+    return best
 
 
 def _is_read(state: State, node: Node) -> bool:
@@ -92,33 +155,9 @@ def _is_read(state: State, node: Node) -> bool:
     return any((record := state.datasets.get(name)) and record.readers for name in names)
 
 
-def _last(name: str) -> str:
-    """Return the last part of a qualified name."""
-    return re.split(r"[./:]", name.casefold())[-1]
-
-
 def _nodes(state: State) -> Iterator[Node]:
     yield from map(Node.of_job, state.jobs)
     yield from map(Node.of_dataset, state.identity)
-
-
-def _texts(state: State, node: Node, *, with_sql: bool) -> Iterator[tuple[int, str]]:
-    """Yield the texts of a node, each with its index in `_KINDS`."""
-    deadline.check()
-    names = [node.name]
-    if node.type == "dataset":
-        names = [alias.name for alias in state.identity.names(node.dataset_name)]
-        yield from ((1, name) for name in named_columns(state).get(node.dataset_name, ()))
-    yield from ((0, name) for name in names)
-    yield from ((3, owner) for owner in owners_of(state, node))
-    for book in facets_of(state, node):
-        yield from ((1, name) for name in book.parsed(Schema).fields)
-        yield from ((1, name) for name in book.column_lineage().columns)
-        yield from ((2, text) for tag in book.parsed(Tags).tags for text in (tag.key, tag.value))
-        if description := book.parsed(Documentation).description:
-            yield 4, description
-        if with_sql and (sql := book.parsed(Sql).query):
-            yield 5, sql
 
 
 def _excerpt(text: str, at: int) -> str:
@@ -130,8 +169,8 @@ def _excerpt(text: str, at: int) -> str:
 
 def counts_of(hits: Iterable[Hit]) -> SearchCounts:
     """Count the hits by what matched."""
-    found = Counter(_KINDS[hit.kind] for hit in hits)
-    return cast("SearchCounts", {kind: found[kind] for kind in _KINDS})
+    found = Counter(KINDS[hit.kind] for hit in hits)
+    return cast("SearchCounts", {kind: found[kind] for kind in KINDS})
 
 
 def search_hit(state: State, hit: Hit) -> SearchHit:
@@ -139,7 +178,7 @@ def search_hit(state: State, hit: Hit) -> SearchHit:
     return {
         **node_row(state, hit.node),
         "activeAt": active_at(state, hit.node),
-        "matched": _KINDS[hit.kind],
+        "matched": KINDS[hit.kind],
         "text": hit.text,
         "isFuzzy": hit.is_fuzzy,
     }
@@ -147,4 +186,4 @@ def search_hit(state: State, hit: Hit) -> SearchHit:
 
 def hits_in(hits: Iterable[Hit], kind: str | None) -> list[Hit]:
     """Return the hits of a kind of text; without a kind, all hits."""
-    return [hit for hit in hits if kind in (None, _KINDS[hit.kind])]
+    return [hit for hit in hits if kind in (None, KINDS[hit.kind])]

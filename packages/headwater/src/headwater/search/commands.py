@@ -23,7 +23,11 @@ def search(
     limit: Limit = 20,
     cursor: Cursor = None,
 ) -> None:
-    """Search names, columns, tags, owners, descriptions and SQL.
+    """Search names, columns, tags, owners, descriptions, SQL, errors and ids of runs and versions.
+
+    A node must match all words. `owner:growth state:late` filters by values; also column:, tag:,
+    platform:, type:, namespace: and name:. `+revenue` selects revenue and everything upstream,
+    `revenue+2` two steps downstream.
 
     Exit code 1: no match.
 

@@ -19,34 +19,36 @@ from headwater.query.facets import Values
 from headwater.query.pages import Place
 from headwater.runs.summary import condition_of, newest_run, place_of_run, run_line
 from headwater.search.models import ListedDataset, ListedJob, NodeGroup, NodeRow
+from headwater.search.selection import parse, selects
 
 Grouping = Literal["owner", "tag"]
 _FILE = re.compile(r"\.(parquet|csv|json|jsonl|gz|txt|avro|orc)$")
 
 
 def datasets_named(state: State, text: str | None) -> list[Node]:
-    """Return the datasets with a text in one of their names; all without a text."""
-    wanted = (text or "").strip().casefold()
-    return [
-        Node.of_dataset(primary)
-        for primary in set(state.identity)
-        if not wanted
-        or any(wanted in alias.name.casefold() for alias in state.identity.names(primary))
-    ]
+    """Return the datasets that a text selects (see `selection`); all without a text."""
+    nodes = map(Node.of_dataset, set(state.identity))
+    return list(_selected(state, nodes, text))
 
 
 def jobs_named(state: State, text: str | None, condition: str | None = None) -> list[Node]:
-    """Return the jobs whose name has a text and whose newest run is in a state; by default all.
+    """Return the jobs that a text selects and whose newest run is in a state; by default all.
 
     The condition "" selects the jobs without runs.
     """
-    wanted = (text or "").strip().casefold()
-    named = (ref for ref in state.jobs if wanted in ref.name.casefold())
+    named = _selected(state, map(Node.of_job, state.jobs), text)
     return [
-        Node.of_job(ref)
-        for ref in named
-        if condition is None or condition == _state_of_newest_run(state, ref)
+        node
+        for node in named
+        if condition is None or condition == _state_of_newest_run(state, node.job_ref)
     ]
+
+
+def _selected(state: State, nodes: Iterable[Node], text: str | None) -> Iterable[Node]:
+    if not (text and text.strip()):
+        return nodes
+    selection = parse(state, text)
+    return (node for node in nodes if selects(state, selection, node))
 
 
 def _state_of_newest_run(state: State, ref: JobRef) -> str:

@@ -110,7 +110,8 @@ class SearchHit(NodeRow):
     activeAt: str | None
     """The last write of a dataset, or the start of the newest run of a job."""
     matched: str
-    """The kind of text that matched: name, column, tag, owner, description or sql."""
+    """The kind of text that matched: name, column, tag, owner, description, sql or error; or run or
+    version for an id."""
     text: str
     """The text that matched, shortened."""
     isFuzzy: bool
@@ -126,6 +127,9 @@ class SearchCounts(Answer):
     owner: int
     description: int
     sql: int
+    error: int
+    run: int
+    version: int
 
 
 class SearchAnswer(Answer):

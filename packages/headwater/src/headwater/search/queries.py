@@ -38,7 +38,10 @@ from headwater.search.listing import (
 )
 from headwater.search.summary import node_in_full
 
-MatchedKind = Literal["name", "column", "tag", "owner", "description", "sql"]
+MatchedKind = Literal[
+    "name", "column", "tag", "owner", "description", "sql", "error", "run", "version"
+]
+_SELECTION = "words joined by AND, column: tag: owner: state: platform: type: namespace:, +NAME+2"
 InState = Annotated[HealthState | None, "Only nodes whose `health` has this state."]
 
 
@@ -51,7 +54,7 @@ def node_answer(state: State, node: Name) -> models.NodeAnswer:
 @query("search", searches_sql=True)
 def search_answer(
     state: State,
-    text: Annotated[str, "Text to search for; part of a word is enough."],
+    text: Annotated[str, f"Text to search for; part of a word is enough. Or {_SELECTION}."],
     limit: Limit = 20,
     cursor: Cursor = None,
     *,
@@ -89,7 +92,7 @@ def search_answer(
 @query("datasets")
 def datasets_answer(
     state: State,
-    text: Annotated[str | None, "Only datasets with this text in a name."] = None,
+    text: Annotated[str | None, f"Only datasets with this text in a name; or {_SELECTION}."] = None,
     sort: Annotated[Literal["name", "written"], "By name, or last written first."] = "name",
     limit: Limit = 50,
     cursor: Cursor = None,
@@ -110,7 +113,7 @@ def datasets_answer(
 @query("jobs")
 def jobs_answer(
     state: State,
-    text: Annotated[str | None, "Only jobs with this text in their name."] = None,
+    text: Annotated[str | None, f"Only jobs with this text in their name; or {_SELECTION}."] = None,
     condition: Annotated[
         str | None, "Only jobs whose newest run is in this state; empty: only jobs without runs."
     ] = None,

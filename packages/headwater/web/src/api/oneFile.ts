@@ -36,7 +36,7 @@ export function keyOf(path: string, query: object): string {
 function search(hits: readonly Hit[], query: { text?: string; matched?: string | null; limit?: number }) {
   const text = query.text?.toLowerCase() ?? "";
   const all = hits.filter((hit) => hit.text.toLowerCase().includes(text));
-  const counts = { name: 0, column: 0, tag: 0, owner: 0, description: 0, sql: 0 };
+  const counts = { name: 0, column: 0, tag: 0, owner: 0, description: 0, sql: 0, error: 0, run: 0, version: 0 };
   for (const { matched } of all) counts[matched as keyof typeof counts] += 1;
   const items = all.filter((hit) => !query.matched || hit.matched === query.matched).slice(0, query.limit ?? MAX_HITS);
   return { items, next: null, counts, total: all.length, facets: null };

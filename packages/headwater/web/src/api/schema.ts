@@ -958,7 +958,7 @@ export interface paths {
                     cursor?: string | null;
                     facets?: boolean;
                     limit?: number;
-                    matched?: ("name" | "column" | "tag" | "owner" | "description" | "sql") | null;
+                    matched?: ("name" | "column" | "tag" | "owner" | "description" | "sql" | "error" | "run" | "version") | null;
                     namespace?: string | null;
                     owner?: string | null;
                     platform?: string | null;
@@ -1833,10 +1833,13 @@ export interface components {
         SearchCounts: {
             column: number;
             description: number;
+            error: number;
             name: number;
             owner: number;
+            run: number;
             sql: number;
             tag: number;
+            version: number;
         };
         SearchHit: {
             activeAt: string | null;

@@ -7,10 +7,12 @@ import { addressOf } from "./view";
 export type Hit = Answer<"search">["items"][number];
 
 /** Labels of the parts of a node that a search matched. */
-export const PLACES: Record<string, string> = { name: "Name", column: "Column", tag: "Tag", owner: "Owner", description: "Description", sql: "SQL" };
+export const PLACES: Record<string, string> = { name: "Name", column: "Column", tag: "Tag", owner: "Owner", description: "Description", sql: "SQL", error: "Error", run: "Run", version: "Version" };
 
-/** Return the address of a hit; a column has its path locked and its details open. */
+/** Return the address of a hit; a column has its path locked and its details open, a run and a query their details. */
 export function addressOfHit(hit: Pick<Hit, "id" | "matched" | "text">): string {
+  if (hit.matched === "run") return addressOf(hit.id, { open: `run:${hit.text}` });
+  if (hit.matched === "sql") return addressOf(hit.id, { open: hit.id });
   if (hit.matched !== "column") return addressOf(hit.id);
   return graphOf({ id: hit.id as NodeId, field: hit.text });
 }

@@ -12,6 +12,7 @@ export const BROWSE = {
   all: "All",
   clear: "Clear filters",
   name: "Name contains",
+  nameAbout: "Or owner:growth, column:email, +revenue, revenue+2 and others, joined by spaces",
   facets: { namespace: "Namespace", platform: "Platform", type: "Type", owner: "Owner", tag: "Tag", state: "State", kind: "Kind", age: "Age" },
   noValue: { namespace: "None", platform: "Unknown", type: "Unknown", owner: "No owner", tag: "No tag", state: "No runs", kind: "Unknown", age: "Unknown" },
   values: {

@@ -62,7 +62,7 @@ export const SEARCH = {
   resultsFor: "Search results for",
   tab: (text: string) => `Search ${text}`,
   similar: (text: string) => `No matches for “${text}”. Similar names:`,
-  noMatches: (text: string) => `No matches for “${text}” in names, columns, tags, owners, descriptions and SQL.`,
+  noMatches: (text: string) => `No matches for “${text}” in names, columns, tags, owners, descriptions, SQL and errors.`,
   noFiltered: (text: string) => `No matches for “${text}” with these filters.`,
   all: (count: number, text: string, isFuzzy = false) => (isFuzzy ? plural(count, "similar name") : count === 1 ? `1 match for “${text}”` : `All ${plural(count, "match", "matches")} for “${text}”`),
   counts: (count: number, parts: readonly string[]) => `${plural(count, "match", "matches")}: ${parts.join(", ")}`,
@@ -73,5 +73,13 @@ export const SEARCH = {
   first: (shown: number, all: number) => `The first ${shown.toLocaleString("en")} of ${all.toLocaleString("en")}.`,
   more: "Show more",
   listed: (program: string) => `\`${program} search\` lists all.`,
+  syntax: "Search syntax",
+  examples: [
+    ["yellow raw", "both words, in any place"],
+    ['"yellow raw"', "this text"],
+    ["owner:growth state:late", "filters by the beginning of a value; also column:, tag:, platform:, type:, namespace: and name:"],
+    ["+revenue", "revenue and everything upstream"],
+    ["revenue+2", "revenue and two steps downstream"],
+  ],
   impactOf: (name: string, column: string | null) => `Impact of ${column === null ? "" : `${column} of `}${name}`,
 } as const;

@@ -105,7 +105,7 @@ function NameField(): ReactNode {
     return () => clearTimeout(timer);
   }, [typed, name, address]);
   return (
-    <label className={styles.field} data-selected={name !== ""}>
+    <label className={styles.field} data-selected={name !== ""} title={BROWSE.nameAbout}>
       <span className="muted">{BROWSE.name}</span>
       <input className={controls.field} type="search" value={typed.text} onChange={(event) => setTyped({ text: event.target.value, of: name })} />
     </label>

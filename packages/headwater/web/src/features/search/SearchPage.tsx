@@ -27,7 +27,7 @@ import controls from "../../components/controls.module.css";
 
 const PAGE = 200;
 const MOST = 1_000;
-const KINDS = ["name", "column", "tag", "owner", "description", "sql"] as const;
+const KINDS = ["name", "column", "tag", "owner", "description", "sql", "error", "run", "version"] as const;
 
 /** Search results with filters, and counts by kind. */
 export default function SearchPage(): ReactNode {
@@ -66,6 +66,7 @@ export default function SearchPage(): ReactNode {
               )}
             </p>
           )}
+          <Syntax />
           <section className={sheets.part}>
             <h2>{COMPONENTS.commandLine}</h2>
             <Command text={`headwater search ${shellQuoted(text)}`} />
@@ -73,6 +74,27 @@ export default function SearchPage(): ReactNode {
         </>
       )}
     </Sheet>
+  );
+}
+
+/** The search language by example. */
+function Syntax(): ReactNode {
+  return (
+    <details className={styles.syntax}>
+      <summary>{SEARCH.syntax}</summary>
+      <dl>
+        {SEARCH.examples.map(([example, meaning]) => (
+          <div key={example}>
+            <dt>
+              <Link className={controls.link} href={`/search?text=${encodeURIComponent(example)}`}>
+                <code>{example}</code>
+              </Link>
+            </dt>
+            <dd className="muted">{meaning}</dd>
+          </div>
+        ))}
+      </dl>
+    </details>
   );
 }
 

@@ -1,0 +1,130 @@
+"""The language of search fields and filters, which select jobs and datasets.
+
+    yellow raw              both words, in any place
+    "yellow raw"            this text
+    owner:growth            an owner that begins with this; a dataset has the owners of its writers
+    column:email tag:pii    a column, or a tag of the dataset or a column: KEY, or KEY:VALUE
+    state:late              a state; also platform:, type:, namespace: and name:
+    +revenue                revenue and everything upstream
+    revenue+2               revenue and two steps downstream: the jobs and datasets that these write
+
+Parts are joined by AND. A value with spaces is quoted: owner:"data team".
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from headwater import deadline
+from headwater.graph.current import graph_of
+from headwater.graph.facets import values_of
+from headwater.graph.levels import Level
+from headwater.graph.nodes import Node
+from headwater.graph.walk import reach
+from headwater.health.states import state_of
+from headwater.projection import State
+from headwater.search._texts import last_part, texts_of
+
+_KEYS = ("column", "tag", "owner", "state", "platform", "type", "namespace", "name")
+_PART = re.compile(
+    rf'(?P<key>{"|".join(_KEYS)}):(?:"(?P<quoted>[^"]*)"|(?P<value>\S+))'
+    r'|"(?P<phrase>[^"]+)"|(?P<word>\S+)',
+    re.IGNORECASE,
+)
+_WALK = re.compile(r"(?:(?P<up>\d*)\+)?(?P<name>[^+]*[^+\d][^+]*)(?:\+(?P<down>\d*))?")
+_EDGES = 2  # of a step: from a dataset to a job, and on to the next dataset
+_KIND_OF_KEY = {"column": 1, "tag": 2, "owner": 3}
+
+
+class Selection(NamedTuple):
+    """The parts of a text; a node must match all of them."""
+
+    words: tuple[str, ...]
+    filters: tuple[tuple[str, str], ...]
+    """Keys and the beginnings of their values, in lower case."""
+    walks: tuple[frozenset[Node], ...]
+    """The nodes that each part with a plus selects."""
+
+    @property
+    def is_plain(self) -> bool:
+        """Return True if there are only words."""
+        return not (self.filters or self.walks)
+
+    @property
+    def shown(self) -> tuple[int, str]:
+        """Return the kind of text of the first filter, and its value."""
+        key, value = self.filters[0] if self.filters else ("name", "")
+        return _KIND_OF_KEY.get(key, 0), value
+
+
+def parse(state: State, text: str) -> Selection:
+    """Return the parts of a text; a part with a plus that names no node is a word."""
+    words: list[str] = []
+    filters: list[tuple[str, str]] = []
+    walks: list[frozenset[Node]] = []
+    for part in _PART.finditer(text):
+        if key := part["key"]:
+            filters.append((key.lower(), (part["quoted"] or part["value"] or "").casefold()))
+        elif part["phrase"]:
+            words.append(part["phrase"])
+        elif nodes := _walked(state, part["word"]):
+            walks.append(nodes)
+        else:
+            words.append(part["word"])
+    return Selection(tuple(words), tuple(filters), tuple(walks))
+
+
+def selects(state: State, selection: Selection, node: Node) -> bool:
+    """Return True if a node matches all parts; words may be in its names only."""
+    names = [text.casefold() for text in _names(state, node)]
+    return (
+        all(node in walk for walk in selection.walks)
+        and all(any(word.casefold() in name for name in names) for word in selection.words)
+        and all(_has(state, node, key, value) for key, value in selection.filters)
+    )
+
+
+def _names(state: State, node: Node) -> list[str]:
+    if node.type == "job":
+        return [node.name]
+    return [alias.name for alias in state.identity.names(node.dataset_name)]
+
+
+def _has(state: State, node: Node, key: str, value: str) -> bool:
+    deadline.check()
+    if key == "state":
+        return state_of(state, node).startswith(value.replace(" ", "_"))
+    if key == "name":
+        return any(value in name.casefold() for name in _names(state, node))
+    if key == "column":
+        texts = texts_of(state, node, with_sql=False)
+        return any(
+            value in (folded, last_part(folded)) or folded.startswith(value)
+            for kind, text in texts
+            if kind == 1
+            for folded in (text.casefold(),)
+        )
+    return any(found.casefold().startswith(value) for found in values_of(state, node)[key])
+
+
+def _walked(state: State, word: str) -> frozenset[Node]:
+    """Return the nodes of a part such as +name or name+2; none if it is only a word."""
+    walk = _WALK.fullmatch(word)
+    if walk is None or (walk["up"] is None and walk["down"] is None):
+        return frozenset()
+    wanted = walk["name"].casefold()
+    nodes = (*map(Node.of_dataset, set(state.identity)), *map(Node.of_job, state.jobs))
+    roots = [
+        node
+        for node in nodes
+        if any(wanted in (name.casefold(), last_part(name)) for name in _names(state, node))
+    ]
+    graph = graph_of(state, Level.TASK)
+    found: set[Node] = set(roots)
+    for root in roots:
+        for direction in ("up", "down"):
+            if (steps := walk[direction]) is not None:
+                depth = _EDGES * int(steps) if steps else -1
+                found.update(reach(graph, root, direction, depth))
+    return frozenset(found)
