@@ -87,6 +87,21 @@ def test_trees_and_impact_reach_exactly_what_is_true(case: Case, server: Server,
             assert {server.name(node) for node in affected} - {dataset} == expected, dataset
 
 
+def test_evidence_of_a_tree_is_that_of_why(case: Case, server: Server) -> None:
+    for dataset in case.datasets:
+        top = server.ask("tree", node=dataset)["up"]
+        for child in top["children"]:
+            if child["type"] != "job":
+                continue
+            (job,) = server.ask("why", from_=child["id"], to=top["id"])["jobs"]
+            assert job["statedBy"] or job["runs"], (dataset, job)
+            if job["seen"] == child["seen"]:  # the tree may show an older run of the job
+                assert job["grade"] == child["grade"], (dataset, job, child)
+        verified = server.ask("tree", node=dataset, evidence="verified")["up"]["children"]
+        expected = [child["id"] for child in top["children"] if child["grade"] == "verified"]
+        assert [child["id"] for child in verified] == expected
+
+
 def test_provenance_names_only_runs_of_the_tree(case: Case, server: Server) -> None:
     for dataset in case.datasets:
         runs = server.ask("provenance", node=dataset)["runs"]

@@ -1,4 +1,4 @@
-"""The tools that follow lineage: upstream, downstream, columns and path."""
+"""The tools that follow lineage: upstream, downstream, columns, path and why."""
 
 from __future__ import annotations
 
@@ -215,6 +215,50 @@ class Path(Tool):
             if not tree["up"]["children"] and not tree["down"]["children"]:
                 status = "not_reported"
         return status
+
+
+class Why(Tool):
+    """Return why an edge between two neighbours is believed: what states it, since when, how often.
+
+    `grade`: verified by two independent sources, reported by one, contradicted by the SQL text, or
+    stale. Use it before you rely on an edge.
+    """
+
+    name = "why"
+    start: Node
+    end: Node
+    as_of: Time | None = None
+
+    def answer(self, context: Context) -> Json:
+        """Return the evidence of the edges through each job, the newest first."""
+        for node in (self.start, self.end):
+            context.query("tree", {"node": node, "depth": 0})  # raises NotFoundError
+        try:
+            found = context.query("why", {"from_": self.start, "to": self.end, "limit": 1})
+        except NotFoundError as error:
+            return reply("none", context.health(), note=str(error))
+        return reply(
+            "found",
+            context.health(),
+            start=found["source"],
+            end=found["target"],
+            evidence=[_evidence(job) for job in found["jobs"]],
+            about=[found["source"], found["target"]],
+            page=context.page("lineage", node=found["target"]),
+        )
+
+
+def _evidence(job: Json) -> Json:
+    short: Json = {
+        "job": f"job:{job['job']['namespace']}:{job['job']['name']}" if job["job"] else None,
+        "grade": job["grade"],
+        "statedBy": [" of ".join(filter(None, item.values())) for item in job["statedBy"]],
+        "runs": job["runCount"],
+        "missedSince": job["missedCount"] or None,
+    }
+    times = {f"{name}SeenAt": time for name, time in (job["seen"] or {}).items()}
+    newest = {"runId": job["runs"][0]["run"]["runId"]} if job["runs"] else {}
+    return {name: value for name, value in (short | times | newest).items() if value is not None}
 
 
 _PATH_NOTES: Mapping[Status, str] = {

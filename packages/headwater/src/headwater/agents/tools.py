@@ -11,7 +11,7 @@ from typing import Annotated
 
 from pydantic import Field, ValidationError
 
-from headwater.agents._lineage import Columns, Downstream, Path, Upstream, flat
+from headwater.agents._lineage import Columns, Downstream, Path, Upstream, Why, flat
 from headwater.agents._reply import (
     CompleteHealth,
     Context,
@@ -214,7 +214,7 @@ def _all_problems(context: Context, health: CompleteHealth) -> Json:
 
 TOOLS: Mapping[str, type[Tool]] = {
     tool.name: tool
-    for tool in (Find, Upstream, Downstream, Columns, Path, Compare, Provenance, Problems)
+    for tool in (Find, Upstream, Downstream, Columns, Path, Why, Compare, Provenance, Problems)
 }
 
 

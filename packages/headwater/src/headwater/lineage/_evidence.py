@@ -5,13 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal
 
-from headwater.events import ONLY_IN_TEXT, Evidence, shown_time
+from headwater.events import ONLY_IN_TEXT, Evidence, JobRef, shown_time
 from headwater.graph.edges import LevelGraph
 from headwater.graph.generation import Generation
 from headwater.graph.generations import Generations
 from headwater.graph.nodes import Node
 from headwater.graph.sql_lineage import SqlLineage, sql_lineage
 from headwater.identity import DatasetName
+from headwater.lineage._statements import (
+    DECLARED,
+    STALE_AFTER,
+    Statements,
+    combined_statements,
+    statements_of,
+)
 from headwater.lineage.columns import combined
 from headwater.lineage.models import Seen
 from headwater.projection import Run, State
@@ -41,6 +48,19 @@ class EdgeEvidence:
         evidences = {self._of_use(*use, name) for use in uses}
         return combined(evidences) if evidences else "reported"
 
+    def statements(self, node: Node, other: Node, *, is_read: bool) -> Statements:
+        """Return what states the edge between a job and a dataset in the run that it comes from."""
+        job, dataset = (node, other) if node.type == "job" else (other, node)
+        run = self._graph.runs.get(job.job_ref) if job.type == "job" else None
+        if run is None or dataset.type == "job":
+            return Statements(frozenset({DECLARED}))
+        source, target = (dataset.dataset_name, None) if is_read else (None, dataset.dataset_name)
+        members = (run, *descendants_of(self._state, run))
+        found = combined_statements(
+            statements_of(self._state, member, source, target) for member in members
+        )
+        return found if found.found else Statements(frozenset({DECLARED}))
+
     def _uses(self, run: Run, name: DatasetName) -> Iterator[tuple[Run, Use]]:
         primary = self._state.identity.primary
         for uses in (run.inputs, run.outputs):
@@ -56,6 +76,21 @@ class EdgeEvidence:
             name in text.sources or any(name in sources for sources in text.sources.values())
         )
         return "verified" if is_stated else "reported"
+
+
+def missed_runs(generations: Generations, ref: JobRef, name: DatasetName, *, is_read: bool) -> int:
+    """Return the number of finished runs of a task since the last one with an edge, at most three.
+
+    Runs that read or wrote nothing do not count. Return 0 if no run has the edge.
+    """
+    count = 0
+    for generation in reversed(generations.derived(ref, "oldest first", list)):
+        if name in (generation.edges.reads if is_read else generation.edges.writes):
+            return count
+        count += generation.is_complete and bool(generation.runs)
+        if count == STALE_AFTER:
+            return count
+    return 0
 
 
 def seen(

@@ -20,8 +20,9 @@ from headwater.graph.generations import Generations
 from headwater.graph.levels import Level
 from headwater.graph.nodes import Node, aliases_of, node_id, node_ref
 from headwater.graph.walk import Place, parts_of, places_next, reach, walked_from
-from headwater.lineage._evidence import EdgeEvidence, seen
-from headwater.lineage.models import TreeAnswer, TreeNode
+from headwater.lineage._evidence import EdgeEvidence, missed_runs, seen
+from headwater.lineage._statements import DECLARED
+from headwater.lineage.models import Grade, TreeAnswer, TreeNode, WithGrade
 from headwater.lookup import find_node
 from headwater.projection import State
 from headwater.query.parameters import MOST_STEPS, Depth, LevelName, Name
@@ -38,6 +39,7 @@ def tree_answer(
     direction: Annotated[Literal["up", "down", "both"], "Upstream, downstream or both."] = "up",
     depth: Depth = 20,
     level: LevelName | None = None,
+    evidence: WithGrade = None,
 ) -> TreeAnswer:
     """Return the tree of the nodes upstream or downstream of a node.
 
@@ -57,12 +59,12 @@ def tree_answer(
     ways: tuple[Way, ...] = ("up", "down")
     for way in ways:
         if direction in (way, "both"):
-            answer[way] = _tree_one_way(generations, root, way, depth, chosen)
+            answer[way] = _tree_one_way(generations, root, way, depth, chosen, evidence)
     return answer
 
 
 def _tree_one_way(
-    generations: Generations, root: Node, way: Way, depth: int, level: Level
+    generations: Generations, root: Node, way: Way, depth: int, level: Level, grade: Grade | None
 ) -> TreeNode:
     graph = walked_from(generations, root, way, level)
     parts = parts_of(generations, graph, root, level) if root.type == "job" else []
@@ -74,7 +76,20 @@ def _tree_one_way(
         memory.charge()
         evidence = edge_evidence.between(parent, node) if parent else None
         times = seen(generations, parent, node, way) if parent and level is Level.TASK else None
-        return {**data_of(node), "children": [], "evidence": evidence, "seen": times}
+        leaf: TreeNode = {**data_of(node), "children": [], "evidence": evidence, "seen": times}
+        if parent and parent.type != node.type:
+            is_read = (way == "up") == (node.type == "dataset")
+            stated = edge_evidence.statements(parent, node, is_read=is_read)
+            job, dataset = (node, parent) if node.type == "job" else (parent, node)
+            missed = 0
+            if level is Level.TASK:
+                name = dataset.dataset_name
+                missed = missed_runs(generations, job.job_ref, name, is_read=is_read)
+            leaf["grade"] = stated.grade(missed)
+            leaf["statedBy"] = [item.answer() for item in sorted(stated.found, key=str)]
+        elif parent:
+            leaf["grade"], leaf["statedBy"] = "reported", [DECLARED.answer()]
+        return leaf
 
     top, deepest = leaf_of(root), max(depth, MOST_STEPS)
     expanded: set[Place] = set()
@@ -96,6 +111,10 @@ def _tree_one_way(
             for other in others
             if other.node in within
         ]
+        if grade is not None and parent is not None:
+            grown = [
+                (other, child, step) for other, child, step in grown if child["grade"] == grade
+            ]
         leaf["hasMore"] = len(grown) < len(others)
         leaf["children"] = [child for _, child, _ in grown]
         open_ += reversed(grown)
@@ -114,6 +133,8 @@ def _leaf(state: State, graph: LevelGraph, node: Node) -> TreeNode:
         "removal": None,
         "evidence": None,
         "seen": None,
+        "grade": None,
+        "statedBy": [],
     }
     if node.type == "job":
         ref = node.job_ref

@@ -22,7 +22,7 @@ from headwater.graph.levels import Level
 from headwater.graph.nodes import Node, dataset_ref, fields_of, node_id
 from headwater.graph.walk import reached
 from headwater.identity import DatasetName
-from headwater.lineage.models import ColumnNode, ColumnsAnswer
+from headwater.lineage.models import ColumnNode, ColumnsAnswer, Grade, WithGrade
 from headwater.lineage.tags import Tags, tags_of_tree
 from headwater.lookup import find_dataset
 from headwater.projection import State
@@ -63,6 +63,7 @@ def columns_answer(
     depth: Depth = 20,
     *,
     indirect: Annotated[bool, "Include columns that only filter, join, group or sort."] = False,
+    evidence: WithGrade = None,
 ) -> ColumnsAnswer:
     """Return the columns upstream or downstream of a dataset or of one column, with tags."""
     root, generations = find_dataset(state, node), generations_of(state)
@@ -74,7 +75,11 @@ def columns_answer(
     top = _column_node(Step(Column(name, ""), "", "", is_direct=True), "dataset")
     shown = found if field is None else [field]
     seen: set[Column] = set()
-    next_of = _steps(graph, direction, indirect=indirect)
+    every = _steps(graph, direction, indirect=indirect)
+
+    def next_of(column: Column) -> list[Step]:
+        return [step for step in every(column) if evidence in (None, _grade_of(step))]
+
     top["children"] = [_grow(next_of, Column(name, column), depth, seen) for column in shown]
     _add_tags(top, tags_of_tree(generations, root, direction, Level.TASK))
     answer: ColumnsAnswer = {"node": node_id(root), "direction": direction, "depth": depth}
@@ -202,9 +207,16 @@ def _column_node(step: Step, type_: Literal["dataset", "column"] = "column") -> 
         "transformation": step.how,
         "isDirect": step.is_direct,
         "evidence": step.evidence,
+        "grade": _grade_of(step),
         "job": step.job,
         "tags": _NONE,
         "isRepeated": False,
         "hasMore": False,
         "children": _NONE,
     }
+
+
+def _grade_of(step: Step) -> Grade | None:
+    if step.evidence is None:
+        return None
+    return "verified" if step.evidence == "verified" else "reported"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -15,11 +15,17 @@ from headwater.lineage.printing import (
     print_provenance,
     print_tags,
     print_tree_answer,
+    print_why,
 )
 
 if TYPE_CHECKING:
     from headwater.lineage.models import OverviewAnswer, TreeAnswer
     from headwater.search.models import NodeAnswer
+
+GradeName = Literal["verified", "reported", "contradicted", "stale"]
+WithGrade = Annotated[
+    GradeName | None, typer.Option("--evidence", help="Only edges with this evidence.")
+]
 
 
 @with_client(past=True)
@@ -67,6 +73,7 @@ def tree(
     level: Annotated[
         LevelName | None, typer.Option(help="Level of detail. [task; for a pipeline: pipeline]")
     ] = None,
+    evidence: WithGrade = None,
 ) -> None:
     """Print the upstream or downstream tree of a dataset or job.
 
@@ -74,7 +81,7 @@ def tree(
     """
     direction = "both" if up and down else "down" if down else "up"
     where = {"node": node, "direction": direction, "depth": depth, "level": level}
-    client.print("tree", where, print_tree_answer)
+    client.print("tree", {**where, "evidence": evidence}, print_tree_answer)
 
 
 @with_client(past=True)
@@ -88,13 +95,15 @@ def columns(
         typer.Option("--indirect", help="Add columns that only filter, join, group or sort."),
     ] = False,
     depth: Depth = 20,
+    evidence: WithGrade = None,
 ) -> None:
     """Print the upstream or downstream columns of a dataset.
 
     Example: headwater columns yellow_rides_hourly_actuals total_rides
     """
     how = {"direction": "down" if down else "up", "depth": depth, "indirect": indirect}
-    client.print("columns", {"node": node, "field": field, **how}, print_columns)
+    where = {"node": node, "field": field, "evidence": evidence, **how}
+    client.print("columns", where, print_columns)
 
 
 @with_client(past=True)
@@ -129,6 +138,23 @@ def path(
     Example: headwater path yellow_tripdata_2025-05.parquet yellow_rides_hourly_forecast
     """
     client.print("path", {"from_": start, "to": end, "level": level}, print_path)
+
+
+@with_client(past=True)
+def why(
+    client: Client,
+    start: Annotated[str, typer.Argument(help="A dataset or a job: an id or a name.")],
+    end: Annotated[str, typer.Argument(help="A neighbour, or the next dataset.")],
+    column: Annotated[str | None, typer.Option(help="A column of the first dataset.")] = None,
+    to_column: Annotated[str | None, typer.Option(help="A column of the second one.")] = None,
+    limit: Limit = 5,
+) -> None:
+    """Print why an edge is believed: what states it, in which runs.
+
+    Example: headwater why yellow_taxi_raw yellow_rides_hourly_actuals
+    """
+    where = {"from_": start, "to": end, "from_field": column, "to_field": to_column}
+    client.print("why", {**where, "limit": limit}, print_why)
 
 
 @with_client(past=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, NotRequired
+from typing import Annotated, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
@@ -33,6 +33,64 @@ class Seen(Answer):
     """Start of the last run that reported it."""
 
 
+class EdgeStatement(Answer):
+    """What states an edge, and which producer."""
+
+    kind: Literal["explicit", "columns", "sql", "datasets", "declared"]
+    """Explicit lineage, column lineage, the SQL text, the inputs and outputs of a run, or an event
+    without a run."""
+    producer: str | None
+    """Short name and version, such as `dbt 1.54.0`; null for SQL texts, and if it names none."""
+
+
+Grade = Literal["verified", "reported", "contradicted", "stale"]
+"""How far an edge can be relied on: `verified` if two independent sources state it, `reported` if
+one does, `contradicted` if only the producer does and the SQL text, read completely, does not name
+the dataset, `stale` if the three newest finished runs of the job do not have it."""
+
+
+WithGrade = Annotated[Grade | None, "Only edges of this grade, and what they lead to."]
+
+
+class WhyRun(Answer):
+    """A run that states an edge."""
+
+    run: RunSummary
+    statedBy: list[EdgeStatement]
+    events: str
+    """Path of the API that returns the events of the run."""
+
+
+class WhyJob(Answer):
+    """The evidence of the edges through one job."""
+
+    job: Name | None
+    """Null for a dataset that is derived without a job, such as a view."""
+    reads: NodeRef | None
+    writes: NodeRef | None
+    grade: Grade
+    statedBy: list[EdgeStatement]
+    """By the newest run with the edge."""
+    seen: Seen | None
+    """Null if no run states it."""
+    runCount: int
+    """The number of runs of the task that state the edge; of mapped elements and retries, one."""
+    missedCount: int
+    """The number of finished runs of the task after the last one that states the edge."""
+    runs: list[WhyRun]
+    """The newest ones first."""
+
+
+class WhyAnswer(Answer):
+    """The evidence of the edges between two nodes or columns."""
+
+    source: str
+    target: str
+    sourceField: str | None
+    targetField: str | None
+    jobs: list[WhyJob]
+
+
 class TreeNode(NodeRef):
     """A node of a tree."""
 
@@ -53,6 +111,10 @@ class TreeNode(NodeRef):
     """Of the edge to the parent node in the tree; null for the root and for parts of a job."""
     seen: Seen | None
     """Of the same edge, at the level of tasks; null also if no run reported it."""
+    grade: Grade | None
+    """Of the same edge."""
+    statedBy: list[EdgeStatement]
+    """What states the same edge in the run that it comes from."""
 
 
 class TreeAnswer(Answer):
@@ -98,6 +160,8 @@ class ColumnNode(Name):
     """False if it only filters, joins, groups or sorts."""
     evidence: Evidence | None
     """Null for the columns that the query is about."""
+    grade: Grade | None
+    """Likewise: `verified` if the producer and the SQL text state the edge."""
     job: str
     """Name of the job; empty for a view."""
 

@@ -23,6 +23,7 @@ from headwater.lineage._column_producers import column_answer
 from headwater.lineage._drop import drop_verdict
 from headwater.lineage._impact import column_impact, impact, path_answer
 from headwater.lineage._tree import tree_answer
+from headwater.lineage._why import why_answer
 from headwater.lineage.columns import columns_answer
 from headwater.lineage.neighbourhood import graph_answer
 from headwater.lineage.provenance import origin, provenance_answer
@@ -39,6 +40,7 @@ from headwater.search.models import ListedNode
 __all__ = [
     "column_answer", "columns_answer", "edges_answer", "graph_answer", "impact_answer",
     "nodes_answer", "path_answer", "provenance_answer", "tags_answer", "tree_answer",
+    "why_answer",
 ]  # fmt: skip
 
 

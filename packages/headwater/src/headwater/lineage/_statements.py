@@ -1,0 +1,154 @@
+"""The statements behind an edge: what states it, and which producer; and the grade they give it.
+
+Lists of inputs and outputs, column lineage and explicit lineage of one run are one source, because
+one producer states them. The SQL text is a source of its own, and so is another run below the same
+task that another producer reports, such as a Spark query below an Airflow task.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import Literal, NamedTuple
+
+from headwater.events import ONLY_IN_TEXT, DatasetId, Json, parse_entries
+from headwater.graph.sql_lineage import SqlLineage, sql_lineage
+from headwater.identity import DatasetName, canonical_name
+from headwater.lineage.models import EdgeStatement, Grade
+from headwater.projection import Run, State
+from headwater.projection.facets import parsed
+from headwater.projection.state import Use
+
+StatementKind = Literal["explicit", "columns", "sql", "datasets", "declared"]
+
+STALE_AFTER = 3
+"""Finished runs of a job without an edge, after which the edge is stale."""
+
+_PARTS = re.compile(r"https?://[^/]+/|/tree/|/blob/")
+_NUMBER = re.compile(r"v?\d")
+
+
+class Statement(NamedTuple):
+    """A kind of statement and its producer, such as `dbt 1.54.0`; None if it names none."""
+
+    kind: StatementKind
+    producer: str | None = None
+
+    def answer(self) -> EdgeStatement:
+        """Return the statement as part of an answer."""
+        return {"kind": self.kind, "producer": self.producer}
+
+
+DECLARED = Statement("declared")
+
+
+class Statements(NamedTuple):
+    """What one or more runs state about an edge."""
+
+    found: frozenset[Statement] = frozenset()
+    is_contradicted: bool = False
+    """True if the SQL text was read completely and does not name the dataset."""
+
+    def grade(self, missed: int = 0) -> Grade:
+        """Return the grade of the edge, given the newer finished runs that lack it."""
+        if missed >= STALE_AFTER:
+            return "stale"
+        sources = {"" if item.kind == "sql" else _tool(item.producer) for item in self.found}
+        if len(sources) > 1:
+            return "verified"
+        return "contradicted" if self.is_contradicted else "reported"
+
+
+def combined_statements(parts: Iterable[Statements]) -> Statements:
+    """Return the statements of several runs; the text of one may name what another lacks."""
+    every = [part for part in parts if part.found]
+    found = frozenset(item for part in every for item in part.found)
+    is_named = any(item.kind == "sql" for item in found)
+    return Statements(found, not is_named and any(part.is_contradicted for part in every))
+
+
+def statements_of(
+    state: State, run: Run, source: DatasetName | None, target: DatasetName | None
+) -> Statements:
+    """Return what a run states about an edge from a dataset to another, or to or from its job."""
+    text = sql_lineage(state, run)
+    reads = [] if source is None else list(_uses(state, run.inputs, source))
+    writes = [] if target is None else list(_uses(state, run.outputs, target))
+    if (source is not None and not reads) or (target is not None and not writes):
+        return Statements()
+    kinds = set(_of_facets(state, run, source, target, writes))
+    is_reported = not any(use.facets.get(ONLY_IN_TEXT) for use in reads)
+    if is_reported and (source is None or target is None or not kinds):
+        kinds.add("datasets")
+    producer = producer_of_run(state, run)
+    found = {Statement(kind, producer) for kind in kinds}
+    if text is None:
+        return Statements(frozenset(found))
+    if _is_named(text, source, target):
+        return Statements(frozenset({*found, Statement("sql")}))
+    return Statements(frozenset(found), text.is_complete and bool(text.sources))
+
+
+def _is_named(text: SqlLineage, source: DatasetName | None, target: DatasetName | None) -> bool:
+    """Return True if a text has an edge."""
+    targets = text.sources if target is None else {target} & text.sources.keys()
+    return any(source is None or source in text.sources[name] for name in targets)
+
+
+def _uses(state: State, uses: dict[DatasetName, Use], name: DatasetName) -> Iterator[Use]:
+    primary = state.identity.primary
+    return (use for spelled, use in uses.items() if primary(spelled) == name)
+
+
+def _of_facets(
+    state: State,
+    run: Run,
+    source: DatasetName | None,
+    target: DatasetName | None,
+    writes: Iterable[Use],
+) -> Iterator[StatementKind]:
+    """Yield the kinds of facets that have the edge: explicit lineage, or else column lineage."""
+    primary = state.identity.primary
+    for facet in run.lineage or ():
+        for entry in parsed(facet, parse_entries):
+            own = (
+                primary(canonical_name(*entry.target))
+                if isinstance(entry.target, DatasetId)
+                else None
+            )
+            named = {primary(canonical_name(*dataset)) for dataset in entry.datasets}
+            if target in (None, own) and (source is None or source in named):
+                yield "explicit"
+    every = writes if target is not None else run.outputs.values()
+    for use in () if run.lineage else every:
+        links = use.dataset_facets.column_lineage().links
+        named = {primary(canonical_name(link.namespace, link.name)) for link in links}
+        if named and (source is None or source in named):
+            yield "columns"
+
+
+def producer_of_run(state: State, run: Run) -> str | None:
+    """Return the short name of the producer of a run, such as `dbt 1.54.0`; None if unnamed."""
+    uses = (*run.outputs.values(), *run.inputs.values())
+    books = [run.code, *(book for use in uses for book in (use.dataset_facets, use.facets))]
+    facets = (book.get(name) for book in books for name in sorted(book.stamped()))
+    about_job = state.jobs[run.key.job].facets.get("jobType")
+    others = (run.facets.get(name) for name in sorted(run.facets.stamped()))
+    every = chain([run.facets.get("processing_engine")], facets, [about_job], others)
+    return next(filter(None, map(_short, every)), None)
+
+
+def _short(facet: Json) -> str | None:
+    producer = facet.get("_producer")
+    if not isinstance(producer, str) or not producer:
+        return None
+    parts = [part for part in _PARTS.split(producer)[-1].split("/") if part]
+    numbers = [part for part in parts if _NUMBER.match(part)]
+    names = [part for part in parts if part not in numbers]
+    return " ".join([*names[-1:], *numbers[:1]]) or producer
+
+
+def _tool(producer: str | None) -> str:
+    """Return the name of a producer without its version."""
+    return (producer or "unnamed").split(" ")[0]

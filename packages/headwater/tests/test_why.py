@@ -1,0 +1,135 @@
+"""Evidence of edges: what states them, in which runs, and the grade that follows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from headwater.errors import ConfigError, NotFoundError
+from headwater.lineage.queries import columns_answer, tree_answer, why_answer
+from headwater.projection import State
+
+_DBT = "https://github.com/OpenLineage/OpenLineage/tree/1.54.0/integration/dbt"
+_AIRFLOW = "https://github.com/apache/airflow/tree/providers-openlineage/2.20.3"
+_NS = "postgres://h:5432"
+
+
+def _load(build: Any, run: str, time: str, sources: str, sql: str = "", **more: Any) -> Any:
+    reads = tuple(f"{_NS}|d.s.{name}" for name in sources.split())
+    target = more.pop("writes", "out")
+    event = build.run("COMPLETE", run, more.pop("job", "load"), time, reads=reads, **more)
+    event["outputs"] = [build.dataset(f"{_NS}|d.s.{target}")]
+    event["job"]["facets"]["jobType"] = {"_producer": _DBT, "integration": "DBT"}
+    if sql:
+        event["job"]["facets"]["sql"] = {"query": sql}
+    return event
+
+
+_SQL = "create table d.s.out as select x as y from d.s.a"
+
+
+def _graded(state: State, node: str, evidence: Any = None) -> dict[str, str]:
+    found: dict[str, str] = {}
+    open_ = [tree_answer(state, node, evidence=evidence)["up"]]
+    while open_:
+        for child in open_.pop()["children"]:
+            found[child["name"].rpartition(".")[2]] = child["grade"]
+            open_.append(child)
+    return found
+
+
+def test_grade_of_an_edge_follows_from_its_independent_sources(build: Any) -> None:
+    state = build.state(_load(build, "1", "08:00:00", "a b", _SQL))
+    # The text names `a` and `out`; it is complete and lacks `b`.
+    assert _graded(state, "out") == {"load": "verified", "a": "verified", "b": "contradicted"}
+    assert _graded(state, "out", "verified") == {"load": "verified", "a": "verified"}
+    assert _graded(state, "out", "contradicted") == {}
+    plain = build.state(_load(build, "1", "08:00:00", "a"))
+    assert _graded(plain, "out") == {"load": "reported", "a": "reported"}
+
+
+def test_two_producers_of_one_task_verify_an_edge(build: Any) -> None:
+    task = _load(build, "1", "08:00:00", "a")
+    query = _load(build, "2", "08:00:10", "a", job="load.query", parent=("1", "load"))
+    task["job"]["facets"]["jobType"] |= {"integration": "AIRFLOW", "jobType": "TASK"}
+    query["job"]["facets"]["jobType"] |= {"integration": "SPARK", "jobType": "SQL_JOB"}
+    same = build.state(task, query)
+    assert _graded(same, "out")["a"] == "reported"
+    query["job"]["facets"]["jobType"]["_producer"] = _AIRFLOW
+    assert _graded(build.state(task, query), "out")["a"] == "verified"
+
+
+def test_edge_that_three_finished_runs_lack_is_stale(build: Any) -> None:
+    runs = [_load(build, "0", "08:00:00", "a", writes="old")]
+    runs += [_load(build, str(hour), f"0{hour}:00:00", "a") for hour in (1, 2)]
+    runs[0]["eventTime"] = runs[1]["eventTime"].replace("T01", "T00")
+    assert _graded(build.state(*runs), "old")["load"] == "reported"
+    runs.append(_load(build, "3", "03:00:00", "a"))
+    state = build.state(*runs)
+    assert _graded(state, "old")["load"] == "stale"
+    (job,) = why_answer(state, "load", "old")["jobs"]
+    assert (job["grade"], job["runCount"], job["missedCount"]) == ("stale", 1, 3)
+
+
+def test_why_lists_the_runs_and_what_they_state(build: Any) -> None:
+    texts = ("", _SQL, _SQL)
+    events = [_load(build, str(n), f"0{n}:00:00", "a", sql) for n, sql in enumerate(texts)]
+    state = build.state(*events)
+    for pair in (("a", "out"), ("out", "a")):
+        answer = why_answer(state, *pair, limit=2)
+        assert (answer["source"], answer["target"]) == (
+            f"dataset:{_NS}:d.s.a", f"dataset:{_NS}:d.s.out"
+        )  # fmt: skip
+        (job,) = answer["jobs"]
+        assert (job["runCount"], job["grade"]) == (3, "verified")
+        sources = [
+            {"kind": "datasets", "producer": "dbt 1.54.0"},
+            {"kind": "sql", "producer": None},
+        ]
+        assert job["statedBy"] == sources
+        assert [run["statedBy"] for run in job["runs"]] == [sources, sources]
+        assert job["runs"][0]["run"]["startedAt"] == job["seen"]["last"]
+        assert job["runs"][0]["run"]["runId"] in job["runs"][0]["events"]
+    (oldest,) = why_answer(state, "a", "out")["jobs"]
+    assert oldest["runs"][-1]["statedBy"] == sources[:1]
+
+
+def test_why_of_columns_counts_only_runs_with_that_edge(build: Any) -> None:
+    first = _load(build, "1", "08:00:00", "a")
+    lineage = {
+        "fields": {"y": {"inputFields": [{"namespace": _NS, "name": "d.s.a", "field": "x"}]}}
+    }
+    first["outputs"][0]["facets"] = {"columnLineage": lineage}
+    second = _load(build, "2", "09:00:00", "a", _SQL)
+    second["outputs"][0]["facets"] = {"columnLineage": lineage}
+    state = build.state(first, second, _load(build, "3", "10:00:00", "a"))
+    (job,) = why_answer(state, "a", "out", "x", "y")["jobs"]
+    assert [[item["kind"] for item in run["statedBy"]] for run in job["runs"]] == [
+        ["columns", "sql"],
+        ["columns"],
+    ]
+    assert (job["runCount"], job["missedCount"], job["grade"]) == (2, 1, "verified")
+    with pytest.raises(NotFoundError, match="no edge between"):
+        why_answer(state, "a", "out", "x", "z")
+    with pytest.raises(ConfigError, match="expected both or none"):
+        why_answer(state, "a", "out", "x")
+
+
+def test_columns_can_be_filtered_by_evidence(build: Any) -> None:
+    event = _load(build, "1", "08:00:00", "a", _SQL)
+    inputs = [{"namespace": _NS, "name": "d.s.a", "field": "x"}]
+    event["outputs"][0]["facets"] = {"columnLineage": {"fields": {"y": {"inputFields": inputs}}}}
+    state = build.state(event)
+    for evidence, count in ((None, 1), ("verified", 1), ("reported", 0)):
+        (column,) = columns_answer(state, "out", evidence=evidence)["up"]["children"]
+        assert len(column["children"]) == count, evidence
+
+
+def test_nodes_without_an_edge_have_no_evidence(build: Any) -> None:
+    state = build.state(
+        _load(build, "1", "08:00:00", "a"),
+        _load(build, "2", "09:00:00", "out", job="k", writes="c"),
+    )
+    with pytest.raises(NotFoundError, match="`path` finds"):
+        why_answer(state, "a", "c")
