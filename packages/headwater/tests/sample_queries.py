@@ -171,6 +171,10 @@ def _own() -> Asked:
         ],
         "/api/v2/newest": [{}],
         "/api/v2/path": [{"from_": _RAW, "to": _TABLE}],
+        "/api/v2/why": [
+            {"from_": _RAW, "to": _TABLE},
+            {"from_": _TABLE, "to": "job:shop:shop_daily.load"},
+        ],
         "/api/v2/provenance": [
             {"node": _REPORT},
             {"node": "forecast"},
