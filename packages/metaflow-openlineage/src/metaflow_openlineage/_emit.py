@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import logging
+import os
 import sys
 import threading
 import time
@@ -79,11 +80,28 @@ class Emitter:
 
 def _client() -> OpenLineageClient:
     from openlineage.client import OpenLineageClient
+    from openlineage.client.transport.noop import NoopConfig, NoopTransport
 
+    logging.getLogger("openlineage.client.client").addFilter(_is_no_hint)
     client = OpenLineageClient()
-    if client.transport.kind == "console":
-        _ensure_visible(logging.getLogger(type(client.transport).__module__))
+    if client.transport.kind != "console":
+        return client
+    if not (client.config.transport or {}).get("type"):
+        if _IN_TASK not in os.environ:
+            warn(
+                "nothing is sent, because no transport is configured: set OPENLINEAGE_URL,"
+                " OPENLINEAGE__TRANSPORT or OPENLINEAGE_CONFIG"
+            )
+        return OpenLineageClient(transport=NoopTransport(NoopConfig()))
+    _ensure_visible(logging.getLogger(type(client.transport).__module__))
     return client
+
+
+_IN_TASK = "METAFLOW_OPENLINEAGE_LOCATION"  # the launching process sets it for its tasks
+
+
+def _is_no_hint(record: logging.LogRecord) -> bool:
+    return "any OpenLineage transport configuration" not in record.getMessage()
 
 
 def _ensure_visible(logger: logging.Logger) -> None:
