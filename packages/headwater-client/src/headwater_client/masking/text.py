@@ -10,6 +10,7 @@ from .commands import PROGRAMS, secrets_of_command
 from .fields import mask_fields
 from .names import is_secret_name, strength
 from .python import mask_python
+from .source import mask_source
 from .spans import Span, replace_spans
 from .tokens import PATTERNS
 from .values import is_plain
@@ -74,7 +75,7 @@ def mask_text(text: str, mask: str = "***") -> str:
 
 def mask_code(text: str, mask: str = "***") -> str:
     """Mask secrets recognised by the syntax of Python, SQL or a shell; keep all other text."""
-    text = mask_fields(mask_python(text, mask), mask)
+    text = mask_source(mask_fields(mask_python(text, mask), mask), mask)
     text = _masked(text, [*_tokens(text)], mask)
     text = _masked(text, [match.span("text") for match in _PRIVATE_KEY.finditer(text)], mask)
     text = _masked(text, _scanned(text, _COMMAND, secrets_of_command), mask)

@@ -23,6 +23,7 @@ from headwater.redaction._words import WORDS
 from headwater_client.masking.fields import mask_fields
 from headwater_client.masking.names import is_secret_name, strength
 from headwater_client.masking.python import mask_python
+from headwater_client.masking.source import mask_source
 from headwater_client.masking.values import is_plain, looks_like_name
 
 
@@ -112,7 +113,7 @@ class Redactor:
         markers = {_MARKERS[index] for index, _ in _FINDER.find_in_text(text)}
         found = {group for marker in markers for group in _GROUPS_OF.get(marker, ())}
         if not found.isdisjoint(WORDS):
-            text = mask_fields(mask_python(text, MASK), MASK)
+            text = mask_source(mask_fields(mask_python(text, MASK), MASK), MASK)
         for group in sorted(found, key=GROUPS.index):
             text = group.mask(text)
         for pattern in self.patterns:

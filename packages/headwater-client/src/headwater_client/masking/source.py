@@ -1,0 +1,120 @@
+"""Find secrets in the syntax of Scala, Java, shells, R, JavaScript, YAML, HCL and properties.
+
+Every quantifier has an upper limit, so that the time grows linearly with the text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from .names import is_secret_name, strength
+from .spans import Span, matches, replace_spans, sorted_spans
+from .values import is_plain, looks_like_name
+
+_MOST = 262_144
+"""Characters of the longest text that is read: it takes up to a second."""
+_LONGEST = 16_384
+"""More characters than any match has."""
+
+_NAME = r"(?<![\w.$-])(?P<name>[\w.$-]{1,128}+)"
+_KEY = rf"{_NAME}['\"`]?\]{{0,2}}"
+_TYPE = r"(?:\s{0,4}:\s{0,4}[\w.\[\]<>]{1,64}+)?"
+_ASSIGN = r"\s{0,8}(?:<<?-|=(?![=>~])|:=|:(?!:)|==)\s{0,8}"
+# s"…", raw"…", $'…', r"(…)"
+_LITERAL = (
+    r"(?:[a-z]{1,3}|\$)?(?P<q>\"\"\"|['\"`])(?P<text>(?:\\[^\n]|(?!(?P=q))[^\\\n]){1,2048}+)(?P=q)"
+)
+_WRAPPED = (
+    r"(?:(?:Some|Option|Optional\.of(?:Nullable)?|new String|String\.valueOf|sensitive)"
+    r"\(\s{0,4}|\"\$\{)?"
+)
+_WRAPPED_TEXT = _WRAPPED + _LITERAL
+_LINE = r"(?m:^)[ \t-]{0,64}+['\"]?(?P<name>[\w.-]{1,128}+)['\"]?[ \t]{0,8}"
+_RANDOM = r"(?=\S{0,256}[\d!$%^*+=~])"
+
+_PATTERNS = (
+    # password <- "x", token: Option[String] = Some("x"), config["password"] = `x`
+    rf"{_KEY}{_TYPE}{_ASSIGN}{_WRAPPED_TEXT}",
+    # option("password", s"x") and "accessToken" -> raw"x"
+    rf"{_KEY}\s{{0,8}}(?:,|->)\s{{0,8}}(?=[a-z]{{1,3}}['\"`]){_LITERAL}",
+    # password = env.X || "x", password = isTest ? var.x : "x"
+    rf"{_KEY}{_ASSIGN}(?:[^\n;,\"'`]|\"\"){{1,160}}?(?:\|\||\?\?|:|\belse)\s{{0,4}}{_LITERAL}",
+    # setPassword("x".toCharArray), getPassword() { return "x"; }, password.equals("x")
+    rf"(?<![\w.])(?P<name>[\w.]{{1,128}}+)\(\s{{0,8}}(?=[^\n]{{1,512}}\.toCharArray){_LITERAL}",
+    rf"{_NAME}\(\s{{0,4}}\)\s{{0,4}}(?::\s{{0,4}}\w{{1,32}}\s{{0,4}}=?)?\s{{0,4}}\{{"
+    rf"\s{{0,64}}return\s{{1,4}}{_LITERAL}",
+    rf"(?<![\w.])(?P<name>\w{{1,128}})\.equals(?:IgnoreCase)?\(\s{{0,4}}{_LITERAL}",
+    # "x".equals(password)
+    rf"(?<!\w){_LITERAL}\.equals(?:IgnoreCase)?\(\s{{0,4}}(?P<name>[\w.]{{1,128}}+)",
+    # "x" -> password
+    rf"(?m:^)[ \t]{{0,64}}{_LITERAL}\s{{0,4}}->>?\s{{0,4}}(?P<name>[\w.]{{1,128}}+)",
+    # ${db.password:x} and ${PASSWORD:=x}
+    r"\$\{(?P<name>[\w.-]{1,128}?)(?::[=-]?|=)(?P<text>[^}\s:=+?-][^}\n]{0,256})\}",
+    # echo "x" | docker login --password-stdin
+    r"\b(?:echo|printf)\s{1,4}(?:-\w\s|['\"]?%s(?:\\n)?['\"]?\s)?['\"]?"
+    r"(?P<text>[^'\"\n|$]{1,512}?)['\"]?\s{0,4}\|"
+    r"[^\n|;]{0,256}?--(?P<name>password|with-token)",
+    # read password <<< "x"
+    rf"{_NAME}\s{{0,4}}<<<\s{{0,4}}['\"]?(?P<text>[^\s'\"$]{{1,512}})",
+    # password: !!str x, password: &a x
+    rf"{_LINE}:[ \t]{{1,8}}(?:!!?\w{{1,16}}|&\w{{1,32}})[ \t]{{1,4}}"
+    rf"(?P<text>[^\s#'\"][^\n#]{{0,512}})",
+    # "password": x
+    rf"(?m:^)[ \t-]{{0,64}}+['\"](?P<name>[\w.-]{{1,128}}+)['\"]:[ \t]{{1,8}}{_RANDOM}"
+    rf"(?P<text>[\w!$%^*+=~-]{{4,512}})[ \t]{{0,8}}(?m:$)",
+    # a block scalar, and a value on the next line
+    rf"{_LINE}:[ \t]{{0,8}}[|>][+-]?\d?[ \t]{{0,8}}\n(?P<indent>[ \t]{{1,32}})"
+    r"(?P<text>\S[^\n]{0,1024}(?:\n(?P=indent)[^\n]{0,1024}){0,8})",
+    rf"{_LINE}(?:\n[ \t]{{0,8}}:|:[ \t]{{0,8}}\n)[ \t]{{1,32}}{_RANDOM}"
+    rf"(?P<text>[^\s:'\"-][^\s:]{{3,512}})[ \t]{{0,8}}(?m:$)",
+    # - --password, then - x
+    r"--?(?P<name>[\w-]{1,128}+)['\"]?[ \t]{0,8}\n[ \t]{0,64}-[ \t]{1,8}['\"]?"
+    r"(?P<text>[^\s'\"-][^\s'\"]{0,512})",
+    # variable "password" { default = "x" }
+    r"\b(?:variable|output|parameter)\s{1,4}['\"]"
+    r"(?P<name>[\w.-]{1,128})['\"]\s{0,4}\{[^{}]{0,512}?\b(?:default|value)"
+    rf"\s{{0,8}}=\s{{0,8}}{_WRAPPED_TEXT}",
+    # name = "password", then value = "x"
+    rf"\bname\s{{0,8}}=\s{{0,8}}['\"](?P<name>[\w.-]{{1,128}})['\"][\s,;]{{1,64}}value"
+    rf"\s{{0,8}}=\s{{0,8}}{_WRAPPED_TEXT}",
+    # password = <<EOT
+    rf"{_NAME}\s{{0,8}}=\s{{0,8}}<<[-~]?['\"]?(?P<tag>\w{{1,32}})['\"]?\n(?P<text>(?:(?!"
+    rf"[ \t]{{0,32}}(?P=tag)\b)[^\n]{{0,1024}}\n){{1,64}})",
+    # db.password x
+    rf"(?m:^)[ \t]{{0,8}}(?P<name>[\w-]{{1,64}}\.[\w.-]{{1,128}}+)[ \t]{{1,8}}{_RANDOM}"
+    rf"(?P<text>[^\s=:<-]\S{{3,512}})[ \t]{{0,8}}(?m:$)",
+    # secret.key=\ and the value on the next line
+    rf"{_NAME}\s{{0,8}}[=:]\s{{0,8}}\\\n\s{{0,32}}(?P<text>\S{{1,512}})",
+    # auth.token = Bearer x, and token:x
+    rf"{_NAME}\s{{0,8}}[=:]\s{{0,8}}(?:bearer|basic|token)\s{{1,4}}{_RANDOM}"
+    rf"(?P<text>[\w.~+/=-]{{8,4096}})",
+    rf"{_LINE}:{_RANDOM}(?P<text>[\w.~+/=-]{{8,4096}})[ \t]{{0,8}}(?m:$)",
+)
+_COMPILED = tuple(re.compile(pattern, re.IGNORECASE | re.ASCII) for pattern in _PATTERNS)
+
+
+def mask_source(text: str, mask: str) -> str:
+    """Mask the values of secret names in source code and configuration files of limited size."""
+    if len(text) > _MOST:
+        return text
+    return replace_spans(text, sorted_spans(_secrets(text)), mask)
+
+
+def _secrets(text: str) -> Iterator[Span]:
+    for pattern in _COMPILED:
+        for match in matches(pattern, text, _LONGEST):
+            if strength(match["name"]) and not _is_no_secret(match["text"]):
+                yield match.span("text")
+
+
+def _is_no_secret(value: str) -> bool:
+    """Return True for a placeholder, a name, a mask, or a text with one."""
+    value = value.strip()
+    return (
+        is_plain(value)
+        or is_secret_name(value)
+        or looks_like_name(value)
+        or "***" in value
+        or value.startswith(("${", "$(", "{{", "#{", "%"))
+    )
