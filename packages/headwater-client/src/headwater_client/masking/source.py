@@ -96,7 +96,7 @@ _COMPILED = tuple(re.compile(pattern, re.IGNORECASE | re.ASCII) for pattern in _
 
 def mask_source(text: str, mask: str) -> str:
     """Mask the values of secret names in source code and configuration files of limited size."""
-    if len(text) > _MOST:
+    if len(text) > _MOST or text.isidentifier():
         return text
     return replace_spans(text, sorted_spans(_secrets(text)), mask)
 
