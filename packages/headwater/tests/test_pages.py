@@ -48,6 +48,8 @@ _ASKED: dict[str, dict[str, Any]] = {
     "jobs": {"sort": "started"},
     "groups": {"by": "tag", "sort": "datasets"},
     "findings": {},
+    "problems": {},
+    "freshness/datasets": {"due": "unscheduled"},
     "completeness/pipelines": {},
 }
 _HISTORIES = {"of a dataset": "dataset:db:d1", "of a job": "job:demo:d1"}

@@ -186,7 +186,6 @@ def _lists() -> Iterator[tuple[str, Json]]:
     """Yield the queries of the start page and the lists."""
     for name in ("health", "findings", "newest", "completeness/pipelines"):
         yield name, {}
-    yield "findings", {"kind": "late"}
     yield from (("runs", {"roots": roots, "limit": 30}) for roots in (True, False))
     for reverse in (False, True):
         for name, orders in _LISTS.items():

@@ -242,6 +242,8 @@ class GraphNode(NodeSummary):
     """True if only a control dependency leads to the node."""
     pipeline: str | None
     """Id of the pipeline that a job is part of; null for pipelines and datasets."""
+    pipelineHealth: NodeHealth | None
+    """State of that pipeline, whose own run may have failed although no shown task did."""
     fields: list[Field]
 
 

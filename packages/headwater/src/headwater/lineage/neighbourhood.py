@@ -28,6 +28,7 @@ from headwater.graph.walk import (
     reach,
     walked_from,
 )
+from headwater.health.states import health_of
 from headwater.lineage import models
 from headwater.lookup import find_node
 from headwater.projection import State
@@ -84,13 +85,14 @@ def graph_answer(
                 "up": len(next_to(item, "up")),
                 "down": len(next_to(item, "down")),
                 "isControlOnly": item not in shown,
-                "pipeline": _pipeline(generations, item),
+                "pipeline": node_id(above) if above else None,
+                "pipelineHealth": health_of(state, above) if above else None,
                 "fields": [
                     {"name": name, "type": field.type}
                     for name, field in (fields_of(state, item) if columns else {}).items()
                 ],
             }
-            for item in nodes
+            for item, above in ((item, _pipeline(generations, item)) for item in nodes)
         ],
         "edges": [
             *(_edge(a, b, "data") for a in nodes for b in next_to(a, "down") if b in shown
@@ -188,13 +190,13 @@ def at_level(generations: Generations, graph: Graph, root: Node, level: Level) -
     return [owner]
 
 
-def _pipeline(generations: Generations, node: Node) -> str | None:
-    """Return the id of the pipeline that a job is part of."""
+def _pipeline(generations: Generations, node: Node) -> Node | None:
+    """Return the pipeline that a job is part of."""
     run = newest_run(generations.state, node.job_ref) if node.type == "job" else None
     if run is None:
         return None
     owner = Node.of_job(generations.levels.owner(run, Level.PIPELINE).key.job)
-    return None if owner == node else node_id(owner)
+    return None if owner == node else owner
 
 
 def _edge(start: Node, end: Node, kind: Literal["data", "control"]) -> models.GraphEdge:

@@ -1335,6 +1335,7 @@ export interface components {
             namespace: string;
             owners: string[];
             pipeline: string | null;
+            pipelineHealth: components["schemas"]["NodeHealth"] | null;
             platform: string | null;
             removal: components["schemas"]["Removal"] | null;
             rows: number | null;

@@ -7,6 +7,8 @@ export interface Frame {
   name: string;
   /** Platform of its tasks. */
   platform: string | null;
+  /** State of the pipeline's own run, whichever of its nodes are shown. */
+  health: JobNode["pipelineHealth"];
   members: NodeId[];
 }
 
@@ -23,7 +25,8 @@ export function framesOf(nodes: readonly LineageNode[], edges: readonly LineageE
     if (frame) members.set(frame, [...(members.get(frame) ?? []), id]);
   }
   const platforms = new Map(nodes.map((node) => [node.id, node.type === "job" ? node.platform : null]));
-  return [...members].map(([id, ids]) => ({ id, name: nameOf(id), platform: ids.map((member) => platforms.get(member)).find(Boolean) ?? null, members: ids }));
+  const states = new Map(nodes.map((node) => [node.id, node.type === "job" ? node.pipelineHealth : null]));
+  return [...members].map(([id, ids]) => ({ id, name: nameOf(id), health: ids.map((member) => states.get(member)).find(Boolean) ?? null, platform: ids.map((member) => platforms.get(member)).find(Boolean) ?? null, members: ids }));
 }
 
 /** Return the pipeline of each node inside a frame. */
@@ -120,10 +123,11 @@ function groupNode(members: readonly LineageNode[], id: NodeId, name: string, ki
   const jobs = members.filter((node) => node.type === "job");
   const runs = jobs.flatMap(({ run }) => (run ? [run] : []));
   const [run = null] = runs.toSorted((a, b) => RANKS.indexOf(a.state) - RANKS.indexOf(b.state));
-  const { namespace = "", platform = null, pipeline = null } = jobs[0] ?? {};
+  const { namespace = "", platform = null, pipeline = null, pipelineHealth = null } = jobs[0] ?? {};
   return {
-    id, name, namespace, platform, run, type: "job", kind: "pipeline", owners: [], tags: [], health: worstOf(members), up: 0, down: 0,
+    id, name, namespace, platform, run, type: "job", kind: "pipeline", owners: [], tags: [], health: (kind === "pipeline" ? pipelineHealth : null) ?? worstOf(members), up: 0, down: 0,
     pipeline: kind === "chain" ? pipeline : null,
+    pipelineHealth: kind === "chain" ? pipelineHealth : null,
     group: { kind, jobs: jobs.length, datasets: members.length - jobs.length, members: members.map((node) => node.id) },
   }; // prettier-ignore
 }

@@ -82,7 +82,7 @@ function toNode(node: ApiNode): LineageNode {
   const { namespace, name, platform, owners, tags, health, up, down } = node;
   const base = { id: node.id as NodeId, namespace, name, platform, owners, tags, health, up, down };
   if (node.type === "job") {
-    return { ...base, type: "job", kind: node.kind as JobKind, run: node.run, pipeline: node.pipeline as NodeId | null };
+    return { ...base, type: "job", kind: node.kind as JobKind, run: node.run, pipeline: node.pipeline as NodeId | null, pipelineHealth: node.pipelineHealth };
   }
   const kind = (KINDS.includes(node.kind) ? node.kind : "table") as DatasetKind;
   const { version, writtenAt, rows, failedChecks, removal, fields } = node;

@@ -65,7 +65,7 @@ describe("the picture", () => {
 });
 
 test("frames and problems are drawn in their colours", () => {
-  const frame = { frame: { id: id("j"), name: "dag", platform: null, members: [] }, x: -20, y: -40, width: 900, height: 200 };
+  const frame = { frame: { id: id("j"), name: "dag", platform: null, health: null, members: [] }, x: -20, y: -40, width: 900, height: 200 };
   const picture = pictureOf([placed("j", 0, {}, { trouble: "failed" }), placed("a", 300)], [], [frame], "a", "b", PENS);
   expect([picture.width, picture.height]).toEqual([980, 344]);
   expect(picture.svg).toContain('>dag</text>');

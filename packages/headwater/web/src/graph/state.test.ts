@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { answer, id } from "../test/graphs";
 import { merge } from "./merge";
-import { needsMark, troubleOf, troubleOfFrame, type Trouble } from "./state";
+import { needsMark, troubleOf, troubleOfFrame } from "./state";
 import type { DatasetNode, JobNode, LineageNode } from "./types";
 
 const { nodes } = merge([answer("a", "a>j1", "j1>b")]);
@@ -21,13 +21,7 @@ test("a problem that the run already shows has no mark of its own", () => {
   expect((["check", "stale", "blocked", "late"] as const).map((trouble) => needsMark(job, trouble))).toEqual([false, false, true, true]);
 });
 
-test("a frame has the worst problem of its nodes and of its pipeline", () => {
-  const frame = { frame: { id: id("j9"), name: "p", platform: null, members: [id("j1"), id("a")] }, x: 0, y: 0, width: 1, height: 1 };
-  const troubles = (trouble: Trouble | null) => new Map([[id("a"), trouble]]);
-  const late = new Set([id("j9")]);
-  expect(troubleOfFrame(frame, troubles("stale"), late)).toBe("late");
-  expect(troubleOfFrame(frame, troubles("check"), late)).toBe("check");
-  expect(troubleOfFrame(frame, new Map([...troubles("check"), [id("j1"), "failed"]]), new Set())).toBe("failed");
-  expect(troubleOfFrame(frame, troubles(null), late)).toBe("late");
-  expect(troubleOfFrame(frame, new Map(), new Set())).toBeNull();
+test("a frame has the problem of its pipeline, whatever its nodes have", () => {
+  const frame = (state: LineageNode["health"]["state"] | null) => ({ frame: { id: id("j9"), name: "p", platform: null, health: state && { ...job.health, state }, members: [id("j1"), id("a")] }, x: 0, y: 0, width: 1, height: 1 });
+  expect((["failed", "late", "blocked", "healthy", "unknown", null] as const).map((state) => troubleOfFrame(frame(state)))).toEqual(["failed", "late", "blocked", null, null, null]);
 });

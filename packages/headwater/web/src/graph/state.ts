@@ -20,8 +20,7 @@ export function needsMark(node: LineageNode, trouble: Trouble): boolean {
   return trouble === "blocked" || trouble === "late";
 }
 
-/** Return the worst problem inside a frame. */
-export function troubleOfFrame({ frame }: FrameBox, troubles: ReadonlyMap<string, Trouble | null>, late: ReadonlySet<string>): Trouble | null {
-  const found = new Set([...frame.members.map((id) => troubles.get(id) ?? null), late.has(frame.id) ? "late" : null]);
-  return TROUBLES.find((trouble) => found.has(trouble)) ?? null;
+/** Return the problem of a frame: that of its pipeline's own run, not of the nodes that are shown. */
+export function troubleOfFrame({ frame }: FrameBox): Trouble | null {
+  return (frame.health && OF_HEALTH[frame.health.state]) ?? null;
 }

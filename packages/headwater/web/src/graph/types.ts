@@ -49,6 +49,8 @@ export interface JobNode extends Base {
   run: RunLine | null;
   /** Pipeline that contains the job. */
   pipeline: NodeId | null;
+  /** State of that pipeline, by its own run. */
+  pipelineHealth: ApiNode["pipelineHealth"];
   /** Group that the node represents if several nodes are drawn as one. */
   group?: Group;
 }

@@ -32,7 +32,7 @@ export function apiNode(name: string, up = 0, down = 0): ApiNode {
   return {
     id: id(name), type: isJob(name) ? "job" : "dataset", namespace: "n", name, kind: isJob(name) ? "task" : "table",
     owners: [], tags: [], health: { state: "healthy", message: "completed", at: null, by: [] }, removal: null, integration: null, platform: null, run: null, aliases: [], version: null, writtenAt: null, rows: null,
-    failedChecks: null, up, down, isControlOnly: false, pipeline: null, fields: [],
+    failedChecks: null, up, down, isControlOnly: false, pipeline: null, pipelineHealth: null, fields: [],
   }; // prettier-ignore
 }
 

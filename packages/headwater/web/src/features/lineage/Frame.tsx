@@ -24,7 +24,7 @@ export function Frame({ data }: NodeProps<FrameFlowNode>): ReactNode {
           <PlatformIcon node={{ kind: "pipeline", namespace: "", platform: frame.platform }} />
           <span className="clip">{frame.name}</span>
         </button>
-        {trouble && <span className={clsx(marks.mark, marks[trouble])}>{TROUBLE_TEXT[trouble]}</span>}
+        {trouble && <span className={clsx(marks.mark, marks[trouble])} title={frame.health?.message}>{TROUBLE_TEXT[trouble]}</span>}
       </p>
     </section>
   );

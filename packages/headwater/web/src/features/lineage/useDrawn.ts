@@ -13,7 +13,6 @@ import { directionFor, type FrameBox } from "../../graph/arrange";
 import type { Direction } from "../../graph/types";
 import { sizeOf, type Box } from "../../graph/layout";
 import { columnFlowEdge, flowEdge, flowNodes, type FlowNode } from "./flow";
-import { useLate } from "./useLate";
 import { useLayout } from "./useLayout";
 import { useRoom } from "./useRoom";
 
@@ -57,7 +56,6 @@ export function useDrawn(graph: Graph | null, shown: Shown | null, toArrange: Sh
     for (const [id, { rows }] of opened) rowCounts.set(id, Math.max(rows.length, rowCounts.get(id) ?? 0));
     return rowCounts;
   }, [opened, plan, view.columns]);
-  const late = useLate(view.at);
   const room = useRoom(view.beside !== null);
   const { laid, trouble, pending } = useLayout(view.node, toArrange, plan, counts, room, view.direction ?? directionFor(room), about);
   const drawn = useMemo(() => {
@@ -96,7 +94,7 @@ export function useDrawn(graph: Graph | null, shown: Shown | null, toArrange: Sh
     const { lines: columnEdges, left } = linesOf(locked?.edges ?? graph.columns, pages);
     const corners = throughJobs(columnEdges, edges, laid.corners, laid.places, laid.direction === "down" ? (id) => sizeOf(laid.columns.get(id as NodeId) ?? null).height : null);
     const columns = columnEdges.map((edge) => columnFlowEdge(edge, corners.get(edge), laid.direction, locked !== null, difference?.columnEdges.get(columnEdgeKey(edge)) ?? null));
-    return { nodes: drawn, edges: [...lines, ...columns], frames: laid.frames.map((box) => ({ box, trouble: troubleOfFrame(box, troubles, late) })), extent: laid.extent, direction: laid.direction, about: laid.about, path: placed.length === opened.size ? path : null, left, trouble };
-  }, [laid, trouble, graph, late, locked, view.node, view.lit, view.seeks, difference, opened]);
+    return { nodes: drawn, edges: [...lines, ...columns], frames: laid.frames.map((box) => ({ box, trouble: troubleOfFrame(box) })), extent: laid.extent, direction: laid.direction, about: laid.about, path: placed.length === opened.size ? path : null, left, trouble };
+  }, [laid, trouble, graph, locked, view.node, view.lit, view.seeks, difference, opened]);
   return { ...drawn, pending };
 }
