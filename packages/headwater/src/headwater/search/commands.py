@@ -23,7 +23,9 @@ def search(
     limit: Limit = 20,
     cursor: Cursor = None,
 ) -> None:
-    """Search names, columns, tags, owners, descriptions, SQL, errors and ids of runs and versions.
+    """Search names, columns, tags, SQL, errors and ids.
+
+    Owners and descriptions are searched too; the ids are those of runs and versions.
 
     A node must match all words. `owner:growth state:late` filters by values; also column:, tag:,
     platform:, type:, namespace: and name:. `+revenue` selects revenue and everything upstream,
