@@ -9,9 +9,11 @@ import sqlite3
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+import boto3
 import duckdb
 import pandas as pd
 import polars as pl
@@ -20,12 +22,13 @@ import pyarrow.csv
 import pyarrow.dataset
 import pyarrow.parquet as pq
 import pytest
+from moto import mock_aws
 from pyiceberg.catalog import load_catalog
 from sqlalchemy import create_engine, text
 
 from headwater.log import entry_of
 from headwater_client import lineage, track
-from headwater_client.capture import Capture, capturing, origin_of
+from headwater_client.capture import Capture, capturing, origin_of, paused
 
 
 @pytest.fixture
@@ -366,3 +369,24 @@ def test_error_in_capturing_reaches_no_user(folder: Path, monkeypatch: pytest.Mo
     engine.dispose()
     with pytest.raises(FileNotFoundError), capturing(Capture()):
         pd.read_csv("missing.csv")
+
+
+def test_objects_of_boto3(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "x")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    with mock_aws(), capturing(Capture()) as capture:
+        s3 = boto3.client("s3")
+        s3.create_bucket(Bucket="box")
+        s3.upload_fileobj(BytesIO(b"a\n1\n"), "box", "in/u.csv")
+        s3.list_objects_v2(Bucket="box")
+    assert [(item.namespace, item.name) for item in capture.writes] == [("s3://box", "in/u.csv")]
+    with mock_aws(), capturing(Capture()) as capture:
+        s3 = boto3.client("s3")
+        s3.create_bucket(Bucket="box")
+        with paused():
+            s3.put_object(Bucket="box", Key="k", Body=b"a\n1\n")
+        assert origin_of(pd.read_csv(s3.get_object(Bucket="box", Key="k")["Body"]))
+        s3.copy_object(Bucket="box", Key="c", CopySource={"Bucket": "box", "Key": "k"})
+    assert [item.key for item in capture.reads] == [("s3://box", "k")]
+    assert [(item.name, item.sources) for item in capture.writes] == [("c", (("s3://box", "k"),))]
