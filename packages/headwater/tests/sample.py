@@ -36,9 +36,9 @@ def run_id(number: int) -> str:
     return f"00000000-0000-4000-8000-{number:012d}"
 
 
-def sample() -> Live:
-    """Return the sample in an in-memory log of the current thread."""
-    log = EventLog("sqlite://")
+def sample(database: str = "sqlite://") -> Live:
+    """Return the sample in a log; by default in the memory of the current thread."""
+    log = EventLog(database)
     refused = RejectedLine(
         "/var/spool/lineage/shop.jsonl:3", "$: received 'oops', expected JSON", "oops"
     )
