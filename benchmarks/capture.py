@@ -1,4 +1,4 @@
-"""Measure what capturing adds to reads and writes of libraries.
+"""Measure the time that capturing adds to reads and writes of libraries.
 
     .venv/bin/python benchmarks/capture.py [ROUNDS]
 

@@ -1,4 +1,4 @@
-"""The example of a plugin, built and installed like a package of somebody else."""
+"""The example plugin, built and installed like any other package."""
 
 from __future__ import annotations
 

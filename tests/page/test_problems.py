@@ -183,7 +183,7 @@ def test_problems_page_has_a_row_per_cause_with_its_error_and_what_it_blocks(
     expect(worst.get_by_role("link", name="Task instance in Airflow")).to_have_attribute(
         "href", _LOG
     )
-    expect(worst).to_contain_text("3 tables not rebuilt, 1 tagged tier:1, 2 jobs not run")
+    expect(worst).to_contain_text("3 datasets not rebuilt, 1 tagged tier:1, 2 jobs not run")
     expect(worst).to_contain_text("owners core, growth")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert axe_finds(page) == []

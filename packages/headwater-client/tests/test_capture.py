@@ -1,4 +1,4 @@
-"""Reads and writes of real libraries, recorded by themselves."""
+"""Reads and writes of real libraries, recorded without a declaration."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ def joined_pandas() -> None:
     ],
 )
 def test_reads_and_writes_of_files(work: Any, source: str, is_exact: bool, folder: Path) -> None:
-    """A write has exact sources only if it writes the very object that was read, unchanged."""
+    """A write has exact sources only if it writes the object that was read, unchanged."""
     with capturing(Capture()) as capture:
         work()
     reads, writes = recorded(capture, folder)

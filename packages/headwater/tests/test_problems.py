@@ -1,4 +1,4 @@
-"""Problems: one per cause, with the telling lines of its error and what was not rebuilt."""
+"""Problems: one per cause, with the reason in its error and what was not rebuilt."""
 
 from __future__ import annotations
 
@@ -99,5 +99,5 @@ def test_failed_checks_of_a_failed_run_are_the_same_problem(build: Any) -> None:
         (None, []),
     ],
 )
-def test_telling_lines_skip_headings_and_frames(error: str | None, lines: list[str]) -> None:
+def test_lines_of_an_error_skip_headings_and_frames(error: str | None, lines: list[str]) -> None:
     assert telling_lines(error) == lines

@@ -1,4 +1,4 @@
-"""Evidence of edges: what states them, in which runs, and the grade that follows."""
+"""Evidence of edges: their sources, the runs that report them, and the grade that follows."""
 
 from __future__ import annotations
 

@@ -55,8 +55,8 @@ def lineage(
     unless `job` is given; its namespace is OPENLINEAGE_NAMESPACE or `default`. Events go to
     HEADWATER_SPOOL or HEADWATER_URL, or else to openlineage-python's transport. Without any of
     them, or with OPENLINEAGE_DISABLED=true, the function is only called. Lineage never changes its
-    result or exception. What known libraries read and write in the call is reported too, unless
-    `capture` is False or HEADWATER_CAPTURE is `false`.
+    result or exception. Reads and writes of supported libraries are reported too, unless `capture`
+    is False or HEADWATER_CAPTURE is `false`.
 
     Raises:
         TypeError: the function is asynchronous or a generator.
@@ -104,7 +104,7 @@ def _is_on(environment: Mapping[str, str]) -> bool:
 
 @contextmanager
 def track(job: str, *, namespace: str | None = None) -> Iterator[Capture]:
-    """Report the block as a run of a job, with what known libraries read and write in it.
+    """Report the block as a run of a job, with the reads and writes of supported libraries.
 
         with headwater_client.track("daily_report") as captured:
             pandas.read_csv("in.csv").to_parquet("out.parquet")

@@ -17,8 +17,8 @@ def stated_sources(
 ) -> dict[Name, list[Name]]:
     """Return the inputs that feed each output; empty if every output depends on every input.
 
-    An output with sources depends on these, any other (None) on all `inputs`. `consumed` are the
-    inputs of queries that wrote their outputs themselves: they feed only outputs that declare them.
+    An output with sources depends on these; other outputs (None) depend on all `inputs`. `consumed`
+    are the inputs of queries that also wrote outputs; they feed only outputs that declare them.
     """
     default_sources, written = list(dict.fromkeys(inputs)), list(outputs)
     declared: dict[Name, list[Name]] = {}

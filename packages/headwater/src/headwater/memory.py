@@ -1,8 +1,8 @@
 """Limit the memory of answers: of those that queries build, and of responses not yet sent.
 
-A query charges its account for what it builds, by estimates that are at least what Python needs. A
-finished response counts with its size until it is sent. Each account has a free share, so that
-ordinary queries are answered even if large answers use all of the memory.
+A query charges its account for what it builds, by estimates of what Python needs. The process can
+need more memory than the limit. A finished response counts with its size until it is sent. The
+first bytes of each account are free, so small answers do not fail when large ones use the memory.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from functools import cache
 from headwater.errors import BusyError, ConfigError
 
 SMALL = 64 * 1024
-"""Bytes of each account that do not count."""
+"""First bytes of each account, which do not count."""
 
 _STEP = 64 * 1024  # bytes after which an account asks for more, so that charges cost little
 _NODE = 1_024
@@ -37,8 +37,8 @@ class Budget:
         """Reserve more bytes, or free some if negative, for an account that has `own`.
 
         Raises:
-            BusyError: the answers of other queries use the memory.
-            ConfigError: the answer alone needs more than all memory.
+            BusyError: the answers to other queries use the memory.
+            ConfigError: the answer alone needs more than the limit.
         """
         with self._lock:
             if more <= 0 or self.used + more <= self.most:
@@ -50,8 +50,8 @@ class Budget:
                 " (depth) or items (limit), or raise HEADWATER_ANSWER_MEMORY"
             )
         raise BusyError(
-            "the answers to other queries use all memory for answers: retry later, or raise"
-            " HEADWATER_ANSWER_MEMORY"
+            "the answers to other queries use all of HEADWATER_ANSWER_MEMORY: retry later, or"
+            " raise it"
         )
 
 
@@ -105,8 +105,8 @@ def charge(size: int = _NODE) -> None:
     """Charge the query of this context, if it has an account, for bytes; by default for a node.
 
     Raises:
-        BusyError: the answers of other queries use the memory.
-        ConfigError: the answer alone needs more than all memory.
+        BusyError: the answers to other queries use the memory.
+        ConfigError: the answer alone needs more than the limit.
     """
     account = _ACCOUNT.get()
     if account is not None:

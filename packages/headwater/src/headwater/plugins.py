@@ -39,7 +39,7 @@ class Plugin:
     is its group in the help."""
     findings: Sequence[str] = ()
     """Functions that receive a `State` and yield warnings of health; see `trust.findings`. Their
-    kind is one of headwater's, such as `quality`. Every answer about health calls them, so they
+    kind must be one of headwater's, such as `quality`. Every query about health calls them, so they
     must be fast. Warnings do not change the states of nodes."""
     holds: Sequence[str] = ()
     """Functions that receive the `EventLog` and return the `seq` of the last event that the plugin

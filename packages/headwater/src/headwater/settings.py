@@ -144,7 +144,7 @@ class Settings(BaseSettings):
     waiting_queries: Annotated[int, Field(ge=0, le=_MAX_QUERIES)] = 100
     """queries over HTTP that wait; others get a 503 with `Retry-After`"""
     answer_memory: NonNegativeInt = 128 * 1024**2
-    """bytes of all answers to queries that are being computed or sent; above it, a large one gets a
+    """estimated bytes of all answers that are being computed or sent; above it, a large one gets a
     503 with `Retry-After`, or a 400 if it alone needs more"""
     api_key: Annotated[str | None, _EMPTY_IS_NONE] = Field(default=None, repr=False)
     """key with all rights, sent as `Authorization: Bearer <key>`; empty: only the keys of

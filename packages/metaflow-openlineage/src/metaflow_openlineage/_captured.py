@@ -1,4 +1,4 @@
-"""The reads and writes of a step that libraries made, as datasets of the step."""
+"""The reads and writes of libraries in a step, as datasets of the step."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Lineage:
     has_captured: bool = False
 
     def marked(self, stated: Collection[Name]) -> list[Dataset]:
-        """Return the outputs; those without known sources say so if any sources are stated."""
+        """Return the outputs; those in `stated` with unknown sources get a facet that says so."""
         from headwater_client._captured_run import coarse_facet
 
         return [
@@ -38,7 +38,7 @@ class Lineage:
 def with_captured(capture: Capture, tables: Mapping[Name, Dataset], declared: Lineage) -> Lineage:
     """Return the lineage of a step with what its libraries read and wrote.
 
-    A helper's declaration decides about its dataset: nothing else is added for it. `tables` are the
+    A helper's declaration of a dataset takes precedence: nothing is added to it. `tables` are the
     declared tables by their locations.
     """
     names = {name_of(item) for item in (*declared.inputs, *declared.outputs, *declared.consumed)}
@@ -85,7 +85,7 @@ def captured_queries(
 
 
 def datasets_of(names: Iterable[Name]) -> tuple[Dataset, ...]:
-    """Return datasets with names only."""
+    """Return the datasets without facets."""
     return tuple(Dataset(*name) for name in names)
 
 

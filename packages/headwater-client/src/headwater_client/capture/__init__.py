@@ -2,9 +2,10 @@
 
 These are pandas, Polars, PyArrow, DuckDB, PyIceberg, SQLAlchemy, boto3 and s3fs. Their functions
 are wrapped once a capture is active, also if they are imported later. The wrappers add no
-dependency, raise no exception and read no data. HEADWATER_CAPTURE=false turns capturing off.
+dependency, log their own errors at the level DEBUG, and read only metadata, such as the list of
+DuckDB's databases. HEADWATER_CAPTURE=false turns capturing off.
 
-Not recorded: files that Python's `open` reads without a library, calls of functions that were
+Not recorded: files that are read or written with Python's `open`, calls of functions that were
 imported by name (`from pandas import read_csv`) before the first capture, and libraries that are
 not in the list.
 """

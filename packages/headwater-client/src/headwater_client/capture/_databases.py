@@ -53,7 +53,7 @@ def database_of(connection: Any) -> Database | None:
 
 
 def record_query(capture: Capture, connection: Any, sql: Any) -> CapturedQuery | None:
-    """Return what pandas or Polars read; record it if its driver has no hooks."""
+    """Return the query that pandas or Polars ran; record it if its driver has no hooks."""
     if type(connection).__module__.startswith(("duckdb", "_duckdb")):
         return None  # its own hooks record it
     database = database_of(connection)

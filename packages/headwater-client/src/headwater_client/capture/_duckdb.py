@@ -103,7 +103,7 @@ _databases: WeakKeyDictionary[Any, Database] = WeakKeyDictionary()
 
 
 def _database(connection: Any, sql: str) -> Database | None:
-    """Return the databases of a connection, which it is asked for once unless they may change."""
+    """Return the databases of a connection; query them again only if a text may change them."""
     known = _databases.get(connection)
     if known is None or _CHANGES.search(sql):
         with connection.cursor() as cursor:

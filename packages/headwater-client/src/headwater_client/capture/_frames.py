@@ -110,7 +110,7 @@ def _after_collect(capture: Capture, call: Call, found: None, result: Any) -> No
 
 
 def _after_sql(capture: Capture, call: Call, found: None, result: Any) -> None:
-    """Bind the result to what the query names; record it if its driver has no hooks."""
+    """Bind the result to the datasets of the query; record it if its driver has no hooks."""
     sql, connection = call.get(0, "sql", "query", "table_name"), call.get(1, "con", "connection")
     query = record_query(capture, connection, sql)
     if query and not query.outputs:

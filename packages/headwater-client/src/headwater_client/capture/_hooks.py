@@ -1,6 +1,6 @@
 """Wrap functions of libraries, when they are imported or if they already are.
 
-Nothing here raises an exception into the code of a user.
+Errors in recording are caught, so that the wrapped call does not fail because of them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _PATCHES = {
     "botocore.client": "_objects",
     "s3fs.core": "_objects",
 }
-"""Modules with the module here whose function `patch` wraps their functions."""
+"""Modules of libraries, and the module here whose function `patch` wraps their functions."""
 
 Before = Callable[[Capture, "Call"], Any]
 After = Callable[[Capture, "Call", Any, Any], None]
@@ -73,7 +73,7 @@ def _patch(module: ModuleType) -> None:
 
 
 class _Finder(MetaPathFinder):
-    """Finds modules as the other finders do, and has them wrapped once they are executed."""
+    """Finds modules with the other finders, and wraps their functions once they are executed."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -114,9 +114,9 @@ def wrap(
     after: After,
     call_original: Callable[..., Any] | None = None,
 ) -> None:
-    """Replace a function of a module or class by one that is recorded; nothing if it has none.
+    """Replace a function of a module or class by one that is recorded, if it exists.
 
-    `before` runs before the call, `after` when it succeeded. `call_original` calls the original.
+    `before` runs before the call, `after` if it succeeded. `call_original` calls the original.
     """
     owner = next((base for base in getattr(owner, "__mro__", ()) if name in vars(base)), owner)
     original = getattr(owner, name, None)
@@ -156,7 +156,7 @@ def wrap(
 
 
 def wrap_change(owner: Any, name: str, changed: Callable[[Any], Any]) -> None:
-    """Have a method forget which datasets an object is a copy of: `changed` returns the object."""
+    """Make a method forget the datasets of the object that it changes, which `changed` returns."""
     owner = next((base for base in getattr(owner, "__mro__", ()) if name in vars(base)), owner)
     original = vars(owner).get(name)
     if original is None or hasattr(original, "_headwater"):

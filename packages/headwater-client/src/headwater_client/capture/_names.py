@@ -1,4 +1,4 @@
-"""Names of files, objects and database tables, by OpenLineage's naming specification.
+"""Names of files, objects and database tables, as in OpenLineage's naming specification.
 
 https://openlineage.io/docs/spec/naming
 """

@@ -1,6 +1,6 @@
 """Capture the reads and writes of a Python process that `headwater run` starts.
 
-The process appends each record to a file of its own, so that a killed or forked process loses none.
+Each process appends its records to its own file, so a killed process loses at most its last record.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def read_folder(folder: Path) -> Capture:
     capture, records = Capture(), []
     for file in folder.glob("*.jsonl"):
         for line in file.read_text().splitlines():
-            with suppress(ValueError):  # a line that a killed process tore
+            with suppress(ValueError):  # an incomplete line of a killed process
                 records.append(json.loads(line))
     for record in sorted(records, key=lambda record: float(record.pop("time"))):
         _add(capture, record)

@@ -1,4 +1,4 @@
-"""What a capture records, and which capture a call belongs to."""
+"""Captures, their records, and the capture that a call belongs to."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import Any
 from headwater_client.capture._names import Name
 
 MOST_DATASETS = 1_000
-"""Most datasets of one direction, and most SQL texts, of one capture."""
+"""Maximum number of inputs, of outputs and of SQL texts of one capture."""
 _MOST_COLUMNS = 500
 _OFF = ("false", "0", "no", "off")
 log = logging.getLogger("headwater")
@@ -58,7 +58,7 @@ class CapturedQuery:
 
 
 class Capture:
-    """Records what the libraries of a block, a function, a step or a process read and write."""
+    """Records the reads and writes of libraries in a block, a function, a step or a process."""
 
     def __init__(
         self,
@@ -82,10 +82,10 @@ class Capture:
         self._written: set[Name] = set()
         self._temporary: set[Name] = set()
         self.is_complete = True
-        """False if more was read or written than a capture records."""
+        """False if the limit of a capture was reached."""
 
     def add_reads(self, datasets: Iterable[Captured]) -> None:
-        """Add datasets that were read; one that was written before is no input of the whole."""
+        """Add datasets that were read, except those that the capture wrote before."""
         items = list(datasets)
         for item in self._inputs(items):
             self._add(self._reads, (item.key, item.version), item, "read")
@@ -158,13 +158,13 @@ class Capture:
 
     @property
     def reads(self) -> list[Captured]:
-        """Return the datasets that were read, without those that only writing queries read."""
+        """Return the datasets that were read, except by queries that wrote tables."""
         among = (*self._reads.values(), *self._writes.values())
         return _without_parts(self._reads.values(), among)
 
     @property
     def consumed(self) -> list[Captured]:
-        """Return the datasets that queries read which wrote tables themselves."""
+        """Return the datasets that were read by queries that wrote tables."""
         return list(self._consumed.values())
 
     @property
@@ -214,7 +214,7 @@ _current: ContextVar[Capture | None] = ContextVar("_current", default=None)
 _is_inside: ContextVar[bool] = ContextVar("_is_inside", default=False)
 """True within a call that is recorded, so that the calls below it are not."""
 _roots: list[Capture] = []
-"""The active captures that are within no other."""
+"""The active captures without a parent."""
 
 
 def current() -> Capture | None:
@@ -251,7 +251,7 @@ _origins: dict[int, tuple[Any, tuple[Name, ...], Any]] = {}
 
 
 _BOUND = frozenset(("pandas", "polars", "pyarrow", "duckdb", "_duckdb", "botocore", "s3fs"))
-"""Libraries whose objects do not change, or whose changes are noticed."""
+"""Libraries whose objects do not change, or whose changes are detected."""
 
 
 def bind(value: Any, names: Iterable[Name]) -> None:

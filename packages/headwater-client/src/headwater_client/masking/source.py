@@ -13,9 +13,9 @@ from .spans import Span, matches, replace_spans, sorted_spans
 from .values import is_plain, looks_like_name
 
 _MOST = 262_144
-"""Characters of the longest text that is read: it takes up to a second."""
+"""Characters of the longest text that is searched, which takes up to a second."""
 _LONGEST = 16_384
-"""More characters than any match has."""
+"""Upper limit of the characters of a match."""
 
 _NAME = r"(?<![\w.$-])(?P<name>[\w.$-]{1,128}+)"
 _KEY = rf"{_NAME}['\"`]?\]{{0,2}}"

@@ -1,4 +1,4 @@
-"""ACME's plugin of headwater; a module with a plugin imports nothing else."""
+"""ACME's plugin for headwater. This module should import nothing else, to load quickly."""
 
 from headwater.plugins import Plugin
 

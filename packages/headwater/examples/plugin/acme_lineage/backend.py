@@ -22,7 +22,7 @@ class CsvSettings(BackendSettings):
 
 
 class Csv:
-    """Writes time, job, run and state of each run that ends."""
+    """Writes the time, job, run id and event type of each run that ends."""
 
     settings_class = CsvSettings
 
@@ -30,7 +30,7 @@ class Csv:
         self._path = Path(settings.path)
 
     def send(self, delivery: Delivery) -> None:
-        """Append a line; the server repeats the call later after an UnavailableError."""
+        """Append a line. After an UnavailableError, the server calls it again later."""
         event = delivery.event
         if not isinstance(event, RunEvent) or event.type not in _ENDS:
             return

@@ -1,4 +1,4 @@
-"""A finding about tables that nobody owns."""
+"""A finding about tables without an owner."""
 
 from __future__ import annotations
 

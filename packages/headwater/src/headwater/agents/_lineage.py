@@ -218,10 +218,10 @@ class Path(Tool):
 
 
 class Why(Tool):
-    """Return why an edge between two neighbours is believed: what states it, since when, how often.
+    """Return the evidence of an edge between two neighbours: its sources, first time and runs.
 
     `grade`: verified by two independent sources, reported by one, contradicted by the SQL text, or
-    stale. Use it before you rely on an edge.
+    stale. Use it before relying on an edge.
     """
 
     name = "why"

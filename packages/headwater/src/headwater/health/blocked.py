@@ -86,7 +86,7 @@ def blocked_nodes(state: State) -> dict[RunKey, list[Node]]:
 
 
 def nodes_behind(state: State) -> dict[Node, list[Node]]:
-    """Return what was not written or run since, by failed job or dataset with a failed check.
+    """Return the nodes not written or run since, by failed job or dataset with a failed check.
 
     Nearest first; unlike in `blocked_nodes`, also the datasets that the failed job itself writes.
     """

@@ -172,8 +172,8 @@ def answer(payload: Any, status: int = 200) -> Response:
     """Return a JSON response.
 
     Raises:
-        BusyError: the answers of other queries use the memory.
-        ConfigError: the response alone needs more than all memory.
+        BusyError: the answers to other queries use the memory.
+        ConfigError: the response alone needs more than the limit.
     """
     response = _Answer(_encoded(payload), status_code=status, media_type="application/json")
     memory.hold(response, len(response.body))

@@ -49,7 +49,7 @@ class EdgeEvidence:
         return combined(evidences) if evidences else "reported"
 
     def statements(self, node: Node, other: Node, *, is_read: bool) -> Statements:
-        """Return what states the edge between a job and a dataset in the run that it comes from."""
+        """Return the statements about the edge of a job and a dataset in the run of the edge."""
         job, dataset = (node, other) if node.type == "job" else (other, node)
         run = self._graph.runs.get(job.job_ref) if job.type == "job" else None
         if run is None or dataset.type == "job":

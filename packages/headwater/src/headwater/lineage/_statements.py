@@ -1,4 +1,4 @@
-"""The statements behind an edge: what states it, and which producer; and the grade they give it.
+"""The sources of an edge, their producers, and the grade that follows from them.
 
 Lists of inputs and outputs, column lineage and explicit lineage of one run are one source, because
 one producer states them. The SQL text is a source of its own, and so is another run below the same
@@ -30,7 +30,7 @@ _NUMBER = re.compile(r"v?\d")
 
 
 class Statement(NamedTuple):
-    """A kind of statement and its producer, such as `dbt 1.54.0`; None if it names none."""
+    """A kind of statement and its producer, such as `dbt 1.54.0`; None if not reported."""
 
     kind: StatementKind
     producer: str | None = None
@@ -44,11 +44,11 @@ DECLARED = Statement("declared")
 
 
 class Statements(NamedTuple):
-    """What one or more runs state about an edge."""
+    """The statements of one or more runs about an edge."""
 
     found: frozenset[Statement] = frozenset()
     is_contradicted: bool = False
-    """True if the SQL text was read completely and does not name the dataset."""
+    """True if the SQL text was read completely, has sources, and does not name the dataset."""
 
     def grade(self, missed: int = 0) -> Grade:
         """Return the grade of the edge, given the newer finished runs that lack it."""
@@ -71,7 +71,7 @@ def combined_statements(parts: Iterable[Statements]) -> Statements:
 def statements_of(
     state: State, run: Run, source: DatasetName | None, target: DatasetName | None
 ) -> Statements:
-    """Return what a run states about an edge from a dataset to another, or to or from its job."""
+    """Return the statements of a run about an edge between two datasets, or to or from its job."""
     text = sql_lineage(state, run)
     reads = [] if source is None else list(_uses(state, run.inputs, source))
     writes = [] if target is None else list(_uses(state, run.outputs, target))

@@ -1,4 +1,4 @@
-"""The evidence of the edges between two nodes: what states them, in which runs, and how often."""
+"""The evidence of the edges between two nodes: their sources, and the runs that report them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Column = Annotated[str | None, "A column of the dataset; needs one of the other 
 
 
 class _Edge(NamedTuple):
-    """What a task reads and writes for an edge; one of both for an edge to or from the task."""
+    """The datasets that a task reads and writes for an edge; None for the side that is the task."""
 
     job: JobRef
     source: DatasetName | None
@@ -166,7 +166,7 @@ def _stated(
 
 
 def _of_columns(state: State, run: Run, edge: _Edge, fields: _Fields) -> Statements:
-    """Return what a run states about an edge between two columns."""
+    """Return the statements of a run about an edge between two columns."""
 
     def is_wanted(found: ColumnEdge) -> bool:
         source, target = found.source, found.target

@@ -144,12 +144,12 @@ def path(
 def why(
     client: Client,
     start: Annotated[str, typer.Argument(help="A dataset or a job: an id or a name.")],
-    end: Annotated[str, typer.Argument(help="A neighbour, or the next dataset.")],
+    end: Annotated[str, typer.Argument(help="A job or dataset next to it, or the next dataset.")],
     column: Annotated[str | None, typer.Option(help="A column of the first dataset.")] = None,
     to_column: Annotated[str | None, typer.Option(help="A column of the second one.")] = None,
     limit: Limit = 5,
 ) -> None:
-    """Print why an edge is believed: what states it, in which runs.
+    """Print the evidence of an edge: its sources and runs.
 
     Example: headwater why yellow_taxi_raw yellow_rides_hourly_actuals
     """

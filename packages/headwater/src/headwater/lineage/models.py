@@ -34,19 +34,19 @@ class Seen(Answer):
 
 
 class EdgeStatement(Answer):
-    """What states an edge, and which producer."""
+    """A source of an edge: a kind of statement, and its producer."""
 
     kind: Literal["explicit", "columns", "sql", "datasets", "declared"]
     """Explicit lineage, column lineage, the SQL text, the inputs and outputs of a run, or an event
     without a run."""
     producer: str | None
-    """Short name and version, such as `dbt 1.54.0`; null for SQL texts, and if it names none."""
+    """Short name and version, such as `dbt 1.54.0`; null for SQL texts, and if not reported."""
 
 
 Grade = Literal["verified", "reported", "contradicted", "stale"]
-"""How far an edge can be relied on: `verified` if two independent sources state it, `reported` if
+"""Grade of the evidence of an edge: `verified` if two independent sources state it, `reported` if
 one does, `contradicted` if only the producer does and the SQL text, read completely, does not name
-the dataset, `stale` if the three newest finished runs of the job do not have it."""
+the dataset, `stale` if the three newest finished runs of the task do not have it."""
 
 
 WithGrade = Annotated[Grade | None, "Only edges of this grade, and what they lead to."]
@@ -70,11 +70,11 @@ class WhyJob(Answer):
     writes: NodeRef | None
     grade: Grade
     statedBy: list[EdgeStatement]
-    """By the newest run with the edge."""
+    """Sources in the newest run with the edge."""
     seen: Seen | None
     """Null if no run states it."""
     runCount: int
-    """The number of runs of the task that state the edge; of mapped elements and retries, one."""
+    """Number of runs of the task with the edge; mapped elements and retries of a run count once."""
     missedCount: int
     """The number of finished runs of the task after the last one that states the edge."""
     runs: list[WhyRun]
@@ -112,9 +112,9 @@ class TreeNode(NodeRef):
     seen: Seen | None
     """Of the same edge, at the level of tasks; null also if no run reported it."""
     grade: Grade | None
-    """Of the same edge."""
+    """Grade of the same edge; `stale` only at the level of tasks."""
     statedBy: list[EdgeStatement]
-    """What states the same edge in the run that it comes from."""
+    """Sources of the same edge in the run that it comes from."""
 
 
 class TreeAnswer(Answer):
@@ -161,7 +161,7 @@ class ColumnNode(Name):
     evidence: Evidence | None
     """Null for the columns that the query is about."""
     grade: Grade | None
-    """Likewise: `verified` if the producer and the SQL text state the edge."""
+    """`verified` if the producer and the SQL text state the edge, or `reported`; null as above."""
     job: str
     """Name of the job; empty for a view."""
 
@@ -243,7 +243,7 @@ class GraphNode(NodeSummary):
     pipeline: str | None
     """Id of the pipeline that a job is part of; null for pipelines and datasets."""
     pipelineHealth: NodeHealth | None
-    """State of that pipeline, whose own run may have failed although no shown task did."""
+    """State of that pipeline; it may have failed although none of the shown tasks failed."""
     fields: list[Field]
 
 

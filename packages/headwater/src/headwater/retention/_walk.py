@@ -54,7 +54,7 @@ class Walk:
                     yield from newest.of(flow.source.job, last_use(generations, flow, generation))
 
     def spare(self, is_kept: Callable[[Generation], bool]) -> bool:
-        """Also follow the deleted sources whose place older data would take; True if there are any.
+        """Also follow deleted sources that older data would replace; return True if there are any.
 
         After its deletion, a generation no longer replaces the older ones of its task. One of
         these can stay for another reason, and its rows were not part of the table.

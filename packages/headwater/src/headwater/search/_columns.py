@@ -1,4 +1,4 @@
-"""Columns that no schema lists: those that only column lineage or a SQL text names."""
+"""Columns that no schema lists, because only column lineage or a SQL text names them."""
 
 from __future__ import annotations
 

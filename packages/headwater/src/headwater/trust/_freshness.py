@@ -1,4 +1,4 @@
-"""Freshness of datasets: when each was written, when it is due next, and what puts that at risk."""
+"""Freshness of datasets: the last write, the next due time, and failures that put it at risk."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Sort = Literal["due", "name", "written"]
 
 
 class _Timed(NamedTuple):
-    """A dataset with its rhythm."""
+    """A dataset with the interval of its writes."""
 
     node: Node
     rhythm: Rhythm | None
@@ -68,7 +68,7 @@ def datasets_freshness_answer(
     state_: InState = None,
     **filters: Unpack[Filters],
 ) -> FreshnessAnswer:
-    """Return when datasets were written, how often they usually are, and when they are due next."""
+    """Return the last write, the usual interval and the next due time of datasets."""
     named = datasets_named(state, text)
     parts = _parts(state, [_timed(state, node) for node in deadline.watched(named)])
     wanted = wanted_values(filters, state_)

@@ -1,4 +1,4 @@
-"""Problems: findings of health by their cause, with what each cause keeps from being rebuilt."""
+"""Problems: findings of health by their cause, with what was not rebuilt because of each."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def problems_answer(
     decided: Annotated[bool, "Return muted and acknowledged problems, not the open ones."] = False,
     stored: FindingStates = ALL_OPEN,
 ) -> ProblemsAnswer:
-    """Return what is wrong, one item per cause, with its error and what was not rebuilt since.
+    """Return the problems, one per cause, with the error and what was not rebuilt since.
 
     Errors are sorted before warnings, then by the number of affected datasets, then newest first.
     """

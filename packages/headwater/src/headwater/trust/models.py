@@ -64,7 +64,7 @@ class AffectedNode(NodeRef):
 
 
 class Problem(Answer):
-    """One cause of findings of health, with everything that it keeps from being rebuilt."""
+    """One cause of findings of health, with everything that was not rebuilt because of it."""
 
     id: str
     kind: ProblemKind
@@ -87,7 +87,7 @@ class Problem(Answer):
     jobs: int
     """Number of other jobs that did not run."""
     affected: list[AffectedNode]
-    """The first 50 of both, nearest first."""
+    """The first 50 of these datasets and jobs, nearest first."""
     owners: list[str]
     """Owners of the cause and of everything affected."""
     tags: list[ValueCount]
@@ -150,7 +150,7 @@ class FreshnessCounts(Answer):
     day: int
     """Overdue, or due within 24 hours."""
     risk: int
-    """Those of `day` with `risks`."""
+    """Datasets counted in `day` that have `risks`."""
 
 
 class FreshnessAnswer(Answer):
@@ -209,7 +209,7 @@ class HealthCounts(Answer):
     errors: int
     warnings: int
     problems: int
-    """Number of open problems: of causes, of which a finding may have several."""
+    """Number of open problems. A finding counts once for each of its causes."""
 
 
 class HealthAnswer(Answer):

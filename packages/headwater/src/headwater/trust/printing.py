@@ -80,7 +80,7 @@ def print_freshness(answer: models.FreshnessAnswer) -> None:
     for item in answer["items"]:
         every = item["everySeconds"]
         risks = [risk["name"] for risk in item["risks"]]
-        due = moment_of(item["dueAt"]) if item["dueAt"] else "no schedule known"
+        due = moment_of(item["dueAt"]) if item["dueAt"] else "no known schedule"
         rows.append(
             (
                 Text(item["name"], "cyan"),

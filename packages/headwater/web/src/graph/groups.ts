@@ -7,7 +7,7 @@ export interface Frame {
   name: string;
   /** Platform of its tasks. */
   platform: string | null;
-  /** State of the pipeline's own run, whichever of its nodes are shown. */
+  /** State of the pipeline's own run, even if only some of its nodes are shown. */
   health: JobNode["pipelineHealth"];
   members: NodeId[];
 }

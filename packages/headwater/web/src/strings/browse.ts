@@ -12,7 +12,7 @@ export const BROWSE = {
   all: "All",
   clear: "Clear filters",
   name: "Name contains",
-  nameAbout: "Or owner:growth, column:email, +revenue, revenue+2 and others, joined by spaces",
+  nameAbout: "Datasets and jobs: also owner:growth, column:email, +revenue or revenue+2, joined by spaces",
   facets: { namespace: "Namespace", platform: "Platform", type: "Type", owner: "Owner", tag: "Tag", state: "State", kind: "Kind", age: "Age" },
   noValue: { namespace: "None", platform: "Unknown", type: "Unknown", owner: "No owner", tag: "No tag", state: "No runs", kind: "Unknown", age: "Unknown" },
   values: {
@@ -32,17 +32,17 @@ export const BROWSE = {
   nothing: (list: string) => `No ${list} match these filters.`,
   none: (list: string) => `No ${list} yet.`,
   shown: (first: string, last: string, total: string) => `${first}–${last} of ${total}`,
-  /** Of the freshness of datasets. */
+  /** Texts of the freshness of datasets. */
   fresh: {
     label: "Datasets to show",
     parts: { list: "List", scheduled: "Freshness", day: "Next 24 hours", risk: "At risk", late: "Late", unscheduled: "No schedule", sources: "Sources" },
     about: {
       scheduled: "Datasets that are written regularly, by due time.",
-      day: "Datasets that are due within 24 hours or overdue, with what puts them at risk.",
-      risk: "Datasets due within 24 hours or overdue that a failure upstream blocks until it is corrected.",
+      day: "Datasets that are due within 24 hours or overdue, with the failures upstream.",
+      risk: "Datasets that are due within 24 hours or overdue, and blocked by a failure upstream.",
       late: "Datasets that are later than usual.",
-      unscheduled: "Datasets without evidence of a schedule: whether they are fresh is unknown.",
-      sources: "Datasets that no job was reported to write: whether they are fresh is unknown.",
+      unscheduled: "Datasets without evidence of a schedule. Their freshness is unknown.",
+      sources: "Datasets without a reported job that writes them. Their freshness is unknown.",
     },
     columns: { name: "Dataset", written: "Last written", every: "Usually every", due: "Next due", state: "State" },
     overdue: (age: string) => (age === "just now" ? "now" : `overdue by ${age}`),

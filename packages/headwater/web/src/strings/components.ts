@@ -75,8 +75,8 @@ export const SEARCH = {
   listed: (program: string) => `\`${program} search\` lists all.`,
   syntax: "Search syntax",
   examples: [
-    ["yellow raw", "both words, in any place"],
-    ['"yellow raw"', "this text"],
+    ["yellow raw", "both words, each in a name, column, tag or other text"],
+    ['"yellow raw"', "exactly this text"],
     ["owner:growth state:late", "filters by the beginning of a value; also column:, tag:, platform:, type:, namespace: and name:"],
     ["+revenue", "revenue and everything upstream"],
     ["revenue+2", "revenue and two steps downstream"],

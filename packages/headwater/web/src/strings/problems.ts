@@ -1,6 +1,6 @@
 import { plural } from "../graph/words";
 
-/** Texts of the page of problems. */
+/** Texts of the problems page. */
 export const PROBLEMS = {
   kind: "Health",
   title: "Problems",
@@ -8,7 +8,7 @@ export const PROBLEMS = {
   open: "Open",
   decided: "Muted or acknowledged",
   list: "Problems",
-  none: "No failures, late jobs or failed checks.",
+  none: "No open problems.",
   nothing: "No problems match these filters.",
   noneDecided: "No problem is muted or acknowledged.",
   select: (name: string) => `Select ${name}`,
@@ -16,13 +16,13 @@ export const PROBLEMS = {
   selected: (count: number) => `Mute or acknowledge ${plural(count, "problem")}`,
   reopen: (count: number) => `Reopen ${plural(count, "problem")}`,
   partOf: "in",
-  notRebuilt: (count: number) => `${plural(count, "table")} not rebuilt`,
+  notRebuilt: (count: number) => `${plural(count, "dataset")} not rebuilt`,
   tagged: (count: number, tag: string) => `${count.toLocaleString("en")} tagged ${tag}`,
   jobs: (count: number) => `${plural(count, "job")} not run`,
   owners: (owners: readonly string[]) => `${owners.length === 1 ? "owner" : "owners"} ${owners.slice(0, 4).join(", ")}${owners.length > 4 ? ` and ${owners.length - 4} more` : ""}`,
-  affected: "Show all that is affected",
+  affected: "Show affected datasets and jobs",
   noError: "No error message reported.",
   first: (shown: number) => `The first ${shown.toLocaleString("en")}. Use the filters to find others.`,
-  /** Of a failed pipeline with several causes. */
-  shared: (pipeline: string) => `A change also applies to the other causes of ${pipeline}.`,
+  /** Tooltip of a failed pipeline with several causes. */
+  shared: (pipeline: string) => `Muting or acknowledging also applies to the other causes of ${pipeline}.`,
 } as const;

@@ -21,12 +21,12 @@ export type Part = keyof Counts;
 const { fresh: FRESH } = BROWSE;
 const PARTS: readonly Part[] = ["scheduled", "day", "risk", "late", "unscheduled", "sources"];
 
-/** Return the part of the freshness board that an address selects; null for the list of datasets. */
+/** Return the part of the freshness list that an address selects; null for the list of datasets. */
 export function partIn(params: URLSearchParams): Part | null {
   return PARTS.find((part) => part === params.get("fresh")) ?? null;
 }
 
-/** Buttons that select the list of datasets or a part of the freshness board. */
+/** Buttons that select the list of datasets or a part of the freshness list. */
 export function Parts({ part, counts }: { part: Part | null; counts?: Counts | undefined }): ReactNode {
   const address = useAddress();
   return (
@@ -43,7 +43,7 @@ export function Parts({ part, counts }: { part: Part | null; counts?: Counts | u
   );
 }
 
-/** Rows of the freshness board, below the names of its columns. */
+/** Rows of the freshness list, below the names of its columns. */
 export function freshnessRows(datasets: readonly Dataset[]): ReactNode {
   const titles = distinctNames(datasets);
   return (

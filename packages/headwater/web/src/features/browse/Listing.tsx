@@ -31,7 +31,7 @@ interface Props<Item, Order extends keyof typeof BROWSE.sorts> {
   answer: UseQueryResult<ListAnswer<Item>>;
   orders: readonly Order[];
   order: Order;
-  /** `wide`: the last column has a state and a time; `fresh`: the columns of the freshness board. */
+  /** `wide`: the last column has a state and a time; `fresh`: the columns of the freshness list. */
   layout?: "wide" | "fresh";
   /** Content above the filters. */
   above?: ReactNode;

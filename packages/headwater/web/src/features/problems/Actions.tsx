@@ -8,7 +8,7 @@ import { START } from "../../strings/start";
 import styles from "./actions.module.css";
 import controls from "../../components/controls.module.css";
 
-/** Change the state of the findings that a menu is about. */
+/** Changes the state of the findings of a menu. */
 export type Decide = (change: Pick<FindingChange, "state" | "until" | "note">) => void;
 
 interface Decided {

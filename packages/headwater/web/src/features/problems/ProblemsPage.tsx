@@ -130,7 +130,7 @@ interface RowProps {
   decide: Decide;
 }
 
-/** A problem: what is wrong, its error with the log, and what was not rebuilt since. */
+/** A problem with its error, its log, and what was not rebuilt since. */
 function Row({ problem, title, isMarked, mark, decide }: RowProps): ReactNode {
   const { id, kind, severity, cause, pipeline, error, links, runId, at } = problem;
   const now = useNow();
@@ -177,13 +177,13 @@ function Row({ problem, title, isMarked, mark, decide }: RowProps): ReactNode {
   );
 }
 
-/** Return what to do as a sentence; nothing if it is only to correct the failure. */
+/** Return the remedy as a sentence; an empty string if it is only to correct the failure. */
 function remedyOf({ kind, remedy }: Problem): string {
   if (kind === "failed" && remedy.startsWith("correct")) return "";
   return `${remedy.charAt(0).toUpperCase()}${remedy.slice(1)}.`;
 }
 
-/** What was not rebuilt because of a problem, and whose it is; a link to the impact. */
+/** Counts of what was not rebuilt because of a problem, its owners, and a link to the impact. */
 function Affected({ problem: { cause, datasets, jobs, tags, owners } }: { problem: Problem }): ReactNode {
   const tier = tags.find(({ value }) => /^tier\b/i.test(value));
   const counts = [datasets > 0 && PROBLEMS.notRebuilt(datasets), tier && PROBLEMS.tagged(tier.count, tier.value), jobs > 0 && PROBLEMS.jobs(jobs)].filter(Boolean).join(", ");
