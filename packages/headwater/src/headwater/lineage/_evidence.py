@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal
 
-from headwater.events import ONLY_IN_TEXT, Evidence, JobRef, shown_time
+from headwater.events import ONLY_IN_TEXT, Evidence, shown_time
 from headwater.graph.edges import LevelGraph
 from headwater.graph.generation import Generation
 from headwater.graph.generations import Generations
@@ -14,7 +14,6 @@ from headwater.graph.sql_lineage import SqlLineage, sql_lineage
 from headwater.identity import DatasetName
 from headwater.lineage._statements import (
     DECLARED,
-    STALE_AFTER,
     Statements,
     combined_statements,
     statements_of,
@@ -76,21 +75,6 @@ class EdgeEvidence:
             name in text.sources or any(name in sources for sources in text.sources.values())
         )
         return "verified" if is_stated else "reported"
-
-
-def missed_runs(generations: Generations, ref: JobRef, name: DatasetName, *, is_read: bool) -> int:
-    """Return the number of finished runs of a task since the last one with an edge, at most three.
-
-    Runs that read or wrote nothing do not count. Return 0 if no run has the edge.
-    """
-    count = 0
-    for generation in reversed(generations.derived(ref, "oldest first", list)):
-        if name in (generation.edges.reads if is_read else generation.edges.writes):
-            return count
-        count += generation.is_complete and bool(generation.runs)
-        if count == STALE_AFTER:
-            return count
-    return 0
 
 
 def seen(

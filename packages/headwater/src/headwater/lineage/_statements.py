@@ -16,14 +16,12 @@ from headwater.events import ONLY_IN_TEXT, DatasetId, Json, parse_entries
 from headwater.graph.sql_lineage import SqlLineage, sql_lineage
 from headwater.identity import DatasetName, canonical_name
 from headwater.lineage.models import EdgeStatement, Grade
+from headwater.lineage.staleness import STALE_AFTER
 from headwater.projection import Run, State
 from headwater.projection.facets import parsed
 from headwater.projection.state import Use
 
 StatementKind = Literal["explicit", "columns", "sql", "datasets", "declared"]
-
-STALE_AFTER = 3
-"""Finished runs of a job without an edge, after which the edge is stale."""
 
 _PARTS = re.compile(r"https?://[^/]+/|/tree/|/blob/")
 _NUMBER = re.compile(r"v?\d")

@@ -20,9 +20,10 @@ from headwater.graph.generations import Generations
 from headwater.graph.levels import Level
 from headwater.graph.nodes import Node, aliases_of, node_id, node_ref
 from headwater.graph.walk import Place, parts_of, places_next, reach, walked_from
-from headwater.lineage._evidence import EdgeEvidence, missed_runs, seen
+from headwater.lineage._evidence import EdgeEvidence, seen
 from headwater.lineage._statements import DECLARED
 from headwater.lineage.models import Grade, TreeAnswer, TreeNode, WithGrade
+from headwater.lineage.staleness import missed_runs
 from headwater.lookup import find_node
 from headwater.projection import State
 from headwater.query.parameters import MOST_STEPS, Depth, LevelName, Name

@@ -37,6 +37,7 @@ from headwater.graph.lifecycle import changes_of, removes_data
 from headwater.graph.sql_changes import stated_changes
 from headwater.identity import DatasetName, canonical_name, symlinks_of
 from headwater.lineage.queries import edges_answer
+from headwater.lineage.staleness import deciding_runs
 from headwater.log import EventLog, read_logged
 from headwater.projection import State, apply, start_of
 from headwater.projection.derived import began_at, ended_at, parent_of, records_of
@@ -123,7 +124,7 @@ def plan(log: EventLog, cutoff: int, newest: int = NEWEST, *, horizon: int | Non
         reading = _read(log, cutoff)
         reading.needed |= {run_id for ends in reading.ends.values() for _, run_id in ends}
         for state in (reading.now, reading.old):
-            reading.needed |= set(_newest(state, reading, newest))
+            reading.needed |= {*_newest(state, reading, newest), *deciding_runs(state)}
         reading.needed |= set(_reporting(reading))
         runs = unneeded = _deletable(reading, None)
         if horizon is not None:
