@@ -133,10 +133,10 @@ def test_columns_are_optional_and_marked_as_direct(build: Any) -> None:
     direct = {"type": "DIRECT", "subtype": "AGGREGATION"}
     filtered = {"type": "INDIRECT", "subtype": "FILTER"}
     inputs = [
-        {"namespace": "db", "name": "a", "field": "x", "transformations": [direct]},
-        {"namespace": "db", "name": "a", "field": "day", "transformations": [filtered]},
+        {"namespace": "db", "name": "c", "field": "x", "transformations": [direct]},
+        {"namespace": "db", "name": "c", "field": "day", "transformations": [filtered]},
     ]
-    run = build.run("COMPLETE", "1", "sum", "08:10:00", reads=("db|a",))
+    run = build.run("COMPLETE", "1", "sum", "08:10:00", reads=("db|c",))
     schema = {"fields": [{"name": "total", "type": "int"}]}
     lineage = {"fields": {"total": {"inputFields": inputs}}}
     run["outputs"] = [build.dataset("db|b", schema=schema, columnLineage=lineage)]
@@ -148,7 +148,7 @@ def test_columns_are_optional_and_marked_as_direct(build: Any) -> None:
         ("day", "FILTER", False),
     }
     fields = {node["name"]: node["fields"] for node in answer["nodes"]}
-    assert fields == {"a": [], "b": [{"name": "total", "type": "int"}], "sum": []}
+    assert fields == {"c": [], "b": [{"name": "total", "type": "int"}], "sum": []}
 
 
 def test_kind_comes_from_facets_or_the_name(build: Any) -> None:
