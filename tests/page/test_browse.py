@@ -212,7 +212,7 @@ def test_freshness_shows_when_datasets_are_due_and_what_puts_them_at_risk(
     expect(weather.get_by_role("link", name="stage failed")).to_be_visible()
     expect(rows.filter(has_text="yellow_taxi_raw")).to_have_count(0)
     parts.get_by_role("button", name="Sources").click()
-    expect(page.get_by_text("whether they are fresh is unknown")).to_be_visible()
+    expect(page.get_by_text("Their freshness is unknown")).to_be_visible()
     expect(rows.first).to_contain_text("unknown")
     page.go_back()
     expect(weather).to_be_visible()
