@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { besideHit, tagsOfHit } from "./found";
+import { addressOfHit, besideHit, tagsOfHit } from "./found";
 
 test("hits with equal names show their parents", () => {
   const hit = (name: string, matched: string) => ({ name, namespace: "lake", type: "dataset", matched, text: "fare" }) as Parameters<typeof besideHit>[0];
@@ -15,4 +15,11 @@ test("a column has its own tags and those of its dataset", () => {
   expect(tagsOfHit({ matched: "name", text: "trips", tags })).toEqual(tags);
   expect(tagsOfHit({ matched: "column", text: "pickup", tags })).toEqual(["domain:taxi", "pii", "tier:gold"]);
   expect(tagsOfHit({ matched: "column", text: "dropoff", tags })).toEqual(["domain:taxi", "pii"]);
+});
+
+test("a run and a query open their details, another hit its node", () => {
+  const address = (matched: string) => decodeURIComponent(addressOfHit({ id: "job:n:load", matched, text: "r1" }));
+  expect(address("run")).toContain("open=run:r1");
+  expect(address("sql")).toContain("open=job:n:load");
+  expect(address("name")).not.toContain("open=");
 });
