@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import sys
 from contextvars import ContextVar
 from pathlib import Path
@@ -169,6 +168,7 @@ def lint() -> None:
     """Check formatting, code, types, imports, the Dockerfile and the AWS templates."""
     from commands.environment import script
     from commands.package import find_uv
+    from commands.processes import run_together
 
     tools = [
         [script("ruff"), "format", "--check", "."],
@@ -180,15 +180,8 @@ def lint() -> None:
         [find_uv(), "tool", "run", "--quiet", "--python", sys.executable, "--from", CHECKOV]
         + ["checkov", "--config-file", "infra/checkov.yaml"],
     ]
-    running = [
-        subprocess.Popen(tool, cwd=REPOSITORY, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        for tool in tools
-    ]
-    for process in running:  # all at once, but their output in order
-        sys.stdout.buffer.write(process.communicate()[0])
-        sys.stdout.flush()
-    if codes := [process.returncode for process in running if process.returncode]:
-        raise typer.Exit(codes[0])
+    if code := run_together(tools):
+        raise typer.Exit(code)
 
 
 @app.command()

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,6 +18,7 @@ from typing import NoReturn
 import psutil
 
 from lakehouse.errors import SetupError
+from lakehouse.settings import REPOSITORY
 
 MARK = "PIPELINE_SERVICES"
 """Environment variable that marks a service's processes, including those that Airflow tasks start
@@ -188,3 +189,15 @@ def _is_free(port: int) -> bool:
         except OSError:
             return False
     return True
+
+
+def run_together(commands: Sequence[Sequence[str]]) -> int:
+    """Run commands at the same time, print their output in order; return the first error code."""
+    running = [
+        subprocess.Popen(line, cwd=REPOSITORY, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        for line in commands
+    ]
+    for process in running:
+        sys.stdout.buffer.write(process.communicate()[0])
+        sys.stdout.flush()
+    return next((process.returncode for process in running if process.returncode), 0)

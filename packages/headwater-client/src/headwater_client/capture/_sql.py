@@ -73,7 +73,7 @@ Table = tuple[str, ...]
 
 @dataclass
 class Tables:
-    """What a text reads and writes: tables by their parts, and files by their paths."""
+    """Tables, by the parts of their names, and files, by path, that a text reads and writes."""
 
     reads: list[Table] = field(default_factory=list)
     writes: list[Table] = field(default_factory=list)
