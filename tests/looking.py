@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
+from playwright.sync_api import TimeoutError as PageTimeoutError
 
 from commands.page import WEB
 from lakehouse.settings import REPOSITORY
@@ -172,14 +173,15 @@ def details(page: Page) -> Locator:
 
 _FOCUSED = """() => {
     const it = document.activeElement;
+    return (it.ariaLabel || it.innerText || it.title || "").trim();
+}"""
+_IS_SEEN = """() => {
+    const it = document.activeElement;
     const { width, height, top, left } = it.getBoundingClientRect();
     const { outlineStyle, outlineWidth } = getComputedStyle(it);
-    return {
-        name: (it.ariaLabel || it.innerText || it.title || "").trim(),
-        isSeen: it === document.body || outlineStyle !== "none" && parseFloat(outlineWidth) > 0
-            && width > 0 && top + height > 0 && top < innerHeight && left + width > 0
-            && left < innerWidth,
-    };
+    return it === document.body || outlineStyle !== "none" && parseFloat(outlineWidth) > 0
+        && width > 0 && top + height > 0 && top < innerHeight && left + width > 0
+        && left < innerWidth;
 }"""
 _MOST_STOPS = 150
 
@@ -190,10 +192,13 @@ def tab_to(page: Page, name: str, key: str = "Tab") -> None:
     for _ in range(_MOST_STOPS):
         page.keyboard.press(key)
         focused = page.evaluate(_FOCUSED)
-        assert focused["isSeen"], f"the focus is not seen at {focused['name']!r}"
-        if re.search(name, focused["name"]):
+        try:  # the graph may still move its nodes
+            page.wait_for_function(_IS_SEEN)
+        except PageTimeoutError:
+            raise AssertionError(f"the focus is not seen at {focused!r}") from None
+        if re.search(name, focused):
             return
-        met.append(focused["name"][:40])
+        met.append(focused[:40])
     raise AssertionError(f"nothing called {name!r} was met by {key}, only {met}")
 
 
