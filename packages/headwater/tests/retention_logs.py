@@ -7,7 +7,7 @@ from typing import Any, Literal
 from hypothesis import strategies as st
 from sqlalchemy import update
 
-from headwater.alerts._causes import FINDERS, Changed
+from headwater.alerts._causes import Changed
 from headwater.alerts.rules import Rule
 from headwater.datasets.removal import removal_of
 from headwater.datasets.schemas import drift
@@ -20,6 +20,7 @@ from headwater.lineage.queries import (
     tree_answer,
 )
 from headwater.log import Entry, EventLog, schema
+from headwater.plugins import parts
 from headwater.projection import State
 from headwater.projection.live import Live
 from headwater.projection.past import Moment
@@ -84,10 +85,11 @@ def alerts_now(live: Live, moment: Moment | None = None) -> set[str]:
     """Return the keys of all alerts, except those about intervals and shares of runs."""
     with live.reading(moment) as state:
         changed = Changed(state.runs.values(), sorted(set(state.identity)))
+        find = {kind: part.load() for kind, part in parts("alerts").items()}
         return {
-            cause.key
+            key
             for kind in ("failed", "quality", "schema", "lost")
-            for cause in FINDERS[kind](state, Rule(name="r", kind=kind, actions=[]), changed)
+            for key, _ in find[kind](state, Rule(name="r", kind=kind, actions=[]), changed)
         }
 
 

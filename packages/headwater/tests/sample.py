@@ -15,11 +15,11 @@ from headwater.alerts._store import Alerts
 from headwater.aliases._service import alias_entry
 from headwater.delivery._store import Deliveries
 from headwater.events import parse_time, to_micros
+from headwater.health.findings import finding
+from headwater.health.models import Finding
 from headwater.keys.store import add_key
 from headwater.log import EventLog, RejectedLine, entry_of
 from headwater.projection.live import Batch, Live
-from headwater.trust.findings import finding
-from headwater.trust.models import Finding
 
 _PRODUCER = "https://example.org/shop/1.0"
 _RUN = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent"

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headwater.events import parse_time, to_micros
+from headwater.health.findings import failed_run
 from headwater.projection import State
 from headwater.trust._health import health_answer
 from headwater.trust.completeness import completeness_answer
-from headwater.trust.findings import failed_run
 from headwater.trust.queries import findings_answer, freshness_answer, pipelines_answer
 
 from .graphs import APP, DAG, STEP, TASK

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sqlite3
@@ -20,6 +21,8 @@ from headwater.cli import command_line
 from headwater.errors import ConfigError
 from headwater.plugins import GROUP, Plugin, load_all, parts
 
+_NAMED = ("alerts", "backends", "harvesters")
+
 
 def _installed(monkeypatch: pytest.MonkeyPatch, **plugins: object) -> list[EntryPoint]:
     """Return headwater's own plugins and others, each in a module of its own."""
@@ -30,10 +33,19 @@ def _installed(monkeypatch: pytest.MonkeyPatch, **plugins: object) -> list[Entry
 
 
 def test_parts_of_all_plugins_are_found_and_can_be_imported() -> None:
-    for kind in ("backends", "harvesters"):
+    for kind in _NAMED:
         found = parts(kind)
         assert all(callable(point.load()) for point in found.values())
-    for kind in ("commands", "holds", "metrics", "queries", "routers", "tables", "workers"):
+    for kind in (
+        "commands",
+        "holds",
+        "metrics",
+        "mutes",
+        "queries",
+        "routers",
+        "tables",
+        "workers",
+    ):
         assert load_all(kind)
     assert {"file", "datazone"} <= parts("backends").keys()
     assert next(iter(parts("harvesters"))) == "spark-logs"
@@ -180,8 +192,6 @@ def _without(folder: Path, *features: str) -> None:
     _install(folder, "headwater_aws", "")
 
 
-_NEEDED = {"trust": ["agents", "alerts"]}
-"""The plugins that import another one."""
 _LOAD_ALL = """
 from dataclasses import fields
 from headwater.cli import command_line
@@ -189,7 +199,7 @@ from headwater.plugins import Plugin, load_all, parts
 from headwater.query.registry import load_queries
 import headwater.server.app
 for field in fields(Plugin):
-    if field.name in ("backends", "harvesters"):
+    if field.name in ("alerts", "backends", "harvesters"):
         [point.load() for point in parts(field.name).values()]
     else:
         load_all(field.name)
@@ -200,7 +210,7 @@ print(*load_queries(), *command_line().commands)
 @pytest.mark.server
 @pytest.mark.parametrize("feature", _FEATURES)
 def test_each_plugin_can_be_removed(feature: str, tmp_path: Path) -> None:
-    _without(tmp_path, feature, *_NEEDED.get(feature, ()))
+    _without(tmp_path, feature)
     done = subprocess.run(
         [sys.executable, "-c", _LOAD_ALL],
         env=os.environ | {"PYTHONPATH": str(tmp_path)},
@@ -209,6 +219,64 @@ def test_each_plugin_can_be_removed(feature: str, tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert {"tree", "columns", "impact"} <= set(done.stdout.split())
+
+
+_WITHOUT_TRUST = """
+import json, sys
+from pathlib import Path
+from headwater.agents._reply import Context
+from headwater.agents.tools import call
+from headwater.alerts.endpoints import alerts_answer
+from headwater.alerts.rules import read_rules
+from headwater.alerts.watch import Watch
+from headwater.errors import ConfigError, MissingQueryError
+from headwater.log import EventLog, entry_of
+from headwater.projection.live import Batch, Live
+from headwater.query.registry import ask, find_query
+from headwater.settings import Settings
+
+loaded, failed, rules = map(Path, sys.argv[1:])
+live = Live(EventLog.of(Settings()))
+live.ingest(Batch([entry_of(loaded.read_bytes())]))
+context = Context(lambda name, params: ask(live, find_query(name), params))
+for tool, node in [("upstream", "b"), ("provenance", "b"), ("upstream", "load")]:
+    answer = json.loads(call(tool, {"node": node}, context))
+    assert answer["status"] == ("found" if node == "b" else "not_reported"), answer
+    assert "gate" not in answer and answer["at"] is None, answer
+    assert answer["completeness"]["isComplete"] in (None, answer["status"] == "found"), answer
+    assert "no plugin" in answer["completeness"]["gaps"][0], answer
+try:
+    call("problems", {}, context)
+    raise AssertionError
+except MissingQueryError as error:
+    assert str(error) == "there is no query 'problems': no installed plugin adds it", error
+watch = Watch(read_rules(rules), live)
+live.ingest(Batch([entry_of(failed.read_bytes())]))
+watch.check()
+watch.act()
+assert [item["isPending"] for item in alerts_answer(live.log, 9)["items"]] == [False]
+rules.write_text(rules.read_text().replace("failed", "completeness"))
+try:
+    read_rules(rules)
+    raise AssertionError
+except ConfigError as error:
+    assert "kind: received 'completeness', expected 'failed'" in str(error), error
+"""
+
+
+@pytest.mark.server
+def test_agents_and_alerts_work_without_trust(tmp_path: Path, build: Any) -> None:
+    _without(tmp_path, "trust")
+    events = [
+        build.run("COMPLETE", "1", "load", "08:00:00", writes=("db|b",)),
+        build.run("FAIL", "2", "load", "09:00:00"),
+    ]
+    files = [tmp_path / name for name in ("loaded.json", "failed.json", "rules.yaml")]
+    rule = {"name": "r", "kind": "failed", "actions": [{"type": "log"}]}
+    for file, content in zip(files, [*events, {"rules": [rule]}], strict=True):
+        file.write_text(json.dumps(content))
+    environ = os.environ | {"PYTHONPATH": str(tmp_path), "HEADWATER_DATABASE": str(tmp_path / "db")}
+    subprocess.run([sys.executable, "-c", _WITHOUT_TRUST, *files], env=environ, check=True)
 
 
 @pytest.mark.server

@@ -17,13 +17,13 @@ from headwater.alerts._store import Alerts
 from headwater.collect.lines import sort_lines
 from headwater.collect.spool import SpoolTail
 from headwater.delivery._store import Deliveries
+from headwater.health.findings import finding
 from headwater.log import EventLog, RejectedLine
 from headwater.projection.live import Live
 from headwater.redaction import DEFAULT
 from headwater.server._bodies import SMALL
 from headwater.server.app import make_app
 from headwater.settings import resolve
-from headwater.trust.findings import finding
 from headwater_client.masking.spans import WINDOW
 
 from . import secret_forms as forms

@@ -23,10 +23,10 @@ from headwater.alerts.rules import Log
 from headwater.cli import main
 from headwater.console.render import SafeConsole, SafeFormatter, job_text, log_to_stderr
 from headwater.delivery._store import Deliveries
+from headwater.health.findings import finding
 from headwater.keys import commands as keys
 from headwater.log import EventLog
 from headwater.redaction import DEFAULT
-from headwater.trust.findings import finding
 
 _EVIL = "e\x1b]52;c;eA==\x07\x1b]0;title\x07\x1b[2J\x9b31m\u202eli\u2028v\rx\nFORGED job"
 _RAW = ("\x1b]52", "\x1b]0;", "\x1b[2J", "\x9b", "\u202e", "\u2028", "\nFORGED", "\x07")

@@ -17,6 +17,7 @@ HeadwaterError [1]
   · DeliveryError         a backend rejects an event permanently
     · UnavailableError    a backend is unavailable; the event may be resent
   · ServerError [3]       the server of --url does not respond, or its response is invalid
+    · MissingQueryError   no plugin adds this query
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ __all__ = [
     "ExposureError",
     "LimitError",
     "LogError",
+    "MissingQueryError",
     "NotFoundError",
     "ServerError",
     "SlowBodyError",
@@ -142,6 +144,10 @@ class ServerError(HeadwaterError):
     """The server did not respond, or its response is invalid."""
 
     exit_code = 3
+
+
+class MissingQueryError(ServerError):
+    """No installed plugin adds the query, or the server does not have it."""
 
 
 def shown(value: object) -> str:

@@ -10,7 +10,7 @@ A plugin is one object of the class `Plugin`. A package registers it as an entry
     plugin = Plugin(backends={"acme": "acme_lineage.backend:Acme"})
 
 The parts of a plugin are import paths (`module:name`), which are imported when they are used. The
-module with the plugin should therefore import nothing else. Plugins cannot add kinds of alerts yet.
+module with the plugin should therefore import nothing else.
 """
 
 from __future__ import annotations
@@ -29,6 +29,11 @@ GROUP = "headwater.plugins"
 class Plugin:
     """The parts that a package adds to headwater, as import paths."""
 
+    alerts: Mapping[str, str] = field(default_factory=dict)
+    """Functions that find violations of rules of the alerts file, by the `kind` of the rule. Each
+    receives a `State`, the `Rule` and a `Changed`, and yields the key and the finding of each
+    violation; see `alerts._causes`. A rule is checked every minute, and fires again if a key was
+    missing in between."""
     backends: Mapping[str, str] = field(default_factory=dict)
     """Classes of backends, by their `type` in the deliver file; see `delivery.backend`."""
     harvesters: Mapping[str, str] = field(default_factory=dict)
@@ -38,7 +43,7 @@ class Plugin:
     """Typer apps whose commands are added to the command line. The `rich_help_panel` of a command
     is its group in the help."""
     findings: Sequence[str] = ()
-    """Functions that receive a `State` and yield warnings of health; see `trust.findings`. Their
+    """Functions that receive a `State` and yield warnings of health; see `health.findings`. Their
     kind must be one of headwater's, such as `quality`. Every query about health calls them, so they
     must be fast. Warnings do not change the states of nodes."""
     holds: Sequence[str] = ()
@@ -47,6 +52,9 @@ class Plugin:
     delete the events that a plugin needs."""
     metrics: Sequence[str] = ()
     """Functions that receive the `Live` log and yield metrics of prometheus-client."""
+    mutes: Sequence[str] = ()
+    """Functions that receive the `EventLog` and a time in microseconds, and return the kinds and
+    subjects of muted findings, on which no alert acts."""
     queries: Sequence[str] = ()
     """Modules (without a name) that declare queries of the API with `query.registry.query`."""
     routers: Sequence[str] = ()

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from headwater.graph.facets import values_of
 from headwater.graph.nodes import Node
+from headwater.health.findings import warning
+from headwater.health.models import Finding
 from headwater.projection import State
 from headwater.query.facets import NO_VALUE
-from headwater.trust.findings import warning
-from headwater.trust.models import Finding
 
 
 def tables_without_owner(state: State) -> Iterator[Finding]:

@@ -8,7 +8,6 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from headwater.agents._reply import (
-    CompleteHealth,
     Context,
     Status,
     delimited,
@@ -300,9 +299,7 @@ def _is_cut(top: Json) -> bool:
     return top["hasMore"] or any(leaf["hasMore"] for _, leaf, _ in walk(top))
 
 
-def _without_neighbours(
-    context: Context, top: Json, way: Way, health: CompleteHealth
-) -> tuple[Status, str]:
+def _without_neighbours(context: Context, top: Json, way: Way, health: Json) -> tuple[Status, str]:
     """Return why a node has no neighbours in a direction, and a note that explains it."""
     other: Way = "down" if way == "up" else "up"
     where = {"node": top["id"], "depth": 1, "direction": other}
@@ -321,7 +318,7 @@ def _without_neighbours(
     return "none", f"The job reported its lineage, and it has no {kind}."
 
 
-def _jobs(health: CompleteHealth, names: set[str]) -> Iterator[str]:
+def _jobs(health: Json, names: set[str]) -> Iterator[str]:
     """Yield the ids of incomplete jobs with some names; column lineage has no job namespaces."""
     results = health["completeness"]["measures"].values()
     for subject in {item["subject"] for result in results for item in result["findings"]}:

@@ -15,13 +15,13 @@ import json
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import Any, Literal
 from urllib.parse import urlencode
 
 from headwater.console.source import Params, Source
-from headwater.errors import NotFoundError
+from headwater.errors import MissingQueryError, NotFoundError
+from headwater.health.models import Finding, Measure
 from headwater.query.models import Json
-from headwater.trust.models import CompletenessAnswer, Finding, HealthAnswer, Measure, Problem
 
 Status = Literal["found", "none", "not_reported", "unknown", "ambiguous"]
 
@@ -36,12 +36,6 @@ _IDENTIFIER = re.compile(r"[\w!-~]*")
 _MOST_TEXT = 300
 _MOST_GAPS = 5
 _LONGEST_PAGE = 1_000
-
-
-class CompleteHealth(HealthAnswer):
-    """Health with the completeness of the lineage."""
-
-    completeness: CompletenessAnswer
 
 
 @dataclass(frozen=True)
@@ -64,10 +58,15 @@ class Context:
         answer: Json = self.source(name, sent)
         return answer
 
-    def health(self) -> CompleteHealth:
-        """Return the answer of `health`, with the answer of `completeness`."""
-        health = {**self.query("health", {}), "completeness": self.query("completeness", {})}
-        return cast("CompleteHealth", health)
+    def health(self) -> Json:
+        """Return the answer of `health`, with the answer of `completeness`.
+
+        If no plugin adds these queries, the time is None and there are no measures.
+        """
+        try:
+            return {**self.query("health", {}), "completeness": self.query("completeness", {})}
+        except MissingQueryError:
+            return {"at": None, "completeness": {"measures": {}}}
 
     def page(self, view: str, **parameters: str | None) -> str | None:
         """Return the address of a view of the page."""
@@ -81,7 +80,7 @@ class Context:
 
 def reply(
     status: Status,
-    health: CompleteHealth,
+    health: Json,
     *,
     about: Collection[str] = (),
     measures: Sequence[Measure] = ("inputs", "outputs", "ends"),
@@ -100,7 +99,8 @@ def reply(
         answer["note"] = note
     if about:
         completeness = _completeness(health, about, measures, unreported)
-        completeness["isComplete"] &= status != "not_reported"
+        if status == "not_reported":
+            completeness["isComplete"] = False
         answer["completeness"] = completeness
     if page:
         answer["page"] = page
@@ -119,10 +119,10 @@ def unresolved(error: NotFoundError) -> Json:
     return answer | ({"candidates": candidates} if candidates else {})
 
 
-def lacks(health: CompleteHealth, measure: Measure, node: str) -> bool:
-    """Return True if the runs of a job lack what a measure of completeness expects."""
-    findings = health["completeness"]["measures"][measure]["findings"]
-    return any(finding["subject"] == node for finding in findings)
+def lacks(health: Json, measure: Measure, node: str) -> bool:
+    """Return True if the runs of a job lack what a measure of completeness expects, or may do."""
+    result = health["completeness"]["measures"].get(measure)
+    return result is None or any(found["subject"] == node for found in result["findings"])
 
 
 def written(answer: Json) -> str:
@@ -178,12 +178,12 @@ def problems_of(findings: Sequence[Finding]) -> list[Json]:
     return [_problem(finding) for finding in findings]
 
 
-def causes_in_short(problems: Sequence[Problem]) -> list[Json]:
+def causes_in_short(problems: Sequence[Json]) -> list[Json]:
     """Return problems in short; `since` is null if the time is unknown."""
     return [_cause(problem) for problem in problems]
 
 
-def _cause(problem: Problem) -> Json:
+def _cause(problem: Json) -> Json:
     short: Json = {
         "severity": problem["severity"],
         "kind": problem["kind"],
@@ -225,13 +225,16 @@ def _problem(finding: Finding) -> Json:
 
 
 def _completeness(
-    health: CompleteHealth,
+    health: Json,
     about: Collection[str],
     measures: Sequence[Measure],
     unreported: Sequence[str],
 ) -> Json:
     """Return the gaps of the reported lineage at some nodes, and further ones."""
-    results = [health["completeness"]["measures"][measure] for measure in measures]
+    if not (known := health["completeness"]["measures"]):
+        gaps = [*unreported, "unknown: no plugin of the server measures completeness"]
+        return {"isComplete": None, "gaps": gaps}
+    results = [known[measure] for measure in measures]
     findings = [finding for result in results for finding in result["findings"]]
     gaps = [f"{item['subject']} {item['message']}" for item in findings if item["subject"] in about]
     gaps = [*unreported, *gaps]

@@ -26,7 +26,7 @@ from headwater.http.routes import failure
 from headwater.log import entry_of
 from headwater.projection.live import Batch, Live
 from headwater.query.models import Json
-from headwater.query.registry import ask, load_queries
+from headwater.query.registry import ask, find_query
 
 router = APIRouter()
 
@@ -87,7 +87,7 @@ async def _answer(
 
 
 def _query(live: Live, name: str, params: Params, *, may_read_sql: bool) -> Any:
-    return ask(live, load_queries()[name], params, may_read_sql=may_read_sql)
+    return ask(live, find_query(name), params, may_read_sql=may_read_sql)
 
 
 # A GET would open a stream for server messages. The server sends none, so it returns a 405.

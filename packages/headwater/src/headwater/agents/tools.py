@@ -13,7 +13,6 @@ from pydantic import Field, ValidationError
 
 from headwater.agents._lineage import Columns, Downstream, Path, Upstream, Why, flat
 from headwater.agents._reply import (
-    CompleteHealth,
     Context,
     Status,
     causes_in_short,
@@ -27,9 +26,9 @@ from headwater.agents._report import Report
 from headwater.agents._tool import Level, Node, Text, Time, Tool
 from headwater.config import expected
 from headwater.datasets.printing import removal_text
-from headwater.errors import ConfigError, NotFoundError
+from headwater.errors import ConfigError, MissingQueryError, NotFoundError
+from headwater.health.models import Finding
 from headwater.query.models import Json
-from headwater.trust.models import Finding
 
 
 class Find(Tool):
@@ -127,12 +126,7 @@ class Provenance(Tool):
             for item in found["datasets"]
             if item["removal"]
         }
-        gate = None
-        if self.version is None:
-            checked = context.query("gate", {"dataset": [found["node"]]})["datasets"][0]
-            gate = {"passed": checked["passed"]}
-            if checked["violations"]:
-                gate["violations"] = problems_of(checked["violations"][:5])
+        gate = _gate(context, found["node"]) if self.version is None else None
         return reply(
             "found" if runs else "not_reported",
             context.health(),
@@ -147,6 +141,18 @@ class Provenance(Tool):
             measures=("inputs", "outputs", "code", "ends"),
             page=context.page("provenance", node=found["node"], version=self.version),
         )
+
+
+def _gate(context: Context, node: str) -> Json | None:
+    """Return the result of the default gate; None if no plugin adds gates."""
+    try:
+        checked = context.query("gate", {"dataset": [node]})["datasets"][0]
+    except MissingQueryError:
+        return None
+    gate = {"passed": checked["passed"]}
+    if checked["violations"]:
+        gate["violations"] = problems_of(checked["violations"][:5])
+    return gate
 
 
 class Problems(Tool):
@@ -189,7 +195,7 @@ class Problems(Tool):
         )
 
 
-def _all_problems(context: Context, health: CompleteHealth) -> Json:
+def _all_problems(context: Context, health: Json) -> Json:
     problems = [
         item
         for decided in (False, True)

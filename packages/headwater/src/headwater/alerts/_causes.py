@@ -7,39 +7,29 @@ not one alert per task and query.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from headwater.alerts.rules import Rule
 from headwater.datasets.quality import Failure, checks_of
 from headwater.datasets.schemas import drift
-from headwater.graph.current import generations_of
 from headwater.graph.nodes import Node
+from headwater.health.findings import (
+    failed_checks,
+    failed_run,
+    late_job,
+    lost_run,
+    warning,
+)
 from headwater.health.freshness import is_ad_hoc, late
+from headwater.health.models import Finding
 from headwater.identity import DatasetName
 from headwater.projection import Run, State
 from headwater.projection.derived import ancestry_of, is_lost
 from headwater.runs.failures import is_failed
-from headwater.text import counted
-from headwater.trust.completeness import measure_units, newest_units
-from headwater.trust.findings import (
-    failed_checks,
-    failed_run,
-    finding,
-    late_job,
-    lost_run,
-    name_of_subject,
-    names_of,
-    warning,
-)
-from headwater.trust.models import Finding
 
-
-class Cause(NamedTuple):
-    """A violation of a rule."""
-
-    key: str
-    finding: Finding
+Cause = tuple[str, Finding]
+"""The key of a violation of a rule, and its finding."""
 
 
 class Changed(NamedTuple):
@@ -74,7 +64,7 @@ def find_late(state: State, rule: Rule, _changed: Changed) -> Iterator[Cause]:
     for job in late(state, jobs):
         if not job["isStopped"]:
             found = late_job(job)
-            yield _cause(f"{found['subject']} {job['lastStartedAt']}", found)
+            yield f"{found['subject']} {job['lastStartedAt']}", found
 
 
 def find_quality(state: State, rule: Rule, changed: Changed) -> Iterator[Cause]:
@@ -84,7 +74,7 @@ def find_quality(state: State, rule: Rule, changed: Changed) -> Iterator[Cause]:
             if check.failed and (check.run is None or rule.matches_job(check.run.key.job)):
                 failures = [Failure(check, assertion) for assertion in check.failed]
                 found = failed_checks(Node.of_dataset(name), failures)
-                yield _cause(f"{found['subject']} {found['runId'] or check.time}", found)
+                yield f"{found['subject']} {found['runId'] or check.time}", found
 
 
 def find_schema(state: State, rule: Rule, changed: Changed) -> Iterator[Cause]:
@@ -101,36 +91,14 @@ def find_schema(state: State, rule: Rule, changed: Changed) -> Iterator[Cause]:
             message = f"has another schema: {'; '.join(fields)}"
             found = warning("schema", name, message, remedy)
             found["runId"], found["at"] = change["runId"], change["at"]
-            yield _cause(f"{change['id']} {change['at']}", found)
+            yield f"{change['id']} {change['at']}", found
 
 
-def find_completeness(state: State, rule: Rule, _changed: Changed) -> Iterator[Cause]:
-    """Find measures of completeness below the limit of the rule."""
-    known = generations_of(state)
-    units = [unit for unit in newest_units(known) if rule.matches_job(unit.run.key.job)]
-    remedy = "make the producers of these jobs report more; `headwater health` lists them"
-    for measure, result in measure_units(known, units).items():
-        share, unknown = result["share"], result["unknownRuns"]
-        is_low = unknown > 0 if share is None else share < (rule.below or 0)
-        if rule.measure in (None, measure) and is_low:
-            worst, runs = names_of(result["findings"]), counted(result["runs"], "run")
-            stated = f"unknown for {unknown}" if share is None else f"reported by {share:.0%}"
-            message = f"{stated} of {runs}; incomplete: {worst}"
-            yield _cause(measure, finding("completeness", measure, message, remedy))
+OF_EVENTS = frozenset({"failed", "quality", "schema"})
+"""Kinds whose causes only new events add; the others are checked periodically."""
 
-
-FINDERS: dict[str, Callable[[State, Rule, Changed], Iterator[Cause]]] = {
-    "failed": find_failed,
-    "quality": find_quality,
-    "schema": find_schema,
-    "lost": find_lost,
-    "late": find_late,
-    "completeness": find_completeness,
-}
-"""The finder of each kind of rule."""
-
-STANDING = frozenset({"lost", "late", "completeness"})
-"""Kinds that depend on the time or on all runs: they are checked periodically."""
+ONCE = OF_EVENTS | {"lost", "late"}
+"""Kinds whose causes never return; those of others may be resolved and fire again."""
 
 
 def _concerns(state: State, rule: Rule, run: Run) -> bool:
@@ -148,9 +116,4 @@ def _datasets(state: State, rule: Rule, changed: Changed) -> Iterator[DatasetNam
 
 
 def _of_run(found: Finding) -> Cause:
-    return _cause(f"{found['runId']} {found['subject']}", found)
-
-
-def _cause(key: str, found: Finding) -> Cause:
-    """Return a cause whose message also names the subject, because it is shown on its own."""
-    return Cause(key, {**found, "message": f"{name_of_subject(found)} {found['message']}"})
+    return f"{found['runId']} {found['subject']}", found

@@ -12,9 +12,9 @@ from sqlalchemy import delete, insert, select, tuple_, update
 
 from headwater.alerts import tables
 from headwater.events import shown_time
+from headwater.health.findings import finding
+from headwater.health.models import Finding
 from headwater.log.store import EventLog
-from headwater.trust.findings import finding
-from headwater.trust.models import Finding
 
 _MUTED = "the finding was muted: no action was performed"
 

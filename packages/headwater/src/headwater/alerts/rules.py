@@ -14,17 +14,18 @@ from urllib.parse import urlsplit
 
 import orjson
 from annotated_types import Ge, Le, Len, MinLen
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from headwater.alerts._store import Alert
 from headwater.config import read_yaml
 from headwater.documents import Document, validated
 from headwater.errors import ConfigError, DeliveryError, UnavailableError, how_to_install
 from headwater.events import JobRef
+from headwater.health.models import Measure
 from headwater.identity import DatasetName
+from headwater.plugins import parts
 from headwater.posting import Client, post
 from headwater.redaction import Redactor
-from headwater.trust.models import Measure
 
 if TYPE_CHECKING:
     from apprise import Apprise
@@ -152,14 +153,18 @@ class Command(Document):
 
 Action = Annotated[Log | Webhook | Command | Notify, Field(discriminator="type")]
 
-Kind = Literal["failed", "lost", "late", "quality", "schema", "completeness"]
+
+def _check_kind(kind: str) -> str:
+    if kind not in (kinds := parts("alerts")):
+        raise ValueError(f"received {kind!r}, expected {', '.join(map(repr, kinds))}")
+    return kind
 
 
 class Rule(Document):
     """A rule; globs match a name or `namespace/name`. Without patterns, everything matches."""
 
     name: Annotated[str, Len(1, 64)]
-    kind: Kind
+    kind: Annotated[str, AfterValidator(_check_kind)]
     actions: list[Action]
     jobs: list[str] = []
     datasets: list[str] = []

@@ -13,18 +13,20 @@ import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 
-from headwater.alerts._causes import FINDERS, STANDING, Cause, Changed
+from headwater.alerts._causes import OF_EVENTS, ONCE, Cause, Changed
 from headwater.alerts._store import Alerts, FiredAlert, alert_of
 from headwater.alerts.rules import Rule, read_rules
 from headwater.errors import DeliveryError, EventError, UnavailableError
 from headwater.events import DatasetEvent, Event, RunEvent
+from headwater.health.findings import name_of_subject
+from headwater.health.models import Finding
 from headwater.identity import DatasetName, canonical_name
 from headwater.log import read_entry, storable
+from headwater.plugins import load_all, parts
 from headwater.posting import Backoff
 from headwater.projection import Run, RunKey, State
 from headwater.projection.live import Live
 from headwater.settings import Settings
-from headwater.trust.finding_states import stored_states
 
 log = logging.getLogger(__name__)
 
@@ -41,6 +43,8 @@ class Watch:
 
     def __init__(self, rules: Sequence[Rule], live: Live, backoff: Backoff | None = None) -> None:
         self._rules = {rule.name: rule for rule in rules}
+        self._finders = {kind: part.load() for kind, part in parts("alerts").items()}
+        self._mutes = load_all("mutes")
         self._live = live
         self._alerts = Alerts(live.log)
         self._backoff = backoff or Backoff(first=1, most=600)
@@ -73,11 +77,11 @@ class Watch:
         changed = None if self._seq is None else self._changed(self._seq, newest)
         with self._live.reading() as state:
             found = {
-                rule.name: list(FINDERS[rule.kind](state, rule, _changes(state, changed)))
+                rule.name: list(self._finders[rule.kind](state, rule, _changes(state, changed)))
                 for rule in self._rules.values()
-                if is_standing or rule.kind not in STANDING
+                if is_standing or rule.kind in OF_EVENTS
             }
-            muted = stored_states(self._live.log).muted(state.now)
+            muted = {key for mutes in self._mutes for key in mutes(self._live.log, state.now)}
         for name, causes in found.items():
             self._record(self._rules[name], causes, muted)
         self._seq = newest
@@ -124,15 +128,15 @@ class Watch:
         self, rule: Rule, causes: Sequence[Cause], muted: Collection[tuple[str, str]]
     ) -> None:
         fired = self._fired[rule.name]
-        found = {storable(cause.key): cause.finding for cause in causes}
-        new = {key: cause for key, cause in found.items() if fired is None or key not in fired}
+        found = {storable(key): _with_subject(finding) for key, finding in causes}
+        new = {key: finding for key, finding in found.items() if fired is None or key not in fired}
         if fired is None:
             self._alerts.begin(rule.name, new)
             self._fired[rule.name] = set(new)
             return
         self._alerts.fire(rule.name, new, range(len(rule.actions)), muted)
         fired |= new.keys()
-        if rule.kind == "completeness":  # it may fall below the limit again
+        if rule.kind not in ONCE:  # e.g. a share may fall below the limit again
             resolved = fired - found.keys()
             self._alerts.forget(rule.name, resolved)
             fired -= resolved
@@ -156,6 +160,11 @@ class Watch:
             log.warning("alert %s failed: %s", fired.rule, error)
         self._alerts.done(fired, index, error)
         return True
+
+
+def _with_subject(found: Finding) -> Finding:
+    """Return a finding whose message also names the subject, because it is shown on its own."""
+    return {**found, "message": f"{name_of_subject(found)} {found['message']}"}
 
 
 def _changes(state: State, events: Iterable[Event] | None) -> Changed:

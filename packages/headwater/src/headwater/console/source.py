@@ -9,7 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
-from headwater.errors import ConfigError, NotFoundError, ServerError
+from headwater.errors import ConfigError, MissingQueryError, NotFoundError, ServerError
 from headwater.wire import http_name
 
 if TYPE_CHECKING:
@@ -145,13 +145,14 @@ def _raise_error(settings: Settings, status: int, raw: bytes) -> Any:
     if status == 401:
         reason = "rejected the API key" if settings.api_key else "requires an API key"
         raise ServerError(f"{settings.url} {reason}: pass --api-key or set HEADWATER_API_KEY")
-    raise ServerError(f"{settings.url} responded {status}: {message}")
+    kind = MissingQueryError if status == 404 else ServerError
+    raise kind(f"{settings.url} responded {status}: {message}")
 
 
 def _log_source(settings: Settings) -> Source:
     from headwater.log import EventLog
     from headwater.projection.live import Live
-    from headwater.query.registry import ask, load_queries
+    from headwater.query.registry import ask, find_query
 
     @cache
     def live() -> Live:
@@ -161,7 +162,7 @@ def _log_source(settings: Settings) -> Source:
         projection = live()
         try:
             projection.follow()
-            return ask(projection, load_queries()[name], params)
+            return ask(projection, find_query(name), params)
         finally:
             projection.log.close()
 

@@ -5,9 +5,13 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, NotRequired
 
 from headwater.query.models import Answer, Name, NodeRef
+
+Severity = Literal["error", "warning"]
+Measure = Literal["inputs", "outputs", "columns", "code", "ends"]
+"""Measures of the completeness of lineage."""
 
 HealthState = Literal[
     "failed", "failed_checks", "blocked", "late", "unknown", "healthy", "streaming", "ad_hoc"
@@ -49,3 +53,22 @@ class LateJob(Answer):
     lateSeconds: int
     isStopped: bool
     """True if it has not started for so long that it seems to be switched off."""
+
+
+class Finding(Answer):
+    """Something that is wrong, or may be."""
+
+    severity: Severity
+    """`error` if something is wrong or lost, `warning` if it may be."""
+    kind: str
+    subject: str
+    """Id of the node, name of the producer, or place of the problem."""
+    column: str | None
+    message: str
+    """The problem, as a sentence whose subject is the name of `subject`."""
+    remedy: str
+    runId: str | None
+    at: str | None
+    """When it began or was found."""
+    causes: NotRequired[list[Finding]]
+    """For a failed run: the lowest failed runs below it."""

@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import Annotated, Any, NamedTuple, Protocol, get_args, get_type_hints
 
 from headwater import deadline
-from headwater.errors import ConfigError
+from headwater.errors import ConfigError, MissingQueryError
 from headwater.events import parse_time, run_id_of, to_micros
 from headwater.log import EventLog
 from headwater.plugins import load_all
@@ -120,6 +120,13 @@ def load_queries() -> Mapping[str, ApiQuery]:
         import_module(f"headwater.{feature}.queries")
     load_all("queries")
     return dict(sorted(_QUERIES.items()))
+
+
+def find_query(name: str) -> ApiQuery:
+    """Return a query by its name. Raises MissingQueryError."""
+    if name not in (queries := load_queries()):
+        raise MissingQueryError(f"there is no query {name!r}: no installed plugin adds it")
+    return queries[name]
 
 
 class Readable(Protocol):

@@ -8,9 +8,10 @@ from typing import NamedTuple
 from headwater.graph.current import generations_of
 from headwater.graph.levels import Level
 from headwater.graph.nodes import Node
+from headwater.health.models import Finding
 from headwater.lookup import find_node
 from headwater.projection import Run, RunKey, State
-from headwater.trust.models import Finding, HealthFinding
+from headwater.trust.models import HealthFinding
 
 
 class Cause(NamedTuple):

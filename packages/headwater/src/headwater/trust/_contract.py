@@ -22,12 +22,12 @@ from headwater.graph.current import generations_of, level_of, whole_graph_of
 from headwater.graph.levels import Level
 from headwater.graph.nodes import Node, fields_of
 from headwater.graph.walk import reached
+from headwater.health.findings import finding
+from headwater.health.models import Finding
 from headwater.identity import DatasetName
 from headwater.lookup import find_dataset
 from headwater.projection import State
 from headwater.trust._column_types import is_same_type
-from headwater.trust.findings import finding
-from headwater.trust.models import Finding
 
 
 class JobContract(Document):

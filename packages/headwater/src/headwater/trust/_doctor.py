@@ -14,7 +14,9 @@ from headwater.events import JobRef, event_warnings, load, shown_time
 from headwater.events.facets import EXPOSURE, JobType
 from headwater.graph.nodes import Node, node_id
 from headwater.health.failing import recent_roots
+from headwater.health.findings import finding, late_job, some, warning
 from headwater.health.freshness import late
+from headwater.health.models import Finding
 from headwater.health.states import health_of
 from headwater.identity import DatasetName
 from headwater.log import EventLog
@@ -24,8 +26,7 @@ from headwater.projection.live import Live
 from headwater.text import counted
 from headwater.trust._names import locations_with_several_names, names_of_several_locations
 from headwater.trust._unread_sql import missing_reader, newest_texts, unread_sql
-from headwater.trust.findings import finding, late_job, some, warning
-from headwater.trust.models import DoctorAnswer, Finding, Producer
+from headwater.trust.models import DoctorAnswer, Producer
 
 # Airflow operators that only launch Spark.
 _SPARK_OPERATOR = re.compile(

@@ -22,7 +22,16 @@ from headwater.health.failing import (
     is_superseded,
     recent_roots,
 )
+from headwater.health.findings import (
+    failed_checks,
+    failed_run,
+    late_dataset,
+    late_job,
+    lost_run,
+    several_branches,
+)
 from headwater.health.freshness import late
+from headwater.health.models import Finding
 from headwater.health.project import removed_model
 from headwater.health.recovery import is_recovered
 from headwater.health.states import failures_of, health_of, lateness_of
@@ -34,15 +43,7 @@ from headwater.runs.failures import causes_of, is_failed
 from headwater.text import counted
 from headwater.trust._causes import open_causes
 from headwater.trust.finding_states import ALL_OPEN, FindingStates
-from headwater.trust.findings import (
-    failed_checks,
-    failed_run,
-    late_dataset,
-    late_job,
-    lost_run,
-    several_branches,
-)
-from headwater.trust.models import Finding, HealthAnswer
+from headwater.trust.models import HealthAnswer
 
 _KINDS = ("failed", "lost", "late", "quality", "stopped", "branches")
 _LATEST = 2**62  # microseconds

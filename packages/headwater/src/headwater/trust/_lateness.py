@@ -10,7 +10,9 @@ from headwater.graph.current import generations_of, graph_of
 from headwater.graph.levels import Level
 from headwater.graph.nodes import Node, node_id
 from headwater.graph.walk import reach
+from headwater.health.findings import failed_run, late_job, lost_run, warning
 from headwater.health.freshness import late
+from headwater.health.models import Finding
 from headwater.health.states import health_of, lateness_of
 from headwater.lineage.neighbourhood import at_level
 from headwater.lookup import find_node
@@ -26,8 +28,7 @@ from headwater.projection.derived import (
 from headwater.query.parameters import Name
 from headwater.runs.failures import causes_of, is_failed
 from headwater.runs.summary import newest_run
-from headwater.trust.findings import failed_run, late_job, lost_run, warning
-from headwater.trust.models import Finding, LatenessAnswer, Reason
+from headwater.trust.models import LatenessAnswer, Reason
 
 _KINDS = ("failed", "lost", "running", "late")  # failures first: they often delay the others
 _MOST = 20  # reasons

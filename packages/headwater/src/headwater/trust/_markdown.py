@@ -14,8 +14,8 @@ from headwater.console.render import print_line
 from headwater.text import counted, escaped
 
 if TYPE_CHECKING:
+    from headwater.health.models import Finding
     from headwater.trust._pull_request import Affected, Change, Report
-    from headwater.trust.models import Finding
 
 _SHOWN = 50  # rows of a table
 _WORD = re.compile(r"[^\W_]+(?:[-'][^\W_]+)*|[-–=→]|")

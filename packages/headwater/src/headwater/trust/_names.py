@@ -6,11 +6,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
 from headwater.graph.nodes import Node, node_id
+from headwater.health.findings import some, warning
+from headwater.health.models import Finding
 from headwater.identity import DatasetName, Identity, is_location
 from headwater.projection import State
 from headwater.text import counted
-from headwater.trust.findings import some, warning
-from headwater.trust.models import Finding
 
 _Names = dict[DatasetName, set[DatasetName]]
 

@@ -12,10 +12,11 @@ from headwater.events import JobRef, can_read_sql
 from headwater.events.facets import Sql
 from headwater.graph.nodes import Node, node_id
 from headwater.graph.sql_lineage import text_of_run
+from headwater.health.findings import warning
+from headwater.health.models import Finding
 from headwater.projection import Run, State
 from headwater.sql.text import SqlText
-from headwater.trust.findings import warning
-from headwater.trust.models import Finding, UnreadSql
+from headwater.trust.models import UnreadSql
 
 _NEWEST = 1_000  # texts that are read
 _LONGEST = 200  # characters of an example

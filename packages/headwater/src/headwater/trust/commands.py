@@ -316,7 +316,7 @@ def _of_log(settings: Settings) -> DoctorAnswer:
 
 
 def _unreachable(settings: Settings, error: ServerError) -> DoctorAnswer:
-    from headwater.trust.findings import finding
+    from headwater.health.findings import finding
 
     remedy = "start a server, or pass another --url or --api-key"
     found = finding("endpoint", settings.url, str(error), remedy)

@@ -22,6 +22,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Protocol
 
 from headwater import deadline
 from headwater.datasets.not_run import is_test
@@ -35,7 +36,9 @@ from headwater.graph.generations import Generations
 from headwater.graph.levels import Level
 from headwater.graph.lifecycle import created_datasets, former_names, removes_data
 from headwater.graph.nodes import Node, node_id
+from headwater.health.findings import finding, names_of, warning
 from headwater.health.freshness import is_ad_hoc
+from headwater.health.models import Finding, Measure
 from headwater.identity import DatasetName
 from headwater.projection import Job, Run, RunKey, RunState, State, Use, outcome
 from headwater.projection.derived import (
@@ -48,10 +51,9 @@ from headwater.projection.derived import (
 from headwater.runs.summary import code_of
 from headwater.text import counted
 from headwater.trust import models
-from headwater.trust.findings import warning
 
 _NEWEST = 10  # runs of a job; older losses may be fixed since
-_MISSING: dict[models.Measure, str] = {
+_MISSING: dict[Measure, str] = {
     "inputs": "inputs",
     "outputs": "outputs",
     "columns": "column lineage",
@@ -71,7 +73,7 @@ class Unit:
 
     run: Run
     members: list[Run] = field(default_factory=list)
-    reported: dict[models.Measure, bool | None] | None = None
+    reported: dict[Measure, bool | None] | None = None
     """Results that depend only on the runs, None if unknown; computed on request."""
 
 
@@ -97,6 +99,33 @@ def pipelines_of(state: State) -> Iterator[models.PipelineCompleteness]:
             "missing": [found for part in measures.values() for found in part["findings"]],
             "isMeasured": any(part["runs"] for name, part in measures.items() if name != "ends"),
         }
+
+
+class _Rule(Protocol):
+    """A rule of the alerts file about completeness."""
+
+    @property
+    def measure(self) -> Measure | None: ...
+    @property
+    def below(self) -> float | None: ...
+    def matches_job(self, job: JobRef) -> bool: ...
+
+
+def find_violations(
+    state: State, rule: _Rule, _changed: object
+) -> Iterator[tuple[Measure, Finding]]:
+    """Find measures of completeness below the limit of an alert rule."""
+    known = generations_of(state)
+    units = [unit for unit in newest_units(known) if rule.matches_job(unit.run.key.job)]
+    remedy = "make the producers of these jobs report more; `headwater health` lists them"
+    for measure, result in measure_units(known, units).items():
+        share, unknown = result["share"], result["unknownRuns"]
+        is_low = unknown > 0 if share is None else share < (rule.below or 0)
+        if rule.measure in (None, measure) and is_low:
+            worst, runs = names_of(result["findings"]), counted(result["runs"], "run")
+            stated = f"unknown for {unknown}" if share is None else f"reported by {share:.0%}"
+            message = f"{stated} of {runs}; incomplete: {worst}"
+            yield measure, finding("completeness", measure, message, remedy)
 
 
 def newest_units(known: Generations) -> list[Unit]:
@@ -128,13 +157,11 @@ def units_of(known: Generations, runs: Iterable[Run]) -> list[Unit]:
     return list(found.values())
 
 
-def measure_units(
-    known: Generations, units: Iterable[Unit]
-) -> dict[models.Measure, models.MeasureResult]:
+def measure_units(known: Generations, units: Iterable[Unit]) -> dict[Measure, models.MeasureResult]:
     """Return, per measure, the share of complete runs and the incomplete jobs, worst first."""
-    counts: dict[models.Measure, int] = dict.fromkeys(_MISSING, 0)
-    lost: dict[models.Measure, list[Run]] = {measure: [] for measure in _MISSING}
-    unknown: dict[models.Measure, list[Run]] = {measure: [] for measure in _MISSING}
+    counts: dict[Measure, int] = dict.fromkeys(_MISSING, 0)
+    lost: dict[Measure, list[Run]] = {measure: [] for measure in _MISSING}
+    unknown: dict[Measure, list[Run]] = {measure: [] for measure in _MISSING}
     for unit in deadline.watched(units):
         for measure, is_met in _results(known, unit).items():
             counts[measure] += 1
@@ -158,12 +185,12 @@ def _share(count: int, lost: list[Run], unknown: list[Run]) -> float | None:
     return 1 - len(lost) / count if count and not unknown else None
 
 
-def _lacking(measure: models.Measure) -> tuple[str, str]:
+def _lacking(measure: Measure) -> tuple[str, str]:
     missing = _MISSING[measure]
     return f"without {missing}", f"make its producer report {missing}"
 
 
-def _results(known: Generations, unit: Unit) -> dict[models.Measure, bool | None]:
+def _results(known: Generations, unit: Unit) -> dict[Measure, bool | None]:
     """Return, for each measure that applies to a run, if it is met."""
     if unit.reported is None:
         unit.reported = _reported(known, unit)
@@ -186,11 +213,11 @@ def _has_no_code(state: State, job: Job) -> bool:
     return kind.integration == "DBT" and (is_test(state, job.ref) or kind.jobType == "SEED")
 
 
-def _reported(known: Generations, unit: Unit) -> dict[models.Measure, bool | None]:
+def _reported(known: Generations, unit: Unit) -> dict[Measure, bool | None]:
     """Return the results that need neither the time nor the facets of the job."""
     state = known.state
     condition, ended = outcome(state, unit.run)
-    found: dict[models.Measure, bool | None] = {}
+    found: dict[Measure, bool | None] = {}
     if ended is None:
         return found
     if unit.run.has_events and not is_streaming(state, unit.run):
@@ -265,8 +292,8 @@ def _columns(
 
 
 def _by_job(
-    state: State, measure: models.Measure, runs: Iterable[Run], texts: tuple[str, str]
-) -> list[models.Finding]:
+    state: State, measure: Measure, runs: Iterable[Run], texts: tuple[str, str]
+) -> list[Finding]:
     """Return a finding per job; `texts` are the problem of its runs, and the remedy."""
     lacking, remedy = texts
     by_job: dict[JobRef, list[Run]] = defaultdict(list)
@@ -287,11 +314,11 @@ def _by_job(
 
 
 @once_an_event
-def _orphans(state: State) -> list[models.Finding]:
+def _orphans(state: State) -> list[Finding]:
     return list(_found_orphans(state))
 
 
-def _found_orphans(state: State) -> Iterator[models.Finding]:
+def _found_orphans(state: State) -> Iterator[Finding]:
     yield from _without_datasets(state)
     used: set[DatasetName] = set()
     for record in state.datasets.values():
@@ -309,7 +336,7 @@ def _found_orphans(state: State) -> Iterator[models.Finding]:
         yield warning("silent parent run", key.job, message, remedy, run=silent[key])
 
 
-def _without_datasets(state: State) -> Iterator[models.Finding]:
+def _without_datasets(state: State) -> Iterator[Finding]:
     """Yield a finding per job without datasets, or one per pipeline with other datasets."""
     generations = generations_of(state)
     units = newest_units(generations)

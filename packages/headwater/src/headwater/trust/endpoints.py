@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 from headwater.http.admission import Queried
 from headwater.http.models import Error
 from headwater.http.routes import LiveState, Tagged, answer
-from headwater.query.registry import ask, load_queries
+from headwater.query.registry import ask, find_query
 from headwater.trust._doctor import Spool, doctor_answer
 from headwater.trust._health import findings_of
 from headwater.trust.finding_states import NewFindingState, change_state
@@ -29,7 +29,7 @@ class CheckRequest(BaseModel):
 @router.post("/api/v2/check", response_model=CheckAnswer)
 def post_check(live: LiveState, given: CheckRequest) -> Response:
     """Compare the captured lineage with a contract, like `GET /api/v2/check`."""
-    return answer(ask(live, load_queries()["check"], given.model_dump()))
+    return answer(ask(live, find_query("check"), given.model_dump()))
 
 
 @_queried.post(

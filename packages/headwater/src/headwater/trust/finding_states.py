@@ -18,11 +18,12 @@ from sqlalchemy import delete, insert, select
 
 from headwater.errors import ConfigError, NotFoundError
 from headwater.events import shown_time
+from headwater.health.findings import name_of_subject
+from headwater.health.models import Finding
 from headwater.log.store import EventLog
 from headwater.query.registry import micros_of
 from headwater.trust import tables
-from headwater.trust.findings import name_of_subject
-from headwater.trust.models import Finding, FindingState, HealthFinding
+from headwater.trust.models import FindingState, HealthFinding
 
 _NEAREST = 5
 
@@ -99,6 +100,11 @@ def stored_states(log: EventLog) -> FindingStates:
             for row in log.fetch(select(tables.finding_states))
         }
     )
+
+
+def muted(log: EventLog, now: int) -> set[tuple[str, str]]:
+    """Return the kinds and subjects of the muted findings, at a time in microseconds."""
+    return stored_states(log).muted(now)
 
 
 def change_state(

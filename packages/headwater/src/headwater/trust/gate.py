@@ -30,7 +30,16 @@ from headwater.graph.nodes import Node, facets_of, node_id
 from headwater.graph.run_edges import derived_dataset, only_datasets
 from headwater.health.blocked import blockers_of
 from headwater.health.failing import failing_run
+from headwater.health.findings import (
+    failed_checks,
+    failed_run,
+    finding,
+    late_job,
+    lost_run,
+    names_of,
+)
 from headwater.health.freshness import late
+from headwater.health.models import Finding, Measure
 from headwater.health.recovery import is_recovered
 from headwater.health.states import health_of
 from headwater.identity import DatasetName
@@ -45,15 +54,7 @@ from headwater.runs.summary import place_of_run
 from headwater.text import counted
 from headwater.trust.completeness import measure_units, units_of
 from headwater.trust.finding_states import ALL_OPEN, FindingStates, stored_states
-from headwater.trust.findings import (
-    failed_checks,
-    failed_run,
-    finding,
-    late_job,
-    lost_run,
-    names_of,
-)
-from headwater.trust.models import Finding, GateAnswer, GatedDataset, Measure, Violation
+from headwater.trust.models import GateAnswer, GatedDataset, Violation
 
 _HEALTH_KINDS = {
     "no_failed_runs": ("failed", "lost"),

@@ -5,35 +5,13 @@
 
 from __future__ import annotations
 
-from typing import Literal, NotRequired
+from typing import Literal
 
-from headwater.health.models import NodeHealth
+from headwater.health.models import Finding, Measure, NodeHealth, Severity
 from headwater.query.models import Answer, Facets, Json, Link, Name, NodeRef, ValueCount
 from headwater.search.models import ListedDataset
 
-Severity = Literal["error", "warning"]
 FindingState = Literal["open", "acknowledged", "muted"]
-Measure = Literal["inputs", "outputs", "columns", "code", "ends"]
-"""Measures of completeness (see headwater.trust.completeness)."""
-
-
-class Finding(Answer):
-    """Something that is wrong, or may be."""
-
-    severity: Severity
-    """`error` if something is wrong or lost, `warning` if it may be."""
-    kind: str
-    subject: str
-    """Id of the node, name of the producer, or place of the problem."""
-    column: str | None
-    message: str
-    """The problem, as a sentence whose subject is the name of `subject`."""
-    remedy: str
-    runId: str | None
-    at: str | None
-    """When it began or was found."""
-    causes: NotRequired[list[Finding]]
-    """For a failed run: the lowest failed runs below it."""
 
 
 class HealthFinding(Finding):

@@ -14,16 +14,17 @@ from headwater.health.printing import health_mark
 from headwater.text import counted, duration_of
 
 if TYPE_CHECKING:
+    from headwater.health.models import Finding
     from headwater.trust import models
 
 _SHOWN = 10  # findings of a kind
 _STYLES = {"error": "red", "warning": "yellow"}
 
 
-def print_findings(findings: Iterable[models.Finding], console: Console | None = None) -> None:
+def print_findings(findings: Iterable[Finding], console: Console | None = None) -> None:
     """Print findings by kind; equal remedies of consecutive findings are printed once."""
     console = console or new_console()
-    kinds: dict[str, list[models.Finding]] = {}
+    kinds: dict[str, list[Finding]] = {}
     for found in findings:
         kinds.setdefault(found["kind"], []).append(found)
     for kind, group in kinds.items():

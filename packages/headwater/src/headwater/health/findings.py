@@ -10,13 +10,12 @@ from headwater.events import JobRef, shown_time
 from headwater.graph.nodes import Node, node_id
 from headwater.health.branches import Mix
 from headwater.health.freshness import Rhythm
-from headwater.health.models import LateJob
+from headwater.health.models import Finding, LateJob, Severity
 from headwater.identity import DatasetName
 from headwater.projection import Run, RunState, State, outcome
 from headwater.projection.derived import began_at
 from headwater.runs.failures import causes_of
 from headwater.text import duration_of
-from headwater.trust.models import Finding, Severity
 
 _MOST_MESSAGE = 200  # characters of an error
 _NAMED = 3
