@@ -19,12 +19,9 @@ _REPORT = "dataset:postgres://db:5432:shop.public.revenue"
 _OF_TABLE = {"namespace": "hive://lake:9083", "dataset": "shop.orders"}
 _OF_JOB = {"namespace": "shop", "job": "shop_daily.load.append"}
 _TAILING, _STOPPED, _BARE = (
-    SimpleNamespace(app=SimpleNamespace(state=SimpleNamespace(tail=tail)))
-    for tail in (
-        SimpleNamespace(lag=lambda: (0, 0), stuck=()),
-        SimpleNamespace(stuck=(StuckFile("etl-1.jsonl", "it is a symbolic link"),)),
-        None,
-    )
+    SimpleNamespace(lag=lambda: (0, 0), stuck=()),
+    SimpleNamespace(stuck=(StuckFile("etl-1.jsonl", "it is a symbolic link"),)),
+    None,
 )
 
 Asked = dict[str, list[dict[str, Any]]]
@@ -130,8 +127,8 @@ def _own() -> Asked:
         "/api/v2/aliases": [{}],
         "/api/v2/runtree": [{"run": run_id(1)}],
         "/api/v2/rejected": [{}],
-        "/api/v2/stuck": [{"request": _STOPPED}],
-        "/healthz": [{"request": _TAILING}, {"request": _BARE}],
+        "/api/v2/stuck": [{"tail": _STOPPED}],
+        "/healthz": [{"tail": _TAILING}, {"tail": _BARE}],
         "/api/v2/graph": [
             {"node": _TABLE, "columns": True},
             *({**node, "columns": True, "up": 9, "down": 9} for node in nodes),
@@ -219,5 +216,5 @@ def _own() -> Asked:
             {},
             {"contract": '{"jobs": {"none": {}}, "datasets": {"orders": {"columns": {"x": {}}}}}'},
         ],
-        "/api/v2/doctor": [{"request": _TAILING}, {"request": _BARE}],
+        "/api/v2/doctor": [{"tail": _TAILING}, {"tail": _BARE}],
     }

@@ -61,7 +61,7 @@ def responses(clients: dict[str, TestClient]) -> list[Responses]:
     found = []
     for template, parameters in asked(live).items():
         for values in parameters:
-            rest = {k: v for k, v in values.items() if k != "request"}
+            rest = {k: v for k, v in values.items() if k != "tail"}
             path = template
             for name in [name for name in rest if f"{{{name}}}" in path]:
                 path = path.replace(f"{{{name}}}", quote(str(rest.pop(name)), safe=""))

@@ -17,7 +17,7 @@ from headwater.collect.spool import SpoolTail
 from headwater.delivery._store import Deliveries
 from headwater.keys.store import add_key
 from headwater.projection.live import Batch, Live
-from headwater.server._metrics import NodeStates
+from headwater.server._counts import NodeStates
 from headwater.server.app import make_app
 
 _MONITORING = Path(__file__).resolve().parents[1] / "examples" / "monitoring"

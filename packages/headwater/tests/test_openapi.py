@@ -6,6 +6,7 @@ import asyncio
 import inspect
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import orjson
@@ -125,14 +126,14 @@ def test_every_response_to_the_sample_queries_matches_its_schema(tmp_path: Path)
 
 
 def _call(route: APIRoute, live: Live, values: dict[str, Any]) -> Any:
-    defaults = {
-        name: parameter.default
-        for name, parameter in inspect.signature(route.endpoint).parameters.items()
-        if parameter.default is not inspect.Parameter.empty
-    }
-    if "request" in inspect.signature(route.endpoint).parameters:
-        defaults["request"] = Request({"type": "http"})
-    return orjson.loads(asyncio.run(_body(route.endpoint(live=live, **{**defaults, **values}))))
+    tail = values.pop("tail", None)
+    state = SimpleNamespace(live=live, tail=tail)
+    given = {"live": live, "request": Request({"type": "http"}), "state": state}
+    for name, parameter in inspect.signature(route.endpoint).parameters.items():
+        default = given.get(name, parameter.default)
+        if default is not inspect.Parameter.empty:
+            values.setdefault(name, default)
+    return orjson.loads(asyncio.run(_body(route.endpoint(**values))))
 
 
 async def _body(response: Response) -> bytes:

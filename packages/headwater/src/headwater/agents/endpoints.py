@@ -23,6 +23,7 @@ from headwater.agents.tools import call
 from headwater.console.source import Params
 from headwater.errors import HeadwaterError
 from headwater.http.routes import failure
+from headwater.http.state import state_of
 from headwater.log import entry_of
 from headwater.projection.live import Batch, Live
 from headwater.query.models import Json
@@ -64,7 +65,7 @@ def _context(request: Request) -> Context:
     Raises:
         ConfigError: the name of the agent is invalid.
     """
-    live: Live = request.app.state.live
+    live = state_of(request).live
 
     def send(event: Json) -> None:
         live.ingest(Batch([entry_of(orjson.dumps(event), redactor=live.log.redactor)]))
@@ -80,8 +81,8 @@ def _context(request: Request) -> Context:
 async def _answer(
     request: Request, context: Context, name: str, arguments: dict[str, object]
 ) -> str:
-    state = request.app.state
-    deadline.start(state.options.longest_query)
+    state = state_of(request)
+    deadline.start(state.longest_query)
     async with state.admission.slot():
         return await run_in_threadpool(call, name, arguments, context)
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter, Response
 
 from headwater.alerts._store import AlertInfo, Alerts, alert_of
-from headwater.http.admission import Strict
-from headwater.http.routes import Cursor, LiveState, PageLimit, answer
+from headwater.http.routes import Cursor, LiveState, PageLimit, Strict, answer
 from headwater.log import EventLog
 from headwater.query.models import Page
 from headwater.query.pages import cursor_of, paged, place_of

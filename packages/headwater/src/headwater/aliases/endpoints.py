@@ -10,9 +10,8 @@ from pydantic import BaseModel, Field
 from headwater.aliases._service import alias_entry
 from headwater.aliases.models import AliasPair
 from headwater.aliases.queries import aliases_answer
-from headwater.http.admission import Queried
 from headwater.http.models import Error
-from headwater.http.routes import LiveState, answer
+from headwater.http.routes import LiveState, Queried, answer
 from headwater.projection.live import Batch
 from headwater.query.models import Page
 

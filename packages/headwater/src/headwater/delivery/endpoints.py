@@ -6,8 +6,7 @@ from fastapi import APIRouter, Response
 
 from headwater.delivery._store import Deliveries, delivery_statuses
 from headwater.delivery.models import BackendInfo, Retried
-from headwater.http.admission import Strict
-from headwater.http.routes import LiveState, answer
+from headwater.http.routes import LiveState, Strict, answer
 
 router = APIRouter(route_class=Strict)
 

@@ -5,18 +5,22 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Coroutine
+from functools import cached_property
 from hashlib import blake2b
 from typing import Annotated, Any, TypeVar
 from urllib.parse import unquote
 
 import orjson
 from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi.datastructures import DefaultPlaceholder
+from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
+from fastapi.utils import create_model_field
 from starlette.convertors import Convertor, register_url_convertor
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from headwater import errors, memory
-from headwater.http.admission import Queried
+from headwater import deadline, errors, memory
+from headwater.http.state import state_of
 from headwater.projection.live import Live
 from headwater.query.parameters import MOST_STEPS
 
@@ -25,6 +29,7 @@ _MOST_LEVELS = 250  # orjson writes 254
 _CUT = f"… (nested more than {_MOST_LEVELS} levels deep)"
 _PART = 256 * 1024
 _TAG = re.compile(r'"[^"]*"')
+_GONE = 499  # nginx's code for a closed connection; no client receives it
 _RETRY_AFTER = 5
 """Seconds after which a client may retry when the store does not respond."""
 
@@ -72,6 +77,66 @@ class Plain(APIRoute):
         await response(scope, receive, send)
 
 
+class Documented(APIRoute):
+    """A route that builds the model of its response only when the API is documented.
+
+    Endpoints return encoded responses, so only `/openapi.json` needs the models. Building them
+    would take a third of a server's start.
+    """
+
+    def __init__(
+        self, path: str, endpoint: Callable[..., Any], *, response_model: Any, **documented: Any
+    ) -> None:
+        super().__init__(path, endpoint, response_model=None, **documented)
+        is_given = not isinstance(response_model, DefaultPlaceholder)
+        self.response_model = response_model if is_given else None
+        del self.response_field  # reads then get the property
+
+    @cached_property
+    def response_field(self) -> Any:  # type: ignore[override]
+        """Return the model by which the response is documented."""
+        if self.response_model is None:
+            return None
+        name = f"Response_{self.unique_id}"
+        return create_model_field(name=name, type_=self.response_model, mode="serialization")
+
+
+class Strict(Documented):
+    """A route that rejects unknown query parameters in /api/v2; Marquez's clients may send some."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Return a handler that first checks the names of the query parameters."""
+        handle = super().get_route_handler()
+        names = [parameter.alias for parameter in self.dependant.query_params]
+        allowed = f"Input should be {', '.join(map(repr, names)) or 'none'}"
+
+        async def checked(request: Request) -> Response:
+            if unknown := [name for name in request.query_params if name not in names]:
+                about = {"type": "unknown", "loc": ("query parameter",), "msg": allowed}
+                raise RequestValidationError([{**about, "input": name} for name in unknown])
+            return await handle(request)
+
+        return checked if self.path.startswith("/api/v2/") else handle
+
+
+class Queried(Strict):
+    """A route that reads the projection: it needs a slot, and its deadline starts on arrival."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Return a handler that first waits for a slot."""
+        handle = super().get_route_handler()
+
+        async def admitted(request: Request) -> Response:
+            state = state_of(request)
+            deadline.start(state.longest_query)
+            async with state.admission.slot() as has_waited:
+                if has_waited and request.method == "GET" and await request.is_disconnected():
+                    return Response(status_code=_GONE)
+                return await handle(request)
+
+        return admitted
+
+
 class Tagged(Queried):
     """A query route whose responses carry an ETag; an unchanged response is a 304.
 
@@ -110,9 +175,7 @@ def _has(request: Request, tag: str) -> bool:
 
 async def _live(request: Request) -> Live:
     """Return the log and its projection."""
-    live = request.app.state.live
-    assert isinstance(live, Live)
-    return live
+    return state_of(request).live
 
 
 LiveState = Annotated[Live, Depends(_live)]

@@ -8,9 +8,8 @@ from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, Field
 
 from headwater.errors import ConfigError
-from headwater.http.admission import Strict
 from headwater.http.models import NewKeyInfo
-from headwater.http.routes import LiveState, answer
+from headwater.http.routes import LiveState, Strict, answer
 from headwater.keys.store import KeyInfo, add_key, keys_of, remove_key
 
 router = APIRouter(prefix="/api/v2/keys", route_class=Strict)

@@ -14,8 +14,7 @@ from fastapi import APIRouter, Query
 from headwater import deadline
 from headwater.errors import ConfigError
 from headwater.events import EventType, shown_time, to_micros
-from headwater.http.admission import Queried
-from headwater.http.routes import get
+from headwater.http.routes import Queried, get
 from headwater.marquez import models as marquez
 from headwater.marquez._versions import times_of
 from headwater.projection import Stamp, State

@@ -12,8 +12,7 @@ from headwater import deadline
 from headwater.errors import ConfigError, NotFoundError
 from headwater.events import JobRef, shown_time
 from headwater.graph import Node, node_id
-from headwater.http.admission import Queried
-from headwater.http.routes import Limit, Offset, get
+from headwater.http.routes import Limit, Offset, Queried, get
 from headwater.identity import DatasetName, canonical_name
 from headwater.marquez import _graphs as graphs
 from headwater.marquez import _stats as stats

@@ -33,6 +33,7 @@ from headwater.server._arrays import (
     split_array,
 )
 from headwater.server._bodies import SMALL, BodyReader
+from headwater.server._state import server_state
 
 router = APIRouter(route_class=Plain)
 
@@ -169,9 +170,8 @@ async def _ingest(
 
     Large bodies are read one at a time in a thread.
     """
-    state = request.app.state
-    reader: BodyReader = state.bodies
-    redactor: Redactor = state.live.log.redactor
+    state = server_state(request)
+    reader, redactor = state.bodies, state.live.log.redactor
     raw = b"".join([part async for part in request.stream() if part])  # copies no single part
     try:
         if len(raw) <= SMALL:
@@ -232,7 +232,7 @@ class _Portions:
 async def _ingest_portions(
     request: Request, portions: _Portions
 ) -> tuple[Items, int | None, Receipt]:
-    state = request.app.state
+    state = server_state(request)
     stored = duplicates = 0
     await run_sync(portions.find, limiter=portions.limiter)
     while entries := await run_sync(portions.read, limiter=portions.limiter):

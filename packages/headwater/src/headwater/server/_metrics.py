@@ -7,89 +7,27 @@ prometheus-client is imported at the first request.
 
 from __future__ import annotations
 
-import threading
 import time
-from bisect import bisect_left
-from collections import Counter
-from collections.abc import Callable, Iterator
-from itertools import accumulate
-from typing import TYPE_CHECKING, Any, get_args
+from collections.abc import Iterator
+from itertools import product
+from typing import TYPE_CHECKING, get_args
 
 from fastapi import APIRouter, Request, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from headwater import deadline
-from headwater.errors import BusyError, DeadlineError, LogError
+from headwater.errors import LogError
 from headwater.health.models import HealthState
-from headwater.health.states import counts_of_states
 from headwater.plugins import load_all
 from headwater.projection.live import Live
+from headwater.server._counts import RequestCounts
+from headwater.server._state import ServerState, server_state
 from headwater.server.sample import PREFIX
 
 if TYPE_CHECKING:
     from prometheus_client.core import Metric
 
 router = APIRouter()
-
-_BOUNDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
-"""Upper bounds in seconds of the groups of request times; the last group has none."""
-
-_PAUSE = 20
-"""The least pause after a count of the states of nodes, as a multiple of its duration."""
-
-
-class RequestCounts:
-    """Response times by (method, route, status), and the number of rejected events.
-
-    Only the event loop's thread changes it.
-    """
-
-    def __init__(self) -> None:
-        self.rejected_events = 0
-        self._groups: dict[tuple[str, str, str], tuple[list[int], list[float]]] = {}
-
-    def add(self, labels: tuple[str, str, str], seconds: float) -> None:
-        """Count a request."""
-        new = [0] * (len(_BOUNDS) + 1), [0.0]
-        numbers, total = self._groups.setdefault(labels, new)
-        numbers[bisect_left(_BOUNDS, seconds)] += 1
-        total[0] += seconds
-
-    def histograms(self) -> list[tuple[tuple[str, str, str], list[tuple[str, float]], float]]:
-        """Return labels, cumulative counts by upper bound, and the sum of seconds."""
-        bounds = [*map(str, _BOUNDS), "+Inf"]
-        return [
-            (labels, list(zip(bounds, accumulate(numbers), strict=True)), total[0])
-            for labels, (numbers, total) in list(self._groups.items())
-        ]
-
-
-class NodeStates:
-    """The number of nodes by type and state.
-
-    Counting takes at most a twentieth of the time, so the counts of a large store may be some
-    minutes old.
-    """
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._counts: Counter[tuple[str, HealthState]] | None = None
-        self._due = 0.0
-        self._lock = threading.Lock()
-
-    def counts(self, live: Live) -> Counter[tuple[str, HealthState]] | None:
-        """Return the counts; earlier counts or None if the server is too busy to count."""
-        if self._clock() >= self._due and self._lock.acquire(blocking=False):
-            started = self._clock()
-            try:
-                with live.reading() as state:
-                    self._counts = counts_of_states(state)
-            except (BusyError, DeadlineError):
-                pass
-            finally:
-                self._due = self._clock() + _PAUSE * (self._clock() - started)
-                self._lock.release()
-        return self._counts
 
 
 class Timed:
@@ -128,9 +66,10 @@ def get_metrics(request: Request) -> Response:
     from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
     from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
-    deadline.start(request.app.state.options.longest_query)
+    state = server_state(request)
+    deadline.start(state.longest_query)
     registry = CollectorRegistry()
-    registry.register(_Collector(request.app.state))
+    registry.register(_Collector(state))
     ProcessCollector(registry=registry)
     return Response(generate_latest(registry), headers={"Content-Type": CONTENT_TYPE_LATEST})
 
@@ -138,7 +77,7 @@ def get_metrics(request: Request) -> Response:
 class _Collector:
     """Yields the metrics of an application."""
 
-    def __init__(self, state: Any) -> None:
+    def __init__(self, state: ServerState) -> None:
         self._state = state
 
     def collect(self) -> Iterator[Metric]:
@@ -156,7 +95,7 @@ class _Collector:
         yield from of_log
 
 
-def _of_memory(state: Any) -> Iterator[Metric]:
+def _of_memory(state: ServerState) -> Iterator[Metric]:
     from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily
 
     live, counts = state.live, state.request_counts
@@ -185,15 +124,15 @@ def _of_memory(state: Any) -> Iterator[Metric]:
     yield _nodes(state)
 
 
-def _nodes(state: Any) -> Metric:
+def _nodes(state: ServerState) -> Metric:
     """Return the number of runs, and the numbers of jobs and datasets by state."""
     from prometheus_client.core import GaugeMetricFamily
 
     family = GaugeMetricFamily("headwater_nodes", "Nodes of the graph, by kind and state.")
     family.add_sample(family.name, {"kind": "runs"}, state.live.counts.runs)
     counts = state.node_states.counts(state.live)
-    for kind in ("job", "dataset") if counts is not None else ():
-        for name in get_args(HealthState):
+    if counts is not None:
+        for kind, name in product(("job", "dataset"), get_args(HealthState)):
             labels = {"kind": f"{kind}s", "state": name}
             family.add_sample(family.name, labels, counts[kind, name])
     return family

@@ -11,6 +11,7 @@ from fastapi.responses import FileResponse, HTMLResponse
 
 from headwater.errors import NotFoundError
 from headwater.http.routes import tagged
+from headwater.server._state import server_state
 
 router = APIRouter()
 
@@ -59,8 +60,9 @@ def _page(request: Request, status: int) -> Response:
     path = _BUILT / "index.html"
     if not path.is_file():
         return HTMLResponse(_NOT_BUILT, status, headers={"Cache-Control": "no-store"})
-    program = f'name="program" content="{escape(request.app.state.options.program)}"'
-    present = f'name="present" content="{request.app.state.present}"'
+    state = server_state(request)
+    program = f'name="program" content="{escape(state.options.program)}"'
+    present = f'name="present" content="{state.present}"'
     html = path.read_bytes().replace(_PROGRAM, program.encode())
     html = html.replace(_PRESENT, present.encode())
     if "authorization" in request.headers:  # the browser was asked for a key

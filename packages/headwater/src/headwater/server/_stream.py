@@ -11,16 +11,16 @@ import re
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager, suppress
 from itertools import islice
-from typing import Annotated, Any
+from typing import Annotated
 
 from anyio.to_thread import run_sync
 from fastapi import APIRouter, FastAPI, Header, Query, Request
 from fastapi.responses import StreamingResponse
 
 from headwater.errors import BusyError, LogError
-from headwater.http.admission import Strict
-from headwater.http.routes import LARGEST, LiveState
+from headwater.http.routes import LARGEST, LiveState, Strict
 from headwater.projection.live import Live
+from headwater.server._state import ServerState, server_state
 
 log = logging.getLogger(__name__)
 router = APIRouter(route_class=Strict)
@@ -56,7 +56,7 @@ async def stream_events(
     last `id` as Last-Event-ID, as browsers do, which takes precedence over `after`.
     """
     start = after if last_event_id is None else last_event_id
-    state = request.app.state
+    state = server_state(request)
     if state.streams >= state.options.most_connections // 2:
         raise BusyError(f"{state.streams} clients read the stream, which is the limit: retry later")
     events = _events(live, live.newest if start is None else start, state)
@@ -69,7 +69,7 @@ def end_streams(app: FastAPI) -> None:
     app.state.live.wake()
 
 
-async def _events(live: Live, after: int, state: Any) -> AsyncIterator[str]:
+async def _events(live: Live, after: int, state: ServerState) -> AsyncIterator[str]:
     loop, woken = asyncio.get_running_loop(), asyncio.Event()
 
     def wake() -> None:
@@ -102,7 +102,7 @@ async def _events(live: Live, after: int, state: Any) -> AsyncIterator[str]:
 
 
 @contextmanager
-def _counted(state: Any) -> Iterator[None]:
+def _counted(state: ServerState) -> Iterator[None]:
     state.streams += 1
     try:
         yield

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from importlib.metadata import version
 from typing import Any
 
-from anyio import CapacityLimiter
 from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
@@ -30,6 +30,7 @@ from headwater.server._access import Guard
 from headwater.server._bodies import Bodies, BodyReader
 from headwater.server._hiding import Hiding
 from headwater.server._options import ServerOptions
+from headwater.server._state import ServerState
 from headwater.server.sample import PREFIX, PRESENT, Sample
 
 _OWN = (intake, endpoints, keys, aliases, openapi)
@@ -42,47 +43,34 @@ def make_app(
 ) -> FastAPI:
     """Return the ASGI application over a live log; `tail` reads its spool folder, if any."""
     options = options or ServerOptions()
-    reader = BodyReader(options)
     admission = Admission(options.running_queries, options.waiting_queries, options.answer_memory)
+    state_with = partial(
+        ServerState,
+        admission=admission,
+        longest_query=options.longest_query,
+        options=options,
+        bodies=BodyReader(options),
+    )
 
     def make_sample(sample: Live) -> FastAPI:
         # The sample receives no events, so it needs neither a stream nor metrics.
-        sample_app = _of(sample, options, reader, admission, _ROUTERS)
-        sample_app.state.present = PRESENT.isoformat()
-        return sample_app
+        return _of(state_with(live=sample, present=PRESENT.isoformat()), _ROUTERS)
 
-    app = _of(live, options, reader, admission, [stream.router, metrics.router, *_ROUTERS])
-    app.state.tail = tail
+    state = state_with(live=live, tail=tail)
+    app = _of(state, [stream.router, metrics.router, *_ROUTERS])
     app.mount(PREFIX, Sample(make_sample))
     app.add_middleware(Hiding)
     app.add_middleware(GZipMiddleware, compresslevel=_GZIP_LEVEL)  # except event streams
-    app.add_middleware(Bodies, reader=reader)
+    app.add_middleware(Bodies, reader=state.bodies)
     app.add_middleware(Guard, options=options, log=live.log)
-    app.add_middleware(metrics.Timed, counts=app.state.request_counts)
+    app.add_middleware(metrics.Timed, counts=state.request_counts)
     return app
 
 
-def _of(
-    live: Live,
-    options: ServerOptions,
-    reader: BodyReader,
-    admission: Admission,
-    routers: Iterable[APIRouter],
-) -> FastAPI:
+def _of(state: ServerState, routers: Iterable[APIRouter]) -> FastAPI:
     """Return an application with routes and error handlers, without access control."""
     app = FastAPI(title="headwater", version=version("headwater"), openapi_url=None)
-    app.state.live = live
-    app.state.options = options
-    app.state.tail = None
-    app.state.bodies = reader
-    app.state.admission = admission
-    app.state.request_counts = metrics.RequestCounts()
-    app.state.node_states = metrics.NodeStates()
-    app.state.present = ""
-    app.state.is_closing = False
-    app.state.streams = 0
-    app.state.stream_readers = CapacityLimiter(4)  # threads; the others serve requests
-    app.state.document = None
+    app.state = state  # type: ignore[assignment]  # instead of attributes without types
     for router in routers:
         app.router.routes += router.routes  # include_router would rebuild them
     app.add_exception_handler(HeadwaterError, _on_error)

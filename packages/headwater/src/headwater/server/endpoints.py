@@ -24,7 +24,6 @@ from headwater.events import (
     to_micros,
 )
 from headwater.graph.current import generations_of
-from headwater.http.admission import Queried, Strict
 from headwater.http.models import (
     EventInfo,
     Events,
@@ -33,7 +32,19 @@ from headwater.http.models import (
     RejectedLine,
     StuckFile,
 )
-from headwater.http.routes import Cursor, Limit, LiveState, Offset, PageLimit, Tagged, answer, get
+from headwater.http.routes import (
+    Cursor,
+    Limit,
+    LiveState,
+    Offset,
+    PageLimit,
+    Queried,
+    Strict,
+    Tagged,
+    answer,
+    get,
+)
+from headwater.http.state import Shared
 from headwater.projection import RunKey, State
 from headwater.query.models import Json, Page
 from headwater.query.pages import cursor_of, paged, place_of
@@ -161,15 +172,15 @@ def get_run(state: State, run_id: str) -> RunAnswer:
 
 
 @router.get("/healthz", response_model=Healthz)
-def healthz(request: Request, live: LiveState) -> Response:
+def healthz(state: Shared) -> Response:
     """Return the status, the size of the graph, unread spool bytes and damaged rows.
 
     The status is `degraded` while a spool file cannot be read or a row of the log is damaged;
     `/api/v2/stuck` and `/api/v2/doctor` list them. Events received while a query runs are counted
     after it.
     """
-    state = request.app.state
-    stuck = len(state.tail.stuck) if state.tail else 0
+    live, tail = state.live, state.tail
+    stuck = len(tail.stuck) if tail else 0
     damaged = len(live.unreadable)
     health: Healthz = {
         "status": "degraded" if stuck or damaged else "ok",
@@ -178,8 +189,8 @@ def healthz(request: Request, live: LiveState) -> Response:
         "datasets": live.counts.datasets,
         "damagedRows": damaged,
     }
-    if state.tail is not None:
-        lag, unended = state.tail.lag()
+    if tail is not None:
+        lag, unended = tail.lag()
         health["spool"] = {"lagBytes": lag, "unendedBytes": unended, "stuckFiles": stuck}
     return answer(health)
 
@@ -204,10 +215,9 @@ def list_rejected(live: LiveState, limit: PageLimit = 1_000, cursor: Cursor = No
 
 
 @router.get("/api/v2/stuck", response_model=Page[StuckFile])
-def list_stuck(request: Request, live: LiveState) -> Response:
+def list_stuck(state: Shared) -> Response:
     """List the spool files that cannot be read, with the reason; other files are read."""
-    tail = request.app.state.tail
-    return answer(paged([file._asdict() for file in tail.stuck] if tail else [], None))
+    return answer(paged([file._asdict() for file in state.tail.stuck] if state.tail else [], None))
 
 
 def _is_of(key: RunKey, text: str) -> bool:

@@ -12,6 +12,7 @@ from pydantic import TypeAdapter
 from headwater.http.models import Error
 from headwater.http.routes import Tagged, answer
 from headwater.query.models import Json
+from headwater.server._state import server_state
 
 router = APIRouter()
 
@@ -59,7 +60,7 @@ _ERROR = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}
 @router.get("/openapi.json", include_in_schema=False)
 def get_document(request: Request) -> Response:
     """Return the OpenAPI document; it is built at the first request."""
-    state = request.app.state
+    state = server_state(request)
     if state.document is None:
         state.document = document(request.app)
     return answer(state.document)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 
-from headwater.http.admission import Queried
 from headwater.http.models import Error
-from headwater.http.routes import LiveState, Tagged, answer
+from headwater.http.routes import LiveState, Queried, Tagged, answer
+from headwater.http.state import Shared
 from headwater.query.registry import ask, find_query
 from headwater.trust._doctor import Spool, doctor_answer
 from headwater.trust._health import findings_of
@@ -50,12 +50,12 @@ def post_finding_state(live: LiveState, new: NewFindingState) -> Response:
 
 
 @router.get("/api/v2/doctor", response_model=DoctorAnswer)
-def get_doctor(request: Request, live: LiveState) -> Response:
+def get_doctor(state: Shared) -> Response:
     """Return the producers, and the problems of the received lineage and of its intake."""
-    tail = request.app.state.tail
+    tail = state.tail
     lag, unended = tail.lag() if tail else (0, 0)
     spool = Spool(lag, unended, tail.stuck if tail else ())
-    return answer(doctor_answer(live, spool))
+    return answer(doctor_answer(state.live, spool))
 
 
 router.include_router(_queried)

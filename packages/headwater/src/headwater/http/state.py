@@ -1,0 +1,39 @@
+"""The state of an application that its endpoints share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import Depends, Request
+
+from headwater.collect.spool import SpoolTail
+from headwater.http.admission import Admission
+from headwater.projection.live import Live
+
+
+@dataclass(kw_only=True)
+class AppState:
+    """What the endpoints of features and plugins need; the server's own state extends it."""
+
+    live: Live
+    admission: Admission
+    longest_query: float
+    """Time limit of a query in seconds."""
+    tail: SpoolTail | None = None
+    """The reader of the spool folder, if any."""
+
+
+def state_of(request: Request) -> AppState:
+    """Return the state of the application that received a request."""
+    state = request.app.state
+    assert isinstance(state, AppState)
+    return state
+
+
+async def _shared(request: Request) -> AppState:
+    return state_of(request)
+
+
+Shared = Annotated[AppState, Depends(_shared)]
+"""A parameter of an endpoint that gets the state of the application."""
