@@ -15,6 +15,7 @@ from typing import Any
 
 import boto3
 import duckdb
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -26,7 +27,9 @@ from moto import mock_aws
 from pyiceberg.catalog import load_catalog
 from sqlalchemy import create_engine, text
 
-from headwater.log import entry_of
+from headwater.log import EventLog, entry_of
+from headwater.projection.live import Batch, Live
+from headwater.query.registry import ask, load_queries
 from headwater_client import lineage, track
 from headwater_client.capture import Capture, capturing, origin_of, paused
 
@@ -38,6 +41,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     frame = pd.DataFrame({"a": [1, 2], "b": ["x", "y"]})
     frame.to_csv("u.csv", index=False)
     frame.to_parquet("v.parquet")
+    frame.to_parquet("z.parquet")
     with sqlite3.connect("s.db") as database:
         database.execute("CREATE TABLE rates (a int)")
     database.close()
@@ -137,6 +141,78 @@ def replaced_values_pandas() -> None:
     frame.to_csv("o")
 
 
+def values_in_new_frame() -> None:
+    frame = pd.read_csv("u.csv")
+    pd.DataFrame(frame.to_numpy(), columns=frame.columns).to_csv("o")
+
+
+def changed_by_numpy() -> None:
+    frame = pd.read_csv("u.csv")
+    frame["a"].values[:] = pd.read_parquet("v.parquet")["a"].values
+    frame.to_csv("o")
+
+
+def changed_view() -> None:
+    frame = pd.read_csv("u.csv", usecols=["a"])
+    np.asarray(frame)[0] = 7
+    frame.to_csv("o")
+
+
+def changed_nullable() -> None:
+    frame = pd.read_csv("u.csv", dtype_backend="numpy_nullable")
+    frame["a"].array[0] = 7
+    frame.to_csv("o")
+
+
+def changed_series() -> None:
+    frame = pd.read_csv("u.csv")
+    with pd.option_context("mode.chained_assignment", None):
+        frame["a"][0] = 7
+    frame.to_csv("o")
+
+
+def added_in_place() -> None:
+    frame = pd.read_csv("u.csv")
+    series = frame["a"]
+    series += 1
+    frame.to_csv("o")
+
+
+def array_in_duckdb() -> None:
+    numbers = pd.read_csv("u.csv")["a"].to_numpy()
+    assert len(numbers) == 2
+    duckdb.execute("COPY (SELECT * FROM numbers) TO 'o' (FORMAT parquet)")
+
+
+def array_beside_file_in_duckdb() -> None:
+    arrays = {"a": pd.read_csv("u.csv")["a"].to_numpy()}
+    assert len(arrays) == 1
+    duckdb.execute("COPY (SELECT v.a FROM arrays, 'v.parquet' v) TO 'o' (FORMAT parquet)")
+
+
+def memory_beside_file_in_duckdb() -> None:
+    with duckdb.connect() as memory:
+        memory.execute("CREATE TABLE m AS FROM 'u.csv'")
+        memory.execute("COPY (SELECT v.a FROM m, 'v.parquet' v) TO 'o' (FORMAT parquet)")
+
+
+def registered_beside_file_in_duckdb() -> None:
+    with duckdb.connect() as memory:
+        memory.register("r", pd.read_csv("u.csv"))
+        memory.sql("SELECT v.a FROM r, 'v.parquet' v").write_csv("o")
+
+
+def copied_columns() -> None:
+    pd.read_csv("u.csv").describe().to_csv("o")
+
+
+def compared_and_written() -> None:
+    frame = pd.read_csv("u.csv")
+    assert frame.describe().shape
+    frame.sort_values("a").groupby("a").sum()
+    frame.to_csv("o")
+
+
 def changed_polars() -> None:
     frame = pl.read_csv("u.csv")
     frame.extend(frame)
@@ -159,6 +235,19 @@ def joined_pandas() -> None:
         *((work, "u.csv", False) for work in (changed_pandas, changed_values_pandas)),
         *((work, "u.csv", False) for work in (replaced_values_pandas, changed_polars)),
         (joined_pandas, "u.csv v.parquet", False),
+        *((work, "u.csv", False) for work in (values_in_new_frame, changed_view, changed_series)),
+        *((w, "u.csv", False) for w in (changed_nullable, added_in_place, copied_columns)),
+        (compared_and_written, "u.csv", True),
+        (changed_by_numpy, "u.csv v.parquet", False),
+        (array_in_duckdb, "u.csv", False),
+        *(
+            (work, "u.csv v.parquet", False)
+            for work in (
+                array_beside_file_in_duckdb,
+                memory_beside_file_in_duckdb,
+                registered_beside_file_in_duckdb,
+            )
+        ),
     ],
 )
 def test_reads_and_writes_of_files(work: Any, source: str, is_exact: bool, folder: Path) -> None:
@@ -205,6 +294,23 @@ def test_tables_of_databases(folder: Path) -> None:
     (rates,) = [item for item in capture.writes if item.name == "rates"]
     users = capture.sources_of(rates, {("file", f"{folder}/u.csv")})
     assert inputs == {short(folder, name) for _, name in users or ()}
+
+
+def test_data_through_tables_that_are_no_datasets(folder: Path) -> None:
+    """A table that is made of them, or of one that was written and read again, has no less."""
+    engine = create_engine("sqlite:///s.db")
+    with capturing(Capture()) as capture:
+        with engine.begin() as connection:
+            connection.execute(text("CREATE TABLE k AS SELECT a FROM rates"))
+            connection.execute(text("CREATE TEMP TABLE t AS SELECT a FROM k"))
+            connection.execute(text("CREATE TABLE o AS SELECT t.a FROM t JOIN k ON t.a = k.a"))
+            pd.read_sql("SELECT t.a FROM t, k", connection).to_csv("p.csv")
+        array = pd.read_sql("SELECT a FROM k", engine).to_numpy()
+        pd.DataFrame(array).to_csv("q.csv")
+    engine.dispose()
+    sources = {"k": {"rates"}, "o": None, "p.csv": None, "q.csv": None}
+    assert recorded(capture, folder) == ({"rates"}, sources)
+    assert capture.consumed == []
 
 
 def test_tables_of_duckdb_files_but_not_of_memory(folder: Path) -> None:
@@ -260,10 +366,12 @@ def test_functions_and_blocks_report_what_they_read(
         other()
         list(pool.map(pd.read_parquet, ["v.parquet"] * 3))
         duckdb.connect("w.duckdb").execute("CREATE TABLE k AS FROM 'v.parquet'").close()
-        pd.read_csv("u.csv").to_csv("p.csv")
+        frame = pd.read_csv("u.csv")
+        frame.to_csv("p.csv")
+        frame.describe().to_csv("q.csv")
     assert recorded(captured, folder) == (
         {"v.parquet", "u.csv"},
-        {"w.main.k": {"v.parquet"}, "p.csv": {"u.csv"}},
+        {"w.main.k": {"v.parquet"}, "p.csv": {"u.csv"}, "q.csv": None},
     )
     ends = {
         event["job"]["name"]: event for event in events("spool") if event["eventType"] != "START"
@@ -277,7 +385,7 @@ def test_functions_and_blocks_report_what_they_read(
     assert names == {
         "copy": [{"u.csv"}, {"o.csv"}],
         "other": [set(), set()],
-        "daily": [{"v.parquet", "u.csv"}, {"w.main.k", "p.csv"}],
+        "daily": [{"v.parquet", "u.csv"}, {"w.main.k", "p.csv", "q.csv"}],
         "daily.query": [{"v.parquet"}, {"w.main.k"}],
     }
     (daily,) = [event for job, event in ends.items() if job == "daily"]
@@ -285,7 +393,22 @@ def test_functions_and_blocks_report_what_they_read(
         short(folder, entry["name"]): [short(folder, item["name"]) for item in entry["inputs"]]
         for entry in daily["job"]["facets"]["lineage"]["entries"]
     }
-    assert stated == {"w.main.k": ["v.parquet"], "p.csv": ["u.csv"]}
+    both = ["u.csv", "v.parquet"]
+    stated["q.csv"].sort()
+    assert stated == {"w.main.k": ["v.parquet"], "p.csv": ["u.csv"], "q.csv": both}
+    live = Live(EventLog("sqlite:///log.db"))
+    live.ingest(Batch([entry_of(json.dumps(event).encode()) for event in events("spool")]))
+    grades = {
+        short(folder, target): {
+            ask(live, load_queries()["why"], {"from_": f"{folder}/{name}", "to": target})["jobs"][
+                0
+            ]["grade"]
+            for name in sources
+        }
+        for target, sources in ((f"{folder}/p.csv", ["u.csv"]), (f"{folder}/q.csv", both))
+    }
+    live.log.close()
+    assert grades == {"p.csv": {"reported"}, "q.csv": {"possible"}}
 
 
 def events(folder: str) -> list[Any]:
@@ -299,12 +422,15 @@ def events(folder: str) -> list[Any]:
 _SCRIPT = """
 import sys
 from concurrent.futures import ProcessPoolExecutor
-import pandas as pd, polars as pl
+import pandas as pd, polars as pl, duckdb
 if __name__ == "__main__":
     with ProcessPoolExecutor(1) as pool:
         list(pool.map(pd.read_csv, ["u.csv"]))
     # Not by pandas: a process that read Parquet through Arrow may abort at its end (arrow#34314).
     pl.read_parquet("v.parquet").write_csv("o.csv")
+    with duckdb.connect("w.duckdb") as database:
+        database.execute("CREATE TABLE k AS FROM 'z.parquet'")
+        database.sql("FROM k").df().describe().to_csv("p.csv")
     import sitecustomize
     sys.exit(3 if "--fail" in sys.argv else sitecustomize.CODE)
 """
@@ -338,7 +464,12 @@ def test_python_script_is_reported_without_declaration(how: str, folder: Path) -
         "FAIL" if how == "fails" else "COMPLETE",
     )
     names = [[short(folder, item["name"]) for item in end[side]] for side in ("inputs", "outputs")]
-    assert names == ([[], []] if how == "off" else [["u.csv", "v.parquet"], ["o.csv"]])
+    reads, writes = ["u.csv", "v.parquet", "z.parquet"], ["o.csv", "w.main.k", "p.csv"]
+    assert names == ([[], []] if how == "off" else [reads, writes])
+    if how != "off":
+        entries = end["job"]["facets"]["lineage"]["entries"]
+        sources = [[short(folder, item["name"]) for item in e["inputs"]] for e in entries]
+        assert sources == [["v.parquet"], ["z.parquet"], reads]
 
 
 @pytest.mark.parametrize(

@@ -97,6 +97,10 @@ def test_evidence_of_a_tree_is_that_of_why(case: Case, server: Server) -> None:
             assert job["statedBy"] or job["runs"], (dataset, job)
             if job["seen"] == child["seen"]:  # the tree may show an older run of the job
                 assert job["grade"] == child["grade"], (dataset, job, child)
+            for source in child["children"]:
+                jobs = server.ask("why", from_=source["id"], to=top["id"])["jobs"]
+                grades = {job["grade"] for job in jobs}
+                assert (source["grade"] == "possible") <= ("possible" in grades), (dataset, source)
         verified = server.ask("tree", node=dataset, evidence="verified")["up"]["children"]
         expected = [child["id"] for child in top["children"] if child["grade"] == "verified"]
         assert [child["id"] for child in verified] == expected

@@ -133,3 +133,65 @@ def test_nodes_without_an_edge_have_no_evidence(build: Any) -> None:
     )
     with pytest.raises(NotFoundError, match="`path` finds"):
         why_answer(state, "a", "c")
+
+
+_PAIRS = {
+    "sources unknown": {"a": "possible", "b": "possible"},
+    "explicit": {"a": "reported"},
+    "explicit of one output": {"a": "reported"},
+    "columns": {"a": "reported"},
+    "several": {"a": "possible", "b": "possible"},
+    "one input": {"a": "reported"},
+    "two queries": {"a": "possible", "b": "possible"},
+}
+
+
+@pytest.mark.parametrize("case", _PAIRS)
+def test_edge_that_no_source_states_is_only_possible(case: str, build: Any) -> None:
+    reads, other = "a" if case == "one input" else "a b", build.dataset(f"{_NS}|d.s.other")
+    event = _load(build, "1", "08:00:00", reads)
+    event["outputs"].append(other)
+    events, (out, _) = [event], event["outputs"]
+
+    def entry(target: Any, *names: str) -> Any:
+        inputs = [{"type": "DATASET", "namespace": _NS, "name": f"d.s.{name}"} for name in names]
+        named = {"namespace": target["namespace"], "name": target["name"]}
+        return {"type": "DATASET", **named, "inputs": inputs}
+
+    facets = event["job"]["facets"]
+    if case == "sources unknown":
+        out["facets"]["headwater_coarseLineage"] = {"isCoarse": True}
+        facets["lineage"] = {"entries": [entry(out, "a", "b"), entry(other, "b")]}
+    elif case.startswith("explicit"):
+        facets["lineage"] = {"entries": [entry(out, "a"), entry(other, "b")]}
+        if case == "explicit of one output":
+            other["facets"]["headwater_coarseLineage"] = {"isCoarse": True}
+    elif case == "columns":
+        for item, name in ((out, "a"), (other, "b")):
+            fields = [{"namespace": _NS, "name": f"d.s.{name}", "field": "x"}]
+            item["facets"]["columnLineage"] = {"fields": {"y": {"inputFields": fields}}}
+    elif case == "two queries":
+        event["inputs"], event["outputs"] = [], []
+        facets["jobType"] |= {"integration": "AIRFLOW", "jobType": "TASK"}
+        parts: tuple[tuple[str, list[Any]], ...] = ("a b", []), ("", [out, other])
+        for number, (names, outputs) in enumerate(parts):
+            part = _load(
+                build, f"q{number}", "08:00:10", names, job=f"q{number}", parent=("1", "load")
+            )
+            part["outputs"] = outputs
+            part["job"]["facets"]["jobType"] |= {"integration": "SPARK", "jobType": "SQL_JOB"}
+            events.append(part)
+    state = build.state(*events)
+    assert _graded(state, "out") == {"load": "reported", **_PAIRS[case]}
+    for name, grade in _PAIRS[case].items():
+        (job,) = why_answer(state, name, "out")["jobs"]
+        assert (job["grade"], [item["kind"] for item in job["statedBy"]]) == (
+            grade, ["datasets" if grade == "possible" or case == "one input" else
+                    case.split(" ")[0]],
+        )  # fmt: skip
+        (down,) = tree_answer(state, name, "down")["down"]["children"]
+        (child,) = (item for item in down["children"] if item["name"].endswith("out"))
+        assert child["grade"] == grade
+        assert (name in _graded(state, "out", "reported")) is (grade == "reported")
+    (job,) = why_answer(state, "load", "out")["jobs"]
+    assert job["grade"] == "reported"

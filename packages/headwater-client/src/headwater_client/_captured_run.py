@@ -54,7 +54,7 @@ def with_captured(run: ReportedRun, capture: Capture) -> ReportedRun:
         for item in {(item.key, item.version): item for item in (*reads, *consumed)}.values()
         if item.key not in declared_inputs
     ]
-    coarse = {name for name, sources in outputs if sources is None and name in stated}
+    coarse = {name for name, sources in outputs if sources is None and known}
     new_outputs = [
         OutputDataset(
             *item.key,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -23,13 +23,13 @@ class Lineage:
     consumed: list[Dataset] = field(default_factory=list)
     has_captured: bool = False
 
-    def marked(self, stated: Collection[Name]) -> list[Dataset]:
-        """Return the outputs; those in `stated` with unknown sources get a facet that says so."""
+    def marked(self) -> list[Dataset]:
+        """Return the outputs; those with unknown sources get a facet that says so."""
         from headwater_client._captured_run import coarse_facet
 
         return [
             replace(item, facets={**item.facets, **coarse_facet(PRODUCER)})
-            if self.has_captured and item.sources is None and name_of(item) in stated
+            if self.has_captured and item.sources is None and (self.inputs or self.consumed)
             else item
             for item in self.outputs
         ]

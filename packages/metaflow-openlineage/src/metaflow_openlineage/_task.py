@@ -167,7 +167,7 @@ class TaskRun:
         stated = stated_sources(captured.inputs, captured.outputs, captured.consumed)
         job_facets = {**self._job_facets, **facets.lineage(stated)}
         inputs = [*captured.inputs, *captured.consumed]
-        self._emit(state, self.ref, run_facets, job_facets, inputs, captured.marked(stated))
+        self._emit(state, self.ref, run_facets, job_facets, inputs, captured.marked())
         self._emitter.close()
         datum = MetaDatum(
             ENDED.format(attempt=self.attempt),

@@ -89,9 +89,14 @@ def add(
     found: Tables,
     database: Database | None,
     others: Sequence[Captured] = (),
+    *,
+    is_known: bool = True,
 ) -> CapturedQuery | None:
-    """Add the datasets that a text names; tables have names only in a known database."""
-    query = _query(sql, dialect, found, database, others)
+    """Add the datasets that a text names; tables have names only in a known database.
+
+    `is_known` is False if the text reads other data, too.
+    """
+    query = _query(sql, dialect, found, database, others, is_known=is_known)
     if query:
         capture.add_query(query)
     return query
@@ -103,13 +108,17 @@ def _query(
     found: Tables,
     database: Database | None,
     others: Sequence[Captured] = (),
+    *,
+    is_known: bool = True,
 ) -> CapturedQuery | None:
-    inputs = (*others, *(Captured(*name) for name in _names(database, found.reads)))
+    names = _names(database, found.reads)
+    inputs = (*others, *(Captured(*name) for name in names))
     outputs = tuple(Captured(*name) for name in _names(database, found.writes))
     if not inputs and not outputs:
         return None
     is_readable = not others and not found.files_read and not found.files_written
-    return CapturedQuery(sql, dialect, tuple(inputs), outputs, is_readable)
+    is_whole = len(names) == len(found.reads) and is_known
+    return CapturedQuery(sql, dialect, tuple(inputs), outputs, is_readable, is_whole)
 
 
 def _names(database: Database | None, tables: Iterable[tuple[str, ...]]) -> list[tuple[str, str]]:

@@ -128,8 +128,10 @@ def _after_query(capture: Capture, call: Call, found: Any, result: Any) -> None:
     files = [Captured(*name) for path in tables.files_read for name in names_of(path)]
     origins = [origin_of(value) for value in objects]
     others = [Captured(*name) for names in origins for name in names or ()]
-    query = add(capture, sql, "duckdb", tables, database, (*files, *others))
-    sources = None if query is None or None in origins else tuple(i.key for i in query.inputs)
+    is_known = None not in origins
+    query = add(capture, sql, "duckdb", tables, database, (*files, *others), is_known=is_known)
+    is_whole = query is not None and capture.is_whole(query)
+    sources = tuple(i.key for i in query.inputs) if query and is_whole else None
     written = [name for path in tables.files_written for name in names_of(path)]
     capture.add_writes([Captured(*name, sources=sources) for name in written])
     if result is not None and sources:

@@ -8,9 +8,17 @@ from types import ModuleType
 from typing import Any
 
 from headwater_client.capture._databases import record_query, record_text
-from headwater_client.capture._hooks import Call, wrap, wrap_change
+from headwater_client.capture._hooks import Call, wrap, wrap_change, wrap_result
 from headwater_client.capture._names import names_of
-from headwater_client.capture._recorder import Capture, Captured, bind, fields_of, origin_of
+from headwater_client.capture._recorder import (
+    Capture,
+    Captured,
+    bind,
+    fields_of,
+    forget_shared,
+    origin_of,
+    values_of,
+)
 
 _PATHS = ("filepath_or_buffer", "path_or_buf", "path_or_buffer", "path", "io", "source", "file")
 _TARGETS = ("path_or_buf", "path", "excel_writer", "file", "workbook", "target", "fname")
@@ -46,8 +54,20 @@ def _patch_pandas(pandas: ModuleType) -> None:
         wrap(pandas, name, _no_names, _after_sql)
     for owner in ("_LocationIndexer", "_ScalarAccessIndexer"):
         indexer = getattr(sys.modules.get("pandas.core.indexing"), owner, None)
-        wrap_change(indexer, "__setitem__", lambda indexer: indexer.obj)
-    wrap_change(pandas.DataFrame, "_update_inplace", lambda frame: frame)
+        wrap_change(indexer, "__setitem__", lambda indexer: _changed(indexer.obj))
+    wrap_change(pandas.Series, "__setitem__", _changed)
+    for name in ("_update_inplace", "_inplace_method"):
+        wrap_change(pandas.DataFrame, name, _changed)
+    for owner in (pandas.DataFrame, pandas.Series):
+        for name in ("values", "array", "to_numpy", "__array__"):
+            wrap_result(owner, name, forget_shared)
+
+
+def _changed(frame: Any) -> Any:
+    """Return a frame or a series that changes; forget those that share its values."""
+    for values in values_of(frame):
+        forget_shared(values)
+    return frame
 
 
 def _patch_polars(polars: ModuleType) -> None:
@@ -113,7 +133,7 @@ def _after_sql(capture: Capture, call: Call, found: None, result: Any) -> None:
     """Bind the result to the datasets of the query; record it if its driver has no hooks."""
     sql, connection = call.get(0, "sql", "query", "table_name"), call.get(1, "con", "connection")
     query = record_query(capture, connection, sql)
-    if query and not query.outputs:
+    if query and not query.outputs and capture.is_whole(query):
         bind(result, [item.key for item in query.inputs])
 
 
@@ -121,7 +141,8 @@ def _after_uri(capture: Capture, call: Call, found: None, result: Any) -> None:
     queries, uri = call.get(0, "query"), str(call.get(1, "uri"))
     texts = queries if isinstance(queries, list) else [queries]
     recorded = [record_text(capture, str(text), uri) for text in texts]
-    bind(result, [item.key for query in recorded if query for item in query.inputs])
+    if all(query and capture.is_whole(query) for query in recorded):
+        bind(result, [item.key for query in recorded if query for item in query.inputs])
 
 
 def _before_to_sql(capture: Capture, call: Call) -> bool:

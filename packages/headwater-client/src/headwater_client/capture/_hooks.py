@@ -172,6 +172,27 @@ def wrap_change(owner: Any, name: str, changed: Callable[[Any], Any]) -> None:
     setattr(owner, name, changing)
 
 
+def wrap_result(owner: Any, name: str, seen: Callable[[Any], None]) -> None:
+    """Pass what a method or property returns to `seen`, unless the library itself uses it."""
+    owner = next((base for base in getattr(owner, "__mro__", ()) if name in vars(base)), owner)
+    found = vars(owner).get(name)
+    original = found.fget if isinstance(found, property) else found
+    if original is None or hasattr(original, "_headwater"):
+        return
+    library = owner.__module__.partition(".")[0]
+
+    @functools.wraps(original)
+    def returning(self: Any, *args: Any, **kwargs: Any) -> Any:
+        result = original(self, *args, **kwargs)
+        caller = sys._getframe(1).f_globals.get("__name__", "")
+        if caller.partition(".")[0] != library:
+            _quiet(seen, result)
+        return result
+
+    returning._headwater = True  # type: ignore[attr-defined]
+    setattr(owner, name, property(returning) if isinstance(found, property) else returning)
+
+
 def _quiet(function: Callable[..., Any], *arguments: Any) -> Any:
     try:
         return function(*arguments)

@@ -84,8 +84,9 @@ def _add(capture: Capture, record: dict[str, Any]) -> None:
     kind = record.pop("kind")
     if kind == "query":
         inputs, outputs = (tuple(map(_dataset, record[side])) for side in ("inputs", "outputs"))
-        about = record["sql"], record["dialect"], inputs, outputs, record["is_readable"]
-        capture.add_query(CapturedQuery(*about, datetime.fromisoformat(record["at"])))
+        about = record["sql"], record["dialect"], inputs, outputs
+        how = record["is_readable"], record["is_whole"], datetime.fromisoformat(record["at"])
+        capture.add_query(CapturedQuery(*about, *how))
     elif kind == "read":
         capture.add_reads([_dataset(record)])
     else:

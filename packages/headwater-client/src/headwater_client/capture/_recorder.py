@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 import threading
 import weakref
 from collections.abc import Callable, Container, Iterable, Iterator
@@ -54,6 +55,8 @@ class CapturedQuery:
     outputs: tuple[Captured, ...]
     is_readable: bool = True
     """False if names in the text are files or variables of Python, which no SQL parser can know."""
+    is_whole: bool = True
+    """False if it also reads what is no dataset, such as a table in memory or an array."""
     at: datetime = field(default_factory=lambda: datetime.now(UTC))
 
 
@@ -81,6 +84,7 @@ class Capture:
         self._queries: dict[str, CapturedQuery] = {}
         self._written: set[Name] = set()
         self._temporary: set[Name] = set()
+        self._read_back: set[Name] = set()
         self.is_complete = True
         """False if the limit of a capture was reached."""
 
@@ -105,21 +109,32 @@ class Capture:
         if query.sql not in self._queries:
             inputs = tuple(item for item in query.inputs if item.key not in self._temporary)
             outputs = tuple(item for item in query.outputs if item.key not in self._temporary)
-            query = replace(query, inputs=inputs, outputs=outputs)
+            is_whole = self.is_whole(query)
+            query = replace(query, inputs=inputs, outputs=outputs, is_whole=is_whole)
             items = self._consumed if outputs else self._reads
-            for item in self._inputs(inputs):
+            for item in self._inputs(inputs, is_into_python=not outputs):
                 self._add(items, (item.key, item.version), item, "")
             sources = tuple(item.key for item in inputs)
             for item in outputs:
                 if sources or item.key not in self._written:
-                    self._add_write(replace(item, sources=sources or None), "")
+                    known = sources if sources and is_whole else None
+                    self._add_write(replace(item, sources=known), "")
             if inputs or outputs:
                 self._add(self._queries, query.sql, query, "query")
         if parent := self._recording_parent():
             parent.add_query(query)
 
-    def _inputs(self, items: Iterable[Captured]) -> list[Captured]:
+    def is_whole(self, query: CapturedQuery) -> bool:
+        """Return True if a text reads only datasets, and none of them is a temporary table."""
+        return query.is_whole and self._temporary.isdisjoint(item.key for item in query.inputs)
+
+    def _inputs(self, items: Iterable[Captured], *, is_into_python: bool = True) -> list[Captured]:
         own = self._written | self._temporary
+        if is_into_python:
+            for item in items:
+                if item.key in self._written - self._read_back:
+                    self._read_back.add(item.key)
+                    self._changed(item, "read")
         return [item for item in items if item.key not in own]
 
     def _add_write(self, item: Captured, kind: str) -> None:
@@ -153,19 +168,34 @@ class Capture:
                 self.is_complete = False
                 return
             items[key] = item
+        self._changed(item, kind)
+
+    def _changed(self, item: Any, kind: str) -> None:
         if self._on_change and kind:
             self._on_change(item, kind)
 
     @property
     def reads(self) -> list[Captured]:
-        """Return the datasets that were read, except by queries that wrote tables."""
-        among = (*self._reads.values(), *self._writes.values())
-        return _without_parts(self._reads.values(), among)
+        """Return the datasets that were read, except by queries that wrote tables.
+
+        A table that was written and then read makes those that it comes from count as read.
+        """
+        reads = {**self._reads, **{key: self._consumed[key] for key in self._consumed_by_reads()}}
+        return _without_parts(reads.values(), (*reads.values(), *self._writes.values()))
 
     @property
     def consumed(self) -> list[Captured]:
-        """Return the datasets that were read by queries that wrote tables."""
-        return list(self._consumed.values())
+        """Return the datasets that were read only by queries that wrote tables."""
+        others = self._consumed_by_reads()
+        return [item for key, item in self._consumed.items() if key not in others]
+
+    def _consumed_by_reads(self) -> set[tuple[Name, str | None]]:
+        known = {name for name, _ in self._consumed}
+        found: set[Name] = set()
+        for item in self._writes.values():
+            if item.key in self._read_back:
+                found.update(self.sources_of(item, known) or known)
+        return {key for key in self._consumed if key[0] in found}
 
     @property
     def writes(self) -> list[Captured]:
@@ -277,6 +307,33 @@ def origin_of(value: Any) -> tuple[Name, ...] | None:
 def forget(value: Any) -> None:
     """Forget the datasets of an object, because it changes."""
     _origins.pop(id(value), None)
+
+
+def forget_shared(array: Any) -> None:
+    """Forget the datasets of the frames whose values an array shares, because it may change them.
+
+    Arrays that a recorded call uses do not count.
+    """
+    if _is_inside.get():
+        return
+    for key, (reference, *_) in list(_origins.items()):
+        if any(_is_shared(values, array) for values in values_of(reference())):
+            _origins.pop(key, None)
+
+
+def values_of(frame: Any) -> list[Any]:
+    """Return the arrays of a frame or a series of pandas."""
+    return [block.values for block in frame._mgr.blocks] if hasattr(frame, "_mgr") else []
+
+
+def _is_shared(values: Any, array: Any) -> bool:
+    """Return True if two arrays may share memory. Extension arrays of one type may."""
+    numpy = sys.modules["numpy"]
+    if not isinstance(array, numpy.ndarray):
+        return type(values) is type(array)
+    for name in ("_ndarray", "_data"):  # of datetimes and of integers with missing values
+        values = getattr(values, name, values) if not isinstance(values, numpy.ndarray) else values
+    return isinstance(values, numpy.ndarray) and bool(numpy.may_share_memory(values, array))
 
 
 def _state(value: Any) -> Any:

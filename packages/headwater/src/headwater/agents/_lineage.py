@@ -219,8 +219,9 @@ class Path(Tool):
 class Why(Tool):
     """Return the evidence of an edge between two neighbours: its sources, first time and runs.
 
-    `grade`: verified by two independent sources, reported by one, contradicted by the SQL text, or
-    stale. Use it before relying on an edge.
+    `grade`: verified by two independent sources, reported by one, possible (no source states
+    which input feeds the output), contradicted by the SQL text, or stale. Use it before relying on
+    an edge.
     """
 
     name = "why"
@@ -288,8 +289,8 @@ def flat(top: Json) -> list[Json]:
             item |= {"latestRun": latest["state"], "runId": latest["runId"]}
         if leaf["removal"]:
             item["removal"] = removal_text(leaf["removal"])
-        if leaf["evidence"] != "reported":
-            item["evidence"] = leaf["evidence"]
+        if leaf["evidence"] != "reported" or leaf["grade"] == "possible":
+            item["evidence"] = "possible" if leaf["grade"] == "possible" else leaf["evidence"]
         items.setdefault(leaf["id"], item)
     return list(items.values())
 

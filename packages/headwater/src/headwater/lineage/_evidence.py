@@ -13,9 +13,11 @@ from headwater.graph.nodes import Node
 from headwater.graph.sql_lineage import SqlLineage, sql_lineage
 from headwater.identity import DatasetName
 from headwater.lineage._statements import (
+    COARSE,
     DECLARED,
     Statements,
     combined_statements,
+    has_several,
     statements_of,
 )
 from headwater.lineage.columns import combined
@@ -59,6 +61,26 @@ class EdgeEvidence:
             statements_of(self._state, member, source, target) for member in members
         )
         return found if found.found else Statements(frozenset({DECLARED}))
+
+    def of_pair(self, job: Node, source: Node, target: Node) -> Statements:
+        """Return the statements that an input of a job feeds an output, in the run of the edge."""
+        run = self._graph.runs.get(job.job_ref)
+        if run is None or "job" in (source.type, target.type):
+            return Statements()
+        names = source.dataset_name, target.dataset_name
+        members = (run, *descendants_of(self._state, run))
+        found = combined_statements(statements_of(self._state, run, *names) for run in members)
+        if found.found:
+            return found
+        is_product = has_several(self._graph.edges_of(job.job_ref))
+        found = self.statements(job, source, is_read=True)
+        return found._replace(is_possible=is_product)  # one run reads, another writes
+
+    def differs_by_output(self, node: Node) -> bool:
+        """Return True if the sources of some outputs of a job are marked as unknown."""
+        run = self._graph.runs.get(node.job_ref) if node.type == "job" else None
+        members = (run, *descendants_of(self._state, run)) if run else ()
+        return any(use.dataset_facets.get(COARSE) for m in members for use in m.outputs.values())
 
     def _uses(self, run: Run, name: DatasetName) -> Iterator[tuple[Run, Use]]:
         primary = self._state.identity.primary

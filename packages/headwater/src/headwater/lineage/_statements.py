@@ -3,6 +3,10 @@
 Lists of inputs and outputs, column lineage and explicit lineage of one run are one source, because
 one producer states them. The SQL text is a source of its own, and so is another run below the same
 task that another producer reports, such as a Spark query below an Airflow task.
+
+An edge between an input and an output is only possible if no source states that one feeds the
+other: the producer marks the sources of the output as unknown, or the run, or the runs of a task
+together, have several inputs and several outputs.
 """
 
 from __future__ import annotations
@@ -13,6 +17,7 @@ from itertools import chain
 from typing import Literal, NamedTuple
 
 from headwater.events import ONLY_IN_TEXT, DatasetId, Json, parse_entries
+from headwater.graph.run_edges import Edges, only_datasets
 from headwater.graph.sql_lineage import SqlLineage, sql_lineage
 from headwater.identity import DatasetName, canonical_name
 from headwater.lineage.models import EdgeStatement, Grade
@@ -40,6 +45,9 @@ class Statement(NamedTuple):
 
 DECLARED = Statement("declared")
 
+COARSE = "headwater_coarseLineage"
+"""Facet of an output whose sources are all inputs that may feed it, not those that do."""
+
 
 class Statements(NamedTuple):
     """The statements of one or more runs about an edge."""
@@ -47,6 +55,8 @@ class Statements(NamedTuple):
     found: frozenset[Statement] = frozenset()
     is_contradicted: bool = False
     """True if the SQL text was read completely, has sources, and does not name the dataset."""
+    is_possible: bool = False
+    """True if no source states that the input feeds the output."""
 
     def grade(self, missed: int = 0) -> Grade:
         """Return the grade of the edge, given the newer finished runs that lack it."""
@@ -55,7 +65,9 @@ class Statements(NamedTuple):
         sources = {"" if item.kind == "sql" else _tool(item.producer) for item in self.found}
         if len(sources) > 1:
             return "verified"
-        return "contradicted" if self.is_contradicted else "reported"
+        if self.is_contradicted:
+            return "contradicted"
+        return "possible" if self.is_possible else "reported"
 
 
 def combined_statements(parts: Iterable[Statements]) -> Statements:
@@ -63,7 +75,11 @@ def combined_statements(parts: Iterable[Statements]) -> Statements:
     every = [part for part in parts if part.found]
     found = frozenset(item for part in every for item in part.found)
     is_named = any(item.kind == "sql" for item in found)
-    return Statements(found, not is_named and any(part.is_contradicted for part in every))
+    return Statements(
+        found,
+        not is_named and any(part.is_contradicted for part in every),
+        bool(every) and all(part.is_possible for part in every),
+    )
 
 
 def statements_of(
@@ -80,12 +96,24 @@ def statements_of(
     if is_reported and (source is None or target is None or not kinds):
         kinds.add("datasets")
     producer = producer_of_run(state, run)
-    found = {Statement(kind, producer) for kind in kinds}
-    if text is None:
-        return Statements(frozenset(found))
-    if _is_named(text, source, target):
+    found = frozenset(Statement(kind, producer) for kind in kinds)
+    if text is not None and _is_named(text, source, target):
         return Statements(frozenset({*found, Statement("sql")}))
-    return Statements(frozenset(found), text.is_complete and bool(text.sources))
+    is_contradicted = text is not None and text.is_complete and bool(text.sources)
+    is_pair = source is not None and target is not None
+    is_possible = is_pair and kinds == {"datasets"} and _has_unknown_sources(run, writes)
+    return Statements(found, is_contradicted, is_possible)
+
+
+def has_several(edges: Edges) -> bool:
+    """Return True for edges with several inputs and several outputs."""
+    return min(len(only_datasets(edges.reads)), len(only_datasets(edges.writes))) > 1
+
+
+def _has_unknown_sources(run: Run, writes: Iterable[Use]) -> bool:
+    """Return True if a run without facets of lineage does not state the sources of an output."""
+    is_product = not run.lineage and min(len(run.inputs), len(run.outputs)) > 1
+    return is_product or any(use.dataset_facets.get(COARSE) for use in writes)
 
 
 def _is_named(text: SqlLineage, source: DatasetName | None, target: DatasetName | None) -> bool:
@@ -108,6 +136,7 @@ def _of_facets(
 ) -> Iterator[StatementKind]:
     """Yield the kinds of facets that have the edge: explicit lineage, or else column lineage."""
     primary = state.identity.primary
+    coarse = {primary(name) for name, use in run.outputs.items() if use.dataset_facets.get(COARSE)}
     for facet in run.lineage or ():
         for entry in parsed(facet, parse_entries):
             own = (
@@ -116,7 +145,8 @@ def _of_facets(
                 else None
             )
             named = {primary(canonical_name(*dataset)) for dataset in entry.datasets}
-            if target in (None, own) and (source is None or source in named):
+            is_stated = own not in coarse and (source is None or source in named)
+            if is_stated and target in (None, own):
                 yield "explicit"
     every = writes if target is not None else run.outputs.values()
     for use in () if run.lineage else every:

@@ -73,7 +73,7 @@ def _tree_one_way(
     data_of = cache(partial(_leaf, generations.state, graph))  # a node may have several leaves
     edge_evidence = EdgeEvidence(generations.state, graph)
 
-    def leaf_of(node: Node, parent: Node | None = None) -> TreeNode:
+    def leaf_of(node: Node, parent: Node | None = None, origin: Node | None = None) -> TreeNode:
         memory.charge()
         evidence = edge_evidence.between(parent, node) if parent else None
         times = seen(generations, parent, node, way) if parent and level is Level.TASK else None
@@ -86,6 +86,10 @@ def _tree_one_way(
             if level is Level.TASK:
                 name = dataset.dataset_name
                 missed = missed_runs(generations, job.job_ref, name, is_read=is_read)
+            if origin and parent.type == "job":
+                source, target = (node, origin) if way == "up" else (origin, node)
+                of_pair = edge_evidence.of_pair(parent, source, target)
+                stated = of_pair if of_pair.grade() == "possible" else stated
             leaf["grade"] = stated.grade(missed)
             leaf["statedBy"] = [item.answer() for item in sorted(stated.found, key=str)]
         elif parent:
@@ -93,31 +97,30 @@ def _tree_one_way(
         return leaf
 
     top, deepest = leaf_of(root), max(depth, MOST_STEPS)
-    expanded: set[Place] = set()
-    open_ = [(Place(root), top, 0)]
+    expanded: set[tuple[Place, Node | None]] = set()
+    open_: list[tuple[Place, TreeNode, int, Node | None]] = [(Place(root), top, 0, None)]
     while open_:
-        place, leaf, steps = open_.pop()
+        place, leaf, steps, origin = open_.pop()
         is_divided = parts and place.node == root
         others = list(map(Place, parts)) if is_divided else places_next(graph, place, way)
-        if place in expanded:
+        visit = place, origin if edge_evidence.differs_by_output(place.node) else None
+        if visit in expanded:
             leaf["isRepeated"] = bool(others)
             continue
         if steps == deepest:  # a node may be first reached by a path through all others
             leaf["hasMore"] = bool(others)
             continue
-        expanded.add(place)
+        expanded.add(visit)
         parent = None if is_divided else place.node
         grown = [
-            (other, leaf_of(other.node, parent), steps + 1)
+            (other, leaf_of(other.node, parent, origin), steps + 1, parent)
             for other in others
             if other.node in within
         ]
         if grade is not None and parent is not None:
-            grown = [
-                (other, child, step) for other, child, step in grown if child["grade"] == grade
-            ]
+            grown = [step for step in grown if step[1]["grade"] == grade]
         leaf["hasMore"] = len(grown) < len(others)
-        leaf["children"] = [child for _, child, _ in grown]
+        leaf["children"] = [child for _, child, *_ in grown]
         open_ += reversed(grown)
     return top
 

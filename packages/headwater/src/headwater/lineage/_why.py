@@ -22,6 +22,7 @@ from headwater.lineage._statements import (
     Statement,
     Statements,
     combined_statements,
+    has_several,
     producer_of_run,
     statements_of,
 )
@@ -161,7 +162,11 @@ def _stated(
         for run in generation.runs
     ]
     if own is None and not any(found.found for _, found in every):  # one run read, another wrote
-        every = [(run, statements_of(state, run, source, None)) for run in generation.runs]
+        is_product = has_several(generation.edges)
+        every = [
+            (run, statements_of(state, run, source, None)._replace(is_possible=is_product))
+            for run in generation.runs
+        ]
     return [(run, found) for run, found in every if found.found]
 
 

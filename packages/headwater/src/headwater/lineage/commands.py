@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from headwater.lineage.models import OverviewAnswer, TreeAnswer
     from headwater.search.models import NodeAnswer
 
-GradeName = Literal["verified", "reported", "contradicted", "stale"]
+GradeName = Literal["verified", "reported", "possible", "contradicted", "stale"]
 WithGrade = Annotated[
     GradeName | None, typer.Option("--evidence", help="Only edges with this evidence.")
 ]

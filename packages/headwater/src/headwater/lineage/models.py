@@ -43,9 +43,10 @@ class EdgeStatement(Answer):
     """Short name and version, such as `dbt 1.54.0`; null for SQL texts, and if not reported."""
 
 
-Grade = Literal["verified", "reported", "contradicted", "stale"]
+Grade = Literal["verified", "reported", "possible", "contradicted", "stale"]
 """Grade of the evidence of an edge: `verified` if two independent sources state it, `reported` if
-one does, `contradicted` if only the producer does and the SQL text, read completely, does not name
+one does, `possible` if a run lists the input and the output and no source states that one feeds the
+other, `contradicted` if only the producer does and the SQL text, read completely, does not name
 the dataset, `stale` if the three newest finished runs of the task do not have it."""
 
 

@@ -170,6 +170,7 @@ def _column_node(node: models.ColumnNode) -> Text:
 
 def _tree_marks(node: models.TreeNode | models.ColumnNode) -> Text:
     marks = _EVIDENCE.get(node["evidence"], "") if node["type"] in ("job", "dataset") else ""
+    marks += "  possible" if node["grade"] == "possible" else ""
     marks += "  (see above)" if node["isRepeated"] else ""
     return Text(marks + ("  …" if node["hasMore"] else ""), "dim")
 

@@ -56,7 +56,7 @@ export interface paths {
                     asOf?: string | null;
                     depth?: number;
                     direction?: "up" | "down";
-                    evidence?: ("verified" | "reported" | "contradicted" | "stale") | null;
+                    evidence?: ("verified" | "reported" | "possible" | "contradicted" | "stale") | null;
                     field?: string | null;
                     indirect?: boolean;
                     knownAt?: string | null;
@@ -1088,7 +1088,7 @@ export interface components {
             children: components["schemas"]["ColumnNode"][];
             evidence: ("reported" | "sql" | "verified") | null;
             field: string | null;
-            grade: ("verified" | "reported" | "contradicted" | "stale") | null;
+            grade: ("verified" | "reported" | "possible" | "contradicted" | "stale") | null;
             hasMore: boolean;
             id: string;
             isDirect: boolean;
