@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from headwater.events import Logged
 from headwater.graph.current import generations_of, graph_of, whole_graph_of
-from headwater.graph.edges import control_edges
 from headwater.graph.effective import Graph, PipelineGraph
 from headwater.graph.levels import Level
 from headwater.graph.nodes import Node
 from headwater.graph.run_edges import Edges
 from headwater.identity import DatasetName
+from headwater.lineage.control import control_edges
 from headwater.lineage.neighbourhood import graph_around
 from headwater.log import Entry
 from headwater.projection import State, project

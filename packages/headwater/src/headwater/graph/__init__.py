@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headwater.graph.edges import LevelGraph, control_edges
+from headwater.graph.edges import LevelGraph
 from headwater.graph.effective import Latest
 from headwater.graph.generations import Generations
 from headwater.graph.levels import Level, Levels
@@ -17,6 +17,5 @@ __all__ = [
     "LevelGraph",
     "Levels",
     "Node",
-    "control_edges",
     "node_id",
 ]

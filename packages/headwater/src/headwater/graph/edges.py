@@ -16,20 +16,20 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import reduce
 from itertools import product
 from typing import Literal, NamedTuple
 
-from headwater import deadline
 from headwater.events import JobRef
-from headwater.events.facets import Reference
 from headwater.graph.generation import Generation
 from headwater.graph.generations import Generations
-from headwater.graph.levels import Level, Levels
+from headwater.graph.levels import Level
 from headwater.graph.nodes import Node
 from headwater.graph.run_edges import Edges, derived_dataset, handoff_job, merged, side_by_side
+from headwater.graph.task_edges import Part, edges_below, edges_not_below, task_edges
 from headwater.identity import DatasetName
-from headwater.projection import Job, Run, RunKey, RunState, State, outcome, start_of
-from headwater.projection.derived import newest_of, parent_of
+from headwater.projection import Run, RunKey, RunState, State, outcome, start_of
+from headwater.projection.derived import parent_of
 
 Side = Literal["reads", "writes"]
 
@@ -66,20 +66,13 @@ class LevelGraph:
         If `selected` is a mapping, the edges of each generation are limited to its value.
         """
         graph = cls()
-        owners: dict[RunKey | JobRef, Run | JobRef] = {}
-        found: dict[RunKey | JobRef, Edges] = {}
-        for owner, edges in _rolled_up(generations, level, selected):
-            if edges.reads or edges.writes:
-                key = owner.key if isinstance(owner, Run) else owner
-                owners[key] = owner
-                found[key] = merged(found.get(key), edges)
         parts: dict[JobRef, list[Edges]] = defaultdict(list)
-        for key, owner in owners.items():
+        for owner, edges in _rolled_up(generations, level, selected):
             ref = owner.key.job if isinstance(owner, Run) else owner
             if derived_dataset(ref) is None:
-                parts[ref].append(found[key])
+                parts[ref].append(edges)
             else:
-                graph._derive(found[key])
+                graph._derive(edges)
             if isinstance(owner, Run):
                 graph._note_run(generations.state, owner)
         for ref, edges_of_runs in parts.items():
@@ -175,24 +168,38 @@ def _rolled_up(
     level: Level | None,
     selected: Iterable[Generation] | Mapping[Generation, Edges],
 ) -> Iterator[tuple[Run | JobRef, Edges]]:
-    """Yield the owner at a level and the edges of each run, and of each declaration its job."""
+    """Yield each owner at a level with its edges, and each job with declared edges."""
     parts = selected if isinstance(selected, Mapping) else {g: g.edges for g in selected}
-    current = [run for generation in parts for run in generation.runs]
-    own = _RunEdges(generations, parts)
     yield from ((g.job, part) for g, part in parts.items() if not g.runs)
-    levels = generations.levels
+    levels, owned = generations.levels, dict[RunKey, tuple[Run, list[Part]]]()
+    for owner, run, edges in _owned(generations, level, parts):
+        if edges.reads or edges.writes:
+            owned.setdefault(owner.key, (owner, []))[1].append((run, edges))
+    for owner, found in owned.values():
+        if level is Level.TASK and levels.of(owner.key.job) <= level:
+            yield owner, task_edges(levels, found)
+        else:
+            yield owner, reduce(merged, (edges for _, edges in found))
+
+
+def _owned(
+    generations: Generations, level: Level | None, parts: Mapping[Generation, Edges]
+) -> Iterator[tuple[Run, Run, Edges]]:
+    """Yield the owner at a level of each run, the run and its edges at that level."""
+    current = [run for generation in parts for run in generation.runs]
+    own, levels = _RunEdges(generations, parts), generations.levels
     if level is None:
-        yield from ((run, own.of(run)) for run in current)
+        yield from ((run, run, own.of(run)) for run in current)
         return
     if level is Level.QUERY:
         current = _without_wrappers(generations.state, current)
-    below = _edges_below(own, levels, current)
+    below = edges_below(levels, ((run, own.of(run)) for run in current))
     for run in current:
         edges = own.of(run)
         owner = levels.owner(run, level)
         if levels.of(owner.key.job) > level and run.key in below:
-            edges = _edges_not_below(edges, below[run.key])
-        yield owner, edges
+            edges = edges_not_below(edges, below[run.key])
+        yield owner, run, edges
 
 
 class _RunEdges:
@@ -209,25 +216,6 @@ class _RunEdges:
 
     def of(self, run: Run) -> Edges:
         return self._limited.get(run.key) or self._generations.own(run)
-
-
-def _edges_not_below(edges: Edges, lower: Edges) -> Edges:
-    """Return the edges of a run that no run below it reports.
-    If edges remain on one side, the other side stays complete. Otherwise, a step that reads a table
-    with a query and writes an artifact itself would have no path between the two.
-    """
-    reads, writes = edges.reads - lower.reads, edges.writes - lower.writes
-    left = Edges(edges.reads if writes else reads, edges.writes if reads else writes)
-    return edges.within(left)
-
-
-def _edges_below(own: _RunEdges, levels: Levels, current: list[Run]) -> dict[RunKey, Edges]:
-    """Return the edges of the runs below each run, by its key."""
-    below: dict[RunKey, Edges] = defaultdict(Edges)
-    for run in current:
-        for above in levels.lineage(run)[1:]:
-            below[above.key].add(own.of(run))
-    return below
 
 
 def _without_wrappers(state: State, runs: list[Run]) -> list[Run]:
@@ -253,57 +241,3 @@ def _wraps(state: State, outer: Run, inner: Run) -> bool:
     primary = state.identity.primary
     written = {primary(name) for name in inner.outputs}
     return begins <= starts <= ends and {primary(name) for name in outer.outputs} <= written
-
-
-def control_edges(
-    generations: Generations, level: Level | None, near: Iterable[JobRef] | None = None
-) -> set[tuple[JobRef, JobRef]]:
-    """Return the control dependencies (upstream, downstream) at a level.
-
-    For each job, only the newest run with a jobDependencies facet counts, and its siblings under
-    the same parent run. `near` limits the edges to those of some jobs. Ends finer than the level
-    are rolled up; an edge within one job is dropped.
-    """
-    state, levels = generations.state, generations.levels
-    reporting: Iterable[JobRef] = state.jobs
-    if near is not None:
-        jobs = {job for ref in near for job in generations.families.of(ref).jobs}
-        reporting = jobs.union(*(state.named_by.get(job, ()) for job in jobs)) & state.jobs.keys()
-    found: set[tuple[JobRef, JobRef]] = set()
-    for ref in deadline.watched(reporting):
-        for run in _reporting_runs(state, state.jobs[ref]):
-            own = _at_level(state, levels, level, Reference(run.key.job, run.key.run_id))
-            found |= {(_at_level(state, levels, level, up), own) for up in run.upstream or ()}
-            found |= {(own, _at_level(state, levels, level, down)) for down in run.downstream or ()}
-    chosen = None if near is None else set(near)
-    return {
-        (up, down)
-        for up, down in found
-        if up != down and (chosen is None or up in chosen or down in chosen)
-    }
-
-
-def _reporting_runs(state: State, job: Job) -> list[Run]:
-    runs = [state.runs[key] for key in job.runs]
-    reporting = [run for run in runs if run.upstream or run.downstream]
-    newest = newest_of(reporting)
-    parent = parent_of(state, newest) if newest else None
-    if newest is None or parent is None:
-        return [newest] if newest else []
-    return [run for run in reporting if parent_of(state, run) is parent]
-
-
-def _at_level(state: State, levels: Levels, level: Level | None, end: Reference) -> JobRef:
-    if level is None:
-        return end.job
-    run = _run_of(state, end)
-    return levels.owner(run, level).key.job if run is not None else end.job
-
-
-def _run_of(state: State, end: Reference) -> Run | None:
-    """Return the run that a dependency names, or the newest run of its job."""
-    job = state.jobs.get(end.job)
-    if job is None:
-        return None
-    keys = [key for key in job.runs if key.run_id == end.run_id] or list(job.runs)
-    return newest_of(state.runs[key] for key in keys)

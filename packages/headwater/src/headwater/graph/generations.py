@@ -49,12 +49,12 @@ from headwater.graph.run_edges import (
     derived_edges,
     handoff_job,
     kept_datasets,
-    merged,
     run_edges,
     side_by_side,
     states_lineage_of_other_jobs,
 )
 from headwater.graph.sql_changes import stated_changes, stated_changes_of
+from headwater.graph.task_edges import Part, task_edges
 from headwater.graph.times import NOW, ByVersion, Reading, Times, span_of
 from headwater.identity import DatasetName
 from headwater.projection import Run, RunKey, RunState, State, outcome, start_of
@@ -97,7 +97,7 @@ class Generations:
         self._of_runs: dict[JobRef, dict[str, Any]] = {}
         self._where: dict[str, _Where] = {}
         self._jobs: dict[JobRef, None] | None = None
-        self._flows = Flows(self.flows_into)
+        self._flows = Flows(lambda g: [*self.flows_into(g), *self._flows_within(g)])
         self._changed: dict[JobRef, History | None] = {}  # tasks, with their state in `_flows`
         self._present: Present | None = None
         self.families = Families(self.state)
@@ -297,6 +297,14 @@ class Generations:
             for source in self._written(name, reading, generation)
         ]
 
+    def _flows_within(self, generation: Generation) -> Iterator[Flow]:
+        """Yield the flows through datasets that one run of a generation wrote and another read."""
+        edges = generation.edges
+        for name in () if edges.is_cross_product else edges.reads & edges.writes:
+            if edges.targets_of(name) - {name} and self.times.passes(generation, name):
+                end = self.times.of_reads(generation, name).end
+                yield Flow(generation, name, False, end, False)
+
     def sources(self, generation: Generation) -> list[Generation]:
         """Return the generations that wrote the data which a generation read or kept."""
         return [flow.source for flow in self.flows_into(generation)]
@@ -465,11 +473,11 @@ class Generations:
             return self._by_key[ref][key]
         runs = list(members.values())
         heads: dict[RunKey, Run] = {}
-        by_head: dict[RunKey, Edges] = {}
+        by_head: dict[RunKey, list[Part]] = defaultdict(list)
         for run in runs:
             head = self.levels.owner(run, Level.TASK)
             heads[head.key] = head
-            by_head[head.key] = merged(by_head.get(head.key), self.own(run))
+            by_head[head.key].append((run, self.own(run)))
         outcomes = [outcome(self.state, head) for head in heads.values()]
         times = map(start_of, (*heads.values(), *runs))
         started = min(moment for moment in times if moment is not None)
@@ -478,7 +486,7 @@ class Generations:
             order=(started, min(run.key for run in runs)),
             is_complete=all(ended is not None for _, ended in outcomes)
             and any(condition is RunState.COMPLETED for condition, _ in outcomes),
-            edges=side_by_side(list(by_head.values())),
+            edges=side_by_side([task_edges(self.levels, parts) for parts in by_head.values()]),
             kept=kept_datasets(self.state, runs),
             runs=tuple(runs),
             ended=span_of(self.state, runs).end,

@@ -86,6 +86,17 @@ class Times:
             found = generation.spans["reads", name] = span_of(self._state, runs)
         return found
 
+    def passes(self, generation: Generation, name: DatasetName) -> bool:
+        """Return True if a run of a generation read a dataset after another one wrote it."""
+        users = [(run, self._own(run)) for run in generation.runs]
+        readers = [(run, span_of(self._state, [run])) for run, own in users if name in own.reads]
+        writers = [(run, start_of(run) or 0) for run, own in users if name in own.writes]
+        return any(
+            writer is not reader and start <= span.end
+            for writer, start in writers
+            for reader, span in readers
+        )
+
     def streams(self, generation: Generation, name: DatasetName) -> bool:
         """Return True if a streaming run of a generation read a dataset."""
         return any(is_streaming(self._state, run) for run in self._readers(generation, name))

@@ -14,7 +14,6 @@ from headwater import memory
 from headwater.errors import ConfigError
 from headwater.graph.column_graph import Column, ColumnGraph
 from headwater.graph.current import generations_of, graph_of, level_of
-from headwater.graph.edges import control_edges
 from headwater.graph.effective import Graph, PipelineGraph
 from headwater.graph.generations import Generations
 from headwater.graph.levels import Level
@@ -30,6 +29,7 @@ from headwater.graph.walk import (
 )
 from headwater.health.states import health_of
 from headwater.lineage import models
+from headwater.lineage.control import control_edges
 from headwater.lookup import find_node
 from headwater.projection import State
 from headwater.query.parameters import Depth, LevelName, Name

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from headwater.datasets.removal import removal_of
 from headwater.graph.current import generations_of, level_of, whole_graph_of
-from headwater.graph.edges import DataEdge, control_edges
+from headwater.graph.edges import DataEdge
 from headwater.graph.generation import Generation
 from headwater.graph.nodes import (
     Node,
@@ -25,6 +25,7 @@ from headwater.lineage._impact import column_impact, impact, path_answer
 from headwater.lineage._tree import tree_answer
 from headwater.lineage._why import why_answer
 from headwater.lineage.columns import columns_answer
+from headwater.lineage.control import control_edges
 from headwater.lineage.neighbourhood import graph_answer
 from headwater.lineage.provenance import origin, provenance_answer
 from headwater.lineage.tags import ColumnTag, Tags, dataset_tag

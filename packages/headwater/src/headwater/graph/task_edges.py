@@ -1,0 +1,80 @@
+"""The edges of a task run, from those of the runs that it consists of.
+
+A Spark application or an Airflow task runs queries one after another. What one of them reads does
+not feed what another one writes: data between them passes through a dataset. Two kinds of edges
+have no query of their own. An output whose queries read nothing may hold what the queries without
+outputs read before: the application may have passed it on in memory. And what the task run itself
+reports, and no run below it does, may come from everything or go into everything.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+from headwater.graph.levels import Levels
+from headwater.graph.run_edges import Edges, Sources
+from headwater.identity import DatasetName
+from headwater.projection import Run, RunKey, start_of
+
+Part = tuple[Run, Edges]
+"""A run and the edges that its own events report."""
+
+
+def task_edges(levels: Levels, parts: Sequence[Part]) -> Edges:
+    """Return the edges of a task run; the parts are the task run and the runs below it."""
+    if len(parts) == 1:
+        return parts[0][1]
+    below = edges_below(levels, parts)
+    queries = [part for part in parts if part[0].key not in below]
+    around = [(edges, below[run.key]) for run, edges in parts if run.key in below]
+    reads = {name for _, edges in parts for name in edges.reads}
+    fed_by_all = {name for edges, lower in around for name in edges.writes - lower.writes}
+    feeding_all = {name for edges, lower in around for name in edges.reads - lower.reads}
+    stated = {name: found | feeding_all for name, found in _sources_by_query(queries).items()}
+    for edges, _ in around:
+        for name in edges.writes:
+            if name in fed_by_all and edges.is_cross_product:
+                stated[name] = reads
+            elif name in fed_by_all or not edges.is_cross_product:
+                stated[name] = stated.get(name, set()) | edges.sources_of(name)
+    if all(found == reads for found in stated.values()):
+        return Edges(reads, set(stated))
+    return Edges(reads, set(stated), stated, set())
+
+
+def _sources_by_query(queries: Iterable[Part]) -> Sources:
+    """Return the sources of the outputs of queries."""
+    found: Sources = defaultdict(set)
+    ends: dict[DatasetName, int] = {}
+    only_reading = [part for part in queries if not part[1].writes]
+    for run, edges in queries:
+        for name in edges.writes:
+            found[name] |= edges.sources_of(name)
+            ends[name] = max(ends.get(name, 0), run.last or 0)
+    for name, sources in found.items():
+        if not sources:
+            for run, edges in only_reading:
+                if (start_of(run) or 0) <= ends[name]:
+                    sources |= edges.reads
+    return dict(found)
+
+
+def edges_below(levels: Levels, parts: Iterable[Part]) -> dict[RunKey, Edges]:
+    """Return the edges of all runs below each run that has any, by its key."""
+    below: dict[RunKey, Edges] = defaultdict(Edges)
+    for run, edges in parts:
+        for above in levels.lineage(run)[1:]:
+            below[above.key].add(edges)
+    return below
+
+
+def edges_not_below(edges: Edges, lower: Edges) -> Edges:
+    """Return the edges of a run that no run below it reports.
+
+    If edges remain on one side, the other side stays complete. Otherwise, a step that reads a table
+    with a query and writes an artifact itself would have no path between the two.
+    """
+    reads, writes = edges.reads - lower.reads, edges.writes - lower.writes
+    left = Edges(edges.reads if writes else reads, edges.writes if reads else writes)
+    return edges.within(left)

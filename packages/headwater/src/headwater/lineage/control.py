@@ -1,0 +1,67 @@
+"""Control edges: jobs that started others or had to end before them, whether or not data passed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from headwater import deadline
+from headwater.events import JobRef
+from headwater.events.facets import Reference
+from headwater.graph.generations import Generations
+from headwater.graph.levels import Level, Levels
+from headwater.projection import Job, Run, State
+from headwater.projection.derived import newest_of, parent_of
+
+
+def control_edges(
+    generations: Generations, level: Level | None, near: Iterable[JobRef] | None = None
+) -> set[tuple[JobRef, JobRef]]:
+    """Return the control dependencies (upstream, downstream) at a level.
+
+    For each job, only the newest run with a jobDependencies facet counts, and its siblings under
+    the same parent run. `near` limits the edges to those of some jobs. Ends finer than the level
+    are rolled up; an edge within one job is dropped.
+    """
+    state, levels = generations.state, generations.levels
+    reporting: Iterable[JobRef] = state.jobs
+    if near is not None:
+        jobs = {job for ref in near for job in generations.families.of(ref).jobs}
+        reporting = jobs.union(*(state.named_by.get(job, ()) for job in jobs)) & state.jobs.keys()
+    found: set[tuple[JobRef, JobRef]] = set()
+    for ref in deadline.watched(reporting):
+        for run in _reporting_runs(state, state.jobs[ref]):
+            own = _at_level(state, levels, level, Reference(run.key.job, run.key.run_id))
+            found |= {(_at_level(state, levels, level, up), own) for up in run.upstream or ()}
+            found |= {(own, _at_level(state, levels, level, down)) for down in run.downstream or ()}
+    chosen = None if near is None else set(near)
+    return {
+        (up, down)
+        for up, down in found
+        if up != down and (chosen is None or up in chosen or down in chosen)
+    }
+
+
+def _reporting_runs(state: State, job: Job) -> list[Run]:
+    runs = [state.runs[key] for key in job.runs]
+    reporting = [run for run in runs if run.upstream or run.downstream]
+    newest = newest_of(reporting)
+    parent = parent_of(state, newest) if newest else None
+    if newest is None or parent is None:
+        return [newest] if newest else []
+    return [run for run in reporting if parent_of(state, run) is parent]
+
+
+def _at_level(state: State, levels: Levels, level: Level | None, end: Reference) -> JobRef:
+    if level is None:
+        return end.job
+    run = _run_of(state, end)
+    return levels.owner(run, level).key.job if run is not None else end.job
+
+
+def _run_of(state: State, end: Reference) -> Run | None:
+    """Return the run that a dependency names, or the newest run of its job."""
+    job = state.jobs.get(end.job)
+    if job is None:
+        return None
+    keys = [key for key in job.runs if key.run_id == end.run_id] or list(job.runs)
+    return newest_of(state.runs[key] for key in keys)
