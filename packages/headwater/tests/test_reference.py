@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, get_args
 
+from annotated_types import Ge, Le
 from typer.core import TyperGroup
 
 from headwater.cli import command_line
 from headwater.log import EventLog
 from headwater.projection.live import Live
+from headwater.query.registry import load_queries
 from headwater.server.app import make_app
 from headwater.server.openapi import document
 from headwater_client.run import argument_parser
@@ -145,3 +147,28 @@ def _option(option: Any) -> tuple[str, str]:
         else (option.metavar or option.opts[0].upper(),)
     )
     return ", ".join(f"`{name}`" for name in names), str(getattr(option, "help", None) or "")
+
+
+def test_options_of_query_commands_are_those_of_their_queries() -> None:
+    checked = set()
+    for name, command in command_line().commands.items():
+        query, names = getattr(command.callback, "query", (None, {}))
+        if query is None:
+            continue
+        parameters = {item.name: item for item in load_queries()[query].parameters}
+        checked.add(name)
+        for option in command.params:
+            if option.name in ("url", "database", "api_key", "as_json"):
+                continue
+            parameter = parameters[names.get(option.name, option.name)]
+            is_required = parameter.default is parameter.empty
+            bounds = {type(item): item for item in get_args(parameter.annotation)[1:]}
+            expected = (
+                is_required,
+                None if is_required else parameter.default,
+                bounds[Ge].ge if Ge in bounds else None,
+                bounds[Le].le if Le in bounds else None,
+            )
+            found = (option.required, option.default, option.min, option.max)
+            assert found == expected, (name, option.name)
+    assert {"impact", "timeline", "drift", "freshness"} <= checked

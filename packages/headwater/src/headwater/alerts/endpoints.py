@@ -5,10 +5,11 @@ from __future__ import annotations
 from fastapi import APIRouter, Response
 
 from headwater.alerts._store import AlertInfo, Alerts, alert_of
-from headwater.http.routes import Cursor, LiveState, PageLimit, Strict, answer
+from headwater.http.routes import LiveState, Strict, answer
 from headwater.log import EventLog
 from headwater.query.models import Page
 from headwater.query.pages import cursor_of, paged, place_of
+from headwater.query.parameters import Cursor, Limit
 
 router = APIRouter(route_class=Strict)
 
@@ -16,7 +17,7 @@ _ABOUT = ("alerts",)
 
 
 @router.get("/api/v2/alerts", response_model=Page[AlertInfo])
-def list_alerts(live: LiveState, limit: PageLimit = 100, cursor: Cursor = None) -> Response:
+def list_alerts(live: LiveState, limit: Limit = 100, cursor: Cursor = None) -> Response:
     """Return the alerts with the state of their actions, newest first."""
     return answer(alerts_answer(live.log, limit, cursor))
 

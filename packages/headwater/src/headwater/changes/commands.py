@@ -7,12 +7,12 @@ from typing import Annotated
 import typer
 
 from headwater.changes.printing import print_diff, print_drift, print_history, print_timeline
-from headwater.console.client import Client, Cursor, Level, Limit, moment, with_client
+from headwater.console.client import query_command
+from headwater.query.parameters import Cursor, LevelName, Limit
 
 
-@with_client(past=True)
+@query_command("history", print_history, past=True)
 def history(
-    client: Client,
     node: Annotated[str, typer.Argument(help="A dataset or a job: an id or a name.")],
     limit: Limit = 20,
     cursor: Cursor = None,
@@ -23,16 +23,14 @@ def history(
 
     Example: headwater history yellow_taxi_raw
     """
-    client.print("history", {"node": node, "limit": limit, "cursor": cursor}, print_history)
 
 
-@with_client()
+@query_command("timeline", print_timeline, since="from_", until="to")
 def timeline(
-    client: Client,
     node: Annotated[str, typer.Argument(help="A dataset or a job: an id or a name.")],
     up: Annotated[int, typer.Option(min=0, max=100, help="Steps upstream.")] = 1,
     down: Annotated[int, typer.Option(min=0, max=100, help="Steps downstream.")] = 1,
-    level: Level = "task",
+    level: LevelName = "task",
     since: Annotated[str | None, typer.Option(help="Start time. [the first run]")] = None,
     until: Annotated[str | None, typer.Option(help="End time. [now]")] = None,
     limit: Limit = 200,
@@ -43,17 +41,10 @@ def timeline(
 
     Example: headwater timeline yellow_taxi_raw --since 2025-11-01
     """
-    around = {"node": node, "up": up, "down": down, "level": level, "limit": limit}
-    span = {
-        "from_": since and moment(since, "--since"),
-        "to": until and moment(until, "--until"),
-    }
-    client.print("timeline", {**around, **span}, print_timeline)
 
 
-@with_client(past=True)
+@query_command("drift", print_drift, past=True)
 def drift(
-    client: Client,
     node: Annotated[str | None, typer.Argument(help="A dataset. [all]")] = None,
     limit: Limit = 20,
     cursor: Cursor = None,
@@ -62,17 +53,15 @@ def drift(
 
     Example: headwater drift yellow_taxi_staging
     """
-    client.print("drift", {"node": node, "limit": limit, "cursor": cursor}, print_drift)
 
 
-@with_client()
+@query_command("diff", print_diff, since="from_", until="to")
 def diff(
-    client: Client,
     since: Annotated[str, typer.Argument(help="A time, or the id of a run for its end.")],
     until: Annotated[
         str | None, typer.Argument(help="A time, or the id of a run for its end. [now]")
     ] = None,
-    level: Level = "task",
+    level: LevelName = "task",
 ) -> None:
     """Print the differences between two moments.
 
@@ -80,5 +69,3 @@ def diff(
 
     Example: headwater diff 2026-11-01 2026-11-21T08:30
     """
-    span = {"from_": moment(since, "SINCE"), "to": until and moment(until, "UNTIL")}
-    client.print("diff", {**span, "level": level}, print_diff)

@@ -10,7 +10,7 @@ from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import date, datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_type_hints
 
 import typer
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from headwater.log import EventLog
     from headwater.settings import Settings
 
-LevelName = Literal["pipeline", "task", "query"]
 StateName = Literal["NEW", "RUNNING", "COMPLETED", "FAILED", "ABORTED", "LOST"]
 Url = Annotated[
     str | None, typer.Option(help="Server to query. [HEADWATER_URL, or http://localhost:9002]")
@@ -33,12 +32,6 @@ Database = Annotated[
 ]
 Key = Annotated[str | None, typer.Option(help="API key of the server.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Cursor = Annotated[
-    str | None, typer.Option(help="Next page: the `next` of an answer, or the cursor it printed.")
-]
-Limit = Annotated[int, typer.Option(min=1, max=1_000, help="Maximum number of results.")]
-Level = Annotated[LevelName, typer.Option(help="Level of detail.")]
-Depth = Annotated[int, typer.Option(min=0, max=100, help="Maximum distance in steps.")]
 
 _LIKE_A_TIME = re.compile(r"\d{1,2}:|\d{4}-\d{1,2}\b")
 _PAST = {
@@ -60,7 +53,7 @@ _TYPED = {
     ("diff", "from_"): "SINCE",
     ("diff", "to"): "UNTIL",
 }
-"""Names of options and arguments by query ("" for all) and parameter, for errors."""
+"""Names of the options and arguments that are moments, by query ("" for all) and parameter."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +102,10 @@ class Client:
         present = {key: value for key, value in params.items() if value is not None}
         for key, text in (("as_of", self.as_of), ("known_at", self.known_at)):
             if text:
-                present[key] = moment(text, _TYPED["", key])
+                present[key] = text
+        for key, value in present.items():
+            if option := _option_of(name, key):
+                present[key] = moment(str(value), option)
         try:
             return self.source(name, present)
         except ConfigError as error:
@@ -160,7 +156,7 @@ def with_client(
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         hints = get_type_hints(command, include_extras=True)
-        own = list(inspect.signature(command).parameters.values())[1:]
+        own = [p for p in inspect.signature(command).parameters.values() if p.name != "client"]
 
         @functools.wraps(command)
         def run(**values: Any) -> None:
@@ -168,7 +164,9 @@ def with_client(
             command(client, **values)
 
         kind = inspect.Parameter.KEYWORD_ONLY
-        parameters = [item.replace(kind=kind, annotation=hints[item.name]) for item in own]
+        parameters = [
+            item.replace(kind=kind, annotation=_as_option(hints[item.name])) for item in own
+        ]
         for name, hint in options.items():
             default = getattr(Client, name)
             parameters.append(inspect.Parameter(name, kind, default=default, annotation=hint))
@@ -177,6 +175,48 @@ def with_client(
         return run
 
     return decorate
+
+
+def query_command(
+    query: str, printer: Callable[[Any], None], *, past: bool = False, **names: str
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Make a command that prints the answer to a query from a function with its options.
+
+    The function is not called. Its parameters are those of the query; `names` has the names that
+    they have in the query if these differ.
+    """
+
+    def decorate(declared: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(declared)
+        def command(client: Client, **values: Any) -> None:
+            params = {names.get(name, name): value for name, value in values.items()}
+            client.print(query, params, printer)
+
+        made = with_client(past=past)(command)
+        made.query = query, names  # type: ignore[attr-defined]  # for tests
+        return made
+
+    return decorate
+
+
+def _as_option(hint: Any) -> Any:
+    """Return the type of a query's parameter as that of an option, with its text and bounds."""
+    type_, *details = get_args(hint) or (hint,)
+    texts = [detail for detail in details if isinstance(detail, str)]
+    if not texts:
+        return hint
+    bounds = {
+        option: getattr(detail, bound)
+        for detail in details
+        for option, bound in (("min", "ge"), ("max", "le"))
+        if hasattr(detail, bound)
+    }
+    return Annotated[type_, typer.Option(help=texts[0], **bounds)]
+
+
+def _option_of(query: str, name: str) -> str | None:
+    """Return the name of the option of a parameter that is a moment; None for the others."""
+    return _TYPED.get((query, name)) or _TYPED.get(("", name))
 
 
 def _dataset_meant(params: Params, error: NotFoundError) -> tuple[str, str, list[str]] | None:
@@ -192,7 +232,7 @@ def _dataset_meant(params: Params, error: NotFoundError) -> tuple[str, str, list
 def _as_typed(query: str, params: Iterable[str], message: str) -> str:
     """Replace the parameter's name at the start of an error by that of the option."""
     for name in params:
-        option = _TYPED.get((query, name)) or _TYPED.get(("", name))
+        option = _option_of(query, name)
         if option and message.startswith(start := f"{http_name(name)}: "):
             return f"{option}: {message.removeprefix(start)}"
     return message

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from headwater.console.client import Client, Level, with_client
+from headwater.console.client import Client, with_client
 from headwater.console.render import print_json, print_line
 from headwater.console.source import every
 from headwater.errors import ConfigError, EventError
+from headwater.query.parameters import LevelName
 from headwater.text import counted, json_of
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def export(
         bool, typer.Option("--all", help="With --format html: all nodes instead of a NODE.")
     ] = False,
     form: Annotated[Format, typer.Option("--format", help="Format to write.")] = Format.JSON,
-    level: Level = "task",
+    level: LevelName = "task",
     output: Annotated[
         Path | None, typer.Option(help="Folder for parquet, or file for html. [html: stdout]")
     ] = None,

@@ -22,7 +22,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from headwater import deadline, errors, memory
 from headwater.http.state import state_of
 from headwater.projection.live import Live
-from headwater.query.parameters import MOST_STEPS
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 _MOST_LEVELS = 250  # orjson writes 254
@@ -179,15 +178,9 @@ async def _live(request: Request) -> Live:
 
 
 LiveState = Annotated[Live, Depends(_live)]
-Limit = Annotated[int, Query(ge=0, le=1_000)]
-PageLimit = Annotated[int, Query(ge=1, le=1_000)]
-Cursor = Annotated[
-    str | None,
-    Query(description="Value of `next` in the previous answer, to get the next page."),
-]
+PageSize = Annotated[int, Query(ge=0, le=1_000)]  # Marquez allows 0
 LARGEST = 2**63 - 1  # integer of a database
 Offset = Annotated[int, Query(ge=0, le=LARGEST)]
-Depth = Annotated[int, Query(ge=0, le=MOST_STEPS, description="Maximum number of edges to follow.")]
 
 
 def get(router: APIRouter, path: str) -> Callable[[Function], Function]:

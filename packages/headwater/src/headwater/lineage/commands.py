@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from headwater.console.client import Client, Cursor, Depth, Level, LevelName, Limit, with_client
+from headwater.console.client import Client, query_command, with_client
 from headwater.lineage.overview import print_overview
 from headwater.lineage.printing import (
     print_columns,
@@ -17,6 +17,7 @@ from headwater.lineage.printing import (
     print_tree_answer,
     print_why,
 )
+from headwater.query.parameters import Cursor, Depth, Level, LevelName, Limit
 
 if TYPE_CHECKING:
     from headwater.lineage.models import OverviewAnswer, TreeAnswer
@@ -71,7 +72,7 @@ def tree(
     down: Annotated[bool, typer.Option("--down", help="Show downstream.")] = False,
     depth: Depth = 20,
     level: Annotated[
-        LevelName | None, typer.Option(help="Level of detail. [task; for a pipeline: pipeline]")
+        Level | None, typer.Option(help="Level of detail. [task; for a pipeline: pipeline]")
     ] = None,
     evidence: WithGrade = None,
 ) -> None:
@@ -106,12 +107,11 @@ def columns(
     client.print("columns", where, print_columns)
 
 
-@with_client(past=True)
+@query_command("impact", print_impact, past=True)
 def impact(
-    client: Client,
     node: Annotated[str, typer.Argument(help="An id (dataset:NS:NAME, job:NS:NAME) or a name.")],
     field: Annotated[str | None, typer.Argument(help="A column of the dataset.")] = None,
-    level: Level = "task",
+    level: LevelName = "task",
     depth: Depth = 20,
 ) -> None:
     """List what a change of a dataset, column or job affects.
@@ -120,16 +120,13 @@ def impact(
 
     Example: headwater impact yellow_taxi_raw tpep_pickup_datetime
     """
-    where = {"node": node, "field": field, "level": level, "depth": depth}
-    client.print("impact", where, print_impact)
 
 
-@with_client(past=True)
+@query_command("path", print_path, past=True, start="from_", end="to")
 def path(
-    client: Client,
     start: Annotated[str, typer.Argument(help="A node: an id or a name.")],
     end: Annotated[str, typer.Argument(help="Another node.")],
-    level: Level = "task",
+    level: LevelName = "task",
 ) -> None:
     """Print the shortest lineage path between two nodes.
 
@@ -137,12 +134,12 @@ def path(
 
     Example: headwater path yellow_tripdata_2025-05.parquet yellow_rides_hourly_forecast
     """
-    client.print("path", {"from_": start, "to": end, "level": level}, print_path)
 
 
-@with_client(past=True)
+@query_command(
+    "why", print_why, past=True, start="from_", end="to", column="from_field", to_column="to_field"
+)
 def why(
-    client: Client,
     start: Annotated[str, typer.Argument(help="A dataset or a job: an id or a name.")],
     end: Annotated[str, typer.Argument(help="A job or dataset next to it, or the next dataset.")],
     column: Annotated[str | None, typer.Option(help="A column of the first dataset.")] = None,
@@ -153,18 +150,15 @@ def why(
 
     Example: headwater why yellow_taxi_raw yellow_rides_hourly_actuals
     """
-    where = {"from_": start, "to": end, "from_field": column, "to_field": to_column}
-    client.print("why", {**where, "limit": limit}, print_why)
 
 
-@with_client(past=True)
+@query_command("provenance", print_provenance, past=True)
 def provenance(
-    client: Client,
     node: Annotated[str, typer.Argument(help="A dataset or a model: an id or a name.")],
     version: Annotated[
         str | None, typer.Option(help="A version, or the run that wrote it. [current contents]")
     ] = None,
-    level: Level = "task",
+    level: LevelName = "task",
 ) -> None:
     """List every run, input and code version that data comes from.
 
@@ -172,12 +166,10 @@ def provenance(
 
     Example: headwater provenance TrainForecastModelFlow/model --json
     """
-    client.print("provenance", {"node": node, "version": version, "level": level}, print_provenance)
 
 
-@with_client(past=True)
+@query_command("tags", print_tags, past=True)
 def tags(
-    client: Client,
     node: Annotated[str | None, typer.Argument(help="A dataset. [all]")] = None,
     key: Annotated[str | None, typer.Option(help="Only tags of this key.")] = None,
     limit: Limit = 1_000,
@@ -187,4 +179,3 @@ def tags(
 
     Example: headwater tags --key pii
     """
-    client.print("tags", {"node": node, "key": key, "limit": limit, "cursor": cursor}, print_tags)

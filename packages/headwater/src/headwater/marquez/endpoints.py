@@ -12,7 +12,7 @@ from headwater import deadline
 from headwater.errors import ConfigError, NotFoundError
 from headwater.events import JobRef, shown_time
 from headwater.graph import Node, node_id
-from headwater.http.routes import Limit, Offset, Queried, get
+from headwater.http.routes import Offset, PageSize, Queried, get
 from headwater.identity import DatasetName, canonical_name
 from headwater.marquez import _graphs as graphs
 from headwater.marquez import _stats as stats
@@ -31,7 +31,7 @@ _SOURCE_TYPES = {"POSTGRES": "POSTGRESQL"}
 
 
 @get(router, "/namespaces")
-def list_namespaces(state: State, limit: Limit = 100, offset: Offset = 0) -> marquez.Namespaces:
+def list_namespaces(state: State, limit: PageSize = 100, offset: Offset = 0) -> marquez.Namespaces:
     """Return the namespaces of jobs and datasets, by name."""
     names = sorted(state.namespaces)[offset : offset + limit]
     return {"namespaces": [_namespace(state, name) for name in names]}
@@ -46,7 +46,7 @@ def get_namespace(state: State, namespace: str) -> marquez.Namespace:
 @get(router, "/jobs")
 def list_jobs(
     state: State,
-    limit: Limit = 100,
+    limit: PageSize = 100,
     offset: Offset = 0,
     states: Annotated[
         list[str] | None,
@@ -63,7 +63,7 @@ def list_jobs(
 
 @get(router, _NAMESPACE + "/jobs")
 def list_jobs_of_namespace(
-    state: State, namespace: str, limit: Limit = 100, offset: Offset = 0
+    state: State, namespace: str, limit: PageSize = 100, offset: Offset = 0
 ) -> marquez.Jobs:
     """Return the jobs of a namespace, last updated first."""
     jobs = [job for ref, job in state.jobs.items() if ref.namespace == namespace]
@@ -78,7 +78,7 @@ def get_job(state: State, namespace: str, job: str) -> marquez.Job:
 
 @get(router, _JOB + "/runs")
 def list_runs(
-    state: State, namespace: str, job: str, limit: Limit = 100, offset: Offset = 0
+    state: State, namespace: str, job: str, limit: PageSize = 100, offset: Offset = 0
 ) -> marquez.Runs:
     """Return the runs of a job, newest first."""
     runs = runs_of(state, _find_job(state, namespace, job))
@@ -89,7 +89,7 @@ def list_runs(
 
 @get(router, _JOB + "/versions")
 def list_job_versions(
-    state: State, namespace: str, job: str, limit: Limit = 100, offset: Offset = 0
+    state: State, namespace: str, job: str, limit: PageSize = 100, offset: Offset = 0
 ) -> marquez.JobVersions:
     """Return the versions of a job, newest first: its distinct code, inputs and outputs."""
     found = _find_job(state, namespace, job)
@@ -132,7 +132,7 @@ def get_run_facets(
 
 @get(router, _NAMESPACE + "/datasets")
 def list_datasets(
-    state: State, namespace: str, limit: Limit = 100, offset: Offset = 0
+    state: State, namespace: str, limit: PageSize = 100, offset: Offset = 0
 ) -> marquez.Datasets:
     """Return the datasets of a namespace, by name."""
     _check_namespace(state, namespace)
@@ -150,7 +150,7 @@ def get_dataset(state: State, namespace: str, dataset: str) -> marquez.Dataset:
 
 @get(router, _DATASET + "/versions")
 def list_dataset_versions(
-    state: State, namespace: str, dataset: str, limit: Limit = 100, offset: Offset = 0
+    state: State, namespace: str, dataset: str, limit: PageSize = 100, offset: Offset = 0
 ) -> marquez.MarquezDatasetVersions:
     """Return the versions of a dataset, newest first."""
     name = _find_dataset(state, namespace, dataset)
@@ -175,7 +175,7 @@ def get_dataset_version(
 
 
 @get(router, "/sources")
-def list_sources(state: State, limit: Limit = 100, offset: Offset = 0) -> marquez.Sources:
+def list_sources(state: State, limit: PageSize = 100, offset: Offset = 0) -> marquez.Sources:
     """Return the sources of dataSource facets, by name."""
     found = sorted(stats.sources_of(state).items())[offset : offset + limit]
     return {"sources": [_source(name, source) for name, source in found]}
@@ -191,7 +191,7 @@ def get_source(state: State, source: str) -> marquez.Source:
 
 
 @get(router, "/tags")
-def list_tags(state: State, limit: Limit = 100, offset: Offset = 0) -> marquez.Tags:
+def list_tags(state: State, limit: PageSize = 100, offset: Offset = 0) -> marquez.Tags:
     """Return the tags of jobs, datasets and fields, by name."""
     books = [job.facets for job in state.jobs.values()]
     books += [record.facets for record in state.datasets.values()]
@@ -211,7 +211,7 @@ def search(
     sort: Annotated[
         Literal["NAME", "UPDATE_AT", "name", "update_at"], Query(description="Sort order.")
     ] = "NAME",
-    limit: Limit = 10,
+    limit: PageSize = 10,
     namespace: Annotated[str | None, Query(description="Only results of this namespace.")] = None,
 ) -> marquez.SearchResults:
     """Return jobs and datasets with `q` in a name."""

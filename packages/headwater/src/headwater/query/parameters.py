@@ -22,7 +22,9 @@ Limit = Annotated[int, Ge(1), Le(1_000), "Maximum number of items."]
 
 Cursor = Annotated[str | None, "Value of `next` in the previous answer, to get the next page."]
 
-LevelName = Annotated[Literal["pipeline", "task", "query"], "Level of detail."]
+Level = Literal["pipeline", "task", "query"]
+
+LevelName = Annotated[Level, "Level of detail."]
 
 WithFacets = Annotated[bool, "Also count the matching items, and those of each facet."]
 

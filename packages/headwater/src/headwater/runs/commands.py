@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from headwater.console.client import Client, Cursor, Limit, StateName, with_client
+from headwater.console.client import Client, StateName, with_client
+from headwater.query.parameters import Cursor, Limit
 from headwater.runs.printing import print_runs, print_runtree
 
 

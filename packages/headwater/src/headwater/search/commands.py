@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
-from headwater.console.client import Client, Cursor, Limit, with_client
+from headwater.console.client import Client, with_client
 from headwater.console.render import job_text, print_line, print_table
 from headwater.datasets.printing import removal_mark
 from headwater.health.printing import health_mark
+from headwater.query.parameters import Cursor, Limit
 
 if TYPE_CHECKING:
     from headwater.search.models import SearchAnswer

@@ -33,11 +33,9 @@ from headwater.http.models import (
     StuckFile,
 )
 from headwater.http.routes import (
-    Cursor,
-    Limit,
     LiveState,
     Offset,
-    PageLimit,
+    PageSize,
     Queried,
     Strict,
     Tagged,
@@ -48,6 +46,7 @@ from headwater.http.state import Shared
 from headwater.projection import RunKey, State
 from headwater.query.models import Json, Page
 from headwater.query.pages import cursor_of, paged, place_of
+from headwater.query.parameters import Cursor, Limit
 from headwater.query.registry import ApiQuery, ask, load_queries
 from headwater.runs.models import RunAnswer
 from headwater.runs.service import find_run, run_answer
@@ -69,7 +68,7 @@ _FEW = 4  # rejected lines that are read at once
 @_queried.get("/api/v1/events/lineage", response_model=Events)
 def list_events(
     live: LiveState,
-    limit: Limit = 100,
+    limit: PageSize = 100,
     offset: Offset = 0,
     direction: Annotated[
         Literal["asc", "desc"], Query(alias="sortDirection", description="Of event times.")
@@ -87,7 +86,7 @@ def list_events(
 def list_events_of_run(
     live: LiveState,
     run: Annotated[str, Query(description="Id of a run, or its id in its orchestrator.")],
-    limit: PageLimit = 20,
+    limit: Limit = 20,
     cursor: Cursor = None,
 ) -> Response:
     """Return the stored events of one run, by event time.
@@ -116,7 +115,7 @@ def list_events_of_run(
 
 
 @_queried.get("/api/v2/events/warnings", response_model=Page[EventInfo])
-def list_warnings(live: LiveState, limit: PageLimit = 100, cursor: Cursor = None) -> Response:
+def list_warnings(live: LiveState, limit: Limit = 100, cursor: Cursor = None) -> Response:
     """Return stored events with warnings, last received first.
 
     A response reads at most 2,000 events, so it may have fewer than `limit` items, or none:
@@ -196,7 +195,7 @@ def healthz(state: Shared) -> Response:
 
 
 @router.get("/api/v2/rejected", response_model=Page[RejectedLine])
-def list_rejected(live: LiveState, limit: PageLimit = 1_000, cursor: Cursor = None) -> Response:
+def list_rejected(live: LiveState, limit: Limit = 1_000, cursor: Cursor = None) -> Response:
     """Return the rejected lines of spool files with the reasons, oldest first.
 
     A response ends after 16 MB of lines, so it may have fewer than `limit` items: continue with

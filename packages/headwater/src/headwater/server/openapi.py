@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import get_args
 
 from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.openapi.utils import get_openapi
@@ -12,6 +13,7 @@ from pydantic import TypeAdapter
 from headwater.http.models import Error
 from headwater.http.routes import Tagged, answer
 from headwater.query.models import Json
+from headwater.query.parameters import Cursor, Depth, Limit
 from headwater.server._state import server_state
 
 router = APIRouter()
@@ -41,7 +43,9 @@ _PARAMETERS = {
     "backend": "Name of a backend.",
     "name": "Name of a key.",
     "level": "Granularity: pipeline, task or query.",
-    "limit": "Maximum number of items.",
+    "limit": get_args(Limit)[-1],
+    "cursor": get_args(Cursor)[-1],
+    "depth": get_args(Depth)[-1],
     "offset": "Number of items to skip.",
 }
 """Descriptions of parameters that mean the same on every route."""

@@ -11,18 +11,18 @@ import typer
 from headwater.config import read_yaml
 from headwater.console.client import (
     Client,
-    Cursor,
     Database,
     Key,
-    Limit,
     Url,
     moment,
+    query_command,
     settings_of,
     with_client,
 )
 from headwater.console.render import print_json, print_line
 from headwater.console.source import Params
 from headwater.errors import ConfigError, ServerError
+from headwater.query.parameters import Cursor, Limit
 from headwater.text import counted
 from headwater.trust.printing import (
     print_check,
@@ -190,9 +190,8 @@ def problems(
         raise typer.Exit(1)
 
 
-@with_client(past=True)
+@query_command("freshness/datasets", print_freshness, past=True)
 def freshness(
-    client: Client,
     text: Annotated[str | None, typer.Argument(help="Part of a name. [all datasets]")] = None,
     due: Annotated[
         str, typer.Option(help="scheduled, unscheduled, sources, late, day or risk; see below.")
@@ -207,8 +206,6 @@ def freshness(
 
     Example: headwater freshness --due risk
     """
-    params = {"text": text, "due": due, "limit": limit, "cursor": cursor}
-    client.print("freshness/datasets", params, print_freshness)
 
 
 @with_client()
