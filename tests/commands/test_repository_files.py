@@ -24,8 +24,8 @@ COMMANDS = set(re.findall(r"^([\w-]+) +\S", (REPOSITORY / "run").read_text(), re
 @pytest.mark.parametrize(
     ("schema", "folder", "count"),
     [
-        ("vendor.github-workflows", "workflows", 2),
-        ("custom.github-workflows-require-timeout", "workflows", 2),
+        ("vendor.github-workflows", "workflows", 3),
+        ("custom.github-workflows-require-timeout", "workflows", 3),
         ("vendor.github-issue-forms", "ISSUE_TEMPLATE", 2),
         ("vendor.github-actions", "actions/lineage-check", 1),
         ("vendor.gitlab-ci", "../packages/headwater/examples", 1),
