@@ -119,8 +119,8 @@ def test_tags_show_their_origin(tmp_path: Path, build: Any, call: Call) -> None:
     there = ("--database", str(tmp_path / "log.db"))
     call("ingest", str(tmp_path / "events.jsonl"), *there)
     assert call("tags", *there).stdout.splitlines() == [
-        "day.mail   pii=true  from raw.email",
-        "raw.email  pii=true",
+        "day.mail   pii  from raw.email",
+        "raw.email  pii",
     ]
     assert call("tags", "day", "--key", "tier", *there).stdout == "No matching tags.\n"
 

@@ -48,7 +48,9 @@ def _dataset_event(dataset: Json) -> Json:
 _FACETS = {
     "documentation": {"description": "What it is for."},
     "ownership": {"owners": [{"name": "team:data"}]},
-    "tags": {"tags": [{"key": "tier", "value": "gold", "source": "x"}]},
+    "tags": {
+        "tags": [{"key": "tier", "value": "gold", "source": "x"}, {"key": "core", "value": "none"}]
+    },
     "jobType": {"processingType": "BATCH", "integration": "DBT", "jobType": "MODEL"},
 }
 
@@ -67,7 +69,8 @@ def test_declared_job_is_emitted(live: Live, build: Any) -> None:
     result = {name: value for (urn, name), value in store.aspects.items() if urn == own}
     assert result["dataJobInfo"]["description"] == "What it is for."
     assert result["ownership"]["owners"][0]["owner"] == "urn:li:corpGroup:data"
-    assert result["globalTags"]["tags"] == [{"tag": "urn:li:tag:tier:gold"}]
+    labels = [item["tag"] for item in result["globalTags"]["tags"]]
+    assert labels == ["urn:li:tag:core", "urn:li:tag:tier:gold"]
 
 
 def test_declaration_does_not_overwrite_a_job_with_runs(live: Live, build: Any) -> None:

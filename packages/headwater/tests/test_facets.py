@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from headwater.events.facets import Facet, JobType, Parent, Schema, SchemaField, Tag, Tags
-from headwater.projection.facets import FacetBook, Stamp
+from headwater.projection.facet_books import FacetBook, Stamp
 
 JUNK: list[Any] = [None, True, 7, -0.5, "", "text", [], [None, 1, "a", [], {}], {}, {"a": {}}]
 MODELS = sorted(Facet.__subclasses__(), key=lambda model: model.KEY)

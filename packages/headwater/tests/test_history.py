@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from headwater.changes.printing import print_history
 from headwater.changes.queries import drift_answer, history_answer
 from headwater.log import entry_of
-from headwater.projection import facets, project
+from headwater.projection import facet_books, project
 
 SPARK, PYTHON = "https://example.org/spark", "https://example.org/python"
 _DAY = "2025-11-21T"
@@ -194,7 +194,9 @@ def test_job_history_compares_with_the_last_completed_run(
 
 def test_equal_facets_share_one_object(build: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     # A separate cache: another thread may evict recent entries from the shared one.
-    monkeypatch.setattr(facets, "_interned", lru_cache(None)(facets._interned.__wrapped__))
+    monkeypatch.setattr(
+        facet_books, "_interned", lru_cache(None)(facet_books._interned.__wrapped__)
+    )
     state = build.state(*(wrote(build, f"{hour:02}", schema(id="int")) for hour in range(24)))
     uses = [use for run in state.runs.values() for use in run.outputs.values()]
     assert len({id(use.dataset_facets.stamped()["schema"][1]) for use in uses}) == 1

@@ -10,7 +10,7 @@ import json
 import re
 from typing import Any
 
-__all__ = ["counted", "duration_of", "escaped", "json_of"]
+__all__ = ["counted", "duration_of", "escaped", "json_of", "tag_label"]
 
 _NOT_IN_JSON = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
@@ -46,3 +46,9 @@ def json_of(value: object, **options: Any) -> str:
     """Return JSON of the same value that is safe to print, with control characters escaped."""
     text = json.dumps(value, ensure_ascii=False, **options)
     return _NOT_IN_JSON.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def tag_label(key: str, value: str) -> str:
+    """Return KEY, or KEY:VALUE unless the value is empty, `true`, `none` or the key (Airflow)."""
+    has_value = value.lower() not in ("", "true", "none") and value != key
+    return f"{key}:{value}" if has_value else key

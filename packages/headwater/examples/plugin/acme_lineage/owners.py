@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from headwater.graph.facets import values_of
+from headwater.graph.filter_values import values_of
 from headwater.graph.nodes import Node
 from headwater.health.findings import warning
 from headwater.health.models import Finding
 from headwater.projection import State
-from headwater.query.facets import NO_VALUE
+from headwater.query.filters import NO_VALUE
 
 
 def tables_without_owner(state: State) -> Iterator[Finding]:

@@ -12,7 +12,7 @@ from headwater.graph.current import level_of, whole_graph_of
 from headwater.graph.nodes import Node, kind_of, node_id, typed_name
 from headwater.projection import Run, RunState, State, outcome
 from headwater.projection.derived import ancestry_of, records_of
-from headwater.projection.facets import Stamp, parsed
+from headwater.projection.facet_books import Stamp, parsed
 from headwater.query.parameters import LevelName
 from headwater.query.registry import Times, query
 from headwater.runs.models import RunInfo

@@ -29,7 +29,7 @@ from headwater.graph.levels import Level
 from headwater.identity import DatasetName, Identity, canonical_name
 from headwater.projection import Run, RunKey, Stamp, State, Use, start_of, unpack
 from headwater.projection.derived import ancestry_of, records_of
-from headwater.projection.facets import newest_facets
+from headwater.projection.facet_books import newest_facets
 
 _PRODUCER = re.compile(
     r"https://github\.com/(?:OpenLineage/OpenLineage/.*/(.*)|apache/(airflow)/.*|(trino)db/trino/.*)"

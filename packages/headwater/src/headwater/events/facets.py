@@ -14,6 +14,7 @@ from headwater.events._event import JobRef, Json
 from headwater.events._parse import run_id_of
 from headwater.events.column_lineage import is_name, objects
 from headwater.sql.changes import FROM_SQL
+from headwater.text import tag_label
 
 EXPOSURE = "EXPOSURE"
 """The jobType of an exposure of dbt, which is no job but something that shows data."""
@@ -352,9 +353,8 @@ class Tag(NamedTuple):
 
     @property
     def label(self) -> str:
-        """`KEY`, or `KEY:VALUE` unless the value is empty, `true`, `none` or the key (Airflow)."""
-        has_value = self.value.lower() not in ("", "true", "none") and self.value != self.key
-        return f"{self.key}:{self.value}" if has_value else self.key
+        """The key, with the value if it says more: see `tag_label`."""
+        return tag_label(self.key, self.value)
 
     @property
     def is_pii(self) -> bool:

@@ -10,7 +10,7 @@ from headwater.events import shown_time
 from headwater.events.facets import Reference
 from headwater.identity import DatasetName
 from headwater.projection.derived import outcome, parent_of, records_of, start_of, version_of
-from headwater.projection.facets import FacetBook, unpack
+from headwater.projection.facet_books import FacetBook, unpack
 from headwater.projection.state import Job, Run, State, Use
 from headwater.query.models import Json
 from headwater.query.registry import query

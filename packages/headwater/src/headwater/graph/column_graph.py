@@ -37,7 +37,7 @@ from headwater.graph.sql_lineage import sql_lineage
 from headwater.identity import DatasetName, canonical_name
 from headwater.projection import Run, RunKey, State
 from headwater.projection.derived import records_of
-from headwater.projection.facets import parsed
+from headwater.projection.facet_books import parsed
 
 _Origin = tuple[Run | None, JobRef]
 """A run and its task; without a run, a declared job or a derivation."""

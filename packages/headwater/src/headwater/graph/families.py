@@ -15,7 +15,7 @@ from headwater.events import JobRef, parse_derivation
 from headwater.graph.levels import Level
 from headwater.graph.run_edges import derivation, derived_dataset
 from headwater.projection import State
-from headwater.projection.facets import parsed
+from headwater.projection.facet_books import parsed
 
 
 @dataclass(slots=True, eq=False)

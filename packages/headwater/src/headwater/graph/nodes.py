@@ -18,7 +18,7 @@ from headwater.events.facets import (
 from headwater.identity import DatasetName, is_location
 from headwater.projection import State
 from headwater.projection.derived import records_of
-from headwater.projection.facets import FacetBook
+from headwater.projection.facet_books import FacetBook
 from headwater.query.models import DatasetRef, Name, NodeRef, NodeType, TypedName
 
 _FILES = ("http", "https", "ftp")

@@ -24,7 +24,7 @@ from headwater.graph.sql_lineage import sql_lineage
 from headwater.identity import DatasetName, canonical_name
 from headwater.projection import Job, Run, State, start_of
 from headwater.projection.derived import newest_of, records_of
-from headwater.projection.facets import parsed
+from headwater.projection.facet_books import parsed
 
 Sources = dict[DatasetName, set[DatasetName]]
 """The sources of each output: the inputs that feed it."""

@@ -16,7 +16,7 @@ from headwater.datasets.quality import Failure, checks_of, current_failures, tes
 from headwater.datasets.removal import is_gone, removal_of
 from headwater.events import JobRef, parse_time, shown_time, to_micros
 from headwater.graph.current import generations_of
-from headwater.graph.facets import type_of
+from headwater.graph.filter_values import type_of
 from headwater.graph.nodes import Node, node_ref
 from headwater.health.blocked import Blocker, blockers_of, pipeline_of
 from headwater.health.caching import until_stale

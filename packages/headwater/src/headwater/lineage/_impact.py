@@ -18,7 +18,7 @@ from headwater.graph.column_graph import (
 )
 from headwater.graph.current import generations_of, level_of
 from headwater.graph.edges import LevelGraph
-from headwater.graph.facets import type_of
+from headwater.graph.filter_values import type_of
 from headwater.graph.frontier import Walked
 from headwater.graph.generation import Generation
 from headwater.graph.generations import Generations

@@ -23,7 +23,7 @@ from headwater.identity import DatasetName, canonical_name
 from headwater.lineage.models import EdgeStatement, Grade
 from headwater.lineage.staleness import STALE_AFTER
 from headwater.projection import Run, State
-from headwater.projection.facets import parsed
+from headwater.projection.facet_books import parsed
 from headwater.projection.state import Use
 
 StatementKind = Literal["explicit", "columns", "sql", "datasets", "declared"]

@@ -20,7 +20,7 @@ from headwater.console.render import (
 from headwater.datasets.printing import removal_mark
 from headwater.health.printing import health_mark
 from headwater.runs.printing import run_text
-from headwater.text import counted
+from headwater.text import counted, tag_label
 
 if TYPE_CHECKING:
     from headwater.lineage import models
@@ -211,8 +211,8 @@ def _tags_text(node: models.ColumnNode | models.AffectedNode) -> Text:
     """Return the distinct tags of a node; those of a column with their origins."""
     origins: dict[str, list[str]] = {}
     for tag in node["tags"]:
-        value = f"={tag['value']}" if tag["value"] not in ("", "true") else ""
-        origins.setdefault(f"  #{tag['key']}{value}", []).append(_tag_origin(tag, node))
+        label = f"  #{tag_label(tag['key'], tag['value'])}"
+        origins.setdefault(label, []).append(_tag_origin(tag, node))
     labels = (label + _origins_label(found) for label, found in origins.items())
     return Text("".join(labels), "yellow")
 
@@ -287,7 +287,7 @@ def print_tags(answer: Page[DatasetTag]) -> None:
     for tag in answer["items"]:
         column = _column(tag["name"], tag["field"])
         origin = _column(tag["from"]["name"], tag["from"]["field"])
-        label = Text(tag["key"] + (f"={tag['value']}" if tag["value"] else ""), "yellow")
+        label = Text(tag_label(tag["key"], tag["value"]), "yellow")
         source = Text.assemble(("from ", "dim"), origin) if origin != column else Text()
         rows.append((column, label, source))
     print_table(rows, empty="No matching tags.")

@@ -9,7 +9,7 @@ from headwater.projection.derived import (
     version_of,
     versions_of,
 )
-from headwater.projection.facets import FacetBook, Stamp, unpack
+from headwater.projection.facet_books import FacetBook, Stamp, unpack
 from headwater.projection.state import DatasetRecord, Job, Run, RunKey, State, Use
 
 __all__ = [

@@ -32,7 +32,7 @@ from headwater.events.facets import (
     Reference,
 )
 from headwater.identity import DatasetName, canonical_name, symlinks_of
-from headwater.projection.facets import Stamp, pack
+from headwater.projection.facet_books import Stamp, pack
 from headwater.projection.state import (
     DatasetRecord,
     Declared,

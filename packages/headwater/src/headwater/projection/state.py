@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from headwater.events import EventType, Facets, JobRef, Relation
 from headwater.events.facets import Reference
 from headwater.identity import DatasetName, Identity
-from headwater.projection.facets import FacetBook, Stamp
+from headwater.projection.facet_books import FacetBook, Stamp
 
 
 class RunKey(NamedTuple):

@@ -10,12 +10,12 @@ from typing import Annotated, Literal, NamedTuple, Unpack
 from headwater import deadline
 from headwater.events import JobRef
 from headwater.graph.current import generations_of, level_of
-from headwater.graph.facets import values_of
+from headwater.graph.filter_values import values_of
 from headwater.graph.nodes import Node
 from headwater.lookup import find_node, of_type
 from headwater.projection import Run, RunState, State, outcome
 from headwater.projection.derived import began_at, has_reported_ancestor
-from headwater.query.facets import Values, choose, wanted_values
+from headwater.query.filters import Values, choose, wanted_values
 from headwater.query.models import FacetedPage
 from headwater.query.pages import Place, cut
 from headwater.query.parameters import Cursor, Filters, LevelName, Limit, WithFacets

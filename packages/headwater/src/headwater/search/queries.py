@@ -17,7 +17,7 @@ from headwater.graph.nodes import Node, kind_of, node_ref
 from headwater.health.models import HealthState
 from headwater.lookup import find_node
 from headwater.projection import State
-from headwater.query.facets import choose, wanted_values
+from headwater.query.filters import choose, wanted_values
 from headwater.query.models import FacetedPage, Facets, Page
 from headwater.query.pages import Place, cut, paged
 from headwater.query.parameters import Cursor, Filters, Limit, Name, WithFacets

@@ -13,7 +13,7 @@ from headwater.health.blocked import risks_of
 from headwater.health.freshness import Rhythm
 from headwater.health.states import lateness_of, state_of
 from headwater.projection import State
-from headwater.query.facets import choose, wanted_values
+from headwater.query.filters import choose, wanted_values
 from headwater.query.pages import Place, cut
 from headwater.query.parameters import Cursor, Filters, Limit
 from headwater.search.listing import (

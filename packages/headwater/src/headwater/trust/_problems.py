@@ -9,7 +9,7 @@ from typing import Annotated, Literal, cast
 
 from headwater.events import parse_time, to_micros
 from headwater.graph.current import generations_of, graph_of
-from headwater.graph.facets import platform_value, type_of, values_of
+from headwater.graph.filter_values import platform_value, type_of, values_of
 from headwater.graph.levels import Level
 from headwater.graph.nodes import Node, node_id, node_ref
 from headwater.graph.walk import parts_of
@@ -17,7 +17,7 @@ from headwater.health.blocked import nodes_behind
 from headwater.health.states import state_of
 from headwater.lookup import find_node
 from headwater.projection import State
-from headwater.query.facets import NO_VALUE, Values, choose_by
+from headwater.query.filters import NO_VALUE, Values, choose_by
 from headwater.query.pages import Place, cut
 from headwater.query.parameters import Cursor, Limit
 from headwater.runs.links import links_of_run

@@ -31,6 +31,7 @@ from headwater.delivery.rewrite._datahub import (
 )
 from headwater.events import EVERY_ROW, JobRef, parse_columns, parse_time, to_micros
 from headwater.events.column_lineage import objects
+from headwater.events.facets import Tags
 
 Aspects = Iterator[tuple[str, dh._Aspect]]
 """Pairs of an entity's URN and an aspect."""
@@ -319,13 +320,8 @@ def _ownership(urn: str, facets: Body) -> Aspects:
 
 
 def _tags(urn: str, items: Iterable[Body]) -> Aspects:
-    """Yield the tags: `key:value`, or only the key if the value is `true` or the key."""
-    tags = set()
-    for tag in items:
-        key, value = str(tag.get("key")), str(tag.get("value"))
-        is_flag = value.lower() == "true" or value == key
-        tags.add(key if is_flag else f"{key}:{value}")
-    if tags:
+    """Yield the labels of the tags."""
+    if tags := {tag.label for tag in Tags.parse({"tags": [*items]}).tags}:
         yield urn, mce_builder.make_global_tag_aspect_with_tag_list(sorted(tags))
 
 

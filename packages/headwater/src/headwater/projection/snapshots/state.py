@@ -24,7 +24,7 @@ from headwater.events import EventType, JobRef
 from headwater.events.facets import Reference
 from headwater.identity import DatasetName, Identity, Union
 from headwater.log import EventLog
-from headwater.projection.facets import FacetBook, Stamp
+from headwater.projection.facet_books import FacetBook, Stamp
 from headwater.projection.snapshots._table import Snapshots
 from headwater.projection.state import (
     DatasetRecord,

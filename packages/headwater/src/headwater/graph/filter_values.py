@@ -7,7 +7,7 @@ from headwater.graph.current import generations_of, graph_of, once_an_event
 from headwater.graph.levels import Level
 from headwater.graph.nodes import Node, facets_of, kind_of, owners_of, platform_of
 from headwater.projection import State
-from headwater.query.facets import NO_VALUE, Values
+from headwater.query.filters import NO_VALUE, Values
 
 
 def values_of(state: State, node: Node) -> Values:
