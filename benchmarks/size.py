@@ -8,14 +8,15 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Iterator
+import tomllib
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 PACKAGE = Path(__file__).parent.parent / "packages" / "headwater"
 _STEP = re.compile(r"^\d+\. \[[^]]+\]\((src/[^)]+\.py)\)", re.MULTILINE)
 """A file on the path from an event to an edge in ARCHITECTURE.md."""
 
-_RIDDLE = re.compile(r"(What|Who|Whether|How)\b")
 _Documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -27,14 +28,23 @@ def main() -> None:
     public = [node for tree in trees for node in _public(tree)]
     documented = [text for node in public if (text := ast.get_docstring(node))]
     code, test_code = _lines(source), _lines(tests)
+    plugins = _plugins()
+    of_plugins = [path for path in source if _feature(path) in plugins]
+    imports = [(_feature(path), name) for path in source for name in _plugins_imported(path)]
     figures = {
         "lines of source": f"{code:,}",
+        "lines of code without plugins": f"{_code(set(source) - set(of_plugins)):,}",
+        "lines of code of the plugins": f"{_code(of_plugins):,}",
+        "imports of a plugin by another": sum(
+            name != feature and feature in plugins for feature, name in imports
+        ),
+        "imports of a plugin by the rest": sum(feature not in plugins for feature, _ in imports),
         "files from an event to an edge (ARCHITECTURE.md)": len(_steps()),
+        "their lines": f"{_lines(_steps()):,}",
+        "words in the glossary of the graph": _glossary().count("\n| ") - 1,
+        "dependencies of headwater-client": len(_project("headwater-client")["dependencies"]),
         "`dict[str, Any]` in signatures": _functions(trees, r"dict\[str, Any\]"),
         "the same by an alias (Json, Body, Facets)": _functions(trees, r"\b(Json|Body|Facets)\b"),
-        "docstrings starting with What, Who, Whether or How": sum(
-            bool(_RIDDLE.match(text)) for tree in trees for text in _docstrings(tree)
-        ),
         "public definitions with a docstring": f"{len(documented) / len(public):.1%}",
         "`monkeypatch.setattr` in tests": sum(
             path.read_text().count("monkeypatch.setattr") for path in tests
@@ -43,6 +53,47 @@ def main() -> None:
     }
     for name, figure in figures.items():
         sys.stdout.write(f"{figure:>8}  {name}\n")
+
+
+def _project(package: str) -> Any:
+    return tomllib.loads((PACKAGE.parent / package / "pyproject.toml").read_text())["project"]
+
+
+def _plugins() -> set[str]:
+    """Return the features of headwater that are plugins."""
+    return set(_project("headwater")["entry-points"]["headwater.plugins"])
+
+
+def _feature(path: Path) -> str:
+    return path.relative_to(PACKAGE / "src" / "headwater").parts[0]
+
+
+def _plugins_imported(path: Path) -> Iterator[str]:
+    """Yield the plugin that each import statement of a file names, if any."""
+    pattern = rf"^ *(?:from|import) headwater\.({'|'.join(_plugins())})\b"
+    yield from re.findall(pattern, path.read_text(), re.MULTILINE)
+
+
+def _code(paths: Iterable[Path]) -> int:
+    """Count the lines of files without docstrings, comments, imports and blank lines."""
+    return sum(map(_code_of, paths))
+
+
+def _code_of(path: Path) -> int:
+    skipped: set[int] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        if isinstance(node, ast.stmt) and (
+            is_text or isinstance(node, ast.Import | ast.ImportFrom)
+        ):
+            skipped.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+    lines = enumerate(map(str.strip, path.read_text().splitlines()), 1)
+    return sum(bool(line) and line[0] != "#" and number not in skipped for number, line in lines)
+
+
+def _glossary() -> str:
+    text = (PACKAGE / "ARCHITECTURE.md").read_text()
+    return text.partition("## Glossary of the graph")[2].partition("\n## ")[0]
 
 
 def _lines(paths: list[Path]) -> int:
@@ -56,12 +107,6 @@ def _steps() -> list[Path]:
     if missing := [str(path) for path in paths if not path.is_file()]:
         raise SystemExit(f"ARCHITECTURE.md names missing files: {missing}")
     return paths
-
-
-def _docstrings(tree: ast.Module) -> Iterator[str]:
-    for node in ast.walk(tree):
-        if isinstance(node, _Documented) and (text := ast.get_docstring(node)):
-            yield text
 
 
 def _public(tree: ast.Module) -> Iterator[_Documented]:
