@@ -20,10 +20,12 @@ from headwater.health.recovery import is_recovered
 from headwater.health.states import health_of
 from headwater.lineage.queries import (
     columns_answer,
+    edges_answer,
     impact_answer,
     path_answer,
     provenance_answer,
     tree_answer,
+    why_answer,
 )
 from headwater.log import EventLog
 from headwater.lookup import find_dataset
@@ -41,7 +43,7 @@ _NAMES = ("db|a", "db|b", "db|c", "db|d", "s3://b|a")
 _SETS = st.lists(st.sampled_from(_NAMES), max_size=2, unique=True)
 _KINDS = (
     "plain", "columns", "explicit", "keeps rows", "version", "STREAMING", "DROP", "TRUNCATE",
-    "RENAME", "CREATE", "SQL drop", "SQL alter", "alias", "exposure",
+    "RENAME", "CREATE", "SQL drop", "SQL alter", "alias", "exposure", "coarse", "text",
 )  # fmt: skip
 _RUN = st.fixed_dictionaries(
     {
@@ -104,6 +106,26 @@ def _add_explicit(body: dict[str, Any], _kind: str) -> None:
     body["job"]["facets"]["lineage"] = {"entries": entries}
 
 
+def _add_coarse(body: dict[str, Any], kind: str) -> None:
+    """State the source of the first output, and that those of the others are unknown."""
+    _add_explicit(body, kind)
+    entries = body["job"]["facets"]["lineage"]["entries"]
+    for item, entry in zip(body["outputs"][1:], entries[1:], strict=True):
+        item["facets"]["headwater_coarseLineage"] = {"isCoarse": True}
+        entry["inputs"] = [{"type": "DATASET", **_named(other)} for other in body["inputs"]]
+
+
+def _named(item: dict[str, Any]) -> dict[str, Any]:
+    return {"namespace": item["namespace"], "name": item["name"]}
+
+
+def _add_text(body: dict[str, Any], _kind: str) -> None:
+    """Name one input and one output in a SQL text."""
+    for source, target in zip(body["inputs"][:1], body["outputs"][:1], strict=False):
+        text = f"insert into {target['name']} (x) select x from {source['name']}"
+        body["job"]["facets"]["sql"] = {"query": text}
+
+
 def _add_rows(body: dict[str, Any], _kind: str) -> None:
     for item in body["outputs"]:
         metrics = {"addedRecords": 1, "totalRecords": 2}
@@ -159,6 +181,8 @@ _ADD = {
     **dict.fromkeys(("SQL drop", "SQL alter"), _leave_only_text),
     "alias": _add_alias,
     "exposure": _add_exposure,
+    "coarse": _add_coarse,
+    "text": _add_text,
 }
 
 
@@ -216,6 +240,71 @@ def test_pipeline_impact_contains_the_datasets_of_the_tree(
     backward = {(x, y) for x in names for y in below[x] if y in above}
     assert forward <= backward
     assert not [pair for pair in backward - forward if not any(map(is_inner, pair))]
+
+
+@settings(max_examples=60)
+@given(runs=RUNS)
+def test_tree_columns_edges_and_why_agree_on_evidence(
+    runs: list[dict[str, Any]], build: Any
+) -> None:
+    state = build.state(*events_of(build, runs))
+    rows = edges_answer(state, "task", limit=1_000)["items"]
+    for row in rows:
+        job, name = (_node("job", row["job"]), _id(row["dataset"]))
+        found = why_answer(state, job, name)
+        assert (found["source"] == job) is (row["direction"] == "writes") or _is_both(rows, row)
+    for name in _datasets(state):
+        for child in tree_answer(state, name)["up"]["children"]:
+            if child["type"] == "job":
+                assert "writes" in {
+                    row["direction"] for row in rows if _is_edge(row, child["id"], name)
+                }
+                _check_grades(state, child, name)
+
+
+def _check_grades(state: State, child: Any, name: str) -> None:
+    """Compare the grades of a job in a tree, and of its inputs, with those that `why` returns."""
+    (job,) = why_answer(state, child["id"], name)["jobs"]
+    if job["seen"] == child["seen"] and child["run"]:
+        assert job["grade"] == child["grade"]
+    for source in child["children"]:
+        if source["type"] == "dataset" and source["id"] != name:
+            grades = {job["grade"] for job in why_answer(state, source["id"], name)["jobs"]}
+            assert source["grade"] != "possible" or grades & {"possible", "stale"}
+
+
+@settings(max_examples=60)
+@given(runs=RUNS)
+def test_evidence_of_columns_is_that_of_why(runs: list[dict[str, Any]], build: Any) -> None:
+    state = build.state(*events_of(build, runs))
+    for name in _datasets(state):
+        for column in columns_answer(state, name)["up"]["children"]:
+            for source in column["children"]:
+                if source["id"] != name:
+                    fields = source["field"], column["field"]
+                    of_column, of_pair = (
+                        job
+                        for ends in (fields, ())
+                        for job in why_answer(state, source["id"], name, *ends)["jobs"]
+                        if (job["job"] or {}).get("name") == source["job"]
+                    )
+                    assert of_column["grade"] in (source["grade"], "stale")
+                    if of_pair["seen"] == of_column["seen"]:
+                        assert of_pair["grade"] != "possible"
+
+
+def _node(type_: str, item: Any) -> str:
+    return f"{type_}:{item['namespace']}:{item['name']}"
+
+
+def _is_edge(row: Any, job: str, dataset: str) -> bool:
+    return (_node("job", row["job"]), _id(row["dataset"])) == (job, dataset)
+
+
+def _is_both(rows: Any, row: Any) -> bool:
+    """Return True if a job both reads and writes a dataset."""
+    pair = _node("job", row["job"]), _id(row["dataset"])
+    return sum(_is_edge(other, *pair) for other in rows) == 2
 
 
 def _column_sources(node: Any) -> Iterator[str]:

@@ -169,7 +169,7 @@ def _rolled_up(
     selected: Iterable[Generation] | Mapping[Generation, Edges],
 ) -> Iterator[tuple[Run | JobRef, Edges]]:
     """Yield each owner at a level with its edges, and each job with declared edges."""
-    parts = selected if isinstance(selected, Mapping) else {g: g.edges for g in selected}
+    parts = without_empty_writes(generations, selected)
     yield from ((g.job, part) for g, part in parts.items() if not g.runs)
     levels, owned = generations.levels, dict[RunKey, tuple[Run, list[Part]]]()
     for owner, run, edges in _owned(generations, level, parts):
@@ -200,6 +200,27 @@ def _owned(
         if levels.of(owner.key.job) > level and run.key in below:
             edges = edges_not_below(edges, below[run.key])
         yield owner, run, edges
+
+
+def without_empty_writes(
+    generations: Generations, selected: Iterable[Generation] | Mapping[Generation, Edges]
+) -> dict[Generation, Edges]:
+    """Return the edges of generations, without their writes of datasets that they only created.
+
+    Such a write stays if no generation wrote rows, or if one read the dataset before.
+    """
+    found = dict(selected) if isinstance(selected, Mapping) else {g: g.edges for g in selected}
+    for generation in [g for g in found if g.only_created]:
+        used = {flow.dataset for _, flow in generations.present.flows_from(generation)}
+        empty = {
+            name
+            for name in generation.only_created - used
+            if generation not in generations.writing(name)
+        }
+        edges = found[generation]
+        if edges.writes & empty:
+            found[generation] = edges.within(Edges(edges.reads, edges.writes - empty))
+    return found
 
 
 class _RunEdges:

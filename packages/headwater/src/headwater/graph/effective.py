@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from headwater import deadline
 from headwater.events import JobRef
-from headwater.graph.edges import LevelGraph
+from headwater.graph.edges import LevelGraph, without_empty_writes
 from headwater.graph.generation import Generation
 from headwater.graph.generations import Generations
 from headwater.graph.levels import Level
@@ -23,10 +23,10 @@ from headwater.identity import DatasetName
 
 @dataclass(slots=True)
 class _CachedPart:
-    """The graph of a family, the generations in it, and the revision at which it was last valid."""
+    """The graph of a family, the edges in it, and the revision at which it was last valid."""
 
     graph: LevelGraph
-    generations: list[Generation]
+    edges: dict[Generation, Edges]
     revision: int
 
 
@@ -87,10 +87,10 @@ class EffectiveGraph(LazyGraph):
         part: _CachedPart | None = family.graphs.get(self._level)
         if part is None or part.revision != revision:
             deadline.check()
-            present = generations.present_in_family(ref)
-            if part is None or part.generations != present:
-                graph = LevelGraph.build(generations, self._level, present)
-                part = family.graphs[self._level] = _CachedPart(graph, present, revision)
+            edges = without_empty_writes(generations, generations.present_in_family(ref))
+            if part is None or part.edges != edges:
+                graph = LevelGraph.build(generations, self._level, edges)
+                part = family.graphs[self._level] = _CachedPart(graph, edges, revision)
             part.revision = revision
         return part.graph
 
@@ -159,4 +159,6 @@ class Latest(LazyGraph):
         def build(_: list[Generation]) -> LevelGraph:
             return LevelGraph.build(self._generations, None, self._generations.effective(ref))
 
+        if any(generation.only_created for generation in self._generations.effective(ref)):
+            return build([])  # it depends on other jobs
         return self._generations.derived(ref, "latest edges", build)

@@ -343,7 +343,6 @@ class Generations:
     ) -> Walked:
         """Return the roots and the present generations downstream of them, or of one input."""
         present = self.present
-        present = self.present
         found: Walked = {}
         followed: dict[tuple[Generation, bool, DatasetName | None], float] = {}
         visits = Frontier((0, root, source, False) for root in roots)

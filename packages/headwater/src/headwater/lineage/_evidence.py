@@ -17,7 +17,7 @@ from headwater.lineage._statements import (
     DECLARED,
     Statements,
     combined_statements,
-    has_several,
+    statements_by_run,
     statements_of,
 )
 from headwater.lineage.columns import combined
@@ -61,20 +61,6 @@ class EdgeEvidence:
             statements_of(self._state, member, source, target) for member in members
         )
         return found if found.found else Statements(frozenset({DECLARED}))
-
-    def of_pair(self, job: Node, source: Node, target: Node) -> Statements:
-        """Return the statements that an input of a job feeds an output, in the run of the edge."""
-        run = self._graph.runs.get(job.job_ref)
-        if run is None or "job" in (source.type, target.type):
-            return Statements()
-        names = source.dataset_name, target.dataset_name
-        members = (run, *descendants_of(self._state, run))
-        found = combined_statements(statements_of(self._state, run, *names) for run in members)
-        if found.found:
-            return found
-        is_product = has_several(self._graph.edges_of(job.job_ref))
-        found = self.statements(job, source, is_read=True)
-        return found._replace(is_possible=is_product)  # one run reads, another writes
 
     def differs_by_output(self, node: Node) -> bool:
         """Return True if the sources of some outputs of a job are marked as unknown."""
@@ -122,3 +108,21 @@ def seen(
     if first is None or last is None:
         return None
     return {"first": shown_time(first.started), "last": shown_time(last.started)}
+
+
+def statements_of_pair(
+    generations: Generations, job: Node, source: Node, target: Node
+) -> Statements:
+    """Return the statements that an input of a task feeds an output, in the newest such run.
+
+    There are none unless the nodes are a task and two datasets.
+    """
+    if job.type != "job" or "job" in (source.type, target.type):
+        return Statements()
+    names = source.dataset_name, target.dataset_name
+    for generation in reversed(generations.derived(job.job_ref, "oldest first", list)):
+        edges = generation.edges
+        if names[1] in edges.writes and names[0] in edges.sources_of(names[1]):
+            stated = statements_by_run(generations.state, generation, *names)
+            return combined_statements(found for _, found in stated)
+    return Statements()

@@ -17,7 +17,8 @@ from itertools import chain
 from typing import Literal, NamedTuple
 
 from headwater.events import ONLY_IN_TEXT, DatasetId, Json, parse_entries
-from headwater.graph.run_edges import Edges, only_datasets
+from headwater.graph.generation import Generation
+from headwater.graph.run_edges import only_datasets
 from headwater.graph.sql_lineage import SqlLineage, sql_lineage
 from headwater.identity import DatasetName, canonical_name
 from headwater.lineage.models import EdgeStatement, Grade
@@ -105,9 +106,22 @@ def statements_of(
     return Statements(found, is_contradicted, is_possible)
 
 
-def has_several(edges: Edges) -> bool:
-    """Return True for edges with several inputs and several outputs."""
-    return min(len(only_datasets(edges.reads)), len(only_datasets(edges.writes))) > 1
+def statements_by_run(
+    state: State, generation: Generation, source: DatasetName | None, target: DatasetName | None
+) -> list[tuple[Run, Statements]]:
+    """Return the runs of a generation that state an edge, with their statements.
+
+    If one run read the source and another one wrote the target, these are those that read it.
+    """
+    every = [(run, statements_of(state, run, source, target)) for run in generation.runs]
+    if not any(found.found for _, found in every):
+        edges = generation.edges
+        is_product = min(len(only_datasets(edges.reads)), len(only_datasets(edges.writes))) > 1
+        every = [
+            (run, statements_of(state, run, source, None)._replace(is_possible=is_product))
+            for run in generation.runs
+        ]
+    return [(run, found) for run, found in every if found.found]
 
 
 def _has_unknown_sources(run: Run, writes: Iterable[Use]) -> bool:

@@ -20,7 +20,7 @@ from headwater.graph.generations import Generations
 from headwater.graph.levels import Level
 from headwater.graph.nodes import Node, aliases_of, node_id, node_ref
 from headwater.graph.walk import Place, parts_of, places_next, reach, walked_from
-from headwater.lineage._evidence import EdgeEvidence, seen
+from headwater.lineage._evidence import EdgeEvidence, seen, statements_of_pair
 from headwater.lineage._statements import DECLARED
 from headwater.lineage.models import Grade, TreeAnswer, TreeNode, WithGrade
 from headwater.lineage.staleness import missed_runs
@@ -86,9 +86,8 @@ def _tree_one_way(
             if level is Level.TASK:
                 name = dataset.dataset_name
                 missed = missed_runs(generations, job.job_ref, name, is_read=is_read)
-            if origin and parent.type == "job":
-                source, target = (node, origin) if way == "up" else (origin, node)
-                of_pair = edge_evidence.of_pair(parent, source, target)
+                ends = (node, origin or job) if way == "up" else (origin or job, node)
+                of_pair = statements_of_pair(generations, parent, *ends)
                 stated = of_pair if of_pair.grade() == "possible" else stated
             leaf["grade"] = stated.grade(missed)
             leaf["statedBy"] = [item.answer() for item in sorted(stated.found, key=str)]

@@ -11,10 +11,11 @@ from headwater.errors import ConfigError, NotFoundError
 from headwater.events import JobRef, shown_time
 from headwater.graph.column_graph import ColumnEdge, edges_of_run
 from headwater.graph.current import generations_of
+from headwater.graph.edges import without_empty_writes
 from headwater.graph.generation import Generation
 from headwater.graph.generations import Generations
 from headwater.graph.nodes import Node, name_of, node_id, node_ref
-from headwater.graph.run_edges import derived_dataset
+from headwater.graph.run_edges import Edges, derived_dataset
 from headwater.identity import DatasetName
 from headwater.lineage import models
 from headwater.lineage._statements import (
@@ -22,9 +23,8 @@ from headwater.lineage._statements import (
     Statement,
     Statements,
     combined_statements,
-    has_several,
     producer_of_run,
-    statements_of,
+    statements_by_run,
 )
 from headwater.lookup import find_node
 from headwater.projection import Run, State
@@ -44,9 +44,8 @@ class _Edge(NamedTuple):
     source: DatasetName | None
     target: DatasetName | None
 
-    def is_in(self, generation: Generation) -> bool:
-        """Return True if a generation has the edge."""
-        edges = generation.edges
+    def is_in(self, edges: Edges) -> bool:
+        """Return True if the edge is among those of a generation."""
         if self.target is None:
             return self.source in edges.reads
         if self.source is None:
@@ -116,7 +115,12 @@ def _why(
 ) -> models.WhyJob | None:
     """Return the evidence of the edges through a job; None if there is no edge."""
     state, history = generations.state, generations.derived(edge.job, "oldest first", list)
-    stated = [g for g in deadline.watched(history) if _has_edge(state, g, edge, fields)]
+    edges_of = without_empty_writes(generations, history)
+    stated = [
+        generation
+        for generation in deadline.watched(history)
+        if edge.is_in(edges_of[generation]) and _is_stated(state, generation, edge, fields)
+    ]
     if not stated:
         return None
     newest = stated[-1]
@@ -144,9 +148,7 @@ def _why(
     }
 
 
-def _has_edge(state: State, generation: Generation, edge: _Edge, fields: _Fields) -> bool:
-    if not edge.is_in(generation):
-        return False
+def _is_stated(state: State, generation: Generation, edge: _Edge, fields: _Fields) -> bool:
     return fields[0] is None or bool(_stated(state, generation, edge, fields))
 
 
@@ -155,18 +157,9 @@ def _stated(
 ) -> list[tuple[Run, Statements]]:
     """Return the runs of a generation that state an edge."""
     own, source, target = fields[0], edge.source, edge.target
-    every = [
-        (run, _of_columns(state, run, edge, fields))
-        if own is not None
-        else (run, statements_of(state, run, source, target))
-        for run in generation.runs
-    ]
-    if own is None and not any(found.found for _, found in every):  # one run read, another wrote
-        is_product = has_several(generation.edges)
-        every = [
-            (run, statements_of(state, run, source, None)._replace(is_possible=is_product))
-            for run in generation.runs
-        ]
+    if own is None:
+        return statements_by_run(state, generation, source, target)
+    every = [(run, _of_columns(state, run, edge, fields)) for run in generation.runs]
     return [(run, found) for run, found in every if found.found]
 
 

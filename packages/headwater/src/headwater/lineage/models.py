@@ -113,7 +113,7 @@ class TreeNode(NodeRef):
     seen: Seen | None
     """Of the same edge, at the level of tasks; null also if no run reported it."""
     grade: Grade | None
-    """Grade of the same edge; `stale` only at the level of tasks."""
+    """Grade of the same edge; `stale` and `possible` only at the level of tasks."""
     statedBy: list[EdgeStatement]
     """Sources of the same edge in the run that it comes from."""
 
