@@ -63,7 +63,7 @@ _PANE = "() => document.querySelector('.react-flow__viewport').style.transform"
 
 
 def test_dragging_the_overview_moves_the_graph(look: Look) -> None:
-    page = look(_at(PREPARE, up="100", down="100"))
+    page = look(_at(PREPARE, up="100", down="100"), width=1000)
     overview = page.get_by_role("img", name="Overview of the graph")
     expect(overview).to_be_visible()
     box = overview.bounding_box()

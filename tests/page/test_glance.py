@@ -120,7 +120,7 @@ def test_failed_nodes_have_outlines_and_are_blocks_when_zoomed_out(look: Look) -
     expect(staged).to_contain_text("Failed")  # with the job that writes it
     waiting = page.locator("[data-trouble=blocked]", has=page.locator('[data-node$="weather_raw"]'))
     expect(waiting).to_contain_text("Blocked")
-    expect(page.locator("[data-trouble=check]:has([data-node])")).to_contain_text("1 check")
+    expect(page.locator("[data-trouble=check]:has([data-node])")).to_contain_text("Failed checks")
     checked = page.get_by_role("region", name="Pipeline ingest_yellow_taxi_data")
     expect(checked).to_be_visible()
     expect(checked).not_to_contain_text("Failed checks")  # its own newest run completed
@@ -129,7 +129,7 @@ def test_failed_nodes_have_outlines_and_are_blocks_when_zoomed_out(look: Look) -
     expect(page.locator("[data-far]")).to_have_count(1)
     far = stage.evaluate(_COLOURS)
     assert far["fill"] == far["bad"]
-    expect(stage.locator(".clip").first).to_be_hidden()
+    expect(stage.locator("[data-node] > :first-child")).to_be_hidden()
     label = page.get_by_role("region", name="Pipeline ingest_weather_data").get_by_role(
         "button", name="ingest_weather_data", exact=True
     )
@@ -161,7 +161,7 @@ _COVERED = """() => {
 
 def test_overview_covers_no_node(look_at_demo: Look) -> None:
     raw = "dataset:hive://lakehouse:nyc_taxi.yellow_taxi_raw"
-    page = look_at_demo(f"/lineage?node={raw}&open={raw}")
+    page = look_at_demo(f"/lineage?node={raw}", width=1000, height=700)
     overview = page.get_by_role("img", name="Overview of the graph")
     expect(overview).to_be_visible()
     expect(_node(page, "yellow_taxi_raw")).to_be_in_viewport()

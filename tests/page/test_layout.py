@@ -10,6 +10,9 @@ from playwright.sync_api import Page, expect
 
 from tests.looking import Look, axe_finds, details
 
+from .conftest import Lineage
+from .test_trial import _made
+
 pytestmark = [pytest.mark.browser, pytest.mark.server]
 
 _FORECAST = "/lineage?node=dataset:hive://lakehouse:nyc_taxi.yellow_rides_hourly_forecast"
@@ -37,22 +40,51 @@ def _wait_for_graph(page: Page, count: int) -> None:
     expect(page.locator("[role=region][aria-busy]")).to_have_attribute("aria-busy", "false")
 
 
-def test_whole_demo_is_readable_on_a_screen(look_at_demo: Look) -> None:
+def test_whole_demo_is_in_rows_of_whole_pipelines_also_beside_details(look_at_demo: Look) -> None:
     page = look_at_demo(_FORECAST)
     _wait_for_graph(page, 17)
     seen = page.evaluate(_SEEN)
     assert seen["beyond"] == []
-    assert seen["least"] >= 11
+    assert seen["least"] >= 8
+    assert len(_tops(page, "TrainForecastModelFlow.")) == 1, "a pipeline is one line"
+    assert len(_tops(page, "job:")) > 1, "pipelines are below each other"
     assert axe_finds(page) == []
     notes = page.get_by_test_id("notes")
-    expect(notes).not_to_contain_text("outside the window")
     page.locator("[data-node][aria-current]").click()
     expect(details(page)).to_be_visible()
-    expect(notes).to_contain_text("outside the window")
-    notes.get_by_role("button", name="Fit all").click()
+    page.wait_for_function(f"() => ({_SEEN})().beyond.length === 0")
     expect(notes).not_to_contain_text("outside the window")
-    expect(details(page)).to_be_visible()
+    page.get_by_role("button", name="Close details").click()
+    page.wait_for_function(f"(least) => ({_SEEN})().least >= least", arg=seen["least"] - 0.1)
+    page.get_by_role("button", name="Pipeline", exact=True).click()
+    expect(page.locator('[data-node="job:nyc_taxi:TrainForecastModelFlow"]')).to_be_visible()
+    page.wait_for_function(f"() => ({_SEEN})().beyond.length === 0 && ({_SEEN})().least > 10")
+
+
+def _tops(page: Page, part: str) -> set[int]:
+    """Return the vertical positions of the jobs with a text in their ids."""
+    boxes = [
+        node.bounding_box()
+        for node in page.locator(f'[data-node^="job:"][data-node*="{part}"]').all()
+    ]
+    return {round(box["y"]) for box in boxes if box}
+
+
+def test_six_nodes_are_one_line_and_many_neighbours_collapse(look: Look, lineage: Lineage) -> None:
+    chain = [_made(f"step_{nth}", [f"part_{nth}"], [f"part_{nth + 1}"]) for nth in range(2)]
+    lineage.take(*chain, *(_made(f"reader_{nth}", ["part_2"], []) for nth in range(30)))
+    page = look("/lineage?node=dataset:trial:part_2&up=9&down=0")
+    _wait_for_graph(page, 5)
+    assert len(_tops(page, "job:")) == 1
     assert page.evaluate(_SEEN)["beyond"] == []
+    page.get_by_role("button", name="One step more downstream").click()
+    _wait_for_graph(page, 5 + 12)
+    everything = page.get_by_role("button", name="Everything 35")
+    expect(everything).to_have_attribute("aria-pressed", "false")
+    more = page.get_by_role("button", name="Show 18 more nodes downstream of part_2")
+    expect(more).to_have_text("18 more")
+    more.click()
+    _wait_for_graph(page, 5 + 30)
 
 
 def test_demo_is_readable_on_a_phone_from_top_to_bottom(look_at_demo: Look) -> None:
@@ -171,6 +203,6 @@ def test_exported_picture_has_the_proportions_of_a_page(look_at_demo: Look, tmp_
     found = re.search(r'width="([\d.]+)" height="([\d.]+)"', svg)
     assert found is not None
     width, height = (float(size) for size in found.groups())
-    assert 1 < width / height < 3
+    assert 1 < width / height < 4
     assert svg.count("<g transform") > 17
     assert f">{_TRAIN}</text>" in svg

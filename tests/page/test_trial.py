@@ -78,10 +78,11 @@ def test_failed_task_and_its_pipeline_are_visible_beside_the_details(look: Look)
     assert label
     assert canvas["x"] <= label["x"]
     assert label["x"] + label["width"] <= canvas["x"] + canvas["width"]
-    overview = page.get_by_role("img", name="Overview of the graph").bounding_box()
     node = page.locator(f'[data-node="{stage}"]').bounding_box()
     assert node
-    assert overview is None or node["y"] + node["height"] <= overview["y"]
+    for overview in page.get_by_role("img", name="Overview of the graph").all():
+        box = overview.bounding_box()
+        assert box is None or node["y"] + node["height"] <= box["y"]
 
 
 def test_partly_visible_graph_can_be_fitted(look: Look) -> None:
@@ -101,10 +102,6 @@ def test_partly_visible_graph_can_be_fitted(look: Look) -> None:
     small = look(_at(PREPARE, up="100", down="100"), width=860)
     expect(small.get_by_test_id("notes")).to_contain_text("outside the window")
     expect(small.get_by_role("img", name="Overview of the graph")).to_be_hidden()
-    crowded = look(_at(PREPARE, up="100", down="100"), width=1000, height=700)
-    expect(crowded.get_by_test_id("notes")).to_contain_text("outside the window")
-    # Every corner has nodes, which the overview would cover.
-    expect(crowded.get_by_role("img", name="Overview of the graph")).to_be_hidden()
 
 
 def test_focus_moves_from_search_to_root_and_back_from_details(
@@ -164,7 +161,7 @@ def test_highlighted_path_only_contains_inputs_of_the_output(look: Look, lineage
     ]}}  # fmt: skip
     lineage.take(copies)
     page = look(_at("job:trial:copy_each", lit="dataset:trial:first_copy"))
-    dimmed = page.locator("[data-dim] [data-node] > :first-child .clip")
+    dimmed = page.locator("[data-dim] [data-node] > :first-child")
     expect(dimmed).to_have_text(["second", "second_copy"])
     expect(page.locator(".react-flow__edge.lit")).to_have_count(2)
 
@@ -256,8 +253,9 @@ def test_escape_closes_the_legend_before_the_details(look: Look) -> None:
 def test_dataset_labels_are_explained(look: Look) -> None:
     page = look(_at(f"{_LAKE}yellow_taxi_staging", up="9"))
     staging = page.locator(f'[data-node="{_LAKE}yellow_taxi_staging"]')
-    expect(staging).to_contain_text(re.compile(r"version …\d{6}"))
-    expect(staging).to_contain_text("1 check")
+    lines = ["Hive table · nyc_taxi", "Failed checks", "3.2M rows"]
+    expect(staging).to_have_text(re.compile(".*".join(lines)))
+    expect(staging).not_to_contain_text("version")
     source = page.locator("[data-node^='dataset:https:']")
     title = "No reported run wrote it"
     expect(source.get_by_title(title).first).to_have_text("Source")
@@ -280,7 +278,6 @@ def test_facts_of_a_dataset_do_not_overlap(look: Look, lineage: Lineage) -> None
     expect(passed).to_be_visible()
     facts_row = passed.locator("xpath=..")
     expect(facts_row.get_by_text("4 tags")).to_be_visible()
-    expect(facts_row.get_by_text("55 min ago")).to_be_visible()
     widths = facts_row.get_by_text("4 tags").evaluate("e => [e.scrollWidth, e.clientWidth]")
     assert widths[0] <= widths[1], "the number of tags is not cut"
     spans = facts_row.locator(":scope > *").evaluate_all(_SPANS)

@@ -1,3 +1,4 @@
+import { clsx } from "clsx";
 import { useEffect, useState, type ReactNode } from "react";
 import { WAITING } from "../strings/waiting";
 import styles from "./skeleton.module.css";
@@ -46,14 +47,21 @@ export function Skeleton({ of = "lines" }: { of?: "lines" | "cards" | "graph" })
   );
 }
 
-/** The number of nodes in layout; hidden for the first 300 ms. */
-export function Arranging({ count }: { count: number }): ReactNode {
+/** The number of nodes in layout, over a previous graph with other steps or of another time; hidden for the first 300 ms. */
+export function Arranging({ count, isOverOther }: { count: number; isOverOther: boolean }): ReactNode {
   const isLong = useIsLong();
   if (!isLong) return null;
   const text = WAITING.arranging(count);
   return (
-    <p className={styles["progress"]} role="status">
-      <progress aria-label={text} /> {text}
-    </p>
+    <>
+      {isOverOther && (
+        <div className={clsx(styles["overlay"], styles["opaque"])}>
+          <Skeleton of="graph" />
+        </div>
+      )}
+      <p className={styles["progress"]} role="status">
+        <progress aria-label={text} /> {text}
+      </p>
+    </>
   );
 }

@@ -1,8 +1,7 @@
 import type { ElkNode } from "elkjs/lib/elk-api";
-import { between, blockOf, entry, exit, toElk, type Block, type Item, type Link, type Point, type Spot } from "./block";
+import { between, blockOf, entry, exit, FRAME, toElk, type Block, type Item, type Link, type Point, type Spot } from "./block";
 import { framesOf, type Frame } from "./groups";
-import { sizeOf, WIDTH, type Box, type Place } from "./layout";
-import { SIZES } from "./sizes";
+import { LEAST_WHOLE, sizeOf, WIDTH, type Box, type Place } from "./layout";
 import type { Direction, LineageEdge, LineageNode, NodeId } from "./types";
 import { neighboursOf } from "./visible";
 
@@ -26,12 +25,10 @@ export interface Arrangement {
 
 export type LayOut = (graph: ElkNode) => Promise<ElkNode>;
 
-/** Graphs with more nodes are not wrapped: they would be unreadable as a whole in any case. */
-const MOST_WRAPPED = 150;
 /** Below this width the graph is one node wide and scrolls vertically. */
 const NARROW = 600;
-const READABLE = 0.85;
-const NODE = { right: WIDTH + 40, down: SIZES.body + 40 };
+/** A graph that fits at this zoom is one line. */
+const ONE_LINE = 0.8;
 /** Free space around a graph, in pixels. */
 const MARGIN = { width: 56, height: 92 };
 
@@ -43,30 +40,21 @@ export function directionFor({ width, height }: Room): Direction {
   return width < NARROW || width * 1.4 < height ? "down" : "right";
 }
 
-/** Lay out a graph with pipelines as frames, wrapped so that it is drawn as large as possible. */
+/** Lay out a graph with pipelines as frames: in one line, or in rows of whole pipelines if only these fit into the window. */
 export async function arrange(nodes: readonly LineageNode[], edges: readonly LineageEdge[], columnsOf: (id: NodeId) => number | null, { direction, room }: { direction: Direction; room: Room }, layOut: LayOut): Promise<Arrangement> {
   const plan = new Plan(nodes, edges, columnsOf, direction);
   const free = { width: room.width - MARGIN.width, height: room.height - MARGIN.height };
   const [along, across] = direction === "right" ? [free.width, free.height] : [free.height, free.width];
   const isNarrow = direction === "down" && room.width < NARROW;
-  const space = { along: isNarrow ? Infinity : along, across };
-  const widest = isNarrow ? WIDTH : Infinity;
-  const limits = nodes.length > MOST_WRAPPED ? [Infinity] : [Infinity, 8, 7, 6, 5, 4, 3, 2].map((count) => count * NODE[direction]);
   const inner = await Promise.all(plan.frames.map((frame) => layOut(plan.inside(frame))));
-  const found = new Map<string, Map<NodeId, Block>>();
-  for (const limit of limits) {
-    const blocks = new Map(plan.frames.map(({ id }, nth) => [id, blockOf(inner[nth] as ElkNode, limit, widest)] as const));
-    found.set([...blocks.values()].map((block) => block.rows.length).join(), blocks);
-  }
-  const outer = await Promise.all([...found.values()].map(async (blocks) => ({ blocks, laid: await layOut(plan.outside(blocks)) })));
-  const whole = outer.flatMap(({ blocks, laid }) => limits.map((limit) => ({ blocks, block: blockOf(laid, limit, isNarrow ? WIDTH + 2 * PADS.down.v : Infinity) })));
-  return plan.placed(whole.reduce((best, other) => (zoomOf(other.block, space) > zoomOf(best.block, space) + 0.02 ? other : best)));
-}
-
-/** Return the zoom of a block in a space; zoom beyond the readable size counts a quarter. */
-function zoomOf({ along, across }: Block, space: { along: number; across: number }): number {
-  const zoom = Math.min(space.along / along, space.across / across);
-  return Math.min(zoom, READABLE) + Math.max(0, Math.min(zoom, 1) - READABLE) / 4;
+  const blocks = new Map(plan.frames.map(({ id }, nth) => [id, blockOf(inner[nth] as ElkNode, 1, isNarrow ? WIDTH : Infinity)] as const));
+  const laid = await layOut(plan.outside(blocks));
+  const line = blockOf(laid, 1, isNarrow ? WIDTH + 2 * PADS.down.v : Infinity);
+  const zoomOf = (block: Block) => Math.min(ONE_LINE, along / block.along, across / block.across);
+  if (isNarrow || zoomOf(line) === ONE_LINE) return plan.placed({ blocks, block: line });
+  const wrapped = plan.frames.slice(1).map((_, nth) => blockOf(laid, nth + 2));
+  const [best = line] = [line, ...wrapped].toSorted((a, b) => zoomOf(b) - zoomOf(a));
+  return plan.placed({ blocks, block: zoomOf(best) < LEAST_WHOLE ? line : best });
 }
 
 /** A graph, measured along and across its direction. */
@@ -101,7 +89,7 @@ class Plan {
   /** Return the elk graph of the frames and the nodes outside them. */
   outside(blocks: ReadonlyMap<NodeId, Block>): ElkNode {
     const { pads } = this;
-    const frames = [...blocks].map(([id, { along, across }]): Item => ({ id: `frame ${id}`, along: along + pads.u + pads.ends.u, across: across + pads.v + pads.ends.v }));
+    const frames = [...blocks].map(([id, { along, across }]): Item => ({ id: `${FRAME}${id}`, along: along + pads.u + pads.ends.u, across: across + pads.v + pads.ends.v }));
     const loose = [...this.items.values()].filter(({ id }) => !this.owner.has(id as NodeId));
     const links = this.edges.flatMap((edge, key): Link[] => {
       if (this.isInside(edge) || this.implied.has(key)) return [];
@@ -122,7 +110,7 @@ class Plan {
     const block = blocks.get(frame) as Block;
     const spot = block.spots.get(id) as Spot;
     const { points, v } = routeOf(block, spot, spot.v + this.grip, key);
-    return { item: `frame ${frame}`, v: v + this.pads.v, points };
+    return { item: `${FRAME}${frame}`, v: v + this.pads.v, points };
   }
 
   /** Convert the chosen layout to positions on the page. */
@@ -132,9 +120,9 @@ class Plan {
     const places = new Map<NodeId, Place>();
     const frames: FrameBox[] = [];
     const origins = new Map<NodeId, Point>();
-    for (const spot of block.spots.values()) if (!spot.id.startsWith("frame ")) places.set(spot.id as NodeId, page(spot));
+    for (const spot of block.spots.values()) if (!spot.id.startsWith(FRAME)) places.set(spot.id as NodeId, page(spot));
     for (const frame of this.frames) {
-      const { u, v, along, across } = block.spots.get(`frame ${frame.id}`) as Spot;
+      const { u, v, along, across } = block.spots.get(`${FRAME}${frame.id}`) as Spot;
       const [width, height] = direction === "right" ? [along, across] : [across, along];
       frames.push({ frame, ...page({ u, v }), width, height });
       origins.set(frame.id, { u: u + pads.u, v: v + pads.v });

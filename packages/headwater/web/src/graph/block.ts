@@ -42,7 +42,7 @@ export interface Block {
   across: number;
 }
 
-const GAP = { layer: 40, row: 36, item: 20 };
+const GAP = { layer: 36, row: 36, item: 20 };
 const LARGE = 300;
 
 /** Build the elk graph of items and links, in layers along the direction. */
@@ -85,8 +85,11 @@ function portsOf(items: readonly Item[], links: readonly Link[]): Map<string, El
   return new Map([...ports].map(([id, found]) => [id, [...found.values()]]));
 }
 
-/** Convert an elk layout to rows no longer than `limit`, with layers no wider than `widest`. */
-export function blockOf(laid: ElkNode, limit: number, widest = Infinity): Block {
+/** Start of the id of an item that is a frame. */
+export const FRAME = "frame ";
+
+/** Convert an elk layout to at most `most` rows that begin with a frame, with layers no wider than `widest`. */
+export function blockOf(laid: ElkNode, most: number, widest = Infinity): Block {
   const columns = layersOf(laid).flatMap((layer) => split(layer, widest));
   const isSplit = widest < Infinity;
   const ranges = lengthsOf(columns, isSplit);
@@ -94,7 +97,7 @@ export function blockOf(laid: ElkNode, limit: number, widest = Infinity): Block 
   const rows: Block["rows"] = [];
   const shifts: Point[] = [];
   let top = 0;
-  for (const [first, last] of cut(ranges, limit)) {
+  for (const [first, last] of cut(ranges, startsOf(columns), most)) {
     const begin = (ranges[first] as Range).start;
     const members = columns.slice(first, last).flatMap((items, nth) => items.map((item) => ({ ...item, layer: nth })));
     const least = Math.min(...members.map((item) => item.v));
@@ -143,25 +146,27 @@ function lengthsOf(layers: readonly Laid[][], isSplit: boolean): Range[] {
   });
 }
 
-/** Group layers into as few rows as the limit allows, with the longest row as short as possible. */
-function cut(layers: readonly Range[], limit: number): [number, number][] {
-  const rows = greedy(layers, limit);
-  if (rows.length < 2) return rows;
-  const spans = layers.flatMap(({ start }, first) => layers.slice(first).map(({ end }) => end - start));
-  const shortest = spans.filter((span) => span <= limit).sort((a, b) => a - b).find((span) => greedy(layers, span).length === rows.length);
-  return greedy(layers, shortest ?? limit);
+/** Return the layers at which a row may begin: the first, and those with a frame. */
+function startsOf(layers: readonly Laid[][]): number[] {
+  return layers.flatMap((items, place) => (place === 0 || items.some(({ id }) => id.startsWith(FRAME)) ? [place] : []));
 }
 
-function greedy(layers: readonly Range[], limit: number): [number, number][] {
-  const rows: [number, number][] = [];
-  let first = 0;
-  layers.forEach(({ end }, place) => {
-    if (place > first && end - (layers[first] as Range).start > limit) {
-      rows.push([first, place]);
-      first = place;
-    }
-  });
-  return layers.length > 0 ? [...rows, [first, layers.length]] : [];
+/** Group layers into at most `most` rows, with the longest row as short as possible. */
+function cut(layers: readonly Range[], starts: readonly number[], most: number): [number, number][] {
+  const lengthOf = (first: number, last: number) => (layers[last - 1] as Range).end - (layers[first] as Range).start;
+  const ends = [...starts.slice(1), layers.length];
+  const rowsOf = (limit: number) => {
+    const rows: [number, number][] = [];
+    starts.forEach((start, nth) => {
+      const row = rows.at(-1);
+      const end = ends[nth] as number;
+      if (row && lengthOf(row[0], end) <= limit) row[1] = end;
+      else rows.push([start, end]);
+    });
+    return rows;
+  };
+  const lengths = starts.flatMap((start, nth) => ends.slice(nth).map((end) => lengthOf(start, end))).sort((a, b) => a - b);
+  return rowsOf(lengths.find((length) => rowsOf(length).length <= most) ?? 0);
 }
 
 /** Return the bends between the ends of links within one row. */

@@ -63,14 +63,16 @@ const MARGIN = 28;
 /** Space at the bottom for the zoom buttons. */
 export const BELOW = 64;
 const LARGEST = 1.1;
-/** Smallest zoom at which a node's text is readable: 13 pixels become 11. */
+/** Smallest zoom at which a node's text is easy to read: 13 pixels become 11. */
 export const READABLE = 0.85;
+/** Smallest zoom at which a whole graph is shown rather than a part of it. */
+export const LEAST_WHOLE = 0.6;
 
 /** Return the viewport that fits the graph, or, if that is too small to read, the part around `first` with `below` free pixels under it. */
 export function viewportFor(boxes: readonly Box[], size: { width: number; height: number }, first: Box | null, below = BELOW, largest = LARGEST): Viewport {
   const { x: left, y: top, width, height } = around(boxes);
   const fitting = Math.min((size.width - 2 * MARGIN) / width, (size.height - MARGIN - BELOW) / height, largest);
-  const zoom = first ? Math.max(fitting, Math.min(READABLE, largest)) : fitting;
+  const zoom = first && fitting < LEAST_WHOLE ? Math.min(READABLE, largest) : fitting;
   const [x, y] = [
     along(left, width, size.width, zoom, first && first.x + first.width / 2, MARGIN),
     along(top, height, size.height, zoom, first && first.y + first.height / 2, zoom > fitting ? below : BELOW),

@@ -2,6 +2,7 @@ import type { ColumnRow, RowPage } from "./columns";
 import type { Mark } from "./difference";
 import type { FrameBox } from "./arrange";
 import type { Trouble } from "./state";
+import { SIZES } from "./sizes";
 import { around, GRIPS, sizeOf, type Box, type Place } from "./layout";
 import { columnKey } from "./lit";
 import { besidePath, linePath } from "./route";
@@ -45,7 +46,7 @@ export interface Picture {
 const MARGIN = 40;
 const TITLE = 64;
 const ROW = 28;
-const FIRST_ROW = 122;
+const FIRST_ROW = SIZES.body + SIZES.search;
 const SANS = 'system-ui, -apple-system, "Segoe UI", Roboto, sans-serif'.replaceAll('"', "'");
 const MONO = "ui-monospace, Menlo, Consolas, monospace";
 const STATES: Record<RunLine["state"], Colour> = { COMPLETED: "good", FAILED: "bad", ABORTED: "bad", RUNNING: "run", NEW: "run", LOST: "warn" };
@@ -124,13 +125,13 @@ class Drawing {
     if (columns) {
       const { rows, all, of } = columns;
       const total = of ?? all;
-      pieces.push(`<path d="M0 78H${width}" stroke="${colours.line}"/>`, this.text(14, 104, `${rows.length < total ? `${rows.length} of ` : ""}${total} columns`, { size: 12, colour: "muted" }));
+      pieces.push(`<path d="M0 ${SIZES.body}H${width}" stroke="${colours.line}"/>`, this.text(14, SIZES.body + 26, `${rows.length < total ? `${rows.length} of ` : ""}${total} columns`, { size: 12, colour: "muted" }));
       rows.forEach((row, place) => {
         const top = FIRST_ROW + place * ROW;
         if (litColumns.has(columnKey(node.id, row.name))) pieces.push(`<rect x="1" y="${top}" width="${width - 2}" height="${ROW}" fill="${colours["accent-soft"]}"/>`);
         pieces.push(
-          this.text(14, top + 18, row.name, { size: 12, isMono: true, colour: row.isRelated ? "text" : "muted", room: 160 }),
-          this.text(end, top + 18, row.type, { size: 12, isMono: true, isEnd: true, colour: "muted", room: 90 }),
+          this.text(14, top + 18, row.name, { size: 12, isMono: true, colour: row.isRelated ? "text" : "muted", room: 116 }),
+          this.text(end, top + 18, row.type, { size: 12, isMono: true, isEnd: true, colour: "muted", room: 76 }),
         );
       });
     }
@@ -143,11 +144,11 @@ class Drawing {
     return `<g transform="translate(${x} ${y})"><rect width="${width}" height="${height}" rx="16" fill="${colours.hover}" stroke="${colours["line-strong"]}"/>${this.text(16, 24, frame.name, { isBold: true, room: width - 32 })}</g>`;
   }
 
-  /** Draw the last line of a node: the newest run of a job, or the rows and tags of a dataset, with the time. */
+  /** Draw the last lines of a node: the newest run of a job, or the rows and tags of a dataset; and the time. */
   private facts(node: LineageNode, end: number): string[] {
     const facts = (text: string, colour: Colour, at: string) => [
-      this.text(14, 64, text, { size: 12.5, colour, room: end - 22 - this.pens.measure(at, 12, false) }),
-      this.text(end, 64, at, { size: 12, isEnd: true, colour: "muted" }),
+      this.text(14, 64, text, { size: 12.5, colour, room: end - 14 }),
+      this.text(14, 84, at, { size: 12, colour: "muted" }),
     ];
     const time = (at: string | null) => (at ? moment(at).slice(0, 16) : "");
     if (node.type === "dataset") {

@@ -1,10 +1,12 @@
 import { expect, test } from "vitest";
 import { answer, column, id } from "../test/graphs";
 import { merge } from "./merge";
+import { SIZES } from "./sizes";
 import { besidePath, linePath, throughJobs } from "./route";
 import type { LineageEdge } from "./types";
 
 const at = (x: number, y = 0) => ({ x, y });
+const { width, body } = SIZES;
 
 test("forward line is level at its ends and corners", () => {
   expect(linePath(at(0, 10), [], at(100, 50))).toBe("M0 10C50 10 50 50 100 50");
@@ -34,8 +36,8 @@ test("vertical column lines go below a node, behind the job and above the other 
   const lines = [column("a.x", "b.x"), column("a.y", "b.y"), column("a.y", "gone.y")];
   const found = throughJobs(lines, graph.edges, new Map(), places, () => 200);
   expect([...found.values()]).toEqual([
-    [at(280, 210), at(126, 210), at(126, 300), at(126, 378), at(126, 492), at(0, 492)],
-    [at(280, 212), at(130, 212), at(130, 300), at(130, 378), at(130, 490), at(0, 490)],
+    [at(width, 210), at(width / 2 - 14, 210), at(width / 2 - 14, 300), at(width / 2 - 14, 300 + body), at(width / 2 - 14, 492), at(0, 492)],
+    [at(width, 212), at(width / 2 - 10, 212), at(width / 2 - 10, 300), at(width / 2 - 10, 300 + body), at(width / 2 - 10, 490), at(0, 490)],
   ]);
   expect(besidePath(at(280, 100), [at(280, 210), at(0, 210)], at(0, 300))).toMatch(/^M280 100L.*L0 300$/);
   places.delete(id("b"));
@@ -52,12 +54,12 @@ function routes(edges: string[], lines: ReturnType<typeof column>[], corners: Re
 
 test("column lines pass behind the job at different heights", () => {
   const [first, second] = routes(["a>j1", "j1>b"], [column("a.x", "b.x"), column("a.y", "b.y")]);
-  expect(first).toEqual([at(400, 26), at(680, 26)]);
-  expect(second).toEqual([at(400, 52), at(680, 52)]);
+  expect(first).toEqual([at(400, body / 3), at(400 + width, body / 3)]);
+  expect(second).toEqual([at(400, (2 * body) / 3), at(400 + width, (2 * body) / 3)]);
 });
 
 test("column line follows its job's lines", () => {
-  expect(routes(["a>j1", "j1>b"], [column("a.x", "b.x")], { 0: [at(300, 90)], 1: [at(700, 95)] })).toEqual([[at(300, 90), at(400, 39), at(680, 39), at(700, 95)]]);
+  expect(routes(["a>j1", "j1>b"], [column("a.x", "b.x")], { 0: [at(300, 90)], 1: [at(700, 95)] })).toEqual([[at(300, 90), at(400, body / 2), at(400 + width, body / 2), at(700, 95)]]);
   expect(routes(["a>j1", "j1>a"], [column("a.x", "a.y")], { 1: [at(680, 90), at(0, 90)] }), "backward line").toEqual([[at(680, 90), at(0, 90)]]);
 });
 

@@ -1,11 +1,12 @@
 import { expect, test } from "vitest";
 import { id } from "../test/graphs";
-import { addressOf, AUTO, DEEPEST, fold, formatView, formatGrip, grow, parseGrip, reuseLists, NEW_VIEW, parseView, selectTime, seek, toggleGroup, withDepths, type View } from "./view";
+import { addressOf, AUTO, DEEPEST, fold, formatView, formatGrip, grow, parseGrip, reuseLists, NEW_VIEW, parseView, selectTime, seek, toggleGroup, withDepths, withFanOut, type View } from "./view";
 
 const FULL: View = {
   node: "dataset:s3://lake:a b&c",
   up: 3,
   down: 0,
+  most: Infinity,
   level: "query",
   grown: [formatGrip("up", "job:n:x"), formatGrip("down", "dataset:s3://l:y")],
   folded: [formatGrip("down", "job:n:z")],
@@ -108,4 +109,10 @@ test("pipelines and chains are collapsed and expanded again", () => {
   const once = { ...NEW_VIEW, ...toggleGroup(NEW_VIEW, "job:n:x"), ...toggleGroup(NEW_VIEW, "chain:a") };
   expect(once).toMatchObject({ collapsed: ["job:n:x"], expanded: ["chain:a"] });
   expect({ ...once, ...toggleGroup(once, "job:n:x"), ...toggleGroup(once, "chain:a") }).toEqual(NEW_VIEW);
+});
+
+test("many neighbours collapse unless everything, a comparison or a column is shown", () => {
+  const most = (view: Partial<View>) => withFanOut({ ...NEW_VIEW, ...view }).most;
+  expect([most({}), most({ up: 2, down: DEEPEST })]).toEqual([12, 12]);
+  expect([most({ up: DEEPEST, down: DEEPEST }), most({ from: "2026-01-01T00:00:00Z" }), most({ column: "a|x" })]).toEqual([Infinity, Infinity, Infinity]);
 });

@@ -7,6 +7,8 @@ export interface View {
   /** Steps on each side; AUTO chooses by the size of the graph. */
   up: number;
   down: number;
+  /** Neighbours of a node to show on a side before the rest collapses; not in the address. */
+  most: number;
   level: Level;
   /** Nodes that show one more step on a side, in the order in which they were expanded. */
   grown: Grip[];
@@ -49,6 +51,7 @@ export const NEW_VIEW: View = {
   node: "",
   up: AUTO,
   down: AUTO,
+  most: Infinity,
   level: "task",
   grown: [],
   folded: [],
@@ -84,6 +87,7 @@ export function parseView(search: string): View {
     node: params.get("node") ?? "",
     up: depth(params.get("up")),
     down: depth(params.get("down")),
+    most: NEW_VIEW.most,
     level: LEVELS.includes(level) ? (level as Level) : "task",
     grown: params.getAll("grown").filter(isGrip),
     folded: params.getAll("folded").filter(isGrip),
@@ -176,12 +180,19 @@ function depth(text: string | null): number {
 /** Larger graphs show only the nearest nodes at first. */
 const MOST_AUTO = 60;
 const NEAREST = 2;
+export const MOST_NEIGHBOURS = 12;
 
 /** Replace AUTO with a number of steps, by the number of nodes on each side (null if unknown) and the steps of the locked column's path. */
 export function withDepths(view: View, reach: Record<Side, number> | null, path: Record<Side, number> | null = null): View {
   const steps = reach === null ? 1 : isWhole(reach) ? DEEPEST : NEAREST;
   const needed = (side: Side) => Math.min(DEEPEST, Math.max(steps, path ? stepsToColumns(view, path[side]) : 0));
   return { ...view, up: view.up === AUTO ? needed("up") : view.up, down: view.down === AUTO ? needed("down") : view.down };
+}
+
+/** Collapse more than 12 neighbours of a node, unless all nodes were requested, times are compared or a column's path is shown. */
+export function withFanOut(view: View): View {
+  const isAll = view.up === DEEPEST && view.down === DEEPEST;
+  return isAll || view.from !== null || view.column !== null ? view : { ...view, most: MOST_NEIGHBOURS };
 }
 
 /** Return true if a graph with this many nodes on each side is shown as a whole. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { answer, id, apiNode, NEAR } from "../test/graphs";
 import { merge } from "./merge";
-import type { Graph, GraphAnswer, Side } from "./types";
+import type { Graph, GraphAnswer, LineageNode, Side } from "./types";
 import { fold, formatGrip, grow, type View } from "./view";
 import { farthest, visible } from "./visible";
 
@@ -26,6 +26,17 @@ describe("the visible graph", () => {
     expect(shownNames(CHAIN, { grown })).toBe("b j1 j2 j3 m");
     expect(shownNames(CHAIN, { grown: [formatGrip("down", id("b"))] }), "b itself is not shown").toBe("j1 j2 m");
     expect(shownNames(CHAIN, { grown: [formatGrip("up", id("j1")), formatGrip("up", id("a"))] }), "nothing is before a").toBe("a j1 j2 m");
+  });
+
+  test("collapses neighbours beyond a limit, those with problems last", () => {
+    const fan = merge([answer("m", "a>j0", "j0>m", ...Array.from({ length: 20 }, (_, nth) => `m>j${nth + 1}`))]);
+    (fan.nodes.get(id("j20")) as LineageNode).health.state = "failed";
+    expect(shownNames(fan, { most: 3 })).toBe("j0 j1 j2 j20 m");
+    const { hidden, isCut } = visible(fan, { ...NEAR, most: 3 });
+    expect([hidden.get(id("m"))?.down, isCut]).toEqual([17, true]);
+    const all = visible(fan, { ...NEAR, most: 3, grown: [formatGrip("down", id("m"))] });
+    expect([all.nodes.length, all.isCut]).toEqual([22, false]);
+    expect(visible(fan, { ...NEAR, most: 20 }).isCut).toBe(false);
   });
 
   test("ends at a collapsed side", () => {

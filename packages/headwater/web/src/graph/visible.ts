@@ -11,6 +11,8 @@ export interface Shown {
   more: Map<NodeId, Record<Side, number>>;
   /** Number of edges hidden by the view's options. */
   left: { control: number };
+  /** Some of many neighbours are hidden, because they exceed `most`. */
+  isCut: boolean;
 }
 
 type Neighbours = Record<Side, Map<NodeId, NodeId[]>>;
@@ -26,13 +28,14 @@ export function neighboursOf(edges: readonly LineageEdge[]): Neighbours {
 }
 
 /** The part of a view that determines which nodes are shown. */
-export type Extent = Pick<View, "up" | "down" | "grown" | "folded" | "control">;
+export type Extent = Pick<View, "up" | "down" | "grown" | "folded" | "control" | "most">;
 
 /** Return the part of the loaded graph that a view shows. */
 export function visible(graph: Graph, view: Extent): Shown {
   const data = graph.edges.filter((edge) => edge.kind === "data");
   const near = neighboursOf(data);
   const ids = idsOf(graph, near, view);
+  const isCut = (side: Side, id: NodeId) => Number(near[side].get(id)?.filter((other) => graph.nodes.has(other) && !ids.has(other)).length) > 0 && Number(near[side].get(id)?.length) > view.most;
   const within = (edge: LineageEdge) => edgeWithin(edge, ids);
   const edges = data.filter(within);
   const shownNear = neighboursOf(edges);
@@ -48,7 +51,7 @@ export function visible(graph: Graph, view: Extent): Shown {
   const drawn = view.control ? control.filter(within) : [];
   const all = view.control ? ids : idsOf(graph, near, { ...view, control: true });
   const left = view.control ? 0 : control.filter((edge) => edgeWithin(edge, all)).length;
-  return { nodes, edges: [...edges, ...drawn], hidden, more, left: { control: left } };
+  return { nodes, edges: [...edges, ...drawn], hidden, more, left: { control: left }, isCut: [...ids].some((id) => isCut("up", id) || isCut("down", id)) };
 }
 
 /** Return the number of steps to the farthest node on a side. */
@@ -67,17 +70,26 @@ function edgeWithin({ from, to }: LineageEdge, ids: ReadonlySet<NodeId>): boolea
   return ids.has(from) && ids.has(to);
 }
 
+const WRONG = ["failed", "failed_checks", "blocked", "late"];
+
 /** Return the loaded nodes that a view shows. */
 function idsOf(graph: Graph, near: Neighbours, view: Extent): Set<NodeId> {
   const ids = new Set<NodeId>(graph.roots);
   const folded = new Set<string>(view.folded);
+  const grown = new Set<string>(view.grown);
+  const isWrong = (id: NodeId) => WRONG.includes(String(graph.nodes.get(id)?.health.state));
+  // Many neighbours collapse into a number; those with problems are shown first.
+  const neighboursTo = (side: Side, id: NodeId) => {
+    const all = near[side].get(id) ?? [];
+    return all.length <= view.most || grown.has(`${side}:${id}`) ? all : all.toSorted((a, b) => Number(isWrong(b)) - Number(isWrong(a))).slice(0, view.most);
+  };
   for (const side of ["up", "down"] as const) {
     let newest = [...graph.roots];
     const seen = new Set(newest);
     for (let step = 0; step < view[side] && newest.length > 0; step++) {
       newest = newest
         .filter((id) => !folded.has(`${side}:${id}`))
-        .flatMap((id) => near[side].get(id) ?? [])
+        .flatMap((id) => neighboursTo(side, id))
         .filter((id) => !seen.has(id) && seen.add(id));
     }
     for (const id of seen) ids.add(id);

@@ -138,11 +138,6 @@ export function shellQuoted(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
-/** Shorten a version to its end, where long versions differ. */
-export function shortVersion(version: string): string {
-  return version.length > 10 ? `…${version.slice(-6)}` : version;
-}
-
 /** Return a job's name without its pipeline. */
 export function taskName(job: string): string {
   return job.slice(job.indexOf(".") + 1);

@@ -1,4 +1,4 @@
-import { plural, shortVersion } from "../graph/words";
+import { plural } from "../graph/words";
 
 /** Texts of the graph: canvas, toolbar, legend, nodes, columns, edges and notes. */
 export const LINEAGE = {
@@ -87,8 +87,6 @@ export const LEGEND = {
 export const NODE = {
   group: (jobs: number, datasets: number) => `${plural(jobs, "job")} · ${plural(datasets, "dataset")}`,
   ownedBy: (owners: string) => `Owned by ${owners}`,
-  version: (version: string) => `version ${shortVersion(version)}`,
-  versionTitle: (version: string) => `Version ${version}`,
   expandChain: "Expand the chain",
   details: "Open details",
   highlight: "Highlight path",
@@ -102,7 +100,7 @@ export const NODE = {
   failedChecksTitle: (count: number) => plural(count, "failed check"),
   checks: "Checks",
   checksTitle: "All newest checks passed",
-  rows: (count: string) => `${count} written`,
+  rows: (count: string) => `${count} rows`,
   rowsTitle: "Rows written by its last run",
   tags: (count: number) => `${count} tags`,
   source: "Source",
@@ -112,6 +110,7 @@ export const NODE = {
   collapseOf: (name: string) => `Collapse ${name}`,
   detailsOf: (name: string) => `${name}: open its details`,
   side: { up: "upstream", down: "downstream" },
+  more: (count: number) => `${count.toLocaleString("en")} more`,
   showSide: (count: number, side: string, name: string) => `Show ${plural(count, "more node")} ${side} of ${name}`,
   hideSide: (side: string, name: string) => `Hide nodes ${side} of ${name}`,
 } as const;

@@ -103,9 +103,8 @@ function FlowCanvas({ label, nodes, edges, frames, extent, shared, anchor, path,
   // Set the viewport before nodes are drawn; otherwise the nodes of the previous viewport are drawn too.
   useLayoutEffect(() => {
     if (nodes.length === 0) {
-      const { clientWidth: width = 1, clientHeight: height = 1 } = frame.current ?? {};
       // Mount React Flow before the nodes arrive, because drawing them takes long.
-      setStart((first) => first ?? { viewport: { x: 0, y: 0, zoom: 1 }, width, height });
+      setStart((first) => first ?? startOf([], [], frame.current, null));
       return;
     }
     const boxes = new Map(nodes.map((node) => [node.id, boxOf(node)]));
@@ -144,6 +143,7 @@ function FlowCanvas({ label, nodes, edges, frames, extent, shared, anchor, path,
     // Nodes are mounted after the viewport has moved to them. Open details keep the focus.
     requestAnimationFrame(() => requestAnimationFrame(() => document.activeElement === document.body && focusNode(ROOT_NODE)));
   }, [isAll, nodes]);
+  const fitOf = useEffectEvent(() => startOf(nodes, frameBoxes, frame.current, null).viewport);
   const onResize = useEffectEvent(() => reportOutside(flow.getViewport()));
   useEffect(() => {
     const element = frame.current;
@@ -152,11 +152,10 @@ function FlowCanvas({ label, nodes, edges, frames, extent, shared, anchor, path,
     const watch = new ResizeObserver(() => {
       const size = { width, height };
       ({ clientWidth: width, clientHeight: height } = element);
-      const isLarger = width >= size.width && height >= size.height;
       const at = flow.getViewport();
       const all = [...(before.current?.boxes.values() ?? [])];
-      // A graph that was entirely in the window stays so while it is readable.
-      const whole = !isLarger && all.length > 0 && isWithin(at, around(all), size) ? showing(at, all, all, { width, height }) : at;
+      // A graph that was entirely in the window stays so.
+      const whole = all.length > 0 && isWithin(at, around(all), size) ? fitOf() : at;
       const isFramed = inFocus.current.nodes.length > 0 && before.current?.ends != null && width < size.width;
       const focusedViewport = width === size.width ? whole : keepInWindow(whole, inFocus.current, element);
       const after = isFramed ? framing(whole, inFocus.current.nodes.map(boxOf), { width, height }, spaceBelow(width)) : focusedViewport;

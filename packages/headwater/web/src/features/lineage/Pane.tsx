@@ -79,7 +79,7 @@ export function Pane({ scene: { drawn, trouble, awaySince }, view, change, ends 
           </span>
         </p>
       )}
-      {drawn.pending !== null && <Arranging count={drawn.pending} />}
+      {drawn.pending !== null && <Arranging count={drawn.pending} isOverOther={drawn.nodes.length > 0 && drawn.isOther} />}
       {drawn.nodes.length === 0 && (
         <div className={waiting.overlay}>
           <Skeleton of="graph" />

@@ -27,13 +27,13 @@ interface Props {
 
 /** Options of the graph; on narrow screens, a menu holds all except level and time. */
 export function Toolbar({ view, change, scene }: Props): ReactNode {
-  const { graph, isFetching, isOutdated } = scene;
+  const { graph, shown, isFetching, isOutdated } = scene;
   const [isConfirming, setConfirming] = useState(false);
   const menu = useId();
   const { isOpen, setControl, setSheet, interactions, onBlur } = usePopup();
   const { getReferenceProps, getFloatingProps } = useInteractions(interactions);
   const all = graph ? graph.reach.up + graph.reach.down : 0;
-  const isAll = view.up === DEEPEST && view.down === DEEPEST;
+  const isAll = view.up === DEEPEST && view.down === DEEPEST && !shown?.isCut;
   const showAll = () => {
     setConfirming(false);
     change(isAll ? { up: 1, down: 1, grown: [], folded: [] } : { up: DEEPEST, down: DEEPEST, grown: [], folded: [] });

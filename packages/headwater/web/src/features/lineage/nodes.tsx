@@ -1,8 +1,8 @@
 import { clsx } from "clsx";
 import { Handle, type NodeProps, type NodeTypes } from "@xyflow/react";
-import type { ReactNode } from "react";
+import { Fragment, type ReactNode } from "react";
 import { Ago } from "../../components/Ago";
-import { HealthState } from "../../components/HealthState";
+import { HealthLabel, HealthState } from "../../components/HealthState";
 import { Icon } from "../../components/Icon";
 import { PlatformIcon } from "../../components/PlatformIcon";
 import { titleOfRemoval } from "../../components/Removal";
@@ -25,7 +25,7 @@ import states from "../../components/state.module.css";
 import tagStyles from "../../components/tags.module.css";
 
 /** The frame of every node: name, kind, and a button on each side. */
-function NodeFrame({ data, children, below }: { data: FlowNode["data"]; children: ReactNode; below?: ReactNode }): ReactNode {
+function NodeFrame({ data, state, children, below }: { data: FlowNode["data"]; state: ReactNode; children: ReactNode; below?: ReactNode }): ReactNode {
   const { node, isDim, isLit, isRoot, mark, direction, trouble, isFramed } = data;
   const { select, toggle } = useActions();
   const { title, above } = parts(node.name, node.type);
@@ -51,23 +51,24 @@ function NodeFrame({ data, children, below }: { data: FlowNode["data"]; children
           <span className={styles.kind}>
             <PlatformIcon node={node} />
           </span>
-          <span className={clsx(styles.title, "clip")}>
-            {title}
+          <span className={styles.title}>
+            {title.split(/(?<=[_./-])/).map((part, place) => (
+              <Fragment key={place}>
+                {part}
+                <wbr />
+              </Fragment>
+            ))}
           </span>
           {mark && <span className={clsx(marks.mark, marks[mark])}>{LINEAGE.marks[mark]}</span>}
           {removal && <span className={clsx(marks.mark, marks.gone)} title={titleOfRemoval(removal)}>{COMPONENTS.removals[removal.kind]}</span>}
-          {trouble && needsMark(node, trouble) && <span className={clsx(marks.mark, marks[trouble])} title={node.health.message}>{TROUBLE_TEXT[trouble]}</span>}
+          {trouble && node.type === "job" && needsMark(node, trouble) && <span className={clsx(marks.mark, marks[trouble])} title={node.health.message}>{TROUBLE_TEXT[trouble]}</span>}
         </span>
         <span className={clsx(styles.where, "muted")}>
           <span className="clip" title={[where, owners && NODE.ownedBy(owners)].filter(Boolean).join("\n")}>
             {about}
           </span>
-          {node.type === "dataset" && node.version && (
-            <span className={styles.atEnd} title={NODE.versionTitle(node.version)}>
-              {NODE.version(node.version)}
-            </span>
-          )}
         </span>
+        <span className={styles.facts}>{state}</span>
         <span className={styles.facts}>{children}</span>
       </button>
       <Steps data={data} />
@@ -86,20 +87,25 @@ function Job({ data }: NodeProps<JobFlowNode>): ReactNode {
     </button>
   );
   return (
-    <NodeFrame data={data} below={expand}>
-      {health.state === "streaming" ? (
-        <HealthState health={health} />
-      ) : run ? (
-        <>
-          <RunState state={run.state} />
-          <span className="muted">{run.durationMs === null || group ? "" : duration(run.durationMs)}</span>
-          <span className={clsx("muted", styles.atEnd)}>
-            <Ago at={run.startedAt} />
-          </span>
-        </>
-      ) : (
-        <span className="muted">{NODE.noRuns}</span>
-      )}
+    <NodeFrame
+      data={data}
+      below={expand}
+      state={
+        health.state === "streaming" ? (
+          <HealthState health={health} />
+        ) : run ? (
+          <>
+            <RunState state={run.state} />
+            <span className={clsx("muted", styles.atEnd)}>
+              <Ago at={run.startedAt} />
+            </span>
+          </>
+        ) : (
+          <span className="muted">{NODE.noRuns}</span>
+        )
+      }
+    >
+      <span className="muted">{run?.durationMs == null || group ? "" : duration(run.durationMs)}</span>
     </NodeFrame>
   );
 }
@@ -126,8 +132,14 @@ function Dataset({ data }: NodeProps<DatasetFlowNode>): ReactNode {
           {columns && <Columns data={data} columns={columns} />}
         </>
       }
+      state={
+        <>
+          {node.up === 0 && !node.writtenAt ? <span className="muted" title={NODE.sourceTitle}>{NODE.source}</span> : <HealthLabel health={node.health} />}
+          <span className={clsx("muted", styles.atEnd)}>{node.writtenAt && <Ago at={node.writtenAt} />}</span>
+        </>
+      }
     >
-      {node.failedChecks !== null && node.failedChecks > 0 && (
+      {node.failedChecks !== null && node.failedChecks > 0 && node.health.state !== "failed_checks" && (
         <span className={clsx(states.state, states.bad)} title={NODE.failedChecksTitle(node.failedChecks)}>
           <Icon name="alert" />
           {NODE.failedChecks(node.failedChecks)}
@@ -145,7 +157,6 @@ function Dataset({ data }: NodeProps<DatasetFlowNode>): ReactNode {
           {node.tags.length === 1 ? node.tags[0] : NODE.tags(node.tags.length)}
         </span>
       )}
-      <span className={clsx("muted", styles.atEnd, facts.time)}>{node.writtenAt ? <Ago at={node.writtenAt} /> : node.up === 0 && <span title={NODE.sourceTitle}>{NODE.source}</span>}</span>
     </NodeFrame>
   );
 }

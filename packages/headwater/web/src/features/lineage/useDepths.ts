@@ -3,10 +3,11 @@ import { useAnswer } from "../../api/answers";
 import { stepsOf, type ColumnTree } from "../../graph/columns";
 import { columnOf } from "../../graph/lit";
 import { ALL_ROWS } from "../../graph/types";
-import { AUTO, DEEPEST, isWhole, withDepths, type View } from "../../graph/view";
+import { AUTO, DEEPEST, isWhole, withDepths, withFanOut, type View } from "../../graph/view";
 
-/** Replace automatic steps with numbers once the size of the graph and of the locked column's path is known. */
-export function useDepths(view: View): View {
+/** Collapse large fan-outs, and replace automatic steps with numbers once the size of the graph and of the locked column's path is known. */
+export function useDepths(address: View): View {
+  const view = useMemo(() => withFanOut(address), [address]);
   const isAuto = view.up === AUTO || view.down === AUTO;
   const { node, level, datasetsOnly, at } = view;
   const query = { node, level, up: 1, down: 1, datasets: datasetsOnly ? true : undefined, asOf: at ?? undefined };

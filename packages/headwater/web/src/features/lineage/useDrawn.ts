@@ -33,6 +33,8 @@ interface Drawn {
   trouble: Error | null;
   /** The number of nodes in a running layout; null if none is running. */
   pending: number | null;
+  /** The drawn graph has another level, time or number of steps than the view. */
+  isOther: boolean;
 }
 
 /** Return the nodes and edges to draw, once they are laid out; `toArrange` is null while `shown` belongs to the previous view. */
@@ -96,5 +98,5 @@ export function useDrawn(graph: Graph | null, shown: Shown | null, toArrange: Sh
     const columns = columnEdges.map((edge) => columnFlowEdge(edge, corners.get(edge), laid.direction, locked !== null, difference?.columnEdges.get(columnEdgeKey(edge)) ?? null));
     return { nodes: drawn, edges: [...lines, ...columns], frames: laid.frames.map((box) => ({ box, trouble: troubleOfFrame(box) })), extent: laid.extent, direction: laid.direction, about: laid.about, path: placed.length === opened.size ? path : null, left, trouble };
   }, [laid, trouble, graph, locked, view.node, view.lit, view.seeks, difference, opened]);
-  return { ...drawn, pending };
+  return { ...drawn, pending, isOther: laid !== null && laid.about !== about };
 }

@@ -17,6 +17,7 @@ export const MOVING_MS = 200;
 /** Return the viewport of all nodes, or of the part around `first` if all would be too small to read. */
 export function startOf(nodes: readonly FlowNode[], frames: readonly Box[], frame: HTMLElement | null, first: FlowNode | null): Start {
   const { clientWidth: width = 1, clientHeight: height = 1 } = frame ?? {};
+  if (nodes.length === 0) return { viewport: { x: 0, y: 0, zoom: 1 }, width, height };
   return { viewport: viewportFor([...nodes.map(boxOf), ...frames], { width, height }, first && boxOf(first), spaceBelow(width)), width, height };
 }
 

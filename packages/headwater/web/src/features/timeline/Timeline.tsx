@@ -28,13 +28,14 @@ export function Timeline({ view, change, show }: Props): ReactNode {
   const { node, level } = view;
   // Without jobs, a step between datasets counts as two.
   const [up, down] = [view.up, view.down].map((count) => Math.min(DEEPEST, view.datasetsOnly ? 2 * count : count));
+  const isUnsettled = view.up === AUTO || view.down === AUTO;
   const now = useNow(HOUR);
-  const { data, error } = useAnswer("timeline", view.range === null || view.up === AUTO || view.down === AUTO ? null : { node, up, down, level, parts: PARTS, from: beginOf(view.range, now) });
+  const { data, error } = useAnswer("timeline", view.range === null || isUnsettled ? null : { node, up, down, level, parts: PARTS, from: beginOf(view.range, now) });
   const range = data && view.range === "auto" ? rangeOf(data, now) : view.range;
   const axis = data && range !== null ? onAxis(data, range, now) : null;
   const runs = data?.runs.reduce((sum, run) => sum + run.completed + run.failed + run.lost + run.running, 0) ?? 0;
-  const about = data && TIMELINE.summary(runs, data.changes.length, data.isMore, steps(view));
-  const text = hint || (error ? TIMELINE.unavailable(error.message) : about);
+  const about = data && !isUnsettled && TIMELINE.summary(runs, data.changes.length, data.isMore, steps(view));
+  const text = hint || (error ? TIMELINE.unavailable(error.message) : about || "");
   return (
     <section className={styles.timeline} id="timeline" aria-label={TIMELINE.label}>
       <div className={styles.head}>
