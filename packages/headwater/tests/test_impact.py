@@ -161,8 +161,36 @@ def test_column_is_safe_to_drop_only_if_the_producer_reports_every_use(
         )
 
 
+@pytest.mark.parametrize(
+    ("column", "schema", "used", "verdict"),
+    [
+        ("note", None, None, ("unknown", ["no_schema"])),
+        ("note", ["note"], None, ("safe", ["no_readers"])),
+        ("note", None, "other", ("unknown", ["no_schema"])),
+        ("note", None, "NOTE", ("unknown", ["no_schema", "spelling"])),
+        ("note", ["note"], "NOTE", ("unknown", ["spelling"])),
+        ("note", ["note", "NOTE"], "NOTE", ("safe", ["unused"])),
+        ("note", ["note", "other"], "other", ("safe", ["unused"])),
+    ],
+)
+def test_column_that_only_its_writer_names_is_not_known_to_be_safe(
+    column: str, schema: Any, used: str | None, verdict: Any, build: Any
+) -> None:
+    events = [_write(build, "1", "08", "load", raw__note=[("file.note", SUM)])]
+    if schema:
+        fields = {"fields": [{"name": name} for name in schema]}
+        events[0]["outputs"][0]["facets"]["schema"] = fields
+    if used:
+        events.append(_write(build, "2", "09", "sum", day__fare=[(f"raw.{used}", SUM)]))
+        facet = events[1]["outputs"][0]["facets"]["columnLineage"]
+        facet["_producer"] = (
+            "https://github.com/OpenLineage/OpenLineage/tree/1.54.0/integration/spark"
+        )
+    assert _verdict(build.state(*events), "raw", column) == verdict
+
+
 def test_missing_column_lineage_makes_the_verdict_unknown(state: State) -> None:
-    assert _verdict(state, "day", "fare") == ("unknown", ["no_column_lineage"])
+    assert _verdict(state, "day", "fare") == ("unknown", ["no_column_lineage", "no_schema"])
 
 
 @pytest.mark.parametrize(

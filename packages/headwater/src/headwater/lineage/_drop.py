@@ -4,6 +4,8 @@ A column is safe to drop only if every job that reads its dataset completed and 
 lineage with every use, also in filters, joins and groupings, and none of them uses the column. If
 the newest run of such a job failed, that run must have reported column lineage, too. Nor may the
 SQL text of a job name the column, even if only to select the rows of the dataset that it changes.
+Nor is a column safe that only its writers name, if no schema and no SQL text shows that it exists
+under this name: a reader may use it in another spelling.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from headwater.events import JobRef
 from headwater.events.facets import Sql
 from headwater.graph.column_graph import (
     Column,
+    ColumnGraph,
     described_by,
     is_text_complete,
     names_column,
@@ -26,7 +29,8 @@ from headwater.graph.column_graph import (
     reports_every_use,
 )
 from headwater.graph.generations import Generations
-from headwater.graph.nodes import Node
+from headwater.graph.nodes import Node, fields_of
+from headwater.graph.sql_lineage import sql_lineage
 from headwater.health.project import removed_model
 from headwater.lineage.models import AffectedNode, DropReason, DropReasonKind, DropVerdict
 from headwater.projection import Run, RunState
@@ -77,6 +81,12 @@ def drop_verdict(
         _reason("incomplete", "job", "reads the dataset, and its newest run did not complete",
                 "read the dataset, and their newest runs did not complete",
                 _incomplete(generations, root)),
+        _reason("no_schema", "job", "names the column, and no producer reported a schema with it",
+                "name the column, and no producer reported a schema with it",
+                [] if any(used) else _naming_alone(generations, Column(root.dataset_name, field))),
+        _reason("spelling", "column", "that is used differs from it in case only",
+                "that are used differ from it in case only",
+                _spellings(generations, Column(root.dataset_name, field))),
     ]  # fmt: skip
     unsafe, unknown = ([reason for reason in part if reason] for part in (used, open_))
     if removal and removal["kind"] == "renamed":
@@ -160,6 +170,32 @@ def _naming(generations: Generations, column: Column, known: set[str]) -> list[s
         if ref.name not in known
         and any(names_column(state, run, column) for run in _runs(generations, ref))
     )
+
+
+def _naming_alone(generations: Generations, column: Column) -> list[str]:
+    """Return the jobs that write a column, if neither a schema nor a whole SQL text has it."""
+    state, name = generations.state, column.dataset
+    if column.field in fields_of(state, Node.of_dataset(name)):
+        return []
+    found: set[str] = set()
+    for ref in generations.writers(name):
+        for run in _runs(generations, ref):
+            if column not in described_by(state, run):
+                continue
+            text = sql_lineage(state, run)
+            if text is not None and name in text.whole & text.certain:
+                return []
+            found.add(ref.name)
+    return sorted(found)
+
+
+def _spellings(generations: Generations, column: Column) -> list[str]:
+    """Return the used columns that differ from a column in case only, and are not in a schema."""
+    name, field = column
+    used = ColumnGraph.present(generations).edges_from(name).keys()
+    known = fields_of(generations.state, Node.of_dataset(name)).keys()
+    same = {other for other in used - known if other.lower() == field.lower()}
+    return [f"{name.name}.{other}" for other in sorted(same - {field})]
 
 
 def _unread_changes(generations: Generations, root: Node) -> list[str]:

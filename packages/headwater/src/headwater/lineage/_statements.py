@@ -116,7 +116,8 @@ def statements_by_run(
     every = [(run, statements_of(state, run, source, target)) for run in generation.runs]
     if not any(found.found for _, found in every):
         edges = generation.edges
-        is_product = min(len(only_datasets(edges.reads)), len(only_datasets(edges.writes))) > 1
+        sides = map(len, (only_datasets(edges.reads), only_datasets(edges.writes)))
+        is_product = None not in (source, target) and min(sides) > 1
         every = [
             (run, statements_of(state, run, source, None)._replace(is_possible=is_product))
             for run in generation.runs

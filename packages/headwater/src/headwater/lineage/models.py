@@ -371,6 +371,8 @@ DropReasonKind = Literal[
     "values_only",
     "unread_change",
     "incomplete",
+    "no_schema",
+    "spelling",
     "removed",
     "removed_reader",
     "unused",
@@ -379,7 +381,7 @@ DropReasonKind = Literal[
 
 
 UNREPORTED: frozenset[DropReasonKind] = frozenset(
-    {"no_column_lineage", "values_only", "unread_change", "incomplete"}
+    {"no_column_lineage", "values_only", "unread_change", "incomplete", "no_schema", "spelling"}
 )
 """The reasons that some uses of the column are unknown."""
 
