@@ -122,6 +122,15 @@ class Settings(BaseSettings):
     """open connections, half of them for event streams; others get a 503"""
     most_events: NonNegativeInt = 10_000
     """events read from one posted array; the response counts the unread ones"""
+    kafka: str = ""
+    """Kafka brokers to read events from, such as `kafka-1:9092,kafka-2:9092`; empty: none"""
+    kafka_topics: str = "openlineage.events"
+    """topics, separated by commas; one that begins with `^` is a regular expression"""
+    kafka_group: str = "headwater"
+    """consumer group; servers of one log share it"""
+    kafka_properties: _OptionalPath = None
+    """YAML file of further properties of librdkafka, such as `security.protocol`; one that ends in
+    `_env` names an environment variable with the value"""
     deliver: _OptionalPath = None
     """YAML file of the backends that events are delivered to"""
     keep: Annotated[timedelta | None, BeforeValidator(_duration)] = None

@@ -23,6 +23,12 @@ def serve(
     spool_remove_after: Annotated[
         float | None, typer.Option(help="Idle seconds before drained files are removed. [0: never]")
     ] = None,
+    kafka: Annotated[
+        str | None, typer.Option(help="Kafka brokers to read from, such as kafka:9092.")
+    ] = None,
+    kafka_topics: Annotated[
+        str | None, typer.Option(help="Topics, separated by commas. [openlineage.events]")
+    ] = None,
     deliver: Annotated[Path | None, typer.Option(help="YAML file of the backends.")] = None,
     alerts: Annotated[Path | None, typer.Option(help="YAML file of alert rules.")] = None,
     keep: Annotated[
@@ -32,7 +38,7 @@ def serve(
 ) -> None:
     """Receive events and serve queries.
 
-    Reads events from HTTP and a spool folder.
+    Reads events from HTTP, a spool folder and Kafka.
 
     Example: headwater serve --spool /var/spool/lineage --database lineage.db
     """
@@ -45,6 +51,8 @@ def serve(
             database=database,
             spool=spool,
             spool_remove_after=spool_remove_after,
+            kafka=kafka,
+            kafka_topics=kafka_topics,
             deliver=deliver,
             alerts=alerts,
             keep=keep,
