@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import uuid
-from datetime import UTC, datetime
 
 import pytest
 from playwright.sync_api import Browser, expect
@@ -109,25 +108,6 @@ _TRANSITIONS = """() => [...document.querySelectorAll("*")].filter((each) => {
     const { transitionDuration, animationName } = getComputedStyle(each);
     return animationName !== "none" || transitionDuration.split(",").some((one) => parseFloat(one));
 }).length"""
-
-
-def test_run_filter_is_in_the_url(look: Look, lineage: Lineage) -> None:
-    pipeline, event = _made("nightly", [], []), _made("nightly.newest_task", [], [])
-    event["run"]["facets"] = {"parent": {"run": pipeline["run"], "job": pipeline["job"]}}
-    for body in (pipeline, event):
-        body["eventTime"] = datetime.now(UTC).isoformat()
-    lineage.take(pipeline, event)
-    page = look("/")
-    runs = page.get_by_role("region", name="Newest runs")
-    task = runs.get_by_role("link", name=re.compile("newest_task"))
-    expect(runs.get_by_role("link").first).to_be_visible()
-    expect(task).to_have_count(0)
-    runs.get_by_role("button", name="All", exact=True).click()
-    expect(task.first).to_be_visible()
-    page.reload()
-    expect(task.first).to_be_visible()
-    page.go_back()
-    expect(task).to_have_count(0)
 
 
 def test_number_of_occurrences_is_in_the_url(look: Look, lineage: Lineage) -> None:

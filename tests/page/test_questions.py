@@ -133,8 +133,8 @@ def test_which_tables_does_this_team_own(start: Page) -> None:
 
 
 def test_where_are_the_logs_of_this_failure(start: Page) -> None:
-    failed = start.get_by_role("region", name="Failed", exact=True)
-    failed.get_by_role("link", name=re.compile("ingest_weather_data")).click()
+    failed = start.get_by_role("region", name="Problems")
+    failed.get_by_role("link", name="stage", exact=True).click()
     log = (
         details(start).get_by_role("region", name="Error").get_by_role("link", name="Open the log")
     )

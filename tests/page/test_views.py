@@ -79,11 +79,34 @@ def test_column_search_result_is_locked_in_its_table(look: Look) -> None:
     )
 
 
-def test_start_page_links_to_problems(look: Look) -> None:
+def test_start_page_shows_pipelines_freshness_problems_and_runs(look: Look) -> None:
     page = look("/")
-    for title in ("Failed", "Late", "Failed checks", "No end event"):
-        expect(page.get_by_role("region", name=title, exact=True)).to_be_visible()
-    page.get_by_role("link", name=re.compile("503 Service Unavailable")).click()
+    pipelines = page.get_by_role("region", name="Pipelines")
+    boxes = {
+        name: pipelines.get_by_role("link", name=re.compile(name)).bounding_box()
+        for name in ("ingest_yellow_taxi_data", "ingest_weather_data", "TrainForecastModelFlow")
+    }
+    yellow, weather, train = (box["x"] if box else -1 for box in boxes.values())
+    assert 0 < yellow == weather < train, "upstream is at the left"
+    expect(pipelines.get_by_role("link", name=re.compile("ingest_weather"))).to_contain_text(
+        "Failed"
+    )
+    freshness = page.get_by_role("region", name="Freshness")
+    expect(freshness.get_by_role("link", name="10 with a schedule")).to_be_visible()
+    expect(freshness.locator("[data-state=blocked]")).not_to_have_count(0)
+    newest = page.get_by_role("region", name="Newest runs")
+    row = newest.get_by_role("listitem").filter(has_text="ingest_weather_data")
+    expect(row.locator("a[data-state]")).to_have_count(10)
+    expect(row.locator("a[data-state]").last).to_have_attribute("data-state", "FAILED")
+    problems = page.get_by_role("region", name="Problems")
+    count = page.get_by_role("banner").get_by_role("link", name=re.compile("problems"))
+    expect(problems.get_by_role("heading")).to_have_text(
+        f"Problems {count.inner_text().split()[0]}"
+    )
+    freshness.get_by_role("link", name="2 at risk").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Datasets")
+    page.go_back()
+    problems.get_by_role("link", name="stage", exact=True).click()
     details = page.get_by_role("complementary", name="Details")
     expect(details.get_by_text("HTTPError: 503")).to_be_visible()
     expect(details.get_by_text("parent").or_(details.get_by_text("root"))).to_be_visible()
@@ -104,7 +127,8 @@ def test_new_run_appears_without_a_reload(look: Look, lineage: Lineage) -> None:
     page = look("/")
     expect(page.get_by_text("Live")).to_be_visible()
     lineage.take(_run_of("just_now"))
-    expect(page.get_by_role("link", name=re.compile("just_now"))).to_be_visible()
+    runs = page.get_by_role("region", name="Newest runs").get_by_role("listitem")
+    expect(runs.filter(has_text="just_now")).to_be_visible()
 
 
 def test_new_events_refetch_a_slow_query_only_after_it_has_ended(
@@ -115,17 +139,17 @@ def test_new_events_refetch_a_slow_query_only_after_it_has_ended(
     newest = page.get_by_role("region", name="Newest runs")
     expect(newest.get_by_role("link").first).to_be_visible()
     waiting: list[Route] = []
-    page.route("**/api/v2/runs?*", lambda route: waiting.append(route), times=1)
+    page.route("**/api/v2/pipelines?*", lambda route: waiting.append(route), times=1)
     aborted: list[str] = []
     page.on("requestfailed", lambda request: aborted.append(request.url))
-    with page.expect_request("**/api/v2/runs?*"):
+    with page.expect_request("**/api/v2/pipelines?*"):
         lineage.take(_run_of("first"))
     for job in ("second", "third"):  # another query is refetched after each
         with page.expect_response("**/api/v2/health?*"):
             lineage.take(_run_of(job))
     assert aborted == []
-    waiting[0].fulfill(json={"items": [], "next": None})
-    expect(newest.get_by_role("link", name=re.compile("third"))).to_be_visible()
+    waiting[0].fulfill(json={"items": [], "total": 0})
+    expect(newest.get_by_role("listitem").filter(has_text="third")).to_be_visible()
 
 
 def test_plus_shows_more_minus_hides_it_and_back_undoes(look: Look) -> None:

@@ -31,7 +31,7 @@ def test_empty_server_links_to_the_sample_and_back(empty: Look) -> None:
     page.get_by_role("link", name="open a sample lineage").click()
     banner = page.get_by_role("complementary", name="Sample")
     expect(banner).to_contain_text("Not your data")
-    page.get_by_role("link", name="503 Service Unavailable").click()
+    page.get_by_role("link", name="stage", exact=True).click()
     expect(page.get_by_role("complementary", name="Details")).to_contain_text("HTTPError: 503")
     command = page.get_by_text("./run lineage runs --url")
     expect(command).to_contain_text(base)

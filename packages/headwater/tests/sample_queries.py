@@ -200,6 +200,7 @@ def _own() -> Asked:
         "/api/v2/health": [{"as_of": noon}, {"as_of": begin}, {}],
         "/api/v2/findings": [{"as_of": noon}, {"as_of": begin}, {}],
         "/api/v2/problems": [{"as_of": noon}, {"limit": 1}, {}],
+        "/api/v2/pipelines": [{"as_of": noon}, {"limit": 1}],
         "/api/v2/freshness": [{"as_of": noon}, {}],
         "/api/v2/freshness/datasets": [{"due": "unscheduled"}, {"due": "sources"}, {"as_of": noon}],
         "/api/v2/lateness": [

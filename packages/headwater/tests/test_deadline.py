@@ -55,6 +55,7 @@ _ASKED: dict[str, list[dict[str, Any]]] = {
     "health": [{}],
     "findings": [{}],
     "problems": [{}],
+    "pipelines": [{}],
     "freshness/datasets": [{}],
     "completeness/pipelines": [{}],
     "freshness": [{}],

@@ -184,7 +184,7 @@ def _of_nodes(ask: Source, nodes: list[str]) -> Iterator[tuple[str, Json]]:
 
 def _lists() -> Iterator[tuple[str, Json]]:
     """Yield the queries of the start page and the lists."""
-    for name in ("health", "findings", "newest", "completeness/pipelines"):
+    for name in ("health", "problems", "pipelines", "newest", "completeness/pipelines"):
         yield name, {}
     yield from (("runs", {"roots": roots, "limit": 30}) for roots in (True, False))
     for reverse in (False, True):

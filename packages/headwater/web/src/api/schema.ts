@@ -738,6 +738,44 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v2/pipelines": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: {
+            parameters: {
+                query?: {
+                    asOf?: string | null;
+                    knownAt?: string | null;
+                    limit?: number;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["PipelinesAnswer"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v2/problems": {
         parameters: {
             query?: never;
@@ -1577,6 +1615,23 @@ export interface components {
             job: components["schemas"]["Name"];
             missing: components["schemas"]["Finding"][];
             runs: number;
+        };
+        PipelineRow: {
+            health: components["schemas"]["NodeHealth"];
+            id: string;
+            name: string;
+            namespace: string;
+            runs: components["schemas"]["PipelineRun"][];
+            upstream: string[];
+        };
+        PipelineRun: {
+            runId: string;
+            startedAt: string | null;
+            state: components["schemas"]["RunState"];
+        };
+        PipelinesAnswer: {
+            items: components["schemas"]["PipelineRow"][];
+            total: number;
         };
         Problem: {
             affected: components["schemas"]["headwater__trust__models__AffectedNode"][];

@@ -25,6 +25,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   events: isOfRun,
   run: isRun,
   runs: isRun,
+  pipelines: isRun,
   runtree: isRun,
   search: isChange,
   newest: isChange,

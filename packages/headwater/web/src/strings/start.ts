@@ -1,3 +1,5 @@
+import { plural } from "../graph/words";
+
 /** Texts of the start page. */
 export const START = {
   description: "See where your data comes from, what depends on it, and whether you can trust it: down to columns, at any time.",
@@ -6,17 +8,20 @@ export const START = {
   yesterday: "since yesterday",
   sample: ["New to lineage? Explore ", "the example data", "."],
   newest: "Newest runs",
-  shown: "Runs to show",
   pipelines: "Pipelines",
-  all: "All",
-  newestOf: (count: number) => `The ${count} newest.`,
+  of: (shown: number, all: number) => `${shown} of ${all.toLocaleString("en")}`,
+  problems: "Problems",
+  freshness: "Freshness",
+  overdue: ", overdue",
+  firstDue: (count: number) => `The ${count} that are due first.`,
+  parts: { scheduled: "with a schedule", day: "due within 24 hours", risk: "at risk", late: "late", unscheduled: "without a schedule", sources: "sources" },
+  run: (state: string, name: string, time: string | null) => [state, name, time].filter(Boolean).join(", "),
   allRuns: "All runs",
   incomplete: "Incomplete pipelines",
   tour: "Take the guided tour",
   tourAbout: "five steps over the example data",
   allGood: "No failures, late jobs or failed checks.",
   noneOpen: "No open problems.",
-  groups: { failed: "Failed", late: "Late", quality: "Failed checks", lost: "No end event", stopped: "Stopped", branches: "Several branches", decided: "Muted or acknowledged" },
   actions: (name: string) => `Mute or acknowledge ${name}`,
   acknowledge: ["Acknowledge", "until it changes"],
   mute: [
@@ -30,9 +35,6 @@ export const START = {
   reopenOf: (name: string) => `Reopen ${name}`,
   acknowledged: "acknowledged until it changes",
   mutedUntil: (time: string | null) => (time ? `muted until ${time}` : "muted without an end"),
-  more: (count: number) => `Show ${count} more`,
-  show: "Show",
-  stopped: (jobs: string) => `${jobs} stopped running regularly.`,
   empty: {
     title: "No lineage yet",
     point: ["Point any OpenLineage producer (Spark, Airflow, dbt, Metaflow, Flink) at ", ", path ", ". New events appear here immediately. To try it, send one event:"],
@@ -44,6 +46,6 @@ export const START = {
     sample: "open a sample lineage",
     sampleAbout: ", two weeks of an example pipeline, separate from your lineage.",
   },
-  allProblems: "All problems, by cause",
-  decided: (count: number) => `${count} muted or acknowledged.`,
+  allProblems: (count: number) => `All ${plural(count, "problem")}`,
+  decided: (count: number) => `${count} muted or acknowledged`,
 } as const;

@@ -2,33 +2,24 @@ import { clsx } from "clsx";
 import { useState, type ReactNode } from "react";
 import { IS_STATIC } from "../../api/base";
 import { troubleOf, useAnswer, useFindingState } from "../../api/answers";
-import type { Answer } from "../../api/client";
 import { Command } from "../../components/Copy";
 import { ErrorMessage } from "../../components/ErrorMessage";
-import { Icon, type IconName } from "../../components/Icon";
-import { Ago } from "../../components/Ago";
-import { Link } from "../../components/Link";
-import { OutLinks } from "../../components/OutLink";
+import { Icon } from "../../components/Icon";
 import { Sheet } from "../../components/Sheet";
-import { useNow } from "../../components/now";
-import { impactOf } from "../../graph/places";
-import { addressOf } from "../../graph/view";
-import { distinctNames, parts, shellQuoted, withAges } from "../../graph/words";
+import { distinctNames, shellQuoted } from "../../graph/words";
 import { go, useAddress } from "../../navigation/address";
 import { COMPONENTS } from "../../strings/components";
 import { PROBLEMS } from "../../strings/problems";
 import { changed, PROBLEM_FACETS, selectedIn } from "../browse/address";
 import { Filters } from "../browse/Filters";
-import { Actions, DecideMenu, stateOf, type Decide } from "./Actions";
+import { DecideMenu, type Decide } from "./Actions";
+import { changesOf, ICONS, ProblemRow, type Problem } from "./ProblemRow";
 import styles from "./problemsPage.module.css";
 import cards from "../../components/card.module.css";
 import controls from "../../components/controls.module.css";
 import sheets from "../../components/sheet.module.css";
 import states from "../../components/state.module.css";
 
-type Problem = Answer<"problems">["items"][number];
-
-const ICONS: Readonly<Record<Problem["kind"], IconName>> = { failed: "fail", late: "clock", quality: "alert", lost: "lost", stopped: "clock", branches: "alert" };
 const AGES = ["hour", "day", "week", "older"] as const;
 const KINDS = Object.keys(ICONS) as Problem["kind"][];
 
@@ -89,8 +80,7 @@ function List({ problems, isDecided }: { problems: readonly Problem[]; isDecided
   const isAll = selected.length === problems.length;
   const titles = distinctNames(problems.map(({ cause }) => cause));
   const decideOn = (chosen: readonly Problem[]): Decide => (change) => {
-    const findings = new Map(chosen.flatMap((problem) => problem.findings.map((finding) => [`${finding.kind} ${finding.subject}`, finding] as const)));
-    mutate([...findings.values()].map((finding) => ({ ...finding, ...change })));
+    mutate(changesOf(chosen, change));
     setMarked(new Set());
   };
   const mark = (id: string, isMarked: boolean) => setMarked(new Set(isMarked ? [...marked, id] : [...marked].filter((other) => other !== id)));
@@ -115,89 +105,9 @@ function List({ problems, isDecided }: { problems: readonly Problem[]; isDecided
       )}
       <ul className={clsx(cards.card, styles.list)} aria-label={PROBLEMS.list}>
         {problems.map((problem) => (
-          <Row key={problem.id} problem={problem} title={titles.get(problem.cause.id) ?? problem.cause.name} isMarked={marked.has(problem.id)} mark={mark} decide={decideOn([problem])} />
+          <ProblemRow key={problem.id} problem={problem} title={titles.get(problem.cause.id) ?? problem.cause.name} isMarked={marked.has(problem.id)} mark={mark} decide={decideOn([problem])} />
         ))}
       </ul>
     </>
-  );
-}
-
-interface RowProps {
-  problem: Problem;
-  title: string;
-  isMarked: boolean;
-  mark: (id: string, isMarked: boolean) => void;
-  decide: Decide;
-}
-
-/** A problem with its error, its log, and what was not rebuilt since. */
-function Row({ problem, title, isMarked, mark, decide }: RowProps): ReactNode {
-  const { id, kind, severity, cause, pipeline, error, links, runId, at } = problem;
-  const now = useNow();
-  const open = kind === "failed" || kind === "lost" ? runId && `run:${runId}` : cause.id;
-  const isDue = kind === "late" || kind === "stopped"; // the message has the time
-  const isShared = pipeline !== null && problem.findings.length > 0;
-  return (
-    <li>
-      {!IS_STATIC && <input type="checkbox" aria-label={PROBLEMS.select(title)} checked={isMarked} onChange={(event) => mark(id, event.target.checked)} />}
-      <span className={clsx(states.state, severity === "error" ? states.bad : states.warn)}>
-        <Icon name={ICONS[kind]} />
-      </span>
-      <div className={styles.text}>
-        <p>
-          <Link className={styles.name} href={addressOf(cause.id, { open, tab: kind === "quality" ? "quality" : null })} title={cause.name}>
-            {title}
-          </Link>{" "}
-          {withAges(problem.message, now)}
-          {pipeline && (
-            <span className="muted">
-              {" "}
-              {PROBLEMS.partOf}{" "}
-              <Link className={styles.pipeline} href={addressOf(pipeline.id)} title={isShared ? PROBLEMS.shared(pipeline.name) : undefined}>
-                {parts(pipeline.name, "job").title}
-              </Link>
-            </span>
-          )}
-          {!isDue && (
-            <span className={clsx("muted", styles.age)}>
-              <Ago at={at} />
-            </span>
-          )}
-        </p>
-        {error.length > 0 && <pre className={styles.error}>{error.join("\n")}</pre>}
-        {error.length === 0 && kind === "failed" && <p className="muted">{PROBLEMS.noError}</p>}
-        <Affected problem={problem} />
-        <p className={styles.foot}>
-          <OutLinks links={links} />
-          <span className="muted">{problem.state === "open" ? remedyOf(problem) : stateOf(problem)}</span>
-        </p>
-      </div>
-      {!IS_STATIC && <Actions finding={problem} name={title} decide={decide} />}
-    </li>
-  );
-}
-
-/** Return the remedy as a sentence; an empty string if it is only to correct the failure. */
-function remedyOf({ kind, remedy }: Problem): string {
-  if (kind === "failed" && remedy.startsWith("correct")) return "";
-  return `${remedy.charAt(0).toUpperCase()}${remedy.slice(1)}.`;
-}
-
-/** Counts of what was not rebuilt because of a problem, its owners, and a link to the impact. */
-function Affected({ problem: { cause, datasets, jobs, tags, owners } }: { problem: Problem }): ReactNode {
-  const tier = tags.find(({ value }) => /^tier\b/i.test(value));
-  const counts = [datasets > 0 && PROBLEMS.notRebuilt(datasets), tier && PROBLEMS.tagged(tier.count, tier.value), jobs > 0 && PROBLEMS.jobs(jobs)].filter(Boolean).join(", ");
-  const whose = owners.length > 0 && PROBLEMS.owners(owners);
-  if (!counts && !whose) return null;
-  return (
-    <p>
-      {counts && (
-        <Link className={controls.link} href={impactOf(cause.id)} title={PROBLEMS.affected}>
-          {counts}
-        </Link>
-      )}
-      {counts && whose && " · "}
-      {whose}
-    </p>
   );
 }

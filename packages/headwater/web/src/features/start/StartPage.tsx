@@ -12,12 +12,13 @@ import { addressOf } from "../../graph/view";
 import { plural } from "../../graph/words";
 import { START } from "../../strings/start";
 import { Empty } from "./Empty";
-import { NewestRuns } from "./NewestRuns";
-import { Problems } from "./Problems";
+import { FreshnessStrip } from "./FreshnessStrip";
+import { Pipelines, RunGrid } from "./Pipelines";
+import { StartProblems } from "./StartProblems";
 import styles from "./start.module.css";
 import controls from "../../components/controls.module.css";
 
-/** Search, newest runs, and problems. */
+/** Search, pipelines, problems, freshness and newest runs. */
 export function StartPage(): ReactNode {
   const now = useNow(HOUR);
   const answer = useAnswer("health", {});
@@ -64,8 +65,16 @@ export function StartPage(): ReactNode {
       {isEmpty && <Empty />}
       {health && !isEmpty && (
         <div className={styles.columns}>
-          <NewestRuns />
-          <Problems isHealthy={health.isHealthy} />
+          <div className={styles.map}>
+            <Pipelines />
+          </div>
+          <div className={styles.side}>
+            <StartProblems />
+          </div>
+          <div className={styles.main}>
+            <FreshnessStrip />
+            <RunGrid />
+          </div>
         </div>
       )}
       {health && !isEmpty && !IS_STATIC && (

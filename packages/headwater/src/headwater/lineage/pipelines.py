@@ -1,0 +1,103 @@
+"""Pipelines with their newest runs, and the pipelines that write their inputs."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator
+from functools import partial
+
+from headwater import deadline
+from headwater.events import JobRef, shown_time
+from headwater.graph.current import generations_of, graph_of
+from headwater.graph.levels import Level
+from headwater.graph.nodes import Node, node_id
+from headwater.graph.walk import neighbours
+from headwater.health.models import NodeHealth
+from headwater.health.states import health_of, state_of
+from headwater.projection import RunState, State
+from headwater.projection.derived import began_at
+from headwater.query.models import Answer
+from headwater.query.parameters import Limit
+from headwater.query.registry import Times, query
+from headwater.runs.summary import condition_of, newest_run, place_of_run
+from headwater.search.listing import place_by_activity
+
+_RUNS = 10
+_WRONG = frozenset(("failed", "failed_checks", "blocked", "late"))
+
+
+class PipelineRun(Answer):
+    """A run of a pipeline in short."""
+
+    runId: str
+    state: RunState
+    startedAt: str | None
+
+
+class PipelineRow(Answer):
+    """A pipeline, or a job that is not part of one."""
+
+    id: str
+    namespace: str
+    name: str
+    health: NodeHealth
+    runs: list[PipelineRun]
+    """The last 10 runs, the newest first."""
+    upstream: list[str]
+    """Ids of the listed pipelines that write a dataset that this one reads."""
+
+
+class PipelinesAnswer(Answer):
+    """Pipelines, and the number of all."""
+
+    items: list[PipelineRow]
+    total: int
+
+
+@query("pipelines", Times.THEN)
+def pipelines_answer(state: State, limit: Limit = 30) -> PipelinesAnswer:
+    """Return the pipelines that ran last, those with problems first, with their last runs.
+
+    A job that is not part of a pipeline is listed as one. `upstream` omits pipelines that are not
+    listed.
+    """
+    every = [Node.of_job(ref) for ref in deadline.watched(state.jobs) if _is_on_top(state, ref)]
+    place = partial(place_by_activity, state)
+    order = sorted(every, key=place, reverse=True)
+    chosen = sorted(order, key=lambda node: state_of(state, node) not in _WRONG)[:limit]
+    listed = frozenset(chosen)
+    items: list[PipelineRow] = [
+        {
+            "id": node_id(node),
+            "namespace": node.namespace,
+            "name": node.name,
+            "health": health_of(state, node),
+            "runs": list(_runs(state, node.job_ref)),
+            "upstream": [node_id(above) for above in _upstream(state, node) if above in listed],
+        }
+        for node in chosen
+    ]
+    return {"items": items, "total": len(every)}
+
+
+def _is_on_top(state: State, ref: JobRef) -> bool:
+    run = newest_run(state, ref)
+    levels = generations_of(state).levels
+    return run is not None and levels.owner(run, Level.PIPELINE).key == run.key
+
+
+def _runs(state: State, ref: JobRef) -> Iterator[PipelineRun]:
+    runs = deadline.watched(state.runs[key] for key in state.jobs[ref].runs)
+    for run in heapq.nlargest(_RUNS, runs, key=partial(place_of_run, state)):
+        started = shown_time(began_at(state, run))
+        yield {"runId": run.key.run_id, "state": condition_of(state, run), "startedAt": started}
+
+
+def _upstream(state: State, node: Node) -> list[Node]:
+    """Return the jobs that pass data to a pipeline, directly or through one dataset."""
+    graph = graph_of(state, Level.PIPELINE)
+    above = neighbours(graph, node, "up")
+    jobs = {other for other in above if other.type == "job"}
+    for dataset in (other for other in above if other.type == "dataset"):
+        jobs |= {other for other in neighbours(graph, dataset, "up") if other.type == "job"}
+    return sorted(jobs - {node})

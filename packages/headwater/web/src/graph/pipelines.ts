@@ -1,0 +1,60 @@
+import type { Box, Place } from "./layout";
+
+interface Pipeline {
+  id: string;
+  upstream: readonly string[];
+}
+
+/** The connected pipelines in columns from left to right, the lines between them, and the other pipelines. */
+export interface PipelineMap<T> {
+  boxes: { pipeline: T; box: Box }[];
+  lines: string[];
+  width: number;
+  height: number;
+  others: T[];
+}
+
+const BOX = { width: 200, height: 58 };
+const GAP = { x: 52, y: 14 };
+
+/** Place each pipeline to the right of those upstream of it. */
+export function mapOf<T extends Pipeline>(pipelines: readonly T[]): PipelineMap<T> {
+  const byId = new Map(pipelines.map((pipeline) => [pipeline.id, pipeline]));
+  const upstreamOf = ({ upstream }: Pipeline) => upstream.filter((id) => byId.has(id));
+  const connected = new Set(pipelines.flatMap((pipeline) => (upstreamOf(pipeline).length > 0 ? [pipeline.id, ...upstreamOf(pipeline)] : [])));
+  const columns = columnsOf(byId, upstreamOf);
+  const places = new Map<string, Place>();
+  const rows: number[] = [];
+  for (const pipeline of pipelines.filter(({ id }) => connected.has(id)).toSorted((a, b) => Number(columns.get(a.id)) - Number(columns.get(b.id)))) {
+    const column = columns.get(pipeline.id) as number;
+    const row = rows[column] ?? 0;
+    rows[column] = row + 1;
+    places.set(pipeline.id, { x: column * (BOX.width + GAP.x), y: row * (BOX.height + GAP.y) });
+  }
+  const boxes = [...places].map(([id, place]) => ({ pipeline: byId.get(id) as T, box: { ...place, ...BOX } }));
+  const lines = boxes.flatMap(({ pipeline, box }) => upstreamOf(pipeline).map((id) => lineBetween(places.get(id) as Place, box)));
+  const width = Math.max(0, ...boxes.map(({ box }) => box.x + box.width));
+  const height = Math.max(0, ...boxes.map(({ box }) => box.y + box.height));
+  return { boxes, lines, width, height, others: pipelines.filter(({ id }) => !connected.has(id)) };
+}
+
+/** Return the column of each pipeline: one more than the last one upstream of it; cycles are cut. */
+function columnsOf<T extends Pipeline>(byId: ReadonlyMap<string, T>, upstreamOf: (pipeline: T) => string[]): Map<string, number> {
+  const columns = new Map<string, number>();
+  const columnOf = (id: string): number => {
+    const known = columns.get(id);
+    if (known !== undefined) return known;
+    columns.set(id, 0);
+    const column = Math.max(0, ...upstreamOf(byId.get(id) as T).map((other) => columnOf(other) + 1));
+    columns.set(id, column);
+    return column;
+  };
+  for (const id of byId.keys()) columnOf(id);
+  return columns;
+}
+
+function lineBetween(from: Place, to: Place): string {
+  const [x, y, end, into] = [from.x + BOX.width, from.y + BOX.height / 2, to.x, to.y + BOX.height / 2];
+  const bend = Math.max(GAP.x / 2, Math.abs(end - x) / 2);
+  return `M${x} ${y}C${x + bend} ${y} ${end - bend} ${into} ${end} ${into}`;
+}
