@@ -79,13 +79,12 @@ class Generations:
 
     def __init__(self, state: State) -> None:
         self.state = state
+        self.kept: dict[Any, Any] = {}  # values of the layers above, which update them
         self._clear()
 
     def _clear(self) -> None:
         self._revision = self.state.revision
         self._shape = self.state.shape
-        self.state.touched.clear()
-        self.state.moved.clear()
         self.levels = Levels(self.state)
         self.times = Times(self.state, self.own)
         self._own: dict[RunKey, Edges] = {}
@@ -105,18 +104,23 @@ class Generations:
     def refresh(self) -> None:
         """Process the events that were applied to the state since the last call."""
         state = self.state
-        others = (states_lineage_of_other_jobs(state, state.runs[key]) for key in state.touched)
-        if state.shape != self._shape or any(others):
+        if state.revision == self._revision:
+            return
+        runs = state.changed_runs.since(self._revision)
+        moved, renamed = state.moved.since(self._revision), state.renamed.since(self._revision)
+        others = (states_lineage_of_other_jobs(state, state.runs[key]) for key in runs or ())
+        if None in (runs, moved, renamed) or state.shape != self._shape or any(others):
             self._clear()
-        elif state.revision != self._revision:
-            self._present = None
-            if state.moved:
-                self._invalidate_families(self.families.recompute(state.moved))
-                state.moved.clear()
-            for key in state.touched:
-                self._invalidate_run(state.runs[key])
-            state.touched.clear()
-            self._revision = state.revision
+            return
+        for name in renamed or ():
+            self._using.pop(("reading", name), None)
+            self._using.pop(("writing", name), None)
+        self._present = None
+        if moved:
+            self._invalidate_families(self.families.recompute(moved))
+        for key in runs or ():
+            self._invalidate_run(state.runs[key])
+        self._revision = state.revision
 
     def _invalidate_families(self, refs: Iterable[JobRef]) -> None:
         """Clear the results about all jobs of the families whose hierarchy of runs changed."""

@@ -40,7 +40,7 @@ class Identity:
         self.rebuilds = 0
         """The number of times that all names were joined again because a join was removed."""
         self.renamed: set[DatasetName] = set()
-        """Names whose dataset got another primary name since the set was last cleared."""
+        """Names whose dataset got another primary name since the set was last cleared, and that."""
         self._housed: set[DatasetName] = set()
         """Local names that are unique, because a location in their warehouse has them."""
         self._clear()
@@ -296,7 +296,7 @@ class Identity:
         else:
             self._shown[name] = primary
         if self.primary(name) != before:
-            self.renamed.add(name)
+            self.renamed |= {name, before}
 
     def _local_order(self, name: DatasetName) -> tuple[bool, int, int, DatasetName]:
         return name not in self._own, self._union.locality(name), self._union.rank(name), name

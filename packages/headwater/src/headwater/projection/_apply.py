@@ -46,8 +46,6 @@ from headwater.projection.state import (
     Version,
 )  # fmt: skip
 
-_MOST_TOUCHED = 10_000  # beyond it, recomputing everything is cheaper
-
 _MOST_VERSIONS = 100  # of one dataset by one run; a stream may commit forever
 
 _INPUT_FACETS = (
@@ -91,6 +89,8 @@ def _apply_alias(state: State, event: AliasEvent, stamp: Stamp) -> None:
     if current is None or stamp > current[0]:
         state.aliases[one, other] = (stamp, event.relation)
         state.identity.set_manual(_pairs(state, "same"), _pairs(state, "different"))
+        for name in (one, other):
+            state.changed_names.add(name, state.revision + 1)
         _touch_users(state)
 
 
@@ -118,7 +118,7 @@ def _apply_run_event(state: State, event: RunEvent, stamp: Stamp) -> None:
     job.runs.add(run.key)
     is_new = not run.has_events
     if is_new and (run.children or len(state.runs_by_id[event.run_id]) > 1):
-        state.moved.add(job.ref)  # references to it or its id may now resolve differently
+        state.moved.add(job.ref, state.revision + 1)  # references may now resolve differently
     run.first = stamp.time if run.first is None else min(run.first, stamp.time)
     run.last = stamp.time if run.last is None else max(run.last, stamp.time)
     if event.type is EventType.START:
@@ -342,6 +342,7 @@ def _update_dataset(state: State, item: Dataset, stamp: Stamp) -> DatasetName:
     state.structure_changes += record.facets.packed(DbtExposures.KEY) != exposures
     state.has_tags = state.has_tags or "tags" in item.facets
     for alias in (name, *symlinks_of(item)):
+        state.changed_names.add(alias, state.revision + 1)
         _update_namespace(state, alias.namespace, stamp)
     return name
 
@@ -357,7 +358,7 @@ def _set_parent(state: State, run: Run, facet: Json | None, stamp: Stamp, *, is_
     if run.parent is None or stamp > run.parent[0]:
         is_other = run.parent is None or run.parent[1] != parent_key
         if is_other and (not is_new or run.children):
-            state.moved.add(run.key.job)
+            state.moved.add(run.key.job, state.revision + 1)
         run.parent = (stamp, parent_key)
     parent = _run_record(state, parent_key)
     _add_child(state, parent, run.key)
@@ -367,7 +368,7 @@ def _set_parent(state: State, run: Run, facet: Json | None, stamp: Stamp, *, is_
     if parent.hint is None or stamp > parent.hint[0]:
         is_other = parent.hint is None or parent.hint[1] != root
         if is_other and (parent.children or set()) - {run.key}:
-            state.moved.add(parent.key.job)
+            state.moved.add(parent.key.job, state.revision + 1)
         parent.hint = (stamp, root)
     _add_child(state, _run_record(state, root), parent_key, is_hint=True)
 
@@ -378,7 +379,7 @@ def _add_child(state: State, run: Run, child: RunKey, *, is_hint: bool = False) 
     parent, child_job = _job_record(state, run.key.job), _job_record(state, child.job)
     named = (child_job.hints or ()) if is_hint else child_job.parents
     if parent.ref not in named or child_job.ref not in (parent.children or ()):
-        state.moved.add(child_job.ref)  # the level of a job may depend on its neighbours
+        state.moved.add(child_job.ref, state.revision + 1)  # its level may depend on neighbours
         parent.children = parent.children or set()
         parent.children.add(child_job.ref)
         if is_hint:
@@ -388,15 +389,13 @@ def _add_child(state: State, run: Run, child: RunKey, *, is_hint: bool = False) 
 
 
 def _touch(state: State, run: Run) -> None:
-    state.touched.add(run.key)
-    if len(state.touched) > _MOST_TOUCHED:
-        state.touched.clear()
-        state.structure_changes += 1
+    state.changed_runs.add(run.key, state.revision + 1)
 
 
 def _touch_users(state: State) -> None:
     """Record changes of the runs and declarations whose datasets got another primary name."""
     for name in state.identity.renamed:
+        state.renamed.add(name, state.revision + 1)
         _touch_changes(state, name)
         record = state.datasets.get(name)
         state.structure_changes += name in state.derived_from
@@ -424,12 +423,13 @@ def _update_job(state: State, ref: JobRef, facets: Facets, stamp: Stamp) -> Job:
     job = _job_record(state, ref)
     kind = job.facets.packed(JobType.KEY)
     if job.first is None and job.children:
-        state.moved.add(ref)  # its own events replace values inferred from others
+        state.moved.add(ref, state.revision + 1)  # its own events replace inferred values
     job.first = stamp.time if job.first is None else min(job.first, stamp.time)
     job.last = stamp.time if job.last is None else max(job.last, stamp.time)
     job.facets.put(facets, stamp)
+    state.changed_jobs.add(ref, state.revision + 1)
     if job.facets.packed(JobType.KEY) != kind:
-        state.moved.add(ref)
+        state.moved.add(ref, state.revision + 1)
     _update_namespace(state, ref.namespace, stamp)
     return job
 

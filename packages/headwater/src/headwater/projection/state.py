@@ -16,6 +16,7 @@ from headwater.events import EventType, Facets, JobRef, Relation
 from headwater.events.facets import Reference
 from headwater.identity import DatasetName, Identity
 from headwater.projection.facet_books import FacetBook, Stamp
+from headwater.recent import Changes
 
 
 class RunKey(NamedTuple):
@@ -193,10 +194,13 @@ class State:
     revision: int = 0  # number of applied events; a cache key
     derived: dict[Any, Any] = field(default_factory=dict, compare=False)  # until the next event
     generations: Any = field(default=None, compare=False)  # cache of headwater.graph
-    touched: set[RunKey] = field(default_factory=set, compare=False)
-    """Runs changed since the set was last cleared."""
-    moved: set[JobRef] = field(default_factory=set, compare=False)
-    """Jobs with a new level or relative, or whose runs got another parent, since last cleared."""
+    changed_runs: Changes[RunKey] = field(default_factory=Changes, compare=False)
+    changed_jobs: Changes[JobRef] = field(default_factory=Changes, compare=False)
+    changed_names: Changes[DatasetName] = field(default_factory=Changes, compare=False)
+    renamed: Changes[DatasetName] = field(default_factory=Changes, compare=False)
+    """Names whose dataset got another primary name, and former primary names."""
+    moved: Changes[JobRef] = field(default_factory=Changes, compare=False)
+    """Jobs with a new level or relative, or whose runs got another parent."""
     unreadable: dict[int, str] = field(default_factory=dict, compare=False)
     """Damaged rows of the log by `seq`, with the reasons. They are not part of the state."""
     horizon: tuple[int, int] | None = field(default=None, compare=False)

@@ -6,6 +6,7 @@ import difflib
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import NamedTuple, cast
 
 from headwater import deadline
@@ -14,12 +15,16 @@ from headwater.events import run_id_of
 from headwater.graph.current import generations_of
 from headwater.graph.nodes import Node, kind_of
 from headwater.projection import State
-from headwater.search._texts import KINDS, last_part, texts_of
+from headwater.search._index import candidates_of, index_of
+from headwater.search._kept import kept
+from headwater.search._texts import KINDS, last_part, texts_of, words_of
+from headwater.search._versions import Versions
 from headwater.search.listing import active_at, node_row
 from headwater.search.models import SearchCounts, SearchHit
-from headwater.search.selection import parse, selects
+from headwater.search.selection import parse, selectable, selects
 
 _LIKENESS = 0.75  # of two words, as difflib counts it, so that one may be a slip of the other
+_FUZZY = 3  # similar words
 _SHOWN = 120  # characters of a long text
 _ID = re.compile(r"[\w.:-]{6,}")
 
@@ -54,13 +59,18 @@ def search(state: State, text: str, *, with_sql: bool = True) -> list[Hit]:
     """
     selection = parse(state, text)
     if selection.is_plain:
-        found = _matches(state, _nodes(state), [text], with_sql=with_sql)
+        found = _matches(state, candidates_of(state, [text]), [text], with_sql=with_sql)
         if len(selection.words) > 1:
-            words = _matches(state, _nodes(state), selection.words, with_sql=with_sql)
+            having = candidates_of(state, selection.words)
+            words = _matches(state, having, selection.words, with_sql=with_sql)
             known = {hit.node for hit in found}
             found += [hit for hit in words if hit.node not in known]
         return found or _with_id(state, text) or _similar(state, text, with_sql=with_sql)
-    nodes = [node for node in _nodes(state) if selects(state, selection._replace(words=()), node)]
+    nodes = [
+        node
+        for node in selectable(state, selection)
+        if selects(state, selection._replace(words=()), node)
+    ]
     if selection.words:
         return _matches(state, nodes, selection.words, with_sql=with_sql)
     kind, value = selection.shown
@@ -76,22 +86,39 @@ def _filtered_hit(state: State, node: Node, kind: int, value: str) -> Hit:
 
 
 def _similar(state: State, text: str, *, with_sql: bool) -> list[Hit]:
-    words = {
-        word
-        for node in _nodes(state)
-        for kind, value in texts_of(state, node, with_sql=False)
-        if kind < 2
-        for word in (last_part(value), *re.findall(r"[^\W_]+", value.casefold()))
-    }
-    possible = deadline.watched(sorted(words))
     wanted = "_".join(text.casefold().split())
-    like = difflib.get_close_matches(wanted, possible, n=3, cutoff=_LIKENESS)
     hits = {
         hit.node: hit._replace(is_fuzzy=True, fit=rank)
-        for rank, word in reversed([*enumerate(like)])
-        for hit in _matches(state, _nodes(state), [word], with_sql=with_sql)
+        for rank, word in reversed([*enumerate(_words_like(state, wanted))])
+        for hit in _matches(state, candidates_of(state, [word]), [word], with_sql=with_sql)
     }
     return list(hits.values())
+
+
+def _words_like(state: State, wanted: str) -> list[str]:
+    """Return the three words of names and columns that are most like a text, best first."""
+    index = index_of(state)
+    if index is None:
+        words = {word for node in _nodes(state) for word in words_of(state, node)}
+        possible = deadline.watched(sorted(words))
+        return difflib.get_close_matches(wanted, possible, n=_FUZZY, cutoff=_LIKENESS)
+    alike = list(_possibly_like(index.words(), wanted))
+    like = difflib.get_close_matches(wanted, alike, n=len(alike) or 1, cutoff=_LIKENESS)
+    current = (
+        word
+        for word in like
+        if any(word in words_of(state, node) for node in index.candidates([word]))
+    )
+    return list(islice(current, _FUZZY))
+
+
+def _possibly_like(words: Iterable[str], wanted: str) -> Iterator[str]:
+    """Yield the words whose length and characters do not exclude that they are like another."""
+    characters, length = set(wanted), len(wanted)
+    for word in deadline.watched(words):
+        most = (len(word) + length) * (1 - _LIKENESS)  # characters of both without a match
+        if abs(len(word) - length) <= most and len(characters.symmetric_difference(word)) <= most:
+            yield word
 
 
 def _with_id(state: State, text: str) -> list[Hit]:
@@ -102,9 +129,9 @@ def _with_id(state: State, text: str) -> list[Hit]:
     jobs = {Node.of_job(key.job) for key in keys}
     generations = generations_of(state)
     datasets = [
-        node
-        for node in map(Node.of_dataset, deadline.watched(set(state.identity)))
-        if any(write.version == text for write in writes_of(generations, node.dataset_name))
+        Node.of_dataset(name)
+        for name in deadline.watched(kept(state, Versions).datasets(text))
+        if any(write.version == text for write in writes_of(generations, name))
     ]
     found = [(KINDS.index("run"), job) for job in jobs]
     found += [(KINDS.index("version"), dataset) for dataset in datasets]

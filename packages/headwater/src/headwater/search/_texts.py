@@ -10,7 +10,7 @@ from headwater.events.facets import Documentation, Schema, Sql, Tags
 from headwater.graph.nodes import Node, facets_of, owners_of
 from headwater.projection import State
 from headwater.runs.summary import newest_run
-from headwater.search._columns import named_columns
+from headwater.search._columns import columns_named
 
 KINDS = ("name", "column", "tag", "owner", "description", "sql", "error", "run", "version")
 """The places of a match, most relevant first."""
@@ -27,7 +27,7 @@ def texts_of(state: State, node: Node, *, with_sql: bool) -> Iterator[tuple[int,
     names = [node.name]
     if node.type == "dataset":
         names = [alias.name for alias in state.identity.names(node.dataset_name)]
-        yield from ((1, name) for name in named_columns(state).get(node.dataset_name, ()))
+        yield from ((1, name) for name in sorted(columns_named(state, node.dataset_name)))
     yield from ((0, name) for name in names)
     yield from ((3, owner) for owner in owners_of(state, node))
     for book in facets_of(state, node):
@@ -41,3 +41,11 @@ def texts_of(state: State, node: Node, *, with_sql: bool) -> Iterator[tuple[int,
     run = newest_run(state, node.job_ref) if with_sql and node.type == "job" else None
     if run and (error := run.facets.get("errorMessage").get("message")):  # may contain SQL
         yield 6, str(error)
+
+
+def words_of(state: State, node: Node) -> Iterator[str]:
+    """Yield the words of the names and columns of a node, in lower case, with repetitions."""
+    for kind, value in texts_of(state, node, with_sql=False):
+        if kind < 2:
+            yield last_part(value)
+            yield from re.findall(r"[^\W_]+", value.casefold())

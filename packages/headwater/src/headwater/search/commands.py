@@ -12,6 +12,7 @@ from headwater.console.render import job_text, print_line, print_table
 from headwater.datasets.printing import removal_mark
 from headwater.health.printing import health_mark
 from headwater.query.parameters import Cursor, Limit
+from headwater.text import counted
 
 if TYPE_CHECKING:
     from headwater.search.models import SearchAnswer
@@ -46,6 +47,11 @@ def print_search(answer: SearchAnswer) -> None:
     hits = answer["items"]
     if any(hit["isFuzzy"] for hit in hits):
         print_line("No exact match. Similar:")
+    if unread := answer["unreadTexts"]:
+        print_line(
+            f"Columns that only the SQL of {counted(unread, 'job')} names may be missing: "
+            "it is not read yet. Search again."
+        )
     rows = (
         (
             job_text(hit) if hit["type"] == "job" else Text(hit["name"], "cyan"),

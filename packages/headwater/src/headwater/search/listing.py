@@ -19,7 +19,7 @@ from headwater.query.filters import Values
 from headwater.query.pages import Place
 from headwater.runs.summary import condition_of, newest_run, place_of_run, run_line
 from headwater.search.models import ListedDataset, ListedJob, NodeGroup, NodeRow
-from headwater.search.selection import parse, selects
+from headwater.search.selection import parse, selectable, selects
 
 Grouping = Literal["owner", "tag"]
 _FILE = re.compile(r"\.(parquet|csv|json|jsonl|gz|txt|avro|orc)$")
@@ -27,8 +27,10 @@ _FILE = re.compile(r"\.(parquet|csv|json|jsonl|gz|txt|avro|orc)$")
 
 def datasets_named(state: State, text: str | None) -> list[Node]:
     """Return the datasets that a text selects (see `selection`); all without a text."""
-    nodes = map(Node.of_dataset, set(state.identity))
-    return list(_selected(state, nodes, text))
+    selected = _selected(state, text)
+    if selected is None:
+        return list(map(Node.of_dataset, set(state.identity)))
+    return [node for node in selected if node.type == "dataset"]
 
 
 def jobs_named(state: State, text: str | None, condition: str | None = None) -> list[Node]:
@@ -36,19 +38,21 @@ def jobs_named(state: State, text: str | None, condition: str | None = None) -> 
 
     The condition "" selects the jobs without runs.
     """
-    named = _selected(state, map(Node.of_job, state.jobs), text)
+    selected = _selected(state, text)
     return [
         node
-        for node in named
-        if condition is None or condition == _state_of_newest_run(state, node.job_ref)
+        for node in (map(Node.of_job, state.jobs) if selected is None else selected)
+        if node.type == "job"
+        and (condition is None or condition == _state_of_newest_run(state, node.job_ref))
     ]
 
 
-def _selected(state: State, nodes: Iterable[Node], text: str | None) -> Iterable[Node]:
+def _selected(state: State, text: str | None) -> Iterable[Node] | None:
+    """Return the nodes that a text selects; None without a text."""
     if not (text and text.strip()):
-        return nodes
+        return None
     selection = parse(state, text)
-    return (node for node in nodes if selects(state, selection, node))
+    return (node for node in selectable(state, selection) if selects(state, selection, node))
 
 
 def _state_of_newest_run(state: State, ref: JobRef) -> str:

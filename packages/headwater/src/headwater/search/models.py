@@ -138,6 +138,9 @@ class SearchAnswer(Answer):
     items: list[SearchHit]
     next: str | None
     counts: SearchCounts
+    unreadTexts: int
+    """Number of jobs whose SQL text was not read yet, as after a start of a large store. Columns
+    that only these texts name are missing; each search reads some."""
     total: int | None
     facets: Facets | None
     """Null, like `total`, if they were not requested."""

@@ -24,6 +24,7 @@ from headwater.query.parameters import Cursor, Filters, Limit, Name, WithFacets
 from headwater.query.registry import Times, query
 from headwater.runs.summary import place_of_run, run_line
 from headwater.search import models
+from headwater.search._index import unread_texts
 from headwater.search._search import Hit, counts_of, hits_in, search, search_hit
 from headwater.search.listing import (
     Grouping,
@@ -86,6 +87,7 @@ def search_answer(
         "total": len(chosen) if facets else None,
         "facets": filtered(hits_in(hits, matched))[1] if facets else None,
         "counts": counts_of(matching),
+        "unreadTexts": unread_texts(state),
     }
 
 

@@ -14,6 +14,7 @@ Parts are joined by AND. A value with spaces is quoted: owner:"data team".
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from headwater import deadline
@@ -24,6 +25,7 @@ from headwater.graph.nodes import Node
 from headwater.graph.walk import reach
 from headwater.health.states import state_of
 from headwater.projection import State
+from headwater.search._index import candidates_of
 from headwater.search._texts import last_part, texts_of
 
 _KEYS = ("column", "tag", "owner", "state", "platform", "type", "namespace", "name")
@@ -75,6 +77,14 @@ def parse(state: State, text: str) -> Selection:
     return Selection(tuple(words), tuple(filters), tuple(walks))
 
 
+def selectable(state: State, selection: Selection) -> Iterable[Node]:
+    """Return nodes of which all that a selection selects are some."""
+    if selection.walks:
+        return selection.walks[0]
+    values = (value for key, value in selection.filters if key in ("column", "name"))
+    return candidates_of(state, [*selection.words, *values])
+
+
 def selects(state: State, selection: Selection, node: Node) -> bool:
     """Return True if a node matches all parts; words may be in its names only."""
     names = [text.casefold() for text in _names(state, node)]
@@ -114,10 +124,9 @@ def _walked(state: State, word: str) -> frozenset[Node]:
     if walk is None or (walk["up"] is None and walk["down"] is None):
         return frozenset()
     wanted = walk["name"].casefold()
-    nodes = (*map(Node.of_dataset, set(state.identity)), *map(Node.of_job, state.jobs))
     roots = [
         node
-        for node in nodes
+        for node in candidates_of(state, [wanted])
         if any(wanted in (name.casefold(), last_part(name)) for name in _names(state, node))
     ]
     graph = graph_of(state, Level.TASK)

@@ -1887,6 +1887,7 @@ export interface components {
             items: components["schemas"]["SearchHit"][];
             next: string | null;
             total: number | null;
+            unreadTexts: number;
         };
         SearchCounts: {
             column: number;

@@ -38,12 +38,13 @@ from headwater.projection.state import (
     Use,
     Version,
 )  # fmt: skip
+from headwater.recent import Changes
 
 log = logging.getLogger(__name__)
 
 _BY_FIELDS = (State, Job, Run, Use, Declared, DatasetRecord)
 _TUPLES = (Stamp, Version, StatedChange, LifecycleChange, RunKey, Reference, DatasetName, JobRef)
-_STATE_CLASSES = (*_BY_FIELDS, *_TUPLES, FacetBook, Identity, Union)
+_STATE_CLASSES = (*_BY_FIELDS, *_TUPLES, FacetBook, Identity, Union, Changes)
 _CLASSES = {
     (class_.__module__, class_.__qualname__): class_ for class_ in (*_STATE_CLASSES, EventType)
 }
@@ -68,8 +69,7 @@ def gc_paused() -> Iterator[None]:
 
 def save(log: EventLog, state: State, seq: int) -> None:
     """Store the state of all events up to `seq`, without values that depend on the present."""
-    stored = replace(state, now=0, stale_before=0, is_past=False)
-    stored = replace(stored, derived={}, touched=set(), moved=set(), generations=None)
+    stored = replace(state, now=0, stale_before=0, is_past=False, derived={}, generations=None)
     buffer = io.BytesIO()
     with gzip.GzipFile(fileobj=buffer, mode="wb", compresslevel=1) as file:
         _Writer(file, protocol=5).dump(stored)
@@ -116,6 +116,7 @@ class _Writer(pickle.Pickler):
     # an object is a dict of its fields, larger than the object, so it is a call with their values.
     dispatch_table = {
         **dict.fromkeys(_BY_FIELDS, lambda value: _fields_of(value)),
+        Changes: lambda _: (Changes, ()),  # nothing was read from a restored state before
         FacetBook: lambda book: (FacetBook, (book.flat,) if book.flat else ()),
         EventType: lambda type_: (EventType, (type_.value,)),  # before 3.11.4 it refers to getattr
     }

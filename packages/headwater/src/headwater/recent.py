@@ -1,0 +1,40 @@
+"""What the last events changed, so that a layer updates its values by what it has not seen yet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+Key = TypeVar("Key")
+
+_MOST_CHANGES = 10_000  # beyond it, recomputing everything is cheaper
+
+
+@dataclass(slots=True)
+class Changes(Generic[Key]):
+    """What the last events changed, by the revision of the state: a layer above derives its own.
+
+    Any number of layers read it, each from the revision that it last read.
+    """
+
+    newest_last: dict[Key, int] = field(default_factory=dict)
+    complete_since: int = 0
+
+    def add(self, key: Key, revision: int) -> None:
+        """Record that the event that leads to a revision changed something."""
+        self.newest_last.pop(key, None)
+        self.newest_last[key] = revision
+        if len(self.newest_last) > _MOST_CHANGES:
+            oldest = next(iter(self.newest_last))
+            self.complete_since = self.newest_last.pop(oldest)
+
+    def since(self, revision: int) -> list[Key] | None:
+        """Return what changed after a revision, newest first; None if that is too long ago."""
+        return list(self._since(revision)) if revision >= self.complete_since else None
+
+    def _since(self, revision: int) -> Iterator[Key]:
+        for key, changed in reversed(self.newest_last.items()):
+            if changed <= revision:
+                break
+            yield key

@@ -1,0 +1,181 @@
+"""An index of the texts of all nodes, so that a search costs what it finds.
+
+The index returns candidates: nodes that contain all parts of a text, three characters long. The
+search compares their texts itself, so that the index changes no answer. It has the SQL texts too;
+a search without SQL ignores them when it compares.
+
+The present state of a server has one index. It is updated by what changed since the last search.
+States of the past have none, and neither has a Python without SQLite's full-text search.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+
+from headwater import deadline
+from headwater.events import JobRef
+from headwater.graph.current import generations_of
+from headwater.graph.nodes import Node
+from headwater.identity import DatasetName
+from headwater.projection import State
+from headwater.projection.derived import ancestry_of
+from headwater.search._columns import NamedColumns
+from headwater.search._kept import kept
+from headwater.search._texts import texts_of, words_of
+
+_LENGTH = 3  # of SQLite's trigrams
+_MOST_PARTS = 50  # of a text; more do not reduce the candidates
+_FORMER = 10_000  # rows of former texts that are always kept
+_LAST = "\U0010ffff" * _LENGTH
+_END = "\n" * (_LENGTH - 1)  # so that every character of a text starts a trigram
+_TABLES = """
+create virtual table texts using fts5
+    (text, content='', detail='none', tokenize='trigram case_sensitive 1');
+create virtual table parts using fts5vocab(texts, instance);
+"""
+
+
+class Index:
+    """The texts of all nodes of a state, as of the revision of the last update."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self.columns = kept(state, NamedColumns)
+        self._revision, self._rebuilds = -1, -1
+        self._waiting: dict[Node, None] = {}  # nodes whose texts may have changed
+        self._rows: dict[Node, tuple[int, int]] = {}  # the row of a node, and the hash of its text
+        self._nodes: dict[int, Node] = {}
+        self._words: dict[str, None] = {}  # also former ones
+        self._without_words: dict[Node, None] = {}
+        self._clear()
+
+    def _clear(self) -> None:
+        self._rows.clear()
+        self._nodes.clear()
+        self._last_row = 0
+        self._database = sqlite3.connect(":memory:", check_same_thread=False)
+        self._database.executescript(_TABLES)
+
+    def update(self) -> None:
+        """Add what changed since the last update; after a deadline, the next one continues."""
+        state = self._state
+        if state.revision != self._revision or state.identity.rebuilds != self._rebuilds:
+            names, jobs = self._changed()
+            for name in self.columns.update(names, jobs) | set(names):
+                self._wait_for(name)
+            self._waiting |= dict.fromkeys(map(Node.of_job, jobs))
+            self._revision, self._rebuilds = state.revision, state.identity.rebuilds
+        for name in self.columns.read():
+            self._wait_for(name)
+        for node in deadline.watched(list(self._waiting)):
+            self._put(node)
+            del self._waiting[node]
+        if self._last_row > 2 * len(self._rows) + _FORMER:  # most rows are of former texts
+            self._waiting = dict.fromkeys(self._rows)
+            self._clear()
+            self.update()
+
+    def _changed(self) -> tuple[Iterable[DatasetName], Iterable[JobRef]]:
+        """Return the names of datasets and the jobs whose texts may have changed."""
+        state, since = self._state, self._revision
+        names, jobs = state.changed_names.since(since), state.changed_jobs.since(since)
+        runs, moved = state.changed_runs.since(since), state.moved.since(since)
+        renamed = state.renamed.since(since)
+        is_rebuilt = state.identity.rebuilds != self._rebuilds
+        if is_rebuilt or None in (names, jobs, runs, moved, renamed):
+            for node in self._rows:
+                self._waiting[node] = None
+            return list({*state.datasets, *state.identity}), list(state.jobs)
+        above = {
+            run.key.job for key in runs or () for run in ancestry_of(state, state.runs[key])
+        }  # a run without events starts when its children do
+        families = generations_of(state).families
+        related = {member for ref in moved or () for member in families.of(ref).jobs}
+        changed = {*(jobs or ()), *above, *related}
+        return {*(names or ()), *(renamed or ())}, [ref for ref in changed if ref in state.jobs]
+
+    def _wait_for(self, name: DatasetName) -> None:
+        """Let the datasets with a name, and the one that had it, be added again."""
+        for dataset in (name, *self._state.identity.datasets(name)):
+            self._waiting[Node.of_dataset(dataset)] = None
+
+    def _put(self, node: Node) -> None:
+        row, digest = self._rows.pop(node, (0, 0))
+        if not self._exists(node):
+            self._nodes.pop(row, None)
+            return
+        text = "\n".join(text for _, text in texts_of(self._state, node, with_sql=True))
+        text = _stored(text) + _END
+        if not row or hash(text) != digest:
+            self._nodes.pop(row, None)
+            self._last_row += 1
+            row, digest = self._last_row, hash(text)
+            self._database.execute("insert into texts (rowid, text) values (?, ?)", (row, text))
+            self._without_words[node] = None
+        self._rows[node], self._nodes[row] = (row, digest), node
+
+    def _exists(self, node: Node) -> bool:
+        if node.type == "job":
+            return node.job_ref in self._state.jobs
+        return node.dataset_name in self._state.identity.datasets(node.dataset_name)
+
+    def candidates(self, words: Sequence[str]) -> list[Node]:
+        """Return nodes of which all that have the words are some; their order is random."""
+        rows: set[int] | None = None
+        for found in map(self._rows_with, map(_stored, words)):
+            rows = found if rows is None else rows & found
+        nodes = self._nodes
+        return list(nodes.values()) if rows is None else [nodes[row] for row in rows & nodes.keys()]
+
+    def _rows_with(self, word: str) -> set[int]:
+        if not word:
+            return set(self._nodes)
+        if len(word) < _LENGTH:
+            query = "select doc from parts where term >= ? and term <= ?"
+            return {row for (row,) in self._database.execute(query, (word, word + _LAST))}
+        parts = dict.fromkeys(word[i : i + _LENGTH] for i in range(len(word) - _LENGTH + 1))
+        quoted = ('"{}"'.format(part.replace('"', '""')) for part in list(parts)[:_MOST_PARTS])
+        query = "select rowid from texts where texts match ?"
+        return {row for (row,) in self._database.execute(query, (" AND ".join(quoted),))}
+
+    def words(self) -> Iterable[str]:
+        """Return the words of names and columns, and maybe some that no node has any more."""
+        for node in deadline.watched(list(self._without_words)):
+            if node in self._rows:
+                self._words |= dict.fromkeys(words_of(self._state, node))
+            del self._without_words[node]
+        return self._words
+
+
+def index_of(state: State) -> Index | None:
+    """Return the updated index of a state; None if it has none."""
+    if state.is_past or not _has_full_text_search():
+        return None
+    index = kept(state, Index)
+    index.update()
+    return index
+
+
+def unread_texts(state: State) -> int:
+    """Return the number of jobs whose SQL text was not read yet."""
+    index = index_of(state)
+    return len(index.columns.unread) if index is not None else 0
+
+
+def candidates_of(state: State, words: Sequence[str]) -> Iterator[Node]:
+    """Yield nodes of which all that have the words are some; without an index, all nodes."""
+    index = index_of(state)
+    if index is not None:
+        yield from index.candidates(words)
+        return
+    yield from map(Node.of_job, state.jobs)
+    yield from map(Node.of_dataset, state.identity)
+
+
+def _stored(text: str) -> str:
+    return text.casefold().replace("\0", " ").encode(errors="replace").decode()
+
+
+def _has_full_text_search() -> bool:
+    return sqlite3.sqlite_version_info >= (3, 35)
