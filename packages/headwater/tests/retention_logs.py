@@ -33,6 +33,7 @@ _WAYS: tuple[Literal["up", "down"], ...] = ("up", "down")
 _LEVELS: tuple[LevelName, ...] = ("query", "task", "pipeline")
 _KINDS: tuple[Literal["data", "control", "direct"], ...] = ("data", "control", "direct")
 _POLICY = '{"fresh": false}'  # intervals between runs may change
+_FIND = {kind: part.load() for kind, part in parts("alerts").items()}
 SECOND = 1_000_000
 DAY = 86_400 * SECOND
 BASE = 1_763_712_000 * SECOND  # 2025-11-21T08:00:00Z
@@ -85,11 +86,10 @@ def alerts_now(live: Live, moment: Moment | None = None) -> set[str]:
     """Return the keys of all alerts, except those about intervals and shares of runs."""
     with live.reading(moment) as state:
         changed = Changed(state.runs.values(), sorted(set(state.identity)))
-        find = {kind: part.load() for kind, part in parts("alerts").items()}
         return {
             key
             for kind in ("failed", "quality", "schema", "lost")
-            for key, _ in find[kind](state, Rule(name="r", kind=kind, actions=[]), changed)
+            for key, _ in _FIND[kind](state, Rule(name="r", kind=kind, actions=[]), changed)
         }
 
 

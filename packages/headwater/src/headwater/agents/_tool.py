@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
 
 from headwater.agents._reply import Context, undelimited
+from headwater.query import parameters
 from headwater.query.models import Json
 
 Text = StringConstraints(min_length=1, max_length=1_000)
@@ -22,9 +23,7 @@ Time = Annotated[
     str, Text, Field(description="A time such as 2026-11-21T08:30:00Z, or the id of a run.")
 ]
 Depth = Annotated[int, Field(ge=1, le=100, description="Maximum number of steps along edges.")]
-Level = Annotated[
-    Literal["pipeline", "task", "query"], Field(description="Level of detail of jobs.")
-]
+Level = Annotated[parameters.Level, Field(description="Level of detail of jobs.")]
 Way = Literal["up", "down"]
 
 

@@ -10,7 +10,7 @@ from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import date, datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_type_hints
 
 import typer
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from headwater.log import EventLog
     from headwater.settings import Settings
 
-StateName = Literal["NEW", "RUNNING", "COMPLETED", "FAILED", "ABORTED", "LOST"]
 Url = Annotated[
     str | None, typer.Option(help="Server to query. [HEADWATER_URL, or http://localhost:9002]")
 ]

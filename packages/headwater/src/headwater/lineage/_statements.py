@@ -21,11 +21,12 @@ from headwater.graph.generation import Generation
 from headwater.graph.run_edges import only_datasets
 from headwater.graph.sql_lineage import SqlLineage, sql_lineage
 from headwater.identity import DatasetName, canonical_name
-from headwater.lineage.models import EdgeStatement, Grade
+from headwater.lineage.models import EdgeStatement
 from headwater.lineage.staleness import STALE_AFTER
 from headwater.projection import Run, State
 from headwater.projection.facet_books import parsed
 from headwater.projection.state import Use
+from headwater.query.parameters import Grade
 
 StatementKind = Literal["explicit", "columns", "sql", "datasets", "declared"]
 

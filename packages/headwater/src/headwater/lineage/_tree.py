@@ -22,11 +22,11 @@ from headwater.graph.nodes import Node, aliases_of, node_id, node_ref
 from headwater.graph.walk import Place, parts_of, places_next, reach, walked_from
 from headwater.lineage._evidence import EdgeEvidence, seen, statements_of_pair
 from headwater.lineage._statements import DECLARED
-from headwater.lineage.models import Grade, TreeAnswer, TreeNode, WithGrade
+from headwater.lineage.models import TreeAnswer, TreeNode
 from headwater.lineage.staleness import missed_runs
 from headwater.lookup import find_node
 from headwater.projection import State
-from headwater.query.parameters import MOST_STEPS, Depth, LevelName, Name
+from headwater.query.parameters import MOST_STEPS, Depth, Grade, LevelName, Name, WithGrade
 from headwater.query.registry import Times, query
 from headwater.runs.summary import newest_run, run_line
 

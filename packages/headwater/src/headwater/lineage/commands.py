@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,16 +17,11 @@ from headwater.lineage.printing import (
     print_tree_answer,
     print_why,
 )
-from headwater.query.parameters import Cursor, Depth, Level, LevelName, Limit
+from headwater.query.parameters import Cursor, Depth, Level, LevelName, Limit, WithGrade
 
 if TYPE_CHECKING:
     from headwater.lineage.models import OverviewAnswer, TreeAnswer
     from headwater.search.models import NodeAnswer
-
-GradeName = Literal["verified", "reported", "possible", "contradicted", "stale"]
-WithGrade = Annotated[
-    GradeName | None, typer.Option("--evidence", help="Only edges with this evidence.")
-]
 
 
 @with_client(past=True)

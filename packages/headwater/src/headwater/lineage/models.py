@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, NotRequired
+from typing import Literal, NotRequired
 
 from typing_extensions import TypedDict
 
@@ -20,6 +20,7 @@ from headwater.query.models import (
     TagInfo,
     TypedName,
 )
+from headwater.query.parameters import Grade
 from headwater.runs.models import RunSummary
 from headwater.search.models import NodeSummary
 
@@ -41,16 +42,6 @@ class EdgeStatement(Answer):
     without a run."""
     producer: str | None
     """Short name and version, such as `dbt 1.54.0`; null for SQL texts, and if not reported."""
-
-
-Grade = Literal["verified", "reported", "possible", "contradicted", "stale"]
-"""Grade of the evidence of an edge: `verified` if two independent sources state it, `reported` if
-one does, `possible` if a run lists the input and the output and no source states that one feeds the
-other, `contradicted` if only the producer does and the SQL text, read completely, does not name
-the dataset, `stale` if the three newest finished runs of the task do not have it."""
-
-
-WithGrade = Annotated[Grade | None, "Only edges of this grade, and what they lead to."]
 
 
 class WhyRun(Answer):

@@ -26,6 +26,17 @@ Level = Literal["pipeline", "task", "query"]
 
 LevelName = Annotated[Level, "Level of detail."]
 
+Grade = Literal["verified", "reported", "possible", "contradicted", "stale"]
+"""Grade of the evidence of an edge: `verified` if two independent sources state it, `reported` if
+one does, `possible` if a run lists the input and the output and no source states that one feeds the
+other, `contradicted` if only the producer does and the SQL text, read completely, does not name
+the dataset, `stale` if the three newest finished runs of the task do not have it."""
+
+WithGrade = Annotated[Grade | None, "Only edges of this grade, and what they lead to."]
+
+Condition = Literal["NEW", "RUNNING", "COMPLETED", "FAILED", "ABORTED", "LOST"]
+"""The state of a run; LOST if it is stale."""
+
 WithFacets = Annotated[bool, "Also count the matching items, and those of each facet."]
 
 

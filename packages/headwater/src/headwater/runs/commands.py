@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from headwater.console.client import Client, StateName, with_client
-from headwater.query.parameters import Cursor, Limit
+from headwater.console.client import Client, with_client
+from headwater.query.parameters import Condition, Cursor, Limit
 from headwater.runs.printing import print_runs, print_runtree
 
 
@@ -18,7 +18,7 @@ def runs(
     limit: Limit = 20,
     cursor: Cursor = None,
     state: Annotated[
-        StateName | None, typer.Option(case_sensitive=False, help="Only runs in this state.")
+        Condition | None, typer.Option(case_sensitive=False, help="Only runs in this state.")
     ] = None,
     failed: Annotated[bool, typer.Option("--failed", help="Same as --state FAILED.")] = False,
     root: Annotated[

@@ -18,13 +18,11 @@ from headwater.projection.derived import began_at, has_reported_ancestor
 from headwater.query.filters import Values, choose, wanted_values
 from headwater.query.models import FacetedPage
 from headwater.query.pages import Place, cut
-from headwater.query.parameters import Cursor, Filters, LevelName, Limit, WithFacets
+from headwater.query.parameters import Condition, Cursor, Filters, LevelName, Limit, WithFacets
 from headwater.query.registry import query
 from headwater.runs.models import RunInfo, RunTree
 from headwater.runs.service import external_id_of, find_run, run_info, run_tree
 from headwater.runs.summary import condition_of, place_of_run
-
-Condition = Literal["NEW", "RUNNING", "COMPLETED", "FAILED", "ABORTED", "LOST"]
 
 
 @query("runs")

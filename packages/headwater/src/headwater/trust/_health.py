@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import cache, partial
+from typing import get_args
 
 from headwater.datasets.not_run import was_not_run
 from headwater.errors import ConfigError
@@ -43,9 +44,9 @@ from headwater.runs.failures import causes_of, is_failed
 from headwater.text import counted
 from headwater.trust._causes import open_causes
 from headwater.trust.finding_states import ALL_OPEN, FindingStates
-from headwater.trust.models import HealthAnswer
+from headwater.trust.models import HealthAnswer, ProblemKind
 
-_KINDS = ("failed", "lost", "late", "quality", "stopped", "branches")
+_KINDS = get_args(ProblemKind)
 _LATEST = 2**62  # microseconds
 Blocked = dict[RunKey, list[Node]]
 """The nodes that wait for each failed run."""
