@@ -253,3 +253,24 @@ def test_path_is_shortest_in_either_direction(
     assert ([node["name"] for node in itself["path"]], itself["isReversed"]) == (["raw"], False)
     with pytest.raises(NotFoundError, match="between dataset:db:raw and dataset:db:y at"):
         path_answer(state, "raw", "y")
+
+
+@pytest.mark.parametrize(("column", "verdict"), [(None, "unknown"), ("fare", "safe")])
+def test_column_below_a_view_is_safe_only_if_the_view_states_its_columns(
+    column: str | None, verdict: str, build: Any
+) -> None:
+    load = _write(build, "1", "08", "load", raw__fare=[("file.fare", SUM)])
+    fields = {"fields": [{"name": "fare"}, {"name": "note"}]}
+    load["outputs"][0]["facets"]["schema"] = fields
+    source = {"type": "DATASET", "namespace": "db", "name": "raw"}
+    own = {"inputs": [source]} if column is None else {
+        "fields": {column: {"inputs": [{**source, "field": column}]}}
+    }  # fmt: skip
+    view = {
+        "eventTime": "2025-11-21T09:00:00Z",
+        "producer": "https://example.org/tests",
+        "schemaURL": "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/DatasetEvent",
+        "dataset": build.dataset("db|view", lineage=own),
+    }
+    state = build.state(load, view)
+    assert _verdict(state, "raw", "note")[0] == verdict

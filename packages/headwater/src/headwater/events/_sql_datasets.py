@@ -13,12 +13,15 @@ from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headwater.events._event import Dataset, Facets, Json
 from headwater.events.column_lineage import objects
 from headwater.sql.changes import FROM_SQL, TableChange, changes_in, table_change
 from headwater.sql.text import SqlText
+
+if TYPE_CHECKING:
+    from headwater.sql.script import LocalNames
 
 ONLY_IN_TEXT = "headwater_sql"
 """Facet that marks an input as named only by the SQL text."""
@@ -45,10 +48,10 @@ def with_sql_datasets(
     dialect = dialect_of(reported, listed[0].namespace)
     if dialect is None:
         return inputs, outputs
-    local, temporary = local_names(text, dialect)
-    if local:
+    local = local_names(text, dialect)
+    if any(local):
         inputs = tuple(item for item in inputs if not _is_local(item, local))
-        outputs = tuple(item for item in outputs if _last(item.name) not in temporary)
+        outputs = tuple(item for item in outputs if _last(item.name) not in local.temporary)
         outputs = tuple(_without_sources(item, local) for item in outputs)
     return (*inputs, *_only_in_text(text, reported, inputs, outputs)), outputs
 
@@ -128,28 +131,26 @@ def can_read_sql() -> bool:
     return find_spec("sqlglot") is not None
 
 
-def _is_local(item: Dataset, local: frozenset[str]) -> bool:
+def _is_local(item: Dataset, local: LocalNames) -> bool:
     """Return True for a local name, also for an ephemeral model of dbt, which is a local query."""
     config = item.facets.get("dbt_model", {}).get("config")
     is_ephemeral = isinstance(config, dict) and config.get("materialized") == "ephemeral"
-    is_inlined = is_ephemeral and any(name.startswith(_EPHEMERAL) for name in local)
-    return is_inlined or _last(item.name) in local
+    is_inlined = is_ephemeral and any(name.startswith(_EPHEMERAL) for name in local.names)
+    return is_inlined or local.has(item.name)
 
 
 def _last(name: str) -> str:
     return name.rpartition(".")[2].lower()
 
 
-def _without_sources(item: Dataset, local: frozenset[str]) -> Dataset:
+def _without_sources(item: Dataset, local: LocalNames) -> Dataset:
     """Return a dataset without the column lineage that comes from some names."""
     facet = item.facets.get("columnLineage")
     if not facet:
         return item
 
     def kept(sources: Any) -> list[Json]:
-        return [
-            source for source in objects(sources) if _last(str(source.get("name"))) not in local
-        ]
+        return [item for item in objects(sources) if not local.has(str(item.get("name")))]
 
     fields = facet.get("fields")
     shown = {

@@ -212,13 +212,9 @@ def without_empty_writes(
     found = dict(selected) if isinstance(selected, Mapping) else {g: g.edges for g in selected}
     for generation in [g for g in found if g.only_created]:
         used = {flow.dataset for _, flow in generations.present.flows_from(generation)}
-        empty = {
-            name
-            for name in generation.only_created - used
-            if generation not in generations.writing(name)
-        }
+        lacking = {n for n in generation.only_created if generation not in generations.writing(n)}
         edges = found[generation]
-        if edges.writes & empty:
+        if empty := edges.writes & lacking - used:
             found[generation] = edges.within(Edges(edges.reads, edges.writes - empty))
     return found
 

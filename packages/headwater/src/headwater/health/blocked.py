@@ -24,7 +24,14 @@ from headwater.health.freshness import rhythm_of
 from headwater.health.project import removed_model
 from headwater.health.recovery import successors
 from headwater.projection import Run, RunKey, RunState, State, outcome
-from headwater.projection.derived import ancestry_of, began_at, children_of, ended_at, is_lost
+from headwater.projection.derived import (
+    ancestry_of,
+    began_at,
+    children_of,
+    ended_at,
+    is_lost,
+    parent_of,
+)
 from headwater.runs.failures import causes_of, is_failed
 from headwater.runs.summary import newest_run
 
@@ -130,7 +137,7 @@ def _behind(state: State) -> dict[Node, list[Blocker]]:
         root, since = Node.of_job(ref), began_at(state, run) or 0
         steps: dict[Node, int] = {}
         if graph.has_job(ref):
-            steps = _waiting(state, graph, root, ref, since)
+            steps = _waiting(state, graph, root, ref, since, run)
             del steps[root]
         elif causes_of(state, run) == [run]:  # no reported task failed
             for part in _possibly_missed_tasks(state, graph, root, run):
@@ -184,27 +191,49 @@ def _behind_check(
 
 
 def _waiting(
-    state: State, graph: EffectiveGraph, root: Node, failed: JobRef | None, since: int
+    state: State,
+    graph: EffectiveGraph,
+    root: Node,
+    failed: JobRef | None,
+    since: int,
+    part: Run | None = None,
 ) -> dict[Node, int]:
-    """Return a node and those downstream that did not run since a job failed, by distance."""
+    """Return a node and those downstream that did not run since a job failed, by distance.
+
+    `part` is the failed run: other elements of the same mapped task do not load what it did not.
+    """
 
     own = {ref for ref in (failed, root.job_ref if root.type == "job" else None) if ref}
 
     def waiting_below(_: object, node: Node, way: str) -> list[Node]:
         below = neighbours(graph, node, way)
-        return [n for n in below if _ran_at(state, _loaders(state, n, own, since), failed) < since]
+        return [
+            neighbour
+            for neighbour in below
+            if _ran_at(state, _loaders(state, neighbour, own, since), failed, part) < since
+        ]
 
     return reach(graph, root, "down", -1, waiting_below)
 
 
-def _ran_at(state: State, jobs: Iterable[JobRef], failed: JobRef | None) -> int:
+def _ran_at(
+    state: State, jobs: Iterable[JobRef], failed: JobRef | None, part: Run | None = None
+) -> int:
     """Return the start of the newest run of some jobs.
 
     Failed and stale runs do not count, nor does an open run of the failed job: it may fail again.
+    Nor do runs of the failed job beside the failed one, under the same parent.
     """
     known, newest = generations_of(state), 0
+    above = parent_of(state, part) if part else None
     for ref in jobs:
         run = newest_run(state, ref)
+        if run is not None and ref == failed and above and parent_of(state, run) is above:
+            history = known.derived(ref, "oldest first", list)
+            newest = max(
+                newest, _newest_start(g for g in history if not _is_below(state, g, above))
+            )
+            continue
         is_open = run is not None and outcome(state, run).ended is None
         if run is None or is_failed(state, run) or (is_open and ref == failed):
             newest = max(newest, known.derived(ref, "done", _newest_start))
@@ -227,6 +256,10 @@ def _loaders(state: State, node: Node, own: Set[JobRef], since: int) -> list[Job
     if failed and not any(g.job in own for g in known.writing(name)):
         return writers  # the failed job's rows were dropped, and other jobs wrote the dataset since
     return failed + successors(state, name, failed or writers, since)
+
+
+def _is_below(state: State, generation: Generation, above: Run) -> bool:
+    return any(above in ancestry_of(state, run) for run in generation.runs)
 
 
 def _newest_start(generations: Iterable[Generation]) -> int:

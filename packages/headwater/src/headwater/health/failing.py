@@ -66,7 +66,7 @@ def failed_part(state: State, ref: JobRef) -> Run | None:
             run
             for run in runs
             if parent_of(state, run) is not None
-            and (run.end is not None or is_running_stream(state, run))
+            and (run.end is not None or is_running_stream(state, run) or is_failed(state, run))
         ]
         newest = max(below, key=partial(place_of_run, state), default=None)
         if newest is None:

@@ -30,8 +30,10 @@ from headwater.graph.column_graph import (
 )
 from headwater.graph.generations import Generations
 from headwater.graph.nodes import Node, fields_of
+from headwater.graph.run_edges import derivation
 from headwater.graph.sql_lineage import sql_lineage
 from headwater.health.project import removed_model
+from headwater.identity import DatasetName
 from headwater.lineage.models import AffectedNode, DropReason, DropReasonKind, DropVerdict
 from headwater.projection import Run, RunState
 from headwater.runs.summary import condition_of, newest_run
@@ -57,9 +59,13 @@ def drop_verdict(
 ) -> DropVerdict:
     """Return the verdict on dropping a column with some direct, indirect and possible dependents.
 
-    Jobs without column lineage only appear as nodes in `possible`.
+    Jobs and views without column lineage only appear as nodes in `possible`.
     """
-    unreported = [node["name"] for node in possible if node["type"] == "job"]
+    unreported = [
+        node["name"]
+        for node in possible
+        if node["type"] == "job" or _is_derived(generations, node)  # such as a view
+    ]
     removal = removal_of(generations.state, root.dataset_name)
     used = [
         _reason("values", "column", "takes values from it", "take values from it", _names(values)),
@@ -70,7 +76,7 @@ def drop_verdict(
                     node["job"] for node in (*values, *rows)})),
     ]  # fmt: skip
     open_ = [
-        _reason("no_column_lineage", "downstream job", "reported no column lineage",
+        _reason("no_column_lineage", "downstream job or view", "reported no column lineage",
                 "reported no column lineage", unreported),
         _reason("values_only", "job", "reads the dataset, and only its use of values is known",
                 "read the dataset, and only their use of values is known",
@@ -104,6 +110,12 @@ def drop_verdict(
     }
     dropped = [_removed(removal)] if removal and removal["kind"] == "dropped" else []
     return {"verdict": "safe", "reasons": [*dropped, unused]}
+
+
+def _is_derived(generations: Generations, node: AffectedNode) -> bool:
+    """Return True for a dataset that is derived without a job."""
+    name = DatasetName(node["namespace"], node["name"])
+    return node["type"] == "dataset" and derivation(name) in generations.writers(name)
 
 
 def _removed(removal: Removal) -> DropReason:

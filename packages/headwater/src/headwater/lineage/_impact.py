@@ -12,6 +12,7 @@ from headwater import deadline, memory
 from headwater.datasets.removal import removal_of
 from headwater.errors import NotFoundError
 from headwater.graph.column_graph import (
+    ColumnGraph,
     described_datasets,
     from_unnamed_columns,
     is_text_complete,
@@ -126,6 +127,9 @@ def _possibly_affected(
         described: set[DatasetName] = set()
         for run in generation.runs:
             described |= described_datasets(state, run)
+        if not generation.runs:
+            columns = ColumnGraph.of(generations, [generation])
+            described |= {name for name in edges.writes if columns.edges_into(name)}
         for run in generation.runs:
             described -= from_unnamed_columns(state, run, datasets)
         if bare := edges.writes - described - datasets:

@@ -10,8 +10,12 @@ from headwater.runs.summary import place_of_run
 
 
 def is_failed(state: State, run: Run) -> bool:
-    """Return True if a run reported that it failed or was aborted."""
-    return run.end is not None and outcome(state, run).state in (RunState.FAILED, RunState.ABORTED)
+    """Return True if a run failed or was aborted.
+
+    A run with outputs and without an end fails with its parent.
+    """
+    is_ended = run.end is not None or bool(run.outputs)
+    return is_ended and outcome(state, run).state in (RunState.FAILED, RunState.ABORTED)
 
 
 def causes_of(state: State, run: Run) -> list[Run]:

@@ -12,6 +12,9 @@ from headwater.sql.relations import NONE, Origins, Relation, Table
 from headwater.sql.session import Session, SessionTable, Temporary
 from headwater.sql.steps import UnreadError
 
+_CATALOGS = ("information_schema", "pg_catalog")
+"""Schemas of views that describe tables."""
+
 
 @dataclass(slots=True)
 class Statement:
@@ -113,6 +116,9 @@ def read_query(
         if is_file(found):
             statement.files.append(found.name)
             statement.has_unknown_columns = statement.has_unknown_uses = True
+            return Relation(is_whole=False, other=lambda _: NONE)
+        parts = {part for name in found.parts for part in name.name.lower().split(".")}
+        if not parts.isdisjoint(_CATALOGS):
             return Relation(is_whole=False, other=lambda _: NONE)
         if session.table(found) != changed:
             if not session.is_temporary(found):

@@ -69,7 +69,7 @@ KnownColumns = tuple[tuple[Table, tuple[str, ...]], ...]
 """The columns of the tables whose schema is known, in their order."""
 
 
-_Others = tuple[str, str, str, Table | None, KnownColumns]
+_Others = tuple[str, str, str, Table | None, frozenset[Table], KnownColumns]
 """The arguments of `read_script` besides the text."""
 
 
@@ -107,7 +107,13 @@ class Script(NamedTuple):
 
 
 def read_script(
-    text: str, dialect: str, database: str, schema: str, target: Table | None, known: KnownColumns
+    text: str,
+    dialect: str,
+    database: str,
+    schema: str,
+    target: Table | None,
+    known: KnownColumns,
+    reported: frozenset[Table] = frozenset(),
 ) -> Script | Unread:
     """Return what a text reads and writes, or why a statement of it cannot be read.
 
@@ -118,20 +124,27 @@ def read_script(
         schema: the schema of names without one.
         target: the table that a query alone defines, as in a dbt model.
         known: the columns of tables, with lower-case names.
+        reported: tables; a name without a schema is that of the only one with this name.
     """
-    others = dialect, database, schema, target, known
+    others = dialect, database, schema, target, reported, known
     return _SCRIPTS.get(text, others, lambda: _read_script(text, *others))
 
 
 def _read_script(
-    text: str, dialect: str, database: str, schema: str, target: Table | None, known: KnownColumns
+    text: str,
+    dialect: str,
+    database: str,
+    schema: str,
+    target: Table | None,
+    reported: frozenset[Table],
+    known: KnownColumns,
 ) -> Script | Unread:
     if len(text) > LONGEST:
         return Unread(f"it has more than {LONGEST:,} characters")
     columns = {table: dict.fromkeys(names, "") for table, names in known}
     try:
         parts = list(_statements(text, dialect))
-        session = Session(database, "", columns, {}, dialect, schema)
+        session = Session(database, "", columns, {}, dialect, schema, reported=reported)
         target = target if len(parts) == 1 else None
         read, is_complete, skipped = _read_all(parts, target, session)
     except (SqlglotError, UnreadError, RecursionError) as error:
@@ -155,6 +168,20 @@ class LocalNames(NamedTuple):
     names: frozenset[str] = frozenset()
     temporary: frozenset[str] = frozenset()
     """Those of temporary tables."""
+    tables: frozenset[tuple[str, ...]] = frozenset()
+    """The parts of tables of the text with the name of a common table expression."""
+
+    def has(self, name: str) -> bool:
+        """Return True if the name of a dataset is one of these, and no table of the text."""
+        parts = tuple(name.lower().split("."))
+        if parts[-1] in self.names:
+            return True
+        same = [table for table in self.tables if table[-1] == parts[-1]]
+        return bool(same) and not any(
+            parts[-count:] == table[-count:]
+            for table in same
+            for count in (min(len(table), len(parts)),)
+        )
 
 
 def local_names(text: str, dialect: str) -> LocalNames:
@@ -175,18 +202,20 @@ def _local_names(text: str, dialect: str) -> LocalNames:
         return LocalNames()
     local: set[str] = set()
     temporary: set[str] = set()
-    tables: set[str] = set()
+    tables: set[tuple[str, ...]] = set()
     for statement in parsed:
         local |= {cte.alias.lower() for cte in statement.find_all(exp.CTE)}
         created = _temporary_table(statement)
         for table in statement.find_all(exp.Table):
             is_local = table is created or table.name.lower() in temporary or _is_cte(table)
             if table.db or not is_local:
-                tables.add(table.name.lower())
+                tables.add(tuple(part.name.lower() for part in table.parts))
         if created is not None:
             temporary.add(created.name.lower())
-    temporary -= tables
-    return LocalNames(frozenset(local - tables | temporary), frozenset(temporary))
+    names = {table[-1] for table in tables}
+    temporary -= names
+    same = frozenset(table for table in tables if table[-1] in local)
+    return LocalNames(frozenset(local - names | temporary), frozenset(temporary), same)
 
 
 def _temporary_table(statement: exp.Expr) -> exp.Table | None:

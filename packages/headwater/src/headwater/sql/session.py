@@ -15,7 +15,7 @@ from sqlglot.dialects.dialect import Dialect, NormalizationStrategy
 
 from headwater.sql._kinds import IDENTITY
 from headwater.sql.relations import NONE, Origin, Origins, Relation, Table
-from headwater.sql.steps import Steps
+from headwater.sql.steps import Steps, UnreadError
 
 Columns = Mapping[Table, Mapping[str, str]]
 """The types of the columns of tables, by name and in their order."""
@@ -80,6 +80,8 @@ class Session:
     """The sources of the variables that the script sets; columns of the same name hide them."""
     has_shapes: bool = False
     """True if statements get a digest of their shape."""
+    reported: frozenset[Table] = frozenset()
+    """Tables whose columns may be unknown."""
     steps: Steps = field(default_factory=Steps, compare=False)
     """The steps that remain for reading the statement or script."""
 
@@ -92,12 +94,13 @@ class Session:
     def table(self, found: exp.Table) -> Table:
         """Return the table of a name."""
         name, schema = found.name, found.db
+        if "*" in name and self.dialect == "bigquery":
+            raise UnreadError(f"{found.sql()} stands for several tables")
         if self.is_temporary(found):
             return self.database, f"pg_temp_{self.user}", name
         if not schema:
-            having = {
-                table[1] for table in self.columns if (table[0], table[2]) == (self.database, name)
-            }
+            every = (*self.columns, *self.reported)
+            having = {own for above, own, last in every if (above, last) == (self.database, name)}
             schema = having.pop() if len(having) == 1 else self.schema
         table = found.catalog or self.database, schema, name
         shorter = (table, ("", schema, name), ("", "", name))  # datasets without these parts

@@ -50,7 +50,8 @@ class SqlText(NamedTuple):
         if tables.is_ambiguous:
             return "two of its datasets differ in case only"
         target = parts_of(self.first) if self.is_only_target else None
-        found = read_script(self.text, dialect, *tables.defaults, target, known)
+        reported = frozenset(map(parts_of, self.others))
+        found = read_script(self.text, dialect, *tables.defaults, target, known, reported)
         return found.reason if isinstance(found, Unread) else found
 
     def tables(self) -> TableNames:
