@@ -12,6 +12,7 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
+from headwater.http.tags import KnownTags
 from headwater.log import EventLog
 from headwater.projection.live import Batch, Live
 from headwater.server.app import make_app
@@ -56,6 +57,47 @@ def test_etag_changes_with_the_response(path: str, live: Live, build: Any) -> No
         other = client.get(path, headers={"If-None-Match": tag})
     assert other.status_code == 200
     assert (other.json() == first.json(), other.headers["etag"] == tag) == (False, False)
+
+
+def _not_read(*_: object) -> None:
+    raise AssertionError("the state was read")
+
+
+@pytest.mark.parametrize("path", [*_GRAPHS, "/api/v2/jobs", "/api/v2/search?text=to_"])
+def test_unchanged_response_is_not_computed_again(
+    path: str, live: Live, build: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    minutes = [0.0]
+    app = make_app(live)
+    app.state.known_tags = KnownTags(lambda: 60 * minutes[0])
+    with TestClient(app) as client:
+        headers = {"If-None-Match": client.get(path).headers["etag"]}
+        with monkeypatch.context() as patch:
+            patch.setattr(live, "reading", _not_read)
+            assert client.get(path, headers=headers).status_code == 304
+            with pytest.raises(AssertionError, match="the state was read"):
+                client.get("/api/v2/jobs?limit=7", headers=headers)
+            minutes[0] += 1
+            with pytest.raises(AssertionError, match="the state was read"):
+                client.get(path, headers=headers)
+            minutes[0] -= 1
+            assert client.get(path, headers=headers).status_code == 304
+            again = build.run("COMPLETE", "08", "to_u", "08:00:01")  # neither a run nor a dataset
+            live.ingest(Batch([build.entry(again)]))
+            with pytest.raises(AssertionError, match="the state was read"):
+                client.get(path, headers=headers)
+        live.ingest(Batch([_makes(build, "07", "s", "t"), _makes(build, "09", "u", "v")]))
+        assert client.get(path, headers=headers).status_code == 200
+
+
+def test_muted_finding_changes_the_response_at_once(live: Live, build: Any) -> None:
+    live.ingest(Batch([build.entry(build.run("FAIL", "9", "j", "10:00:00"))]))
+    with TestClient(make_app(live)) as client:
+        first = client.get("/api/v2/findings")
+        muted = {"subject": "j", "kind": "failed", "state": "muted"}
+        assert client.post("/api/v2/findings", json=muted).status_code == 201
+        headers = {"If-None-Match": first.headers["etag"]}
+        assert client.get("/api/v2/findings", headers=headers).status_code == 200
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 _MOST_LEVELS = 250  # orjson writes 254
 _CUT = f"… (nested more than {_MOST_LEVELS} levels deep)"
 _PART = 256 * 1024
+_PRIVATE = "private, no-cache"
 _TAG = re.compile(r'"[^"]*"')
 _GONE = 499  # nginx's code for a closed connection; no client receives it
 _RETRY_AFTER = 5
@@ -148,9 +149,41 @@ class Tagged(Queried):
         handle = super().get_route_handler()
 
         async def handle_tagged(request: Request) -> Response:
-            return tagged(request, await handle(request), "private, no-cache")
+            return tagged(request, await handle(request), _PRIVATE)
 
         return handle_tagged
+
+
+class Remembered(Tagged):
+    """A tagged route whose responses depend on the log and the time only.
+
+    A client that has the newest response gets a 304 before anything is computed, until the next
+    event or the next minute. What depends on the time, such as which jobs are late, is therefore up
+    to a minute old in a response that a client keeps.
+    """
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Return a handler that first compares the tags of the client."""
+        handle = super().get_route_handler()
+
+        async def handle_remembered(request: Request) -> Response:
+            state, scope = state_of(request), request.scope
+            key = scope["path"], scope["query_string"], scope.get("hides_sql") is True
+            version = state.known_tags.version(state.live)
+            tag = state.known_tags.get(key, version)
+            if tag is not None and _has(request, tag):
+                return Response(status_code=304, headers=_headers(tag, _PRIVATE))
+            response = await handle(request)
+            if response.status_code in (200, 304):
+                tag = response.headers["etag"].removeprefix("W/")
+                state.known_tags.put(key, version, tag)
+            return response
+
+        return handle_remembered
+
+
+def _headers(tag: str, cache_control: str) -> dict[str, str]:
+    return {"ETag": f"W/{tag}", "Cache-Control": cache_control}
 
 
 def tagged(request: Request, response: Response, cache_control: str) -> Response:
@@ -159,7 +192,7 @@ def tagged(request: Request, response: Response, cache_control: str) -> Response
     The tag is weak, because the compressed response has it too.
     """
     tag = f'"{blake2b(response.body, digest_size=16).hexdigest()}"'
-    headers = {"ETag": f"W/{tag}", "Cache-Control": cache_control}
+    headers = _headers(tag, cache_control)
     if response.status_code == 200 and _has(request, tag):
         return Response(status_code=304, headers=headers)
     response.headers.update(headers)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated
 
 from fastapi import Depends, Request
 
 from headwater.collect.spool import SpoolTail
 from headwater.http.admission import Admission
+from headwater.http.tags import KnownTags
 from headwater.projection.live import Live
 
 
@@ -20,6 +21,7 @@ class AppState:
     admission: Admission
     longest_query: float
     """Time limit of a query in seconds."""
+    known_tags: KnownTags = field(default_factory=KnownTags)
     tail: SpoolTail | None = None
     """The reader of the spool folder, if any."""
 

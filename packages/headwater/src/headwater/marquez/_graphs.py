@@ -29,7 +29,7 @@ from headwater.graph.generations import Generations
 from headwater.graph.levels import Level
 from headwater.graph.nodes import name_of
 from headwater.graph.walk import reach, reached, walked_from
-from headwater.http.routes import Tagged, get
+from headwater.http.routes import Remembered, get
 from headwater.identity import DatasetName
 from headwater.lineage.columns import check_column
 from headwater.lineage.neighbourhood import at_level
@@ -40,7 +40,7 @@ from headwater.marquez._versions import Versions, dataset_facets
 from headwater.projection import Run, RunKey, State
 from headwater.query.parameters import Depth
 
-router = APIRouter(prefix="/api/v1", route_class=Tagged)
+router = APIRouter(prefix="/api/v1", route_class=Remembered)
 
 Item = TypeVar("Item")
 _converter_of = once_an_event(Converter)

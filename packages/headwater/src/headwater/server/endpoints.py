@@ -37,6 +37,7 @@ from headwater.http.routes import (
     Offset,
     PageSize,
     Queried,
+    Remembered,
     Strict,
     Tagged,
     answer,
@@ -55,6 +56,7 @@ from headwater.wire import http_name
 
 router = APIRouter(route_class=Strict)
 _tagged = APIRouter(route_class=Tagged)
+_remembered = APIRouter(route_class=Remembered)
 _queried = APIRouter(route_class=Queried)
 
 _REJECTED = ("rejected",)
@@ -161,10 +163,11 @@ def _of_query(parameter: inspect.Parameter) -> inspect.Parameter:
 
 
 for _query in load_queries().values():
-    _tagged.get(f"/api/v2/{_query.name}", response_model=_query.model)(_endpoint(_query))
+    _routes = _remembered if _query.load is None else _tagged  # `load` reads more than the log
+    _routes.get(f"/api/v2/{_query.name}", response_model=_query.model)(_endpoint(_query))
 
 
-@get(_tagged, "/api/v2/runs/{run_id:segment}")
+@get(_remembered, "/api/v2/runs/{run_id:segment}")
 def get_run(state: State, run_id: str) -> RunAnswer:
     """Return a run and its descendants with their parameters, code and dataset versions."""
     return run_answer(generations_of(state), run_id)
@@ -263,4 +266,4 @@ def _micros(parameter: str, text: str | None) -> int | None:
         raise ConfigError(f"{parameter}: received {text!r}, expected {expected}") from None
 
 
-router.routes += [*_queried.routes, *_tagged.routes]
+router.routes += [*_queried.routes, *_tagged.routes, *_remembered.routes]

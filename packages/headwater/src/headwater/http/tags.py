@@ -1,0 +1,47 @@
+"""Tags of recent responses, by which an unchanged one is known before it is computed."""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import NamedTuple
+
+from headwater.projection.live import Live
+
+_MOST_TAGS = 1_000
+_MINUTE = 60  # seconds; as long as the states of nodes are kept
+Key = tuple[object, ...]
+
+
+class Version(NamedTuple):
+    """What a response depends on, apart from its request: the log, and the minute."""
+
+    newest: int
+    counts: tuple[int, ...]
+    """The size of the projection, which changes when old events are deleted."""
+    minute: int
+
+
+class KnownTags:
+    """The tags of the last responses. Each is valid until the next event, or the next minute."""
+
+    def __init__(self, clock: Callable[[], float] = time.time) -> None:
+        self._clock = clock
+        self._tags: OrderedDict[Key, tuple[Version, str]] = OrderedDict()
+
+    def version(self, live: Live) -> Version:
+        """Return the present version. Ask for it before a response is computed, not after."""
+        return Version(live.newest, tuple(live.counts), int(self._clock() // _MINUTE))
+
+    def get(self, key: Key, version: Version) -> str | None:
+        """Return the tag of the response to a request; None if it may have changed."""
+        found = self._tags.get(key)
+        return found[1] if found is not None and found[0] == version else None
+
+    def put(self, key: Key, version: Version, tag: str) -> None:
+        """Keep the tag of a response."""
+        self._tags[key] = version, tag
+        self._tags.move_to_end(key)
+        if len(self._tags) > _MOST_TAGS:
+            self._tags.popitem(last=False)
