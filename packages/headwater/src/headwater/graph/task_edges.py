@@ -26,18 +26,19 @@ def task_edges(levels: Levels, parts: Sequence[Part]) -> Edges:
     if len(parts) == 1:
         return parts[0][1]
     below = edges_below(levels, parts)
-    queries = [part for part in parts if part[0].key not in below]
+    stated = _sources_by_query([part for part in parts if part[0].key not in below])
     around = [(edges, below[run.key]) for run, edges in parts if run.key in below]
     reads = {name for _, edges in parts for name in edges.reads}
-    fed_by_all = {name for edges, lower in around for name in edges.writes - lower.writes}
-    feeding_all = {name for edges, lower in around for name in edges.reads - lower.reads}
-    stated = {name: found | feeding_all for name, found in _sources_by_query(queries).items()}
-    for edges, _ in around:
+    for edges, lower in around:
+        if edges.is_cross_product:
+            for name in stated:
+                stated[name] |= edges.reads - lower.reads
+    for edges, lower in around:
         for name in edges.writes:
-            if name in fed_by_all and edges.is_cross_product:
-                stated[name] = reads
-            elif name in fed_by_all or not edges.is_cross_product:
+            if not edges.is_cross_product:
                 stated[name] = stated.get(name, set()) | edges.sources_of(name)
+            elif name not in lower.writes:
+                stated[name] = reads
     if all(found == reads for found in stated.values()):
         return Edges(reads, set(stated))
     return Edges(reads, set(stated), stated, set())
