@@ -11,14 +11,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from itertools import product
 
 from headwater.graph.levels import Levels
 from headwater.graph.run_edges import Edges, Sources
 from headwater.identity import DatasetName
 from headwater.projection import Run, RunKey, start_of
 
-Part = tuple[Run, Edges]
-"""A run and the edges that its own events report."""
+Part = tuple[Run, Edges]  # a run and the edges that its own events report
 
 
 def task_edges(levels: Levels, parts: Sequence[Part]) -> Edges:
@@ -29,10 +29,8 @@ def task_edges(levels: Levels, parts: Sequence[Part]) -> Edges:
     stated = _sources_by_query([part for part in parts if part[0].key not in below])
     around = [(edges, below[run.key]) for run, edges in parts if run.key in below]
     reads = {name for _, edges in parts for name in edges.reads}
-    for edges, lower in around:
-        if edges.is_cross_product:
-            for name in stated:
-                stated[name] |= edges.reads - lower.reads
+    for name, (edges, lower) in product(stated, around):
+        stated[name] |= edges.reads - lower.reads if edges.is_cross_product else set()
     for edges, lower in around:
         for name in edges.writes:
             if not edges.is_cross_product:
@@ -54,10 +52,9 @@ def _sources_by_query(queries: Iterable[Part]) -> Sources:
             found[name] |= edges.sources_of(name)
             ends[name] = max(ends.get(name, 0), run.last or 0)
     for name, sources in found.items():
-        if not sources:
-            for run, edges in only_reading:
-                if (start_of(run) or 0) <= ends[name]:
-                    sources |= edges.reads
+        for run, edges in [] if sources else only_reading:
+            if (start_of(run) or 0) <= ends[name]:
+                sources |= edges.reads
     return dict(found)
 
 
