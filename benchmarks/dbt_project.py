@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 SOURCES, STAGING, MARTS, REPORTS = 40, 120, 100, 40
-DAYS = 6
+DAYS = 10
 FAILED = "stg_17"
 LATE = "rpt_3"
 _NAMESPACE = "snowflake://org-acct"

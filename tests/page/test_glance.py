@@ -118,8 +118,9 @@ def test_failed_nodes_have_outlines_and_are_blocks_when_zoomed_out(look: Look) -
         "[data-trouble=failed]", has=page.locator('[data-node$="weather_staging"]')
     )
     expect(staged).to_contain_text("Failed")  # with the job that writes it
+    expect(staged).to_contain_text("written by a failed run")
     waiting = page.locator("[data-trouble=blocked]", has=page.locator('[data-node$="weather_raw"]'))
-    expect(waiting).to_contain_text("Blocked")
+    expect(waiting).to_contain_text("Not rebuilt: stage failed")
     expect(page.locator("[data-trouble=check]:has([data-node])")).to_contain_text("Failed checks")
     checked = page.get_by_role("region", name="Pipeline ingest_yellow_taxi_data")
     expect(checked).to_be_visible()

@@ -16,7 +16,8 @@ _WEATHER = "dataset:hive://lake:9083:nyc_taxi.weather_raw"
 
 def test_late_job_shows_due_time_and_no_cause_upstream(look: Look) -> None:
     page = look("/")
-    page.get_by_role("region", name="Late").get_by_role("link").click()
+    problems = page.get_by_role("region", name="Problems")
+    problems.get_by_role("link", name="archive_landing_files").first.click()
     why = page.get_by_role("region", name="Lateness")
     expect(why).to_contain_text("Causes of the delay")
     expect(why).to_contain_text(re.compile("Due .* ago; expected every 1 d"))

@@ -84,6 +84,12 @@ def test_failed_model_blocks_everything_downstream(build: Any) -> None:
     }
     report = health_of(state, find_node(state, "report"))
     assert [job["name"] for job in report["by"]] == ["shop.orders"]
+    assert health_of(state, find_node(state, "orders"))["message"] == "the newest load failed"
+    rows = {"outputStatistics": {"rowCount": 5}}
+    for event in failed:
+        event["outputs"] = [output | {"outputFacets": rows} for output in event["outputs"]]
+    partly = at(build.state(*days, *failed), "2025-11-21T08:00:00Z")
+    assert health_of(partly, find_node(partly, "orders"))["message"] == "written by a failed run"
     (found,) = findings_answer(state)["items"]
     assert "blocks 2 jobs and 2 datasets" in found["message"]
 
@@ -285,6 +291,8 @@ def test_table_that_its_pipeline_no_longer_writes_is_late_in_every_list(build: A
     assert found == [("late", "dataset:db:report")]
     assert not health_answer(state)["isHealthy"]
     assert lateness_answer(state, "report")["isLate"]
+    message = health_of(state, find_node(state, "report"))["message"]
+    assert message == "not run since 2025-11-13; the pipeline ran 3 times without it; was due"
 
 
 def test_tasks_and_tables_are_late_with_their_pipeline(build: Any) -> None:

@@ -14,6 +14,7 @@ from headwater.datasets.not_run import was_not_run
 from headwater.datasets.printing import removal_text
 from headwater.datasets.quality import Failure, checks_of, current_failures, tests_without_dataset
 from headwater.datasets.removal import is_gone, removal_of
+from headwater.datasets.writes import newest_write
 from headwater.events import JobRef, parse_time, shown_time, to_micros
 from headwater.graph.current import generations_of
 from headwater.graph.filter_values import type_of
@@ -26,6 +27,7 @@ from headwater.health.models import HealthState, NodeHealth
 from headwater.health.project import removed_model
 from headwater.projection import Run, State, outcome
 from headwater.projection.derived import (
+    ancestry_of,
     began_at,
     ended_at,
     is_lost,
@@ -108,12 +110,22 @@ def _failed(state: State, node: Node) -> _Found | None:
         own = [b for b in blockers_of(state, node) if b.distance == 1]
         by = tuple(blocker.node for blocker in own)
         at = max((blocker.at for blocker in own), default=None)
-        return _Found("failed", "the newest load failed", at, by) if by else None
+        text = (
+            "written by a failed run"
+            if _is_of_failed_run(state, node)
+            else "the newest load failed"
+        )
+        return _Found("failed", text, at, by) if by else None
     run = failing_run(state, node.job_ref)
     if run is None:
         return None
     causes = tuple(Node.of_job(c.key.job) for c in causes_of(state, run) if c is not run)
     return _Found("failed", "the newest run failed", ended_at(state, run), causes)
+
+
+def _is_of_failed_run(state: State, node: Node) -> bool:
+    newest = newest_write(generations_of(state), node.dataset_name)
+    return newest is not None and is_failed(state, newest[0].run)
 
 
 def _failed_checks(state: State, node: Node) -> _Found | None:
@@ -163,10 +175,27 @@ def _late(state: State, node: Node) -> _Found | None:
         return None
     due = rhythm.last + rhythm.every
     if rhythm.is_late(state.now):
-        return _Found("late", "was due", due)
+        return _Found("late", f"{_without(state, node)}was due", due)
     if rhythm.is_stopped(state.now):
         return _Found("unknown", "has stopped; it was due", due)
     return None
+
+
+def _without(state: State, node: Node) -> str:
+    """Return how often the pipeline of the newest run that writes a dataset ran without it."""
+    newest = max(_newest_runs(state, node), key=lambda run: place_of_run(state, run), default=None)
+    if newest is None:
+        return ""
+    *_, root = ancestry_of(state, newest)
+    since = place_of_run(state, root)
+    ran = sum(place_of_run(state, run) > since for run in _runs(state, root.key.job))
+    if root is newest or not ran:
+        return ""
+    day, times = (
+        str(shown_time(began_at(state, newest)))[:10],
+        "once" if ran == 1 else f"{ran} times",
+    )
+    return f"not run since {day}; the pipeline ran {times} without it; "
 
 
 def lateness_of(state: State, node: Node) -> Rhythm | None:

@@ -10,7 +10,7 @@ from headwater import deadline
 from headwater.events import JobRef, shown_time
 from headwater.graph.current import generations_of, graph_of
 from headwater.graph.levels import Level
-from headwater.graph.nodes import Node, node_id
+from headwater.graph.nodes import Node, node_id, platform_of
 from headwater.graph.walk import neighbours
 from headwater.health.models import NodeHealth
 from headwater.health.states import health_of, state_of
@@ -40,6 +40,7 @@ class PipelineRow(Answer):
     id: str
     namespace: str
     name: str
+    platform: str | None
     health: NodeHealth
     runs: list[PipelineRun]
     """The last 10 runs, the newest first."""
@@ -71,6 +72,7 @@ def pipelines_answer(state: State, limit: Limit = 30) -> PipelinesAnswer:
             "id": node_id(node),
             "namespace": node.namespace,
             "name": node.name,
+            "platform": platform_of(state, node),
             "health": health_of(state, node),
             "runs": list(_runs(state, node.job_ref)),
             "upstream": [node_id(above) for above in _upstream(state, node) if above in listed],

@@ -3,7 +3,9 @@ import type { ReactNode } from "react";
 import type { Answer } from "../api/client";
 import { COMPONENTS } from "../strings/components";
 import { Ago } from "./Ago";
+import { ago, parts } from "../graph/words";
 import { Icon, type IconName } from "./Icon";
+import { useNow } from "./now";
 import states from "./state.module.css";
 
 export type Health = Answer<"node">["health"];
@@ -27,21 +29,31 @@ export function HealthLabel({ health }: { health: Health }): ReactNode {
 
 function Label({ health, title }: { health: Health; title?: string }): ReactNode {
   const [tone, icon] = LOOKS[health.state];
+  const now = useNow();
   return (
     <span className={clsx(states.state, states[tone])} title={title}>
       <Icon name={icon} />
-      {COMPONENTS.health[health.state]}
+      <span className="clip">{labelOf(health, now)}</span>
     </span>
   );
 }
 
+/** Return the state in words, with the node that failed or how long it is late. */
+function labelOf({ state, by: [cause], at }: Health, now: number): string {
+  if (state === "blocked" && cause) return COMPONENTS.notRebuilt(parts(cause.name, cause.type).title, cause.type);
+  const label = COMPONENTS.health[state];
+  return state === "late" && at ? `${label} ${ago(at, now).replace(/ ago$/, "")}` : label;
+}
+
 /** The state of a node with its reason and time. */
 export function HealthState({ health }: { health: Health }): ReactNode {
+  const { state, message } = health;
+  const isSaid = state === "blocked" && message.startsWith("not written since "); // the label names the failed node
   return (
     <>
       <Label health={health} />
-      {health.state === "streaming" ? ", " : " "}
-      <span className="wrap">{health.message}</span> {health.at && <span className="muted"><Ago at={health.at} /></span>}
+      {state === "streaming" || state === "late" ? ", " : " "}
+      {!isSaid && <span className="wrap">{message}</span>} {health.at && <span className="muted"><Ago at={health.at} /></span>}
     </>
   );
 }

@@ -5,7 +5,7 @@ import type { LineageNode } from "./types";
 export const TROUBLES = ["failed", "check", "blocked", "late", "stale"] as const;
 export type Trouble = (typeof TROUBLES)[number];
 
-export const TROUBLE_TEXT: Record<Trouble, string> = { failed: "Failed", check: "Failed checks", blocked: "Blocked", late: "Late", stale: "No end event" };
+export const TROUBLE_TEXT: Record<Trouble, string> = { failed: "Failed", check: "Failed checks", blocked: "Not rebuilt", late: "Late", stale: "No end event" };
 
 const OF_HEALTH: Partial<Record<LineageNode["health"]["state"], Trouble>> = { failed: "failed", failed_checks: "check", blocked: "blocked", late: "late" };
 

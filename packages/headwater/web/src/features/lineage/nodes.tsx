@@ -8,7 +8,7 @@ import { PlatformIcon } from "../../components/PlatformIcon";
 import { titleOfRemoval } from "../../components/Removal";
 import { RunState } from "../../components/RunState";
 import { kindText } from "../../platforms";
-import { needsMark, TROUBLE_TEXT } from "../../graph/state";
+import { needsMark } from "../../graph/state";
 import { isPiiText } from "../../graph/tags";
 import { duration, parts, short } from "../../graph/words";
 import { useActions } from "./actions";
@@ -61,7 +61,6 @@ function NodeFrame({ data, state, children, below }: { data: FlowNode["data"]; s
           </span>
           {mark && <span className={clsx(marks.mark, marks[mark])}>{LINEAGE.marks[mark]}</span>}
           {removal && <span className={clsx(marks.mark, marks.gone)} title={titleOfRemoval(removal)}>{COMPONENTS.removals[removal.kind]}</span>}
-          {trouble && node.type === "job" && needsMark(node, trouble) && <span className={clsx(marks.mark, marks[trouble])} title={node.health.message}>{TROUBLE_TEXT[trouble]}</span>}
         </span>
         <span className={clsx(styles.where, "muted")}>
           <span className="clip" title={[where, owners && NODE.ownedBy(owners)].filter(Boolean).join("\n")}>
@@ -80,6 +79,7 @@ function NodeFrame({ data, state, children, below }: { data: FlowNode["data"]; s
 
 function Job({ data }: NodeProps<JobFlowNode>): ReactNode {
   const { run, group, id, name, health } = data.node;
+  const { trouble } = data;
   const { toggle } = useActions();
   const expand = group && (
     <button type="button" className={styles.columns} aria-expanded={false} aria-label={NODE.expandOf(name)} title={NODE.expand} onClick={() => toggle(id)}>
@@ -91,7 +91,9 @@ function Job({ data }: NodeProps<JobFlowNode>): ReactNode {
       data={data}
       below={expand}
       state={
-        health.state === "streaming" ? (
+        trouble && needsMark(data.node, trouble) ? (
+          <HealthLabel health={health} />
+        ) : health.state === "streaming" ? (
           <HealthState health={health} />
         ) : run ? (
           <>
@@ -151,7 +153,8 @@ function Dataset({ data }: NodeProps<DatasetFlowNode>): ReactNode {
           <span className={node.tags.length > 0 ? "hidden" : ""}>{NODE.checks}</span>
         </span>
       )}
-      {node.rows !== null && <span className={clsx("muted clip", facts.rows)} title={NODE.rowsTitle}>{NODE.rows(short(node.rows))}</span>}
+      {node.health.state === "failed" && <span className={clsx(states.state, states.bad)} title={node.health.message}>{node.health.message}</span>}
+      {node.health.state !== "failed" && node.rows !== null && <span className={clsx("muted clip", facts.rows)} title={NODE.rowsTitle}>{NODE.rows(short(node.rows))}</span>}
       {node.tags.length > 0 && (
         <span className={clsx(tagStyles.chip, node.tags.length === 1 ? ["clip", facts.tag] : facts.count, node.tags.some(isPiiText) && tagStyles.pii, styles.chip)} title={node.tags.join("\n")}>
           {node.tags.length === 1 ? node.tags[0] : NODE.tags(node.tags.length)}

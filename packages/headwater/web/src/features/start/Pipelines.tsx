@@ -5,6 +5,7 @@ import type { Answer } from "../../api/client";
 import { Ago } from "../../components/Ago";
 import { HealthLabel } from "../../components/HealthState";
 import { Link } from "../../components/Link";
+import { PlatformIcon } from "../../components/PlatformIcon";
 import { labelOfState, RunState } from "../../components/RunState";
 import { mapOf } from "../../graph/pipelines";
 import { addressOf } from "../../graph/view";
@@ -28,7 +29,10 @@ export function Pipelines(): ReactNode {
   const titles = titlesOf(items);
   const box = (pipeline: Pipeline, style?: object) => (
     <Link key={pipeline.id} className={styles.box} href={addressOf(pipeline.id, { level: "pipeline" })} data-state={pipeline.health.state} title={pipeline.name} {...(style && { style })}>
-      <span className={clsx(styles.name, "clip")}>{titles.get(pipeline.id)}</span>
+      <span className={styles.title}>
+        <PlatformIcon node={{ ...pipeline, kind: "pipeline" }} />
+        <span className={clsx(styles.name, "clip")}>{titles.get(pipeline.id)}</span>
+      </span>
       <HealthLabel health={pipeline.health} />
     </Link>
   );
@@ -63,7 +67,7 @@ export function RunGrid(): ReactNode {
     <section className={cards.card} aria-labelledby="newest">
       <h2 id="newest">{START.newest}</h2>
       <ul className={cards.rows} aria-live="off">
-        {items.map(({ id, name, runs }) => {
+        {items.map(({ id, name, namespace, platform, runs }) => {
           const [newest] = runs;
           return (
             newest && (
@@ -72,6 +76,7 @@ export function RunGrid(): ReactNode {
                   <span className={cards.rowState}>
                     <RunState state={newest.state} />
                   </span>
+                  <PlatformIcon node={{ kind: "pipeline", namespace, platform }} />
                   <span className={clsx(cards.rowName, "clip")} title={name}>
                     {titles.get(id)}
                   </span>
