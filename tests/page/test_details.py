@@ -11,6 +11,7 @@ from playwright.sync_api import Locator, Page, expect
 from tests.looking import Look, axe_finds, details
 
 from .conftest import Lineage
+from .test_trial import _made
 from .test_views import _LAKE, ACTUALS, _at
 
 pytestmark = [pytest.mark.browser, pytest.mark.server]
@@ -148,3 +149,24 @@ def test_timeline_and_details_are_resizable(look: Look) -> None:
     page.reload()
     expect(bar).to_be_visible()
     assert widths()[0] == panel_width + 200
+
+
+def test_details_grade_the_evidence_of_edges(look: Look, lineage: Lineage) -> None:
+    event = _made("graded", ["shop.public.a", "shop.public.c"], ["shop.public.b"])
+    for dataset in (*event["inputs"], *event["outputs"]):
+        dataset["namespace"] = "postgres://graded:5432"
+    query = "create table shop.public.b as select x as y from shop.public.a"
+    dbt = "https://github.com/OpenLineage/OpenLineage/tree/1.54.0/integration/dbt"
+    event["job"]["facets"] = {
+        "sql": {"query": query},
+        "jobType": {"_producer": dbt, "integration": "DBT"},
+    }
+    lineage.take(event)
+    page = look(_at("job:trial:graded", open="job:trial:graded"))
+    edges = details(page).get_by_role("region", name="Evidence of edges").get_by_role("listitem")
+    expect(edges).to_have_count(3)
+    sources = r"inputs and outputs \(dbt 1\.54\.0\)"
+    expect(edges.first).to_have_text(re.compile(f"^Contradicted ?from c{sources} · last seen"))
+    verified = edges.filter(has=page.get_by_role("link", name="a", exact=True))
+    expect(verified).to_have_text(re.compile(f"^Verified ?from a{sources}, SQL text"))
+    assert axe_finds(page) == []

@@ -1073,6 +1073,48 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v2/tree": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: {
+            parameters: {
+                query: {
+                    asOf?: string | null;
+                    depth?: number;
+                    direction?: "up" | "down" | "both";
+                    evidence?: ("verified" | "reported" | "possible" | "contradicted" | "stale") | null;
+                    knownAt?: string | null;
+                    level?: ("pipeline" | "task" | "query") | null;
+                    node: string;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TreeAnswer"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -1235,6 +1277,11 @@ export interface components {
             reasons: components["schemas"]["DropReason"][];
             /** @enum {string} */
             verdict: "safe" | "unsafe" | "unknown";
+        };
+        EdgeStatement: {
+            /** @enum {string} */
+            kind: "explicit" | "columns" | "sql" | "datasets" | "declared";
+            producer: string | null;
         };
         FacetedPage_ListedDataset_: {
             facets: components["schemas"]["Facets"] | null;
@@ -1621,6 +1668,7 @@ export interface components {
             id: string;
             name: string;
             namespace: string;
+            platform: string | null;
             runs: components["schemas"]["PipelineRun"][];
             upstream: string[];
         };
@@ -1917,6 +1965,10 @@ export interface components {
             /** @enum {string} */
             type: "job" | "dataset";
         };
+        Seen: {
+            first: string;
+            last: string;
+        };
         TagInfo: {
             field: string | null;
             from: components["schemas"]["FieldRef"];
@@ -1941,6 +1993,33 @@ export interface components {
             isMasking: boolean;
             subtype: string | null;
             type: string;
+        };
+        TreeAnswer: {
+            depth: number;
+            /** @enum {string} */
+            direction: "up" | "down" | "both";
+            down?: components["schemas"]["TreeNode"];
+            level: string;
+            node: string;
+            up?: components["schemas"]["TreeNode"];
+        };
+        TreeNode: {
+            aliases: components["schemas"]["Name"][];
+            children: components["schemas"]["TreeNode"][];
+            evidence: ("reported" | "sql" | "verified") | null;
+            grade: ("verified" | "reported" | "possible" | "contradicted" | "stale") | null;
+            hasMore: boolean;
+            id: string;
+            isRepeated: boolean;
+            latestRun: components["schemas"]["RunSummary"] | null;
+            name: string;
+            namespace: string;
+            removal: components["schemas"]["Removal"] | null;
+            run: components["schemas"]["RunSummary"] | null;
+            seen: components["schemas"]["Seen"] | null;
+            statedBy: components["schemas"]["EdgeStatement"][];
+            /** @enum {string} */
+            type: "job" | "dataset";
         };
         TypedName: {
             name: string;

@@ -34,7 +34,7 @@ const RULES: Readonly<Record<string, Rule>> = {
 };
 
 /** Queries about one node; their answers name everything that they depend on. */
-const OF_NODES: ReadonlySet<unknown> = new Set(["graph", "node", "column", "history", "impact", "provenance", "timeline"]);
+const OF_NODES: ReadonlySet<unknown> = new Set(["graph", "node", "column", "history", "impact", "provenance", "timeline", "tree"]);
 
 export function topicsOf(event: Record<string, unknown>): Topics {
   const run = event["run"] as { runId?: string; facets?: unknown } | undefined;

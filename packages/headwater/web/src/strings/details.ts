@@ -107,3 +107,21 @@ export const LATENESS = {
   healthy: "No problem upstream is known.",
   reasons: { failed: "first failed", lost: "sent no end event; last event", running: "is still running; started", late: "was not started; due" } as Readonly<Record<string, string>>,
 } as const;
+
+/** Texts of the evidence of edges. */
+export const EVIDENCE = {
+  title: "Evidence of edges",
+  /** Grades, those to check first. */
+  grades: { contradicted: "Contradicted", stale: "Stale", possible: "Possible", reported: "Reported", verified: "Verified" },
+  tones: { contradicted: "bad", stale: "warn", possible: "warn", reported: "", verified: "good" },
+  about: {
+    contradicted: "Only the producer states the edge, and the SQL text, read completely, does not name the dataset",
+    stale: "The three newest finished runs of the task do not have the edge",
+    possible: "A run lists the input and the output, and no source states that one feeds the other",
+    reported: "One source states the edge",
+    verified: "Two independent sources state the edge",
+  },
+  kinds: { explicit: "explicit lineage", columns: "column lineage", sql: "SQL text", datasets: "inputs and outputs", declared: "event without a run" },
+  sides: { up: "from", down: "to" },
+  seen: "last seen",
+} as const;

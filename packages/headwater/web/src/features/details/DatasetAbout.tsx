@@ -13,6 +13,7 @@ import { DETAILS } from "../../strings/details";
 import { Assertion } from "./Assertion";
 import { Commands, Description, Freshness, Owners } from "./About";
 import styles from "./about.module.css";
+import { Evidence } from "./Evidence";
 import { Facts } from "./Facts";
 import { Lateness } from "./Lateness";
 import type { NodeAnswer } from "./props";
@@ -50,6 +51,7 @@ export function DatasetAbout({ node, view }: Props): ReactNode {
       <Lateness id={node.id} view={view} />
       <Columns node={node} view={view} />
       <Checks node={node} view={view} />
+      <Evidence id={node.id} view={view} />
       <Commands texts={[`headwater tree ${shellQuoted(node.id)}${asOf}`, `headwater impact ${shellQuoted(node.id)}${asOf}`]} />
     </>
   );

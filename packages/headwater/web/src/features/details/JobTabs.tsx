@@ -18,6 +18,7 @@ import { JOB } from "../../strings/job";
 import { Commands, Description, Freshness, Owners } from "./About";
 import { ChangeHistory } from "./ChangeHistory";
 import { DurationChart } from "./Durations";
+import { Evidence } from "./Evidence";
 import { Facets, Facts } from "./Facts";
 import { Lateness } from "./Lateness";
 import type { NodeAnswer } from "./props";
@@ -56,6 +57,7 @@ function About({ node, view }: { node: NodeAnswer; view: View }): ReactNode {
         ]}
       />
       <Lateness id={node.id} view={view} />
+      <Evidence id={node.id} view={view} />
       {node.sql && (
         <>
           <h3>{JOB.sql}</h3>
