@@ -18,6 +18,7 @@ from headwater.datasets.writes import newest_write
 from headwater.events import JobRef, parse_time, shown_time, to_micros
 from headwater.graph.current import generations_of
 from headwater.graph.filter_values import type_of
+from headwater.graph.generation import Generation
 from headwater.graph.nodes import Node, node_ref
 from headwater.health.blocked import Blocker, blockers_of, pipeline_of
 from headwater.health.caching import until_stale
@@ -240,7 +241,15 @@ def _unknown(state: State, node: Node) -> _Found | None:
 def _jobs(state: State, node: Node) -> list[JobRef]:
     if node.type == "job":
         return [node.job_ref]
-    return generations_of(state).writers(node.dataset_name)
+    name, known = node.dataset_name, generations_of(state)
+
+    def only_creates(oldest_first: list[Generation]) -> bool:
+        wrote = (g for g in oldest_first if name in g.edges.writes)
+        return all(name in generation.only_created for generation in wrote)
+
+    key = "\0".join(("only creates", *name))
+    writers = known.writers(name)
+    return [ref for ref in writers if not known.derived(ref, key, only_creates)] or writers
 
 
 def _runs(state: State, ref: JobRef) -> Iterator[Run]:
