@@ -189,6 +189,30 @@ def test_column_that_only_its_writer_names_is_not_known_to_be_safe(
     assert _verdict(build.state(*events), "raw", column) == verdict
 
 
+@pytest.mark.parametrize(
+    ("reads", "writes", "hour", "verdict"),
+    [
+        (("db|raw",), (), "09", ("unknown", ["unknown_use"])),  # collected by the driver
+        (("db|other",), (), "09", ("safe", ["unused"])),
+        ((), ("db|maximum",), "09", ("unknown", ["unknown_use"])),  # of what was collected before
+        ((), ("db|seed",), "07", ("safe", ["unused"])),
+    ],
+)
+def test_query_of_unknown_use_makes_the_verdict_unknown(
+    reads: tuple[str, ...], writes: tuple[str, ...], hour: str, verdict: Any, build: Any
+) -> None:
+    application = build.run("COMPLETE", "app", "app", "07:00:00", kind="SPARK/APPLICATION")
+    query = {"parent": ("app", "app"), "kind": "SPARK/SQL_JOB"}
+    load = build.run("COMPLETE", "1", "app.load", "08:00:00", reads=("db|raw",), **query)
+    load["inputs"][0]["facets"]["schema"] = {"fields": [{"name": "fare"}, {"name": "note"}]}
+    load["outputs"] = _write(build, "1", "08", "app.load", day__fare=[("raw.fare", SUM)])["outputs"]
+    other = build.run(
+        "COMPLETE", "2", "app.q", f"{hour}:00:00", reads=reads, writes=writes, **query
+    )
+    state = build.state(application, load, other)
+    assert _verdict(state, "raw", "note") == verdict
+
+
 def test_missing_column_lineage_makes_the_verdict_unknown(state: State) -> None:
     assert _verdict(state, "day", "fare") == ("unknown", ["no_column_lineage", "no_schema"])
 

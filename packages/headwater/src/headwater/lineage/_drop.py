@@ -29,6 +29,7 @@ from headwater.graph.column_graph import (
     reports_every_use,
 )
 from headwater.graph.generations import Generations
+from headwater.graph.levels import Level
 from headwater.graph.nodes import Node, fields_of
 from headwater.graph.run_edges import derivation
 from headwater.graph.sql_lineage import sql_lineage
@@ -81,6 +82,8 @@ def drop_verdict(
         _reason("values_only", "job", "reads the dataset, and only its use of values is known",
                 "read the dataset, and only their use of values is known",
                 _values_only(generations, root)),
+        _reason("unknown_use", "job", "reads the dataset, and what for is not known",
+                "read the dataset, and what for is not known", _unknown_uses(generations, root)),
         _reason("unread_change", "job", "changes the dataset by SQL that could not be read",
                 "change the dataset by SQL that could not be read",
                 _unread_changes(generations, root)),
@@ -170,6 +173,37 @@ def _values_only(generations: Generations, root: Node) -> list[str]:
                 if is_reader and has_columns and not reports_every_use(state, run):
                     found[ref.name] = producer_of(run) or found.get(ref.name, "")
     return [f"{job} ({producer})" if producer else job for job, producer in sorted(found.items())]
+
+
+def _unknown_uses(generations: Generations, root: Node) -> list[str]:
+    """Return the queries of tasks that read the dataset and whose use of its columns is unknown.
+
+    A query without outputs has no column lineage: a driver may have collected its rows. If a task
+    later wrote data that none of its queries read, the data may come from any query before, also
+    from one without an event: Spark's listener reports no aggregation that is only collected.
+    """
+    name, times = root.dataset_name, generations.times
+    found: set[str] = set()
+    for ref in generations.readers(name):
+        for generation in generations.effective(ref):
+            queries = [
+                (run, generations.own(run))
+                for run in generation.runs
+                if generations.levels.owner(run, Level.TASK) is not run
+            ]
+            if name not in generation.edges.reads or not queries:
+                continue  # a job without queries is judged by its column lineage
+            sourced = {t for _, edges in queries for t in edges.writes if edges.sources_of(t)}
+            for run, edges in queries:
+                if run.lineage or is_text_complete(generations.state, run):
+                    continue
+                if name in edges.reads and not edges.writes:
+                    found.add(run.key.job.name)
+                began = times.of_reads(generation, name).start
+                for target in edges.writes - sourced - generation.only_created:
+                    if began <= times.of_writes(generation, target).end:
+                        found.add(ref.name)
+    return sorted(found)
 
 
 def _naming(generations: Generations, column: Column, known: set[str]) -> list[str]:

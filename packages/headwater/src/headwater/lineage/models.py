@@ -360,6 +360,7 @@ DropReasonKind = Literal[
     "sql_text",
     "no_column_lineage",
     "values_only",
+    "unknown_use",
     "unread_change",
     "incomplete",
     "no_schema",
@@ -372,7 +373,15 @@ DropReasonKind = Literal[
 
 
 UNREPORTED: frozenset[DropReasonKind] = frozenset(
-    {"no_column_lineage", "values_only", "unread_change", "incomplete", "no_schema", "spelling"}
+    {
+        "no_column_lineage",
+        "values_only",
+        "unknown_use",
+        "unread_change",
+        "incomplete",
+        "no_schema",
+        "spelling",
+    }
 )
 """The reasons that some uses of the column are unknown."""
 
