@@ -14,6 +14,7 @@ from headwater.datasets.removal import is_gone
 from headwater.events import JobRef
 from headwater.graph.current import generations_of, graph_of
 from headwater.graph.effective import EffectiveGraph
+from headwater.graph.families import Family
 from headwater.graph.generation import Generation
 from headwater.graph.levels import Level
 from headwater.graph.nodes import Node
@@ -117,15 +118,29 @@ def risks_of(state: State, node: Node) -> list[Node]:
 
 
 def _stand_ins(state: State, node: Node) -> list[Node]:
-    """Return the tasks that stand for a job in the graph of tasks; otherwise the node itself."""
+    """Return the tasks that stand for a job in the graph of tasks; otherwise the node itself.
+
+    None for a job in whose family no task is behind.
+    """
+    if node.type == "dataset":
+        return [node]
     known, graph = generations_of(state), graph_of(state, Level.TASK)
-    if node.type == "dataset" or graph.has_job(node.job_ref) or not _behind(state):
+    if known.families.of(node.job_ref) not in _families_behind(state):
+        return []
+    if graph.has_job(node.job_ref):
         return [node]
     run = newest_run(state, node.job_ref)
     owner = known.levels.owner(run, Level.TASK).key.job if run else node.job_ref
     if owner != node.job_ref:
         return [Node.of_job(owner)]
     return parts_of(known, graph, node, Level.TASK)
+
+
+@until_stale
+def _families_behind(state: State) -> set[Family]:
+    """Return the families of the jobs in `_behind`. Whatever stands for a job is in its family."""
+    families = generations_of(state).families
+    return {families.of(node.job_ref) for node in _behind(state) if node.type == "job"}
 
 
 @until_stale

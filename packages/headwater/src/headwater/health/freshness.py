@@ -30,7 +30,7 @@ from typing import NamedTuple
 
 from headwater import deadline
 from headwater.events import JobRef, shown_time
-from headwater.graph.current import generations_of
+from headwater.graph.current import generations_of, once_an_event
 from headwater.graph.generation import Generation
 from headwater.graph.lifecycle import removes_data
 from headwater.graph.nodes import Node, name_of, tags_of
@@ -189,7 +189,16 @@ def late(state: State, jobs: Iterable[JobRef]) -> list[LateJob]:
 
 def is_ad_hoc(state: State, ref: JobRef) -> bool:
     """Return True if a job has the tag `ad-hoc`."""
-    return any(map(means_ad_hoc, tags_of(state, Node.of_job(ref))))
+    found = _ad_hoc(state)
+    if ref not in found:
+        found[ref] = any(map(means_ad_hoc, tags_of(state, Node.of_job(ref))))
+    return found[ref]
+
+
+@once_an_event
+def _ad_hoc(state: State) -> dict[JobRef, bool]:
+    del state
+    return {}
 
 
 def _with_reason(state: State, rhythm: Rhythm | None, jobs: Iterable[JobRef]) -> Rhythm | None:

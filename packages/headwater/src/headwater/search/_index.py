@@ -57,7 +57,12 @@ class Index:
         self._database = sqlite3.connect(":memory:", check_same_thread=False)
         self._database.executescript(_TABLES)
 
-    def update(self) -> None:
+    @property
+    def is_complete(self) -> bool:
+        """Return True unless the last update was interrupted, or there was none."""
+        return self._revision >= 0 and not self._waiting
+
+    def update(self, *, reads_sql: bool = True) -> None:
         """Add what changed since the last update; after a deadline, the next one continues."""
         state = self._state
         if state.revision != self._revision or state.identity.rebuilds != self._rebuilds:
@@ -66,7 +71,7 @@ class Index:
                 self._wait_for(name)
             self._waiting |= dict.fromkeys(map(Node.of_job, jobs))
             self._revision, self._rebuilds = state.revision, state.identity.rebuilds
-        for name in self.columns.read():
+        for name in self.columns.read() if reads_sql else ():
             self._wait_for(name)
         for node in deadline.watched(list(self._waiting)):
             self._put(node)
@@ -74,7 +79,7 @@ class Index:
         if self._last_row > 2 * len(self._rows) + _FORMER:  # most rows are of former texts
             self._waiting = dict.fromkeys(self._rows)
             self._clear()
-            self.update()
+            self.update(reads_sql=False)
 
     def _changed(self) -> tuple[Iterable[DatasetName], Iterable[JobRef]]:
         """Return the names of datasets and the jobs whose texts may have changed."""
@@ -148,12 +153,17 @@ class Index:
         return self._words
 
 
-def index_of(state: State) -> Index | None:
-    """Return the updated index of a state; None if it has none."""
+def index_of(state: State, *, is_for_names: bool = False) -> Index | None:
+    """Return the updated index of a state; None if it has none.
+
+    Where only names matter, a scan of them is cheaper than the first update and SQL texts.
+    """
     if state.is_past or not _has_full_text_search():
         return None
     index = kept(state, Index)
-    index.update()
+    if is_for_names and not index.is_complete:
+        return None
+    index.update(reads_sql=not is_for_names)
     return index
 
 
@@ -163,9 +173,11 @@ def unread_texts(state: State) -> int:
     return len(index.columns.unread) if index is not None else 0
 
 
-def candidates_of(state: State, words: Sequence[str]) -> Iterator[Node]:
+def candidates_of(
+    state: State, words: Sequence[str], *, is_for_names: bool = False
+) -> Iterator[Node]:
     """Yield nodes of which all that have the words are some; without an index, all nodes."""
-    index = index_of(state)
+    index = index_of(state, is_for_names=is_for_names)
     if index is not None:
         yield from index.candidates(words)
         return

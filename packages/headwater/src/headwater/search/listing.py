@@ -52,7 +52,8 @@ def _selected(state: State, text: str | None) -> Iterable[Node] | None:
     if not (text and text.strip()):
         return None
     selection = parse(state, text)
-    return (node for node in selectable(state, selection) if selects(state, selection, node))
+    nodes = selectable(state, selection, is_for_names=True)
+    return (node for node in nodes if selects(state, selection, node))
 
 
 def _state_of_newest_run(state: State, ref: JobRef) -> str:

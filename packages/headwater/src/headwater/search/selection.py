@@ -77,12 +77,16 @@ def parse(state: State, text: str) -> Selection:
     return Selection(tuple(words), tuple(filters), tuple(walks))
 
 
-def selectable(state: State, selection: Selection) -> Iterable[Node]:
-    """Return nodes of which all that a selection selects are some."""
+def selectable(state: State, selection: Selection, *, is_for_names: bool = False) -> Iterable[Node]:
+    """Return nodes of which all that a selection selects are some.
+
+    `is_for_names`: words may be in names only, as in lists.
+    """
     if selection.walks:
         return selection.walks[0]
     values = (value for key, value in selection.filters if key in ("column", "name"))
-    return candidates_of(state, [*selection.words, *values])
+    is_for_names = is_for_names and all(key != "column" for key, _ in selection.filters)
+    return candidates_of(state, [*selection.words, *values], is_for_names=is_for_names)
 
 
 def selects(state: State, selection: Selection, node: Node) -> bool:
@@ -126,7 +130,7 @@ def _walked(state: State, word: str) -> frozenset[Node]:
     wanted = walk["name"].casefold()
     roots = [
         node
-        for node in candidates_of(state, [wanted])
+        for node in candidates_of(state, [wanted], is_for_names=True)
         if any(wanted in (name.casefold(), last_part(name)) for name in _names(state, node))
     ]
     graph = graph_of(state, Level.TASK)
