@@ -15,6 +15,7 @@ from headwater.graph.generation import Generation
 from headwater.graph.generations import Generations
 from headwater.graph.levels import Level
 from headwater.graph.nodes import Node
+from headwater.identity import DatasetName
 from headwater.projection import Run
 
 
@@ -61,9 +62,15 @@ def neighbours(graph: Graph, node: Node, direction: str) -> list[Node]:
 
 
 def walked_from(generations: Generations, root: Node, way: str, level: Level) -> LevelGraph:
-    """Return the graph of all nodes upstream (`up`) or downstream (`down`) of a node at a level."""
+    """Return the graph of all nodes upstream (`up`) or downstream (`down`) of a node at a level.
+
+    Downstream, it lacks replaced datasets, unless others were made of them before.
+    """
     found = reached(generations, root, way, level)
     graph = LevelGraph.build(generations, level, found)
+    for name in replaced(generations, found) if way == "down" else ():
+        if not (graph.readers_of(name) or graph.linked(Node.of_dataset(name), "down")):
+            graph.remove_writes(name)
     if level is Level.PIPELINE:
         used = {name for g in found for name in g.edges.reads if g.edges.writes - {name}}
         shown = PipelineGraph(graph, root, used.__contains__)
@@ -71,6 +78,15 @@ def walked_from(generations: Generations, root: Node, way: str, level: Level) ->
         graph.readers = {name: shown.readers_of(name) for name in graph.readers}
         graph.jobs = jobs
     return graph
+
+
+def replaced(generations: Generations, walked: Walked) -> set[DatasetName]:
+    """Return the datasets whose contents were not written by any of the walked generations."""
+    writers: dict[DatasetName, set[Generation]] = {}
+    for generation, edges in walked.items():
+        for name in edges.writes:
+            writers.setdefault(name, set()).add(generation)
+    return {n for n, found in writers.items() if found.isdisjoint(generations.writing(n))}
 
 
 def reached(generations: Generations, root: Node, way: str, level: Level) -> Walked:

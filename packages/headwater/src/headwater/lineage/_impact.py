@@ -21,11 +21,10 @@ from headwater.graph.current import generations_of, level_of
 from headwater.graph.edges import LevelGraph
 from headwater.graph.filter_values import type_of
 from headwater.graph.frontier import Walked
-from headwater.graph.generation import Generation
 from headwater.graph.generations import Generations
 from headwater.graph.levels import Level
 from headwater.graph.nodes import Node, kind_of, node_id, node_ref, owners_of
-from headwater.graph.walk import Place, neighbours, parts_of, places_next, reach, reached
+from headwater.graph.walk import Place, neighbours, parts_of, places_next, reach, reached, replaced
 from headwater.health.states import health_of
 from headwater.identity import DatasetName
 from headwater.lineage.columns import Step, columns_below
@@ -54,23 +53,10 @@ def impact(generations: Generations, root: Node, level: Level, depth: int) -> Af
     for part in parts:
         for node, distance in reach(graph, part, "down", depth).items():
             steps[node] = min(distance, steps.get(node, distance))
-    replaced = _replaced(generations, walked)
-    found = sorted((n, node) for node, n in steps.items() if node not in {root, *replaced})
+    left_out = {root, *map(Node.of_dataset, replaced(generations, walked))}
+    found = sorted((n, node) for node, n in steps.items() if node not in left_out)
     describe = _Describe(generations, graph, tags_of_tree(generations, root, "down", level))
     return [describe.node(node, distance) for distance, node in found]
-
-
-def _replaced(generations: Generations, walked: Walked) -> set[Node]:
-    """Return the datasets whose contents were not written by any of the walked generations."""
-    writers: dict[DatasetName, list[Generation]] = {}
-    for generation, edges in walked.items():
-        for name in edges.writes:
-            writers.setdefault(name, []).append(generation)
-    return {
-        Node.of_dataset(name)
-        for name, found in writers.items()
-        if set(found).isdisjoint(generations.writing(name))
-    }
 
 
 class ColumnImpact(NamedTuple):
