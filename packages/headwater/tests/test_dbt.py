@@ -190,8 +190,8 @@ def _inputs(query: Query, job: str) -> set[str]:
 
 def test_ephemeral_models_are_replaced_with_their_sources(harvest: Harvest, query: Query) -> None:
     harvest(_shop())
-    assert _inputs(query, "db.main.shop.daily.build.run") == {"db.main.orders", "db.main.fx"}
-    assert _inputs(query, "db.main.shop.orders.build.run") == {"db.main.raw"}
+    assert _inputs(query, "db.main.shop.daily") == {"db.main.orders", "db.main.fx"}
+    assert _inputs(query, "db.main.shop.orders") == {"db.main.raw"}
     names = {item["name"] for item in query("datasets")["items"]}
     assert not names & {"db.main.cte_a", "db.main.cte_b"}
 
@@ -290,9 +290,27 @@ def test_failed_models_and_tests_have_the_message_of_dbt(harvest: Harvest, query
     }
     message = " ".join(_SQL_ERROR.split())
     assert causes == {
-        "db.main.shop.daily.build.run": f"failed: {message}",
-        "db.main.shop.daily.build.test": f"failed: unique_daily: {message}",
+        "db.main.shop.daily": f"failed: {message}",
+        "db.main.shop.daily.test": f"failed: unique_daily: {message}",
     }
+
+
+def test_dbt_build_and_other_commands_run_the_same_jobs(
+    harvest: Harvest, query: Query, call: Call, tmp_path: Path
+) -> None:
+    nodes = {node: item for node, item in _shop().items() if node.startswith(("model", "source"))}
+    daily = _node("model", "daily", ("model.shop.orders", "source.shop.old"))
+    old = {"model.shop.daily": daily, "source.shop.old": _node("source", "old")}
+    harvest({**nodes, **old}, daily="error")
+    harvest(nodes, day=2, command="run")
+    log = ("--database", str(tmp_path / "log.db"))
+    assert _inputs(query, "db.main.shop.daily") == {"db.main.orders", "db.main.fx"}
+    assert query("node", node="main.daily")["health"]["state"] == "healthy"
+    jobs = {item["name"] for item in query("jobs", limit=100)["items"]}
+    assert not [name for name in jobs if ".build" in name]
+    for name in ("job:dbt:db.main.shop.daily.build.run", "shop.daily.build.run"):
+        assert query("node", node=name)["name"] == "db.main.shop.daily"
+    assert "db.main.shop.daily" in call("show", "shop.daily.build.run", *log).stdout
 
 
 def test_exposure_of_a_failed_model_is_blocked(harvest: Harvest, query: Query) -> None:
@@ -300,7 +318,7 @@ def test_exposure_of_a_failed_model_is_blocked(harvest: Harvest, query: Query) -
     assert query("node", node="dashboard")["health"]["state"] == "unknown"
     harvest(_shop(), day=2, orders="error", daily="skipped", unique_daily="skipped")
     health = query("node", node="dashboard")["health"]
-    text = "shows data from before db.main.shop.orders.build.run failed"
+    text = "shows data from before db.main.shop.orders failed"
     assert (health["state"], health["message"]) == ("blocked", text)
     harvest(_shop(), day=3)
     assert query("node", node="dashboard")["health"]["state"] == "unknown"
@@ -318,7 +336,7 @@ def test_model_that_left_its_project_is_unknown_until_it_runs_again(
     for day in (1, 2, 3):
         harvest(whole, day=day)
     harvest(whole, day=4, daily="error")
-    names = ("job:dbt:db.main.shop.daily.build.run", "daily", "main.orders")
+    names = ("job:dbt:db.main.shop.daily.build.run", "main.daily", "main.orders")
 
     def states() -> list[str]:
         return [query("node", node=name)["health"]["state"] for name in names]
@@ -333,19 +351,19 @@ def test_model_that_left_its_project_is_unknown_until_it_runs_again(
     left = {node: {**found, "schema": schema} for node, found in project.items()}
     harvest(left, day=5)
     if schema == "dev":  # another target of the project has its own tables
-        assert "removed" not in query("node", node="daily")["health"]["message"]
+        assert "removed" not in query("node", node="main.daily")["health"]["message"]
         return
     assert states()[:2] == ["unknown", "unknown"]
-    health = query("node", node="daily")["health"]
+    health = query("node", node="main.daily")["health"]
     assert (health["message"], health["at"]) == (
         "was removed from the dbt project shop", "2026-11-05T08:00:00Z")  # fmt: skip
     found = {item["subject"] for item in query("findings")["items"]}
     assert not [subject for subject in found if "daily" in subject]
     (message,) = removed_readers()
-    assert message.startswith("db.main.shop.daily.build.run")
+    assert message.startswith("db.main.shop.daily")
     harvest(whole, day=6)
     assert removed_readers() == []
-    assert "removed" not in query("node", node="daily")["health"]["message"]
+    assert "removed" not in query("node", node="main.daily")["health"]["message"]
 
 
 def test_runs_of_several_targets_under_one_name_are_a_finding(

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from headwater import deadline
 from headwater.errors import AmbiguousError, NotFoundError
 from headwater.events import JobRef
+from headwater.events.job_names import without_build
 from headwater.graph.nodes import Node, node_id
 from headwater.identity import canonical_name
 from headwater.projection import State
@@ -64,8 +65,9 @@ def _by_id(state: State, kind: str, rest: str) -> Node | None:
     while at >= 0:
         namespace, name = rest[:at], rest[at + 1 :]
         if kind == "job":
-            if JobRef(namespace, name) in state.jobs:
-                return Node("job", namespace, name)
+            for spelled in (name, without_build(name)):
+                if JobRef(namespace, spelled) in state.jobs:
+                    return Node("job", namespace, spelled)
         else:
             found = state.identity.datasets(canonical_name(namespace, name))
             if len(found) > 1:
@@ -110,6 +112,8 @@ def _by_short_name(state: State, text: str, type_: str | None) -> Node:
         ids = [node_id(node) for node in found]
         message = f"{text!r} fits {len(ids)} nodes; use a longer name: {', '.join(stated[:10])}"
         raise AmbiguousError(message, ids[:10])
+    if (spelled := without_build(text)) != text:
+        return _by_short_name(state, spelled, "job")
     then = " at that moment" if state.is_past else ""
     raise NotFoundError(f"no job or dataset is called {text!r}{then}", _nearest(state, text))
 

@@ -31,6 +31,7 @@ from headwater.events._event import (
 from headwater.events._explicit_lineage import with_lineage_datasets
 from headwater.events._sql_datasets import with_sql_datasets
 from headwater.events._times import parse_time, to_micros
+from headwater.events.job_names import canonical_job
 
 
 def load(raw: bytes | str) -> Any:
@@ -65,6 +66,7 @@ def parse_event(body: Any, digest: str) -> Event:
     job = _object(event.get("job"), "job")
     ref = JobRef(_text(job.get("namespace"), "job.namespace"), _text(job.get("name"), "job.name"))
     facets = _facets(job.get("facets"))
+    ref = canonical_job(ref, facets)
     inputs = _datasets(event.get("inputs"), "inputs", "inputFacets")
     outputs = _datasets(event.get("outputs"), "outputs", "outputFacets")
     if "lineage" in facets:

@@ -11,6 +11,7 @@ from fastapi import APIRouter, Query
 from headwater import deadline
 from headwater.errors import ConfigError, NotFoundError
 from headwater.events import JobRef, shown_time
+from headwater.events.job_names import without_build
 from headwater.graph import Node, node_id
 from headwater.http.routes import Offset, PageSize, Queried, get
 from headwater.identity import DatasetName, canonical_name
@@ -259,6 +260,7 @@ def _jobs(state: State, jobs: list[Job], limit: int, offset: int) -> marquez.Job
 
 def _find_job(state: State, namespace: str, name: str) -> Job:
     job = state.jobs.get(JobRef(namespace, name))
+    job = job or state.jobs.get(JobRef(namespace, without_build(name)))
     if job is not None:
         return job
     for ref, candidate in state.jobs.items():
