@@ -405,6 +405,11 @@ def test_gate_with_fresh_rejects_a_blocked_dataset(build: Any) -> None:
     (gated,) = gate_answer(state, ["report"], '{"fresh": true}')["datasets"]
     stale = [found["subject"] for found in gated["violations"] if found["kind"] == "fresh"]
     assert stale == ["dataset:db:report"]
+    late = build.run("COMPLETE", "copy", "copy", "09:00:00", reads=("db|daily",), writes=("db|c",))
+    state = at(build.state(*days, *failed, late), "2025-11-21T10:00:00Z")
+    (gated,) = gate_answer(state, ["c"], '{"fresh": true}')["datasets"]
+    stale = [found["subject"] for found in gated["violations"] if found["kind"] == "fresh"]
+    assert stale == ["dataset:db:daily"]
 
 
 def test_doctor_lists_a_late_pipeline_once_and_no_blocked_one(build: Any) -> None:

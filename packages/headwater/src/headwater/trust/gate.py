@@ -229,14 +229,22 @@ def _newest(state: State, runs: Iterable[Run]) -> Run | None:
 
 
 def _late(known: Generations, generations: Walked, root: Node) -> Iterator[Finding]:
-    """Yield the late pipelines upstream, and the dataset if it is late or blocked."""
+    """Yield the late pipelines upstream, and the dataset if it is late or blocked.
+
+    If it is not blocked, also yield the blocked datasets upstream: it was made of older data.
+    """
     roots = {known.levels.lineage(run)[-1].key.job for run in _runs(generations)}
     found = [late_job(job) for job in late(known.state, sorted(roots))]
     yield from found
     health = health_of(known.state, root)
+    remedy = "write it again once the cause is corrected; `headwater health` names it"
     if health["state"] == "blocked" or (health["state"] == "late" and not found):
-        remedy = "write it again once the cause is corrected; `headwater health` names it"
         yield finding("late", root, f"is {health['state']}: {health['message']}", remedy)
+    if health["state"] != "blocked":
+        for name in sorted(only_datasets({n for e in generations.values() for n in e.reads})):
+            health = health_of(known.state, node := Node.of_dataset(name))
+            if health["state"] == "blocked":
+                yield finding("late", node, f"is blocked: {health['message']}", remedy)
 
 
 def _removal_finding(root: Node, removal: Removal) -> Finding:
