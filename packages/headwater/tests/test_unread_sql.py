@@ -63,6 +63,7 @@ def test_unread_texts_are_counted_by_job_and_producer(
     printed = call("doctor", "--database", database)
     first = "SQL not read: job:demo:load  2 texts of airflow: it is a template\n  insert into b"
     assert first in printed.stdout
+    assert "No problems" not in printed.stdout
     assert json.loads(call("doctor", "--database", database, "--json").stdout)["unreadSql"]
     log.close()
 

@@ -181,4 +181,6 @@ def print_doctor(answer: models.DoctorAnswer) -> None:
             console.print(Text(f"  {item['sql']}", "dim"), soft_wrap=True)
     print_findings(answer["findings"], console)
     if not answer["findings"]:
-        console.print("No problems with lineage reporting found.", style="green")
+        other = "other " if answer["unreadSql"] or answer["eventsWithWarnings"] else ""
+        style = "none" if other else "green"
+        console.print(f"No {other}problems with lineage reporting found.", style=style)
