@@ -13,7 +13,7 @@ test("pipelines are to the right of those upstream of them", () => {
   expect(x("report")).toBeGreaterThan(x("train"));
   expect(lines).toHaveLength(3);
   expect(others.map(({ id }) => id)).toEqual(["archive"]);
-  expect([width, height]).toEqual([x("report") + 200, 130]);
+  expect([width, height]).toEqual([x("report") + 240, 130]);
 });
 
 test("pipelines that feed each other, or nothing, have places", () => {

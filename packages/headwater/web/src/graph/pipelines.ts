@@ -14,8 +14,8 @@ export interface PipelineMap<T> {
   others: T[];
 }
 
-const BOX = { width: 200, height: 58 };
-const GAP = { x: 52, y: 14 };
+const BOX = { width: 240, height: 58 };
+const GAP = { x: 44, y: 14 };
 
 /** Place each pipeline to the right of those upstream of it. */
 export function mapOf<T extends Pipeline>(pipelines: readonly T[]): PipelineMap<T> {
