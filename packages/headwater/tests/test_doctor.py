@@ -218,7 +218,7 @@ def test_doctor_prints_spool_rejections_and_findings_and_exits_with_1(
     code, text, errors = astuple(call(*well))
     assert (code, errors) == (0, "")
     assert text.splitlines()[0].endswith("  1 run")
-    assert text.endswith("No problems with lineage reporting found.\n")
+    assert text.endswith("No other problems with lineage reporting found.\n")  # after a warning
     with (spool / "p.jsonl").open("a") as file:
         file.write("broken\n")
     code, text, _ = astuple(call(*well))
