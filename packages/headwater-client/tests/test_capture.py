@@ -202,6 +202,38 @@ def registered_beside_file_in_duckdb() -> None:
         memory.sql("SELECT v.a FROM r, 'v.parquet' v").write_csv("o")
 
 
+def changed_after_register_in_duckdb() -> None:
+    with duckdb.connect("w.duckdb") as database:
+        frame = pd.read_csv("u.csv")
+        database.register("r", frame)
+        frame.loc[0, "a"] = pd.read_parquet("v.parquet")["a"].max()
+        database.sql("SELECT * FROM r").write_csv("o")
+
+
+def temporary_in_duckdb() -> None:
+    with duckdb.connect("w.duckdb") as database:
+        database.execute("CREATE TEMP TABLE t AS SELECT * FROM 'u.csv'")
+        database.execute("CREATE TEMP VIEW w AS SELECT * FROM 'v.parquet'")
+        database.sql("WITH c AS (FROM w) SELECT t.a FROM t JOIN c USING (a)").write_csv("o")
+        database.execute("DROP VIEW w; DROP TABLE IF EXISTS t")
+
+
+def filled_temporary_in_duckdb() -> None:
+    with duckdb.connect("w.duckdb") as database:
+        database.execute("CREATE TEMP TABLE t (a int, b text)")
+        database.execute("INSERT INTO t SELECT * FROM 'u.csv'")
+        database.execute("INSERT INTO temp.t SELECT * FROM 'v.parquet'")
+        database.execute("COPY temp.main.t TO 'o' (FORMAT parquet)")
+
+
+def unknown_temporary_in_duckdb() -> None:
+    with duckdb.connect("w.duckdb") as database:
+        values = pd.read_csv("u.csv")["a"].tolist()
+        database.execute("CREATE TEMP TABLE t (a int)")
+        database.executemany("INSERT INTO t VALUES (?)", [[value] for value in values])
+        database.execute("COPY (SELECT t.a FROM t, 'v.parquet') TO 'o' (FORMAT parquet)")
+
+
 def copied_columns() -> None:
     pd.read_csv("u.csv").describe().to_csv("o")
 
@@ -241,11 +273,20 @@ def joined_pandas() -> None:
         (changed_by_numpy, "u.csv v.parquet", False),
         (array_in_duckdb, "u.csv", False),
         *(
+            (work, "u.csv v.parquet", True)
+            for work in (
+                registered_beside_file_in_duckdb,
+                temporary_in_duckdb,
+                filled_temporary_in_duckdb,
+            )
+        ),
+        *(
             (work, "u.csv v.parquet", False)
             for work in (
                 array_beside_file_in_duckdb,
                 memory_beside_file_in_duckdb,
-                registered_beside_file_in_duckdb,
+                unknown_temporary_in_duckdb,
+                changed_after_register_in_duckdb,
             )
         ),
     ],
@@ -297,7 +338,7 @@ def test_tables_of_databases(folder: Path) -> None:
 
 
 def test_data_through_tables_that_are_no_datasets(folder: Path) -> None:
-    """A table that is made of them, or of one that was written and read again, has no less."""
+    """A temporary table stands for its sources; a table read into an array has unknown readers."""
     engine = create_engine("sqlite:///s.db")
     with capturing(Capture()) as capture:
         with engine.begin() as connection:
@@ -308,7 +349,7 @@ def test_data_through_tables_that_are_no_datasets(folder: Path) -> None:
         array = pd.read_sql("SELECT a FROM k", engine).to_numpy()
         pd.DataFrame(array).to_csv("q.csv")
     engine.dispose()
-    sources = {"k": {"rates"}, "o": None, "p.csv": None, "q.csv": None}
+    sources = {"k": {"rates"}, "o": {"k"}, "p.csv": {"k"}, "q.csv": None}
     assert recorded(capture, folder) == ({"rates"}, sources)
     assert capture.consumed == []
 
@@ -321,6 +362,46 @@ def test_tables_of_duckdb_files_but_not_of_memory(folder: Path) -> None:
     reads, writes = recorded(capture, folder)
     assert (reads, set(writes)) == ({"u.csv"}, {"w.main.k"})
     assert capture.writes[0].namespace == f"duckdb://{folder}/w.duckdb"
+
+
+def test_attached_databases_of_duckdb(folder: Path) -> None:
+    """A table has the name of its file, whatever the file is called in the connection."""
+    with capturing(Capture()) as capture, duckdb.connect("w.duckdb") as database:
+        database.execute("CREATE TABLE k AS FROM 'u.csv'")
+        database.execute("ATTACH 'other.duckdb' AS o")
+        database.execute("CREATE TABLE o.l AS FROM k")
+        database.execute("USE o; CREATE TABLE m AS SELECT * FROM w.k")
+        database.execute("CREATE SCHEMA s")
+        database.execute("USE o.s")
+        database.execute("CREATE TABLE n AS SELECT * FROM o.main.m")
+        database.execute("USE w; DETACH o; ATTACH 'third.duckdb' AS o")
+        database.executemany("INSERT INTO k VALUES (?, ?)", [[1, "x"]])
+        database.execute("SET schema = 'main'")
+        database.execute("CREATE TABLE q AS SELECT 1 a")
+    names = {(Path(item.namespace).name, item.name): item.sources for item in capture.writes}
+    assert {key: value and [name for _, name in value] for key, value in names.items()} == {
+        ("w.duckdb", "w.main.k"): None,
+        ("other.duckdb", "other.main.l"): ["w.main.k"],
+        ("other.duckdb", "other.main.m"): ["w.main.k"],
+        ("other.duckdb", "other.s.n"): ["other.main.m"],
+    }
+    assert [query.is_readable for query in capture.queries if "CREATE" in query.sql] == [False] * 4
+
+
+def test_temporary_tables_of_sqlite(folder: Path) -> None:
+    """A driver without hooks creates them; their sources are unknown."""
+    with capturing(Capture()) as capture, sqlite3.connect("s.db") as connection:
+        connection.execute("ATTACH 'other.db' AS o")
+        connection.execute("CREATE TEMP TABLE t AS SELECT a FROM rates")
+        connection.execute("CREATE TABLE o.t2 AS SELECT a FROM rates")
+        frame = pd.read_sql("SELECT t.a FROM t JOIN rates USING (a)", connection)
+        frame.to_csv("o")
+        pd.read_sql("SELECT a FROM temp.t", connection)
+        pd.read_sql("SELECT a FROM o.t2", connection)
+    connection.close()
+    names = {(Path(item.namespace).name, item.name) for item in capture.reads}
+    assert names == {("s.db", "rates"), ("other.db", "t2")}
+    assert recorded(capture, folder)[1] == {"o": None}
 
 
 def test_iceberg_tables_have_snapshots_and_no_files(folder: Path) -> None:

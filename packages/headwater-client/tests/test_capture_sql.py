@@ -31,7 +31,7 @@ from headwater_client.capture._sql import tables_of
         ("duckdb", "EXPLAIN SELECT * FROM t; DROP TABLE u; PRAGMA v", [], []),
         ("sqlite", "INSERT INTO t (a, b) VALUES (?, 'from u')", [], ["t"]),
         ("sqlite", "CREATE TABLE t (a int); SELECT name FROM sqlite_master", [], []),
-        ("postgres", "CREATE TEMP TABLE t AS SELECT * FROM k", ["k"], []),
+        ("postgres", "CREATE TEMP TABLE t AS SELECT * FROM k", ["k"], ["t"]),
         ("postgres", "CREATE TABLE t AS (SELECT * FROM k)", ["k"], ["t"]),
         (
             "snowflake",

@@ -26,9 +26,18 @@ def _after_execute(
         return
     try:
         if database := database_of(connection):
-            record(capture, statement, database)
+            found = tables_of(statement, database.dialect)
+            is_known = not is_filled(statement, found, parameters)
+            add(capture, statement, database.dialect, found, database, is_known=is_known)
     except Exception as error:  # lineage must never break a query
         log.debug("a query is not recorded: %r", error)
+
+
+def is_filled(sql: str, found: Tables, parameters: Any) -> bool:
+    """Return True if a text writes values of Python, whose sources are unknown."""
+    is_written = bool(found.writes) and not (found.reads or found.files_read)
+    has_values = parameters is not None and len(parameters) > 0
+    return is_written and has_values and sql.lstrip()[:6].upper() != "DELETE"
 
 
 def database_of(connection: Any) -> Database | None:
@@ -45,11 +54,22 @@ def database_of(connection: Any) -> Database | None:
         return database
     if module == "sqlite3":
         rows = connection.execute("PRAGMA database_list").fetchall()
-        path = next((row[2] for row in rows if row[1] == "main"), "")
-        return database_of_url(f"sqlite:///{path}") if path else None
+        paths = {row[1]: row[2] for row in rows}
+        database = _sqlite(paths.get("main", ""))
+        if database is not None:
+            database.attached = {name: _sqlite(path) for name, path in paths.items()}
+            del database.attached["main"]
+            database.attached.pop("temp", None)
+            query = "SELECT name FROM sqlite_temp_master"
+            database.temporary = {row[0].lower() for row in connection.execute(query).fetchall()}
+        return database
     if isinstance(connection, str):
         return database_of_url(connection)
     return None
+
+
+def _sqlite(path: str) -> Database | None:
+    return database_of_url(f"sqlite:///{path}") if path else None
 
 
 def record_query(capture: Capture, connection: Any, sql: Any) -> CapturedQuery | None:
@@ -63,7 +83,8 @@ def record_query(capture: Capture, connection: Any, sql: Any) -> CapturedQuery |
     if text.isidentifier():
         text = f"SELECT * FROM {text}"
     if type(connection).__module__.startswith("sqlalchemy."):
-        return _query(text, database.dialect, tables_of(text, database.dialect), database)
+        query = _query(text, database.dialect, tables_of(text, database.dialect), database)
+        return capture.resolve(query) if query else None
     return record(capture, text, database)
 
 
@@ -77,9 +98,7 @@ def record(
     capture: Capture, sql: str, database: Database, others: Sequence[Captured] = ()
 ) -> CapturedQuery | None:
     """Record a text; `others` are inputs that it does not name. None if it names no dataset."""
-    found = tables_of(sql, database.dialect)
-    capture.add_temporary(_names(database, found.temporary))
-    return add(capture, sql, database.dialect, found, database, others)
+    return add(capture, sql, database.dialect, tables_of(sql, database.dialect), database, others)
 
 
 def add(
@@ -91,15 +110,25 @@ def add(
     others: Sequence[Captured] = (),
     *,
     is_known: bool = True,
+    is_readable: bool = True,
 ) -> CapturedQuery | None:
     """Add the datasets that a text names; tables have names only in a known database.
 
-    `is_known` is False if the text reads other data, too.
+    `is_known` is False if the text reads other data, too, and `is_readable` if the server cannot
+    complete its names. Return the query with the sources of
+    temporary tables in their place.
     """
-    query = _query(sql, dialect, found, database, others, is_known=is_known)
-    if query:
-        capture.add_query(query)
-    return query
+    if database is not None:
+        for parts in found.temporary:
+            database.temporary.add(parts[-1].lower())
+            capture.add_temporary(database.temporary_table(parts))
+    how = {"is_known": is_known, "is_readable": is_readable}
+    query = _query(sql, dialect, found, database, others, **how)
+    if database is not None:
+        for parts in found.dropped:
+            database.temporary.discard(parts[-1].lower())
+            capture.drop_temporary(database.temporary_table(parts))
+    return capture.add_query(query) if query else None
 
 
 def _query(
@@ -110,13 +139,14 @@ def _query(
     others: Sequence[Captured] = (),
     *,
     is_known: bool = True,
+    is_readable: bool = True,
 ) -> CapturedQuery | None:
     names = _names(database, found.reads)
     inputs = (*others, *(Captured(*name) for name in names))
     outputs = tuple(Captured(*name) for name in _names(database, found.writes))
     if not inputs and not outputs:
         return None
-    is_readable = not others and not found.files_read and not found.files_written
+    is_readable = is_readable and not others and not found.files_read and not found.files_written
     is_whole = len(names) == len(found.reads) and is_known
     return CapturedQuery(sql, dialect, tuple(inputs), outputs, is_readable, is_whole)
 

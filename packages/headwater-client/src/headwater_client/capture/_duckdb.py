@@ -5,17 +5,20 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections.abc import Callable
+from dataclasses import replace
 from types import FrameType, ModuleType
 from typing import Any
-from weakref import WeakKeyDictionary
+from urllib.parse import quote
+from weakref import WeakKeyDictionary, ref
 
-from headwater_client.capture._databases import add
+from headwater_client.capture._databases import add, is_filled
 from headwater_client.capture._hooks import Call, wrap
-from headwater_client.capture._names import Database, Name, names_of
+from headwater_client.capture._names import Database, Name, database_of_url, is_temporary, names_of
 from headwater_client.capture._recorder import Capture, Captured, bind, origin_of
-from headwater_client.capture._sql import Tables, tables_of
+from headwater_client.capture._sql import Tables, split, tables_of
 
-_QUERIES = ("sql", "query", "execute", "from_query")
+_QUERIES = ("sql", "query", "execute", "executemany", "from_query")
 _READS = ("read_parquet", "read_csv", "read_json", "from_parquet", "from_csv_auto")
 _WRITES = ("write_parquet", "to_parquet", "write_csv", "to_csv")
 _RESULTS = (
@@ -23,7 +26,7 @@ _RESULTS = (
     *("fetch_record_batch", "fetch_arrow_reader", "to_arrow_reader"),
 )
 _FRAMES = ("pandas", "polars", "pyarrow", "duckdb", "_duckdb")
-_CHANGES = re.compile(r"\b(?:attach|detach|use|set|search_path)\b", re.IGNORECASE)
+_CHANGES = re.compile(r"\b(?:attach|detach)\b", re.IGNORECASE)
 _CALL = compile(
     "_headwater_call[0](*_headwater_call[1], **_headwater_call[2])", "<headwater>", "eval"
 )
@@ -39,6 +42,8 @@ def patch(module: ModuleType) -> None:
             wrap(owner, name, _before_query, _after_query, _called_in_the_frame_of_the_user)
         for name in _READS:
             wrap(owner, name, _before_read, _after_read)
+    wrap(module.DuckDBPyConnection, "register", _before_register, _after_register)
+    wrap(module.DuckDBPyConnection, "append", _before_append, _after_append)
     for owner in (module.DuckDBPyRelation, module.DuckDBPyConnection):
         for name in _RESULTS:
             wrap(owner, name, _nothing, _after_result)
@@ -60,82 +65,165 @@ def _before_query(capture: Capture, call: Call) -> Any:
         return None
     connection = call.args[0] if is_method else call.kwargs.get("connection")
     connection = connection or _module.default_connection()
-    found = tables_of(sql, "duckdb")
-    tables, objects = _without_objects(found, call.frame)
-    return sql, tables, objects, connection
+    found, known = tables_of(sql, "duckdb"), _connections.get(connection)
+    tables, objects = _without_objects(found, call.frame, known)
+    parameters = call.get(2 if is_method else 1, "parameters", "params")
+    return sql, tables, objects, connection, parameters
 
 
-def _without_objects(found: Tables, frame: FrameType) -> tuple[Tables, list[Any]]:
+def _without_objects(
+    found: Tables, frame: FrameType, connection: _Connection | None
+) -> tuple[Tables, list[Any]]:
     """Split the names in a text into tables, and the Python objects that variables name."""
     reads, objects = [], []
     for parts in found.reads:
+        name = parts[0].lower() if len(parts) == 1 else ""
+        if connection and name in connection.registered:
+            objects.append(connection.registered[name]())
+            continue
+        is_table = connection is not None and name in connection.temporary
         variables = frame.f_locals if parts[0] in frame.f_locals else frame.f_globals
-        value = variables.get(parts[0]) if len(parts) == 1 else None
+        value = variables.get(parts[0]) if name and not is_table else None
         if type(value).__module__.partition(".")[0] in _FRAMES:
             objects.append(value)
         else:
             reads.append(parts)
-    tables = Tables(reads, found.writes, found.files_read, found.files_written, found.temporary)
-    return tables, objects
+    return replace(found, reads=reads), objects
 
 
-class _Attached(Database):
-    """The database of a connection, and those that are attached to it."""
+class _Connection(Database):
+    """The database that a connection uses, and those that are attached to it."""
 
-    def __init__(self, current: str, schema: str, paths: dict[str, str | None]) -> None:
-        super().__init__(_namespace(paths.get(current)), [current, schema], "duckdb")
-        self._paths = paths
+    def __init__(self) -> None:
+        super().__init__("", ["", "main"], "duckdb")
+        self.catalog = ""
+        """The name of the database here."""
+        self.is_default = True
+        """True while names without a database are those of the file that was opened."""
+        self.registered: dict[str, Callable[[], Any]] = {}
+        """References to the objects of registered views, by name in lower case."""
+
+    def update(self, connection: Any) -> None:
+        """Query the attached databases."""
+        with connection.cursor() as cursor:  # a query on the connection would end its result
+            query = "SELECT database_name, path, type FROM duckdb_databases()"
+            rows = cursor.execute(query).fetchall()
+            if not self.catalog:
+                self.catalog = cursor.execute("SELECT current_database()").fetchone()[0]
+        self.attached = {name: _attached(path, kind) for name, path, kind in rows if name != "temp"}
+        self._use(self.catalog, self.defaults[1])
+
+    def use(self, parts: tuple[str, ...]) -> None:
+        """Change the current database and schema, as USE does; unknown without a name."""
+        self.is_default = False
+        if len(parts) == 1 and parts[0] not in self.attached:
+            parts = self.catalog, parts[0]
+        self._use(parts[0] if parts else "", "".join(parts[1:]) or "main")
+
+    def _use(self, catalog: str, schema: str) -> None:
+        current = self.attached.get(catalog)
+        self.catalog = catalog
+        self.namespace = current.namespace if current else ""
+        self.defaults = [*(current.defaults[:-1] if current else [""]), schema]
 
     def table(self, parts: tuple[str, ...]) -> Name | None:
-        """Return the name of a table; None if its database is in memory or no file."""
-        if len(parts) > 1 and parts[0] in self._paths:
-            namespace = _namespace(self._paths[parts[0]])
-            schema = parts[1:-1] or ("main",)
-            return (namespace, ".".join((parts[0], *schema, parts[-1]))) if namespace else None
-        return super().table(parts) if self.namespace else None
+        """Return the name of a table; None if its database is in memory or unknown."""
+        if len(parts) == 2 and parts[0] in self.attached or len(parts) > 2 or self.namespace:
+            return super().table(parts)
+        name = super().table(parts)
+        return name if name and is_temporary(name) else None
+
+    def is_plain(self, parts: tuple[str, ...]) -> bool:
+        """Return True if the server can complete a name in a text like this connection."""
+        return self.is_default and not (len(parts) > 1 and parts[0] in self.attached)
 
 
-def _namespace(path: str | None) -> str:
-    return f"duckdb://{os.path.abspath(path)}" if path and os.path.isfile(path) else ""
+def _attached(path: str | None, kind: str) -> Database | None:
+    """Return an attached database; None for those in memory and those without a file."""
+    if not path or not os.path.isfile(path):
+        return None
+    return database_of_url(f"{kind}:///{quote(os.path.abspath(path))}")
 
 
-_databases: WeakKeyDictionary[Any, Database] = WeakKeyDictionary()
+_connections: WeakKeyDictionary[Any, _Connection] = WeakKeyDictionary()
 
 
-def _database(connection: Any, sql: str) -> Database | None:
-    """Return the databases of a connection; query them again only if a text may change them."""
-    known = _databases.get(connection)
-    if known is None or _CHANGES.search(sql):
-        with connection.cursor() as cursor:
-            query = "SELECT database_name, path FROM duckdb_databases()"
-            paths = dict(cursor.execute(query).fetchall())
-            current, schema = cursor.execute(
-                "SELECT current_database(), current_schema()"
-            ).fetchone()
-        known = _databases[connection] = _Attached(current, schema, paths)
+def _connection(connection: Any, *, is_changed: bool = False) -> _Connection:
+    """Return the databases of a connection; query them again only if they may have changed."""
+    known = _connections.get(connection)
+    if known is None:
+        known, is_changed = _Connection(), True
+        _connections[connection] = known
+    if is_changed:
+        known.update(connection)
     return known
 
 
 def _after_query(capture: Capture, call: Call, found: Any, result: Any) -> None:
     if found is None:
         return
-    sql, tables, objects, connection = found
-    database = _database(connection, sql) if tables.reads or tables.writes else None
-    if database is not None:
-        capture.add_temporary(
-            name for parts in tables.temporary if (name := database.table(parts)) is not None
-        )
+    sql, tables, objects, connection, parameters = found
+    database = _connection(connection, is_changed=bool(_CHANGES.search(sql)))
+    if tables.used and len(statements := split(sql, "duckdb")) > 1:  # names depend on the order
+        for statement in statements:
+            own, variables = _without_objects(tables_of(statement, "duckdb"), call.frame, database)
+            _after_query(capture, call, (statement, own, variables, connection, parameters), result)
+        return
+    for parts in tables.used:
+        database.use(parts)
     files = [Captured(*name) for path in tables.files_read for name in names_of(path)]
     origins = [origin_of(value) for value in objects]
     others = [Captured(*name) for names in origins for name in names or ()]
-    is_known = None not in origins
-    query = add(capture, sql, "duckdb", tables, database, (*files, *others), is_known=is_known)
-    is_whole = query is not None and capture.is_whole(query)
-    sources = tuple(i.key for i in query.inputs) if query and is_whole else None
+    is_known = None not in origins and not is_filled(sql, tables, parameters)
+    names = (*tables.reads, *tables.writes)
+    query = add(
+        *(capture, sql, "duckdb", tables, database, (*files, *others)),
+        is_known=is_known,
+        is_readable=all(map(database.is_plain, names)),
+    )
+    sources = tuple(i.key for i in query.inputs) if query and query.is_whole else None
     written = [name for path in tables.files_written for name in names_of(path)]
     capture.add_writes([Captured(*name, sources=sources) for name in written])
     if result is not None and sources:
         bind(result, sources)
+
+
+def _place_of(call: Call, name: str) -> tuple[Any, str]:
+    """Return the connection and the name in a call of a method or of a function of the module."""
+    is_method = type(call.args[0]).__name__ == "DuckDBPyConnection" if call.args else False
+    if is_method or _module is None:
+        return call.args[0], call.get(1, name)
+    return _module.default_connection(), call.get(0, name)
+
+
+def _before_register(capture: Capture, call: Call) -> Any:
+    return _place_of(call, "view_name"), call.get(2, "python_object")
+
+
+def _after_register(capture: Capture, call: Call, found: Any, result: Any) -> None:
+    """Remember the object of a view."""
+    (connection, view), value = found
+    registered = _connection(connection).registered
+    try:
+        registered[view.lower()] = ref(value)
+    except TypeError:
+        registered[view.lower()] = lambda: None
+
+
+def _before_append(capture: Capture, call: Call) -> Any:
+    return _place_of(call, "table_name"), origin_of(call.get(2, "df"))
+
+
+def _after_append(capture: Capture, call: Call, found: Any, result: Any) -> None:
+    """Record the rows of a frame that are added to a table."""
+    (connection, table), sources = found
+    is_known = sources is not None
+    others = [Captured(*name) for name in sources or ()]
+    add(
+        *(capture, f"INSERT INTO {table} FROM df", "duckdb"),
+        *(Tables(writes=[(table,)]), _connection(connection), others),
+        is_known=is_known,
+    )
 
 
 def _before_read(capture: Capture, call: Call) -> list[Captured]:

@@ -133,7 +133,7 @@ def _after_sql(capture: Capture, call: Call, found: None, result: Any) -> None:
     """Bind the result to the datasets of the query; record it if its driver has no hooks."""
     sql, connection = call.get(0, "sql", "query", "table_name"), call.get(1, "con", "connection")
     query = record_query(capture, connection, sql)
-    if query and not query.outputs and capture.is_whole(query):
+    if query and not query.outputs and query.is_whole:
         bind(result, [item.key for item in query.inputs])
 
 
@@ -141,7 +141,7 @@ def _after_uri(capture: Capture, call: Call, found: None, result: Any) -> None:
     queries, uri = call.get(0, "query"), str(call.get(1, "uri"))
     texts = queries if isinstance(queries, list) else [queries]
     recorded = [record_text(capture, str(text), uri) for text in texts]
-    if all(query and capture.is_whole(query) for query in recorded):
+    if all(query and query.is_whole for query in recorded):
         bind(result, [item.key for query in recorded if query for item in query.inputs])
 
 

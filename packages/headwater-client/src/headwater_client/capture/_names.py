@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
+from itertools import count
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -113,6 +114,17 @@ def _name_of_open_file(value: Any) -> Name | None:
     return None
 
 
+_TEMPORARY = "temporary:"
+"""Start of the namespaces of temporary tables, which are no datasets."""
+_TEMPORARY_SCHEMA = re.compile(r"pg_temp(?:_\d+)?$|tempdb$", re.IGNORECASE)
+_sessions = count()
+
+
+def is_temporary(name: Name) -> bool:
+    """Return True for the name of a temporary table."""
+    return name[0].startswith(_TEMPORARY)
+
+
 class Database:
     """A database: the namespace of its tables, and how short names of tables are completed."""
 
@@ -120,9 +132,32 @@ class Database:
         self.namespace = namespace
         self.defaults = [part or "" for part in defaults]
         self.dialect = dialect
+        self.temporary: set[str] = set()
+        """The temporary tables and views, in lower case."""
+        self.attached: dict[str, Database | None] = {}
+        """Other databases by the names that they have here; None for those that are no datasets."""
+        self._session = f"{_TEMPORARY}{next(_sessions)}"
+
+    def temporary_table(self, parts: tuple[str, ...]) -> Name:
+        """Return the name of a temporary table of this database."""
+        return self._session, parts[-1].lower()
 
     def table(self, parts: tuple[str, ...]) -> Name | None:
-        """Return the name of a table; None if a part that its name needs is unknown."""
+        """Return the name of a table; None if a part that its name needs is unknown.
+
+        The name of a temporary table starts with a namespace that is no dataset's.
+        """
+        first, last = parts[0].lower(), parts[-1].lower()
+        if len(parts) == 1:
+            is_own = last in self.temporary
+        else:
+            is_own = bool(_TEMPORARY_SCHEMA.match(first))
+            is_own |= first == "temp" and self.dialect in ("duckdb", "sqlite")
+        if is_own or last.startswith(("#", "@")):
+            return self.temporary_table(parts)
+        if len(parts) > 1 and parts[0] in self.attached:
+            other = self.attached[parts[0]]
+            return other.table(parts[1:]) if other else None
         missing = len(self.defaults) + 1 - len(parts)
         whole = (*self.defaults[: max(0, missing)], *parts[-len(self.defaults) - 1 :])
         return (self.namespace, ".".join(whole)) if all(whole) else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import sys
 import threading
 import weakref
@@ -14,12 +15,13 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from headwater_client.capture._names import Name
+from headwater_client.capture._names import Name, is_temporary
 
 MOST_DATASETS = 1_000
 """Maximum number of inputs, of outputs and of SQL texts of one capture."""
 _MOST_COLUMNS = 500
 _OFF = ("false", "0", "no", "off")
+_VIEW = re.compile(r"\bview\b", re.IGNORECASE)
 log = logging.getLogger("headwater")
 
 
@@ -81,9 +83,10 @@ class Capture:
         self._reads: dict[tuple[Name, str | None], Captured] = {}
         self._consumed: dict[tuple[Name, str | None], Captured] = {}
         self._writes: dict[tuple[Name, str | None], Captured] = {}
-        self._queries: dict[str, CapturedQuery] = {}
+        self._queries: dict[Any, CapturedQuery] = {}
         self._written: set[Name] = set()
-        self._temporary: set[Name] = set()
+        self._temporary: dict[Name, tuple[Captured, ...] | None] = {}
+        """The sources of temporary tables; None if they are unknown."""
         self._read_back: set[Name] = set()
         self.is_complete = True
         """False if the limit of a capture was reached."""
@@ -104,42 +107,77 @@ class Capture:
         if parent := self._recording_parent():
             parent.add_writes(items)
 
-    def add_query(self, query: CapturedQuery) -> None:
-        """Add an SQL text with the datasets that it names, once for each text."""
-        if query.sql not in self._queries:
-            inputs = tuple(item for item in query.inputs if item.key not in self._temporary)
-            outputs = tuple(item for item in query.outputs if item.key not in self._temporary)
-            is_whole = self.is_whole(query)
-            query = replace(query, inputs=inputs, outputs=outputs, is_whole=is_whole)
+    def add_query(self, query: CapturedQuery) -> CapturedQuery:
+        """Add an SQL text with the datasets that it names, once for each text and its datasets.
+
+        Return it with the sources of temporary tables in their place.
+        """
+        resolved = self.resolve(query)
+        inputs, outputs = resolved.inputs, resolved.outputs
+        self._fill_temporary(query, resolved)
+        key = query.sql, tuple(i.key for i in inputs), tuple(i.key for i in outputs)
+        if key not in self._queries:
             items = self._consumed if outputs else self._reads
             for item in self._inputs(inputs, is_into_python=not outputs):
                 self._add(items, (item.key, item.version), item, "")
             sources = tuple(item.key for item in inputs)
             for item in outputs:
-                if sources or item.key not in self._written:
-                    known = sources if sources and is_whole else None
+                if sources or item.key not in self._written or not resolved.is_whole:
+                    known = sources if sources and resolved.is_whole else None
                     self._add_write(replace(item, sources=known), "")
             if inputs or outputs:
-                self._add(self._queries, query.sql, query, "query")
+                self._add(self._queries, key, resolved, "query")
         if parent := self._recording_parent():
             parent.add_query(query)
+        return resolved
 
-    def is_whole(self, query: CapturedQuery) -> bool:
-        """Return True if a text reads only datasets, and none of them is a temporary table."""
-        return query.is_whole and self._temporary.isdisjoint(item.key for item in query.inputs)
+    def resolve(self, query: CapturedQuery) -> CapturedQuery:
+        """Return a query with the sources of the temporary tables that it reads in their place.
+
+        It is not whole if these are unknown.
+        """
+        inputs: dict[Name, Captured] = {}
+        is_whole = query.is_whole
+        for item in query.inputs:
+            sources = self._temporary.get(item.key) if is_temporary(item.key) else (item,)
+            is_whole &= sources is not None
+            inputs.update((source.key, source) for source in sources or ())
+        outputs = tuple(item for item in query.outputs if not is_temporary(item.key))
+        has_temporary = any(is_temporary(item.key) for item in (*query.inputs, *query.outputs))
+        return replace(
+            query,
+            inputs=tuple(inputs.values()),
+            outputs=outputs,
+            is_readable=query.is_readable and not has_temporary,
+            is_whole=is_whole,
+        )
+
+    def _fill_temporary(self, query: CapturedQuery, resolved: CapturedQuery) -> None:
+        """Remember the sources of the temporary tables that a query writes.
+
+        A view of a temporary table has unknown sources, as that table may change.
+        """
+        is_view_of_temporary = bool(_VIEW.search(query.sql)) and any(
+            is_temporary(item.key) for item in query.inputs
+        )
+        is_known = resolved.is_whole and bool(query.inputs) and not is_view_of_temporary
+        for item in query.outputs:
+            if is_temporary(item.key):
+                before = self._temporary.get(item.key)
+                is_added = is_known and before is not None
+                self._temporary[item.key] = (
+                    (*(before or ()), *resolved.inputs) if is_added else None
+                )
 
     def _inputs(self, items: Iterable[Captured], *, is_into_python: bool = True) -> list[Captured]:
-        own = self._written | self._temporary
         if is_into_python:
             for item in items:
                 if item.key in self._written - self._read_back:
                     self._read_back.add(item.key)
                     self._changed(item, "read")
-        return [item for item in items if item.key not in own]
+        return [item for item in items if item.key not in self._written]
 
     def _add_write(self, item: Captured, kind: str) -> None:
-        if item.key in self._temporary:
-            return
         key = item.key, item.version
         self._written.add(item.key)
         if (before := self._writes.get(key)) is not None:
@@ -151,9 +189,21 @@ class Capture:
             del self._writes[key]
         self._add(self._writes, key, item, kind)
 
-    def add_temporary(self, names: Iterable[Name]) -> None:
-        """Add temporary tables, which are no datasets."""
-        self._temporary.update(names)
+    def add_temporary(self, name: Name, sources: tuple[Name, ...] | None = ()) -> None:
+        """Add a temporary table with the datasets that it comes from; None if they are unknown.
+
+        The sources of a table that is created again without being dropped are unknown.
+        """
+        items = None if sources is None else tuple(Captured(*source) for source in sources)
+        self._temporary[name] = None if name in self._temporary else items
+        if parent := self._recording_parent():
+            parent.add_temporary(name, sources)
+
+    def drop_temporary(self, name: Name) -> None:
+        """Forget a temporary table that was dropped."""
+        self._temporary.pop(name, None)
+        if parent := self._recording_parent():
+            parent.drop_temporary(name)
 
     def _recording_parent(self) -> Capture | None:
         return self.parent if self.parent is not None and self.parent.includes_nested else None

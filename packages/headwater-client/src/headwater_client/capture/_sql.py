@@ -80,7 +80,11 @@ class Tables:
     files_read: list[str] = field(default_factory=list)
     files_written: list[str] = field(default_factory=list)
     temporary: list[Table] = field(default_factory=list)
-    """Temporary tables that the text creates."""
+    """Temporary tables and views that the text creates."""
+    dropped: list[Table] = field(default_factory=list)
+    """Tables and views that the text drops."""
+    used: list[Table] = field(default_factory=list)
+    """The databases or schemas of USE; an empty name after a SET that may change them."""
 
 
 class _Token(NamedTuple):
@@ -110,9 +114,33 @@ def tables_of(sql: str, dialect: str) -> Tables:
         for statement in _statements(sql, dialect):
             if statement and statement[0].word not in _NO_DATA:
                 _Statement(statement, dialect, found).read()
+            elif statement:
+                _read_command(statement, dialect, found)
     for name in ("reads", "writes", "files_read", "files_written", "temporary"):
         setattr(found, name, list(dict.fromkeys(getattr(found, name))))
     return found
+
+
+def split(sql: str, dialect: str) -> list[str]:
+    """Return the statements of a text, without comments and the rows of INSERT … VALUES."""
+    statements = (" ".join(token.text for token in tokens) for tokens in _statements(sql, dialect))
+    return [statement for statement in statements if statement]
+
+
+def _read_command(tokens: list[_Token], dialect: str, found: Tables) -> None:
+    """Add the names of DROP and USE to the result."""
+    words = [token.word for token in tokens]
+    if words[0] == "SET":
+        found.used += [()] if {"SCHEMA", "SEARCH_PATH"} & {*words} else []
+    elif words[0] == "USE" or words[:2] in (["DROP", "TABLE"], ["DROP", "VIEW"]):
+        start = 1 if words[0] == "USE" else 4 if words[2:4] == ["IF", "EXISTS"] else 2
+        names: list[list[str]] = [[]]
+        for token in tokens[start:]:
+            if token.text == ",":
+                names.append([])
+            elif token.kind in ("word", "quoted") and token.word not in ("CASCADE", "RESTRICT"):
+                names[-1].append(_folded(token, dialect))
+        (found.used if words[0] == "USE" else found.dropped).extend(map(tuple, names))
 
 
 def _statements(sql: str, dialect: str) -> list[list[_Token]]:
@@ -188,6 +216,11 @@ class _Statement:
         token = self._tokens[position]
         if token.kind not in ("word", "string"):
             return True
+        if token.word in ("TEMP", "TEMPORARY") and self._expects == "write":  # SELECT … INTO TEMP
+            return (
+                self._tokens[position + 1 : position + 2] != []
+                and self._text(position + 1).isidentifier()
+            )
         return token.word in _MODIFIERS or token.word in _STARTS_QUERY or token.word == "OVERWRITE"
 
     def _open(self, position: int) -> None:
@@ -241,7 +274,7 @@ class _Statement:
         level.has_with |= word == "WITH"
         if word in _ENDS_FROM:
             level.is_in_from, self._expects = False, None
-        if word in ("TEMP", "TEMPORARY") and self._kind == "CREATE":
+        if word in ("TEMP", "TEMPORARY") and (self._kind == "CREATE" or before == "INTO"):
             self._is_temporary = True
         elif word == "FROM":
             self._from(before, self._word(position - 2), level)
@@ -296,7 +329,9 @@ class _Statement:
             self._created(tuple(parts), position + 1)
         elif direction == "copy":
             self._names.append((start, "copy", tuple(parts)))
-        elif not text.startswith(("#", "@")):
+        else:
+            if direction == "write" and self._is_temporary:  # SELECT … INTO TEMP
+                self._found.temporary.append(tuple(parts))
             self._names.append((start, direction, tuple(parts)))
         return position + 1
 
@@ -313,11 +348,10 @@ class _Statement:
             position += 1
         while self._text(position + 1) == "(":
             position += 1
+        if self._is_temporary:
+            self._found.temporary.append(name)
         if self._word(position + 1) in _STARTS_QUERY:
-            if self._is_temporary:
-                self._found.temporary.append(name)
-            else:
-                self._names.append((position, "write", name))
+            self._names.append((position, "write", name))
 
 
 def _folded(token: _Token, dialect: str) -> str:
