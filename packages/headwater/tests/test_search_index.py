@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,6 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from headwater import deadline
+from headwater.errors import DeadlineError
 from headwater.events import Logged
 from headwater.log import entry_of, make_alias
 from headwater.projection import State, project
@@ -141,6 +144,26 @@ def test_index_forgets_former_texts(build: Any, monkeypatch: pytest.MonkeyPatch)
         apply(state, events[-1])
         former, newest = f"column{number - 2}", f"column{number}"
         _assert_equal(state, events, ("column", former, newest, "colunm3"))
+
+
+def test_interrupted_update_of_the_index_continues(build: Any) -> None:
+    source = {"namespace": "db", "name": "t0", "field": "gross"}
+    lineage = {"fields": {"net": {"inputFields": [source]}}}
+    bodies = [build.run("COMPLETE", f"r{n}", f"job{n}", "08:00:00") for n in range(3)]
+    for number, body in enumerate(bodies):
+        body["outputs"] = [build.dataset(f"db|t{number}", columnLineage=lineage)]
+    events = [build.entry(body).event for body in bodies]
+    interrupted = 0
+    for checks in range(30):
+        state, ticks = project(events), itertools.count()
+        deadline.start(checks, lambda ticks=ticks: float(next(ticks)))  # type: ignore[misc]
+        try:
+            search(state, "gross")
+        except DeadlineError:
+            interrupted += 1
+        deadline.start(1e9)
+        _assert_equal(state, events, ("gross", "net", "job"))
+    assert 10 < interrupted < 30
 
 
 def test_search_counts_the_sql_texts_that_it_has_not_read(

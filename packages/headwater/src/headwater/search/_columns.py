@@ -28,7 +28,7 @@ Named = tuple[tuple[DatasetName, str], ...]
 class NamedColumns:
     """Columns that column lineage or the newest SQL text of a job names, by dataset.
 
-    `update` takes what events changed. SQL texts are read by `read`, some in each query.
+    `update` and `count` take what events changed. SQL texts are read by `read`, some in each query.
     """
 
     def __init__(self, state: State) -> None:
@@ -42,6 +42,15 @@ class NamedColumns:
         self._mentioning: dict[DatasetName, set[JobRef]] = defaultdict(set)
         self.unread: dict[JobRef, None] = {}
         """Jobs whose newest SQL text is to be read."""
+        self.changed: set[DatasetName] = set()
+        """Names whose columns changed since the set was last cleared."""
+        self._names: dict[DatasetName, None] = {}  # changed, and not yet counted
+        self._is_first = True
+
+    @property
+    def is_complete(self) -> bool:
+        """Return True if everything that changed was counted, apart from SQL texts."""
+        return not (self._names or self.changed)
 
     def of(self, name: DatasetName) -> set[str]:
         """Return the columns of a dataset."""
@@ -49,39 +58,42 @@ class NamedColumns:
         spelled = (alias for alias in identity.names(name) if identity.primary(alias) == name)
         return {column for alias in spelled for column in self._columns.get(alias, ())}
 
-    def update(self, names: Iterable[DatasetName], jobs: Iterable[JobRef]) -> set[DatasetName]:
-        """Take changed names of datasets, and jobs with another newest run or SQL text.
-
-        Return the names of datasets whose columns changed.
-        """
-        state, changed = self._state, set[DatasetName]()
-        is_first = not self._inputs
-        for name in names:
-            if record := state.datasets.get(name):
-                changed |= self._take_lineage(record)
-            for dataset in state.identity.datasets(name):
-                if self._are_inputs_changed(dataset) and not is_first:
-                    self.unread |= dict.fromkeys(self._jobs_naming(dataset))
+    def update(self, names: Iterable[DatasetName], jobs: Iterable[JobRef]) -> None:
+        """Take changed names of datasets, and jobs with another newest run or SQL text."""
+        self._names |= dict.fromkeys(names)
         self.unread |= dict.fromkeys(ref for ref in jobs if self._has_text(ref))
-        self.revision = state.revision
-        return changed
+        self.revision = self._state.revision
 
-    def read(self) -> set[DatasetName]:
-        """Read SQL texts for some time; return the names of datasets whose columns changed."""
-        until, changed = time.thread_time() + _SECONDS, set[DatasetName]()
+    def count(self) -> None:
+        """Count the columns in the column lineage of changed names.
+
+        After a deadline, the next call continues.
+        """
+        state = self._state
+        for name in deadline.watched(list(self._names)):
+            if record := state.datasets.get(name):
+                self.changed |= self._take_lineage(record)
+            for dataset in state.identity.datasets(name):
+                if self._are_inputs_changed(dataset) and not self._is_first:
+                    self.unread |= dict.fromkeys(self._jobs_naming(dataset))
+            del self._names[name]
+        self._is_first = False
+
+    def read(self) -> None:
+        """Read SQL texts for some time."""
+        until = time.thread_time() + _SECONDS
         while self.unread and time.thread_time() < until:
             ref = next(iter(self.unread))
             run = newest_run(self._state, ref) if self._has_text(ref) else None
             found = dict.fromkeys(_named_by(self._state, run)) if run else {}
-            changed |= self._count(self._texts.get(ref, ()), -1)
+            self.changed |= self._count(self._texts.get(ref, ()), -1)
             self._texts[ref] = tuple(found)
-            changed |= self._count(found, 1)
+            self.changed |= self._count(found, 1)
             used = set(run.inputs) | set(run.outputs) if run else set()
             for name, _ in found:
                 if name not in used:
                     self._mentioning[name].add(ref)
             del self.unread[ref]
-        return changed
 
     def _has_text(self, ref: JobRef) -> bool:
         job = self._state.jobs.get(ref)

@@ -60,19 +60,24 @@ class Index:
     @property
     def is_complete(self) -> bool:
         """Return True unless the last update was interrupted, or there was none."""
-        return self._revision >= 0 and not self._waiting
+        return self._revision >= 0 and not self._waiting and self.columns.is_complete
 
     def update(self, *, reads_sql: bool = True) -> None:
         """Add what changed since the last update; after a deadline, the next one continues."""
         state = self._state
         if state.revision != self._revision or state.identity.rebuilds != self._rebuilds:
             names, jobs = self._changed()
-            for name in self.columns.update(names, jobs) | set(names):
+            self.columns.update(names, jobs)
+            for name in names:
                 self._wait_for(name)
             self._waiting |= dict.fromkeys(map(Node.of_job, jobs))
             self._revision, self._rebuilds = state.revision, state.identity.rebuilds
-        for name in self.columns.read() if reads_sql else ():
+        self.columns.count()
+        if reads_sql:
+            self.columns.read()
+        for name in self.columns.changed:
             self._wait_for(name)
+        self.columns.changed.clear()
         for node in deadline.watched(list(self._waiting)):
             self._put(node)
             del self._waiting[node]
