@@ -309,6 +309,23 @@ def test_columns_are_recorded_unless_only_some_were_read(folder: Path) -> None:
     assert columns == {"u.csv": (("a", "int64"), ("b", columns["u.csv"][1][1])), "v.parquet": ()}
 
 
+@pytest.mark.parametrize("is_frame_first", [True, False])
+@pytest.mark.parametrize("query", ["FROM 'u.csv'", "CREATE TABLE k AS FROM 'u.csv'"])
+def test_columns_of_a_file_that_a_query_reads_too(
+    query: str, is_frame_first: bool, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HEADWATER_SPOOL", "spool")
+    with duckdb.connect("w.duckdb") as database, track("both"):
+        works = [lambda: pd.read_csv("u.csv"), lambda: database.execute(query)]
+        for work in works if is_frame_first else reversed(works):
+            work()
+    (end,) = [
+        e for e in events("spool") if (e["job"]["name"], e["eventType"]) == ("both", "COMPLETE")
+    ]
+    (source,) = end["inputs"]
+    assert [field["name"] for field in source["facets"]["schema"]["fields"]] == ["a", "b"]
+
+
 def test_tables_of_databases(folder: Path) -> None:
     engine = create_engine("sqlite:///s.db")
     database = f"sqlite://{folder}/s.db"

@@ -210,9 +210,11 @@ class Capture:
 
     def _add(self, items: dict[Any, Any], key: Any, item: Any, kind: str) -> None:
         with self._lock:
-            if key in items:
-                return
-            if len(items) >= MOST_DATASETS:
+            if (before := items.get(key)) is not None:
+                item = with_columns_of(before, item)
+                if item == before:
+                    return
+            elif len(items) >= MOST_DATASETS:
                 if self.is_complete:
                     log.warning("lineage: only the first %d datasets are recorded", MOST_DATASETS)
                 self.is_complete = False
@@ -278,6 +280,13 @@ class Capture:
     def queries(self) -> list[CapturedQuery]:
         """Return the SQL texts that name datasets."""
         return list(self._queries.values())
+
+
+def with_columns_of(item: Any, other: Any) -> Any:
+    """Return a dataset with the columns of two reads of it; a query stays as it is."""
+    if not isinstance(item, Captured):
+        return item
+    return replace(item, fields=tuple({**dict(other.fields), **dict(item.fields)}.items()))
 
 
 def _without_parts(items: Iterable[Captured], among: Iterable[Captured]) -> list[Captured]:
