@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from headwater import deadline
 from headwater.datasets.not_run import has_result, is_test, lacks_data, without_result
+from headwater.datasets.project import is_removed_test
 from headwater.events import EventType, Facets, JobRef, Json
 from headwater.events.assertions import (
     DATASET_FACETS,
@@ -92,7 +93,8 @@ def _checked(state: State, name: DatasetName, check: Check) -> Check:
 def current_failures(state: State, checks: Iterable[Check]) -> list[Failure]:
     """Return the failures among the newest results of each assertion, newest first.
 
-    Of each job, only the assertions in its newest pipeline run count: others were removed.
+    Of each job, only the assertions in its newest pipeline run count: others were removed, as were
+    tests that the dbt project no longer has.
     """
     decided = (check for check in checks if any(a.passed is not None for a in check.assertions))
     asserted = sorted(decided, key=_place)
@@ -103,8 +105,36 @@ def current_failures(state: State, checks: Iterable[Check]) -> list[Failure]:
             for assertion in sorted(check.assertions, key=lambda item: item.failed):
                 if assertion.passed is not None:
                     results[_job(check), assertion.key] = Failure(check, assertion)
-    failed = [result for result in results.values() if result.assertion.failed]
+    failed = [
+        result
+        for result in results.values()
+        if result.assertion.failed and not _is_removed(state, result.check, result.assertion)
+    ]
     return sorted(failed, key=lambda result: result.check.time, reverse=True)
+
+
+def has_only_removed_failures(state: State, run: Run) -> bool:
+    """Return True if a test run failed because of tests that its dbt project no longer has."""
+    failed = [item for item in _results(state, run) if item.failed]
+    return bool(failed) and all(is_removed_test(state, run, item) for item in failed)
+
+
+def has_only_removed_tests(state: State, run: Run) -> bool:
+    """Return True if the dbt project of a test run has none of its tests any more."""
+    results = _results(state, run)
+    return bool(results) and all(is_removed_test(state, run, item) for item in results)
+
+
+def _results(state: State, run: Run) -> list[Assertion]:
+    """Return the assertions of a test run, or else its outcome; nothing for other runs."""
+    if not is_test(state, run.key.job):
+        return []
+    checks = [check for _, check in _reported_checks(state, run)]
+    return [item for check in checks for item in check.assertions] or _outcome(run)
+
+
+def _is_removed(state: State, check: Check, assertion: Assertion) -> bool:
+    return check.run is not None and is_removed_test(state, check.run, assertion)
 
 
 def is_checking(run: Run) -> bool:

@@ -35,6 +35,7 @@ from openlineage.common.provider.dbt.processor import ModelNode
 
 from headwater.collect.lines import Lines
 from headwater.config import parse_yaml
+from headwater.datasets.project import PROJECT
 from headwater.errors import ConfigError, HeadwaterError, shown
 from headwater.events import parse_time
 from headwater.harvest._manifest import (
@@ -52,7 +53,6 @@ from headwater.harvest._manifest import (
 )
 from headwater.harvest.events import FinishedRun, run_id, to_json
 from headwater.harvest.harvester import Cursor, Portion
-from headwater.health.project import PROJECT
 from headwater.redaction import Redactor
 from headwater_client.events import PRODUCER
 from headwater_client.parents import RunRef

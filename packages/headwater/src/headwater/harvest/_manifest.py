@@ -164,19 +164,25 @@ def _tags(definition: Artifact) -> Iterator[tuple[str, str, str]]:
 
 @attrs.define
 class ProjectFacet(RunFacet):
-    """The nodes of a project, except tests, and the schemas of its tables: `database.schema`."""
+    """The nodes of a project, except tests, the names of its tests, and the schemas of its tables.
+
+    A schema is `database.schema`.
+    """
 
     name: str
     nodes: list[str]
+    tests: list[str]
     schemas: list[str]
 
 
 def project_facet(name: str, manifest: Artifact) -> ProjectFacet:
-    """Return the facet by which models that were removed from a project are recognized."""
-    nodes = sorted(node for node in manifest.get("nodes", {}) if not node.startswith("test."))
+    """Return the facet by which removed models and tests are recognized."""
+    every = manifest.get("nodes", {})
+    nodes = sorted(node for node in every if not node.startswith("test."))
+    tests = {str(every[node].get("name")) for node in every.keys() - set(nodes)}
     tables = definitions(manifest).values()
     schemas = {f"{table.get('database')}.{table.get('schema')}" for table in tables}
-    return ProjectFacet(name, nodes, sorted(schemas), producer=PRODUCER)
+    return ProjectFacet(name, nodes, sorted(tests), sorted(schemas), producer=PRODUCER)
 
 
 @attrs.define

@@ -11,6 +11,7 @@ from headwater.datasets.quality import (
     checks_of,
     current_failures,
     datasets_with_failures,
+    has_only_removed_failures,
     tests_without_dataset,
 )
 from headwater.events import JobRef
@@ -135,11 +136,16 @@ def reported_job_type(state: State, ref: JobRef) -> str | None:
     return job.facets.parsed(JobType).jobType if job else None
 
 
+def is_void(state: State, run: Run) -> bool:
+    """Return True if a failed test says nothing: it was not run, or is no longer in its project."""
+    return was_not_run(state, run) or has_only_removed_failures(state, run)
+
+
 def failing_run(state: State, ref: JobRef) -> Run | None:
     """Return the newest failed run of a job that fails now; None if it does not."""
     root, part = decided_root(state, ref), failed_part(state, ref)
     failed = [root] if root is not None and is_failed(state, root) else []
-    if part is not None and not is_superseded(state, part) and not was_not_run(state, part):
+    if part is not None and not is_superseded(state, part) and not is_void(state, part):
         failed.append(part)
     return max(failed, key=partial(place_of_run, state), default=None)
 

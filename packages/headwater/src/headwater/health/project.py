@@ -1,16 +1,17 @@
 """Models that were removed from their dbt project, according to the newest imported manifest.
 
-`headwater harvest dbt` reports the nodes and schemas of the manifest with each invocation, in the
-run facet `headwater_dbt_project`. A model is removed if its job did not run since and the manifest
-has its schema, but not the model. Events of dbt-ol do not list the models of a project, so that
-nothing is known without an import. The table may still exist in the database.
+`headwater.datasets.project` describes the manifest. A model is removed if its job did not run since
+and the manifest has its schema, but not the model; a test job, if it has none of its tests. Events
+of dbt-ol do not list the models of a project, so that nothing is known without an import. The table
+may still exist in the database.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import NamedTuple
 
+from headwater.datasets.project import PROJECT, newest_with_manifest
+from headwater.datasets.quality import has_only_removed_tests
 from headwater.events import JobRef
 from headwater.graph.current import generations_of, once_an_event
 from headwater.graph.nodes import Node, facets_of
@@ -18,7 +19,6 @@ from headwater.projection import Run, State
 from headwater.projection.derived import ancestry_of
 from headwater.runs.summary import newest_run, place_of_run
 
-PROJECT = "headwater_dbt_project"
 _NODE = "dbt_node"
 
 
@@ -49,10 +49,12 @@ def _removed_job(state: State, ref: JobRef) -> Removed | None:
     if run is None:
         return None
     *_, root = ancestry_of(state, run)
-    listing = _newest_with_manifest(state, root.key.job)
+    listing = newest_with_manifest(state, root.key.job)
     if listing is None or place_of_run(state, listing) <= place_of_run(state, root):
         return None
     project = listing.facets.get(PROJECT)
+    if has_only_removed_tests(state, run):
+        return Removed(str(project.get("name")), listing)
     for book in facets_of(state, Node.of_job(ref)):
         model = book.get(_NODE)
         schema = f"{model.get('database')}.{model.get('schema')}"
@@ -65,14 +67,4 @@ def _removed_job(state: State, ref: JobRef) -> Removed | None:
 def _has_manifest(state: State) -> bool:
     """Return True if any dbt manifest was imported. Most stores have none."""
     known = generations_of(state)
-    return bool(known.jobs_where("manifest", lambda ref: bool(_newest_with_manifest(state, ref))))
-
-
-def _newest_with_manifest(state: State, ref: JobRef) -> Run | None:
-    """Return the newest run of a job that has a manifest."""
-    return generations_of(state).of_runs(ref, PROJECT, lambda runs: _newest(state, runs))
-
-
-def _newest(state: State, runs: Iterable[Run]) -> Run | None:
-    listing = (run for run in runs if isinstance(run.facets.get(PROJECT).get("nodes"), list))
-    return max(listing, key=lambda run: place_of_run(state, run), default=None)
+    return bool(known.jobs_where("manifest", lambda ref: bool(newest_with_manifest(state, ref))))

@@ -12,7 +12,13 @@ from typing import NamedTuple
 from headwater import deadline
 from headwater.datasets.not_run import was_not_run
 from headwater.datasets.printing import removal_text
-from headwater.datasets.quality import Failure, checks_of, current_failures, tests_without_dataset
+from headwater.datasets.quality import (
+    Failure,
+    checks_of,
+    current_failures,
+    has_only_removed_failures,
+    tests_without_dataset,
+)
 from headwater.datasets.removal import is_gone, removal_of
 from headwater.datasets.writes import newest_write
 from headwater.events import JobRef, parse_time, shown_time, to_micros
@@ -234,6 +240,8 @@ def _unknown(state: State, node: Node) -> _Found | None:
         text = "the newest run failed, and its pipeline ran again without it"
         if was_not_run(state, newest):
             text = "was not run, because the data that it tests was not written"
+        elif has_only_removed_failures(state, newest):
+            text = "the tests that failed were removed from the dbt project"
         return _Found("unknown", text, ended_at(state, newest))
     return None
 

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 from functools import cache, partial
 from typing import get_args
 
-from headwater.datasets.not_run import was_not_run
 from headwater.errors import ConfigError
 from headwater.events import parse_time, shown_time, to_micros
 from headwater.graph.current import generations_of, graph_of
@@ -21,6 +20,7 @@ from headwater.health.failing import (
     failed_part,
     failing_run,
     is_superseded,
+    is_void,
     recent_roots,
 )
 from headwater.health.findings import (
@@ -97,7 +97,7 @@ def findings_of(state: State) -> Iterator[Finding]:
             yield from _failed_or_lost(state, run, blocked, has_retry=not is_decided)
     for ref in state.jobs:
         part = failed_part(state, ref)
-        if part is not None and not was_not_run(state, part):
+        if part is not None and not is_void(state, part):
             yield from _part_findings(state, part, blocked)
     slow = late(state, (ref for ref in state.jobs if recent_roots(state, ref)))
     yield from map(late_job, slow)

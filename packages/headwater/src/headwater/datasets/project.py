@@ -1,0 +1,54 @@
+"""The newest imported manifest of a dbt project, and tests that it no longer has.
+
+`headwater harvest dbt` reports the nodes, tests and schemas of the manifest with each invocation,
+in the run facet `headwater_dbt_project`. A test is removed if the manifest of a newer invocation
+has the schema of its table, but not the test. Events of dbt-ol do not list the tests of a project,
+so that nothing is known without an import.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from headwater.events import JobRef, Json
+from headwater.events.assertions import Assertion
+from headwater.graph.current import generations_of
+from headwater.projection import Run, State
+from headwater.projection.derived import ancestry_of, began_at
+
+PROJECT = "headwater_dbt_project"
+
+
+def newest_with_manifest(state: State, ref: JobRef) -> Run | None:
+    """Return the newest run of a job that has a manifest."""
+    return generations_of(state).of_runs(ref, PROJECT, lambda runs: _newest(state, runs))
+
+
+def newer_manifest(state: State, run: Run) -> Json | None:
+    """Return the manifest of the newest invocation since the one of a run; None without one."""
+    *_, root = ancestry_of(state, run)
+    listing = newest_with_manifest(state, root.key.job)
+    if listing is None or _place(state, listing) <= _place(state, root):
+        return None
+    return listing.facets.get(PROJECT)
+
+
+def is_removed_test(state: State, run: Run, assertion: Assertion) -> bool:
+    """Return True if the project of a test run no longer has the test of an assertion."""
+    project = newer_manifest(state, run)
+    if project is None or not isinstance(project.get("tests"), list):
+        return False
+    names = run.inputs or run.outputs
+    is_known = any(name.name.rpartition(".")[0] in project.get("schemas", ()) for name in names)
+    # The outcome of a singular test has the name of its job: test.PROJECT.NAME.
+    name = assertion.name.rpartition(".")[2]
+    return is_known and not {assertion.name, name} & set(project["tests"])
+
+
+def _newest(state: State, runs: Iterable[Run]) -> Run | None:
+    listing = (run for run in runs if isinstance(run.facets.get(PROJECT).get("nodes"), list))
+    return max(listing, key=lambda run: _place(state, run), default=None)
+
+
+def _place(state: State, run: Run) -> tuple[int, str]:
+    return began_at(state, run) or 0, run.key.run_id
