@@ -89,6 +89,37 @@ def test_command_keeps_input_outputs_and_exit_code(tmp_path: Path) -> None:
     assert [output["name"] for output in end["outputs"]] == ["exports/customers.csv"]
 
 
+@pytest.mark.parametrize(
+    ("script", "error"),
+    [
+        ("{}['id']", "KeyError: 'id'"),
+        (
+            "raise OSError('postgresql://me:hunter2@db/x is down')",
+            "OSError: postgresql://me:***@db",
+        ),
+        (
+            "import sys; sys.excepthook = lambda *_: print('own'); 1 / 0",
+            "ZeroDivisionError: division",
+        ),
+        ("try:\n 1 / 0\nexcept ArithmeticError:\n raise SystemExit(1)", None),
+        (
+            "import subprocess, sys; sys.exit(subprocess.call([sys.executable, '-c', '1 / 0']))",
+            None,
+        ),
+    ],
+)
+def test_error_of_python_has_its_exception(script: str, error: str | None, tmp_path: Path) -> None:
+    """The output is the same as without headwater; a handled exception is not the cause."""
+    (tmp_path / "etl.py").write_text(script)
+    command = sys.executable, str(tmp_path / "etl.py")
+    plain = subprocess.run(command, capture_output=True, text=True)
+    result = _run(tmp_path, *command)
+    assert (result.returncode, result.stdout, result.stderr) == (1, plain.stdout, plain.stderr)
+    ended, _, cause = _error(tmp_path).partition(" ended with exit code 1")
+    assert ended == sys.executable
+    assert cause.startswith(f": {error}") if error else not cause
+
+
 def test_command_can_have_its_own_options(tmp_path: Path) -> None:
     head = [*_MAIN, "-f", str(_EXAMPLE), "--spool", str(tmp_path / "spool")]
     result = subprocess.run([*head, "echo", "--spool", "-f"], capture_output=True, text=True)

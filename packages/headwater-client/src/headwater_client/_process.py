@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from headwater_client._declared import Declared
 from headwater_client._report import Report
 from headwater_client.capture import Capture, is_on
-from headwater_client.capture._process import environment_of, is_python, read_folder
+from headwater_client.capture._process import environment_of, error_of, is_python, read_folder
 from headwater_client.parents import RunRef, child_environment, parents
 
 if TYPE_CHECKING:
@@ -78,6 +78,10 @@ def run_command(
     type_, error = _outcome(command[0], code, child)
     ended = datetime.now(UTC)
     if folder:
+        if type_ == "FAIL" and (raised := error_of(folder, child.process)):
+            from headwater_client.masking import mask_text
+
+            error = f"{error}: {mask_text(raised)}"
         capture = read_folder(folder)
         rmtree(folder, ignore_errors=True)
         _send_end(run, capture, report, (type_, ended, error))
@@ -164,6 +168,11 @@ class _Child:
     def wait(self) -> int:
         """Wait for the end of the process and return its exit code."""
         return self._process.wait() if self._process else self._code
+
+    @property
+    def process(self) -> int:
+        """Return the id of the process; 0 if it could not be started."""
+        return self._process.pid if self._process else 0
 
     def _forward(self, number: int, _: FrameType | None) -> None:
         self.was_stopped |= number not in (signal.SIGUSR1, signal.SIGUSR2)

@@ -5,9 +5,11 @@ Each process appends its records to its own file, so a killed process loses at m
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import re
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -21,6 +23,7 @@ from ._recorder import Capture, Captured, CapturedQuery, is_on
 
 FOLDER = "HEADWATER_CAPTURE_FOLDER"
 """The folder to which a process writes its records."""
+_LONGEST_ERROR = 10_000  # characters
 _SITE = Path(__file__).parent / "_site"
 _PYTHON = re.compile(r"python(?:\d+(?:\.\d+)?)?$")
 
@@ -65,7 +68,27 @@ def start_process() -> None:
             with open(os.path.join(folder, f"{os.getpid()}.jsonl"), "a") as file:
                 file.write(line + "\n")
 
+    def write_error() -> None:
+        error = getattr(sys, "last_value", None)  # the exception that Python has printed
+        if isinstance(error, BaseException):
+            with suppress(Exception):
+                text = f"{type(error).__name__}: {error}".removesuffix(": ")
+                _error_file(Path(folder), os.getpid()).write_text(text[:_LONGEST_ERROR])
+
+    atexit.register(write_error)
     start(Capture(on_change=write))
+
+
+def error_of(folder: Path, process: int) -> str | None:
+    """Return type and message of the exception that ended a process, unmasked; None without one."""
+    try:
+        return _error_file(folder, process).read_text()
+    except (OSError, ValueError):
+        return None
+
+
+def _error_file(folder: Path, process: int) -> Path:
+    return folder / f"{process}.error"
 
 
 def read_folder(folder: Path) -> Capture:
