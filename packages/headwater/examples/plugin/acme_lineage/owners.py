@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from headwater.graph.filter_values import values_of
+from headwater.filter_values import values_of
 from headwater.graph.nodes import Node
 from headwater.health.findings import warning
 from headwater.health.models import Finding

@@ -22,8 +22,8 @@ from headwater.datasets.quality import (
 from headwater.datasets.removal import is_gone, removal_of
 from headwater.datasets.writes import newest_write
 from headwater.events import JobRef, parse_time, shown_time, to_micros
+from headwater.filter_values import type_of
 from headwater.graph.current import generations_of
-from headwater.graph.filter_values import type_of
 from headwater.graph.generation import Generation
 from headwater.graph.nodes import Node, node_ref
 from headwater.health.blocked import Blocker, blockers_of, pipeline_of

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from headwater import deadline, memory
 from headwater.datasets.removal import removal_of
 from headwater.errors import NotFoundError
+from headwater.filter_values import type_of
 from headwater.graph.column_graph import (
     ColumnGraph,
     described_datasets,
@@ -19,7 +20,6 @@ from headwater.graph.column_graph import (
 )
 from headwater.graph.current import generations_of, level_of
 from headwater.graph.edges import LevelGraph
-from headwater.graph.filter_values import type_of
 from headwater.graph.frontier import Walked
 from headwater.graph.generations import Generations
 from headwater.graph.levels import Level

@@ -9,8 +9,8 @@ from typing import Annotated, Literal, NamedTuple, Unpack
 
 from headwater import deadline
 from headwater.events import JobRef
+from headwater.filter_values import values_of
 from headwater.graph.current import generations_of, level_of
-from headwater.graph.filter_values import values_of
 from headwater.graph.nodes import Node
 from headwater.lookup import find_node, of_type
 from headwater.projection import Run, RunState, State, outcome

@@ -10,8 +10,8 @@ from headwater import deadline
 from headwater.datasets.removal import removal_of
 from headwater.datasets.writes import newest_write
 from headwater.events import JobRef, shown_time
+from headwater.filter_values import job_owners, type_of, values_of
 from headwater.graph.current import generations_of, once_an_event
-from headwater.graph.filter_values import job_owners, type_of, values_of
 from headwater.graph.nodes import Node, node_ref, owners_of, platform_of, tags_of
 from headwater.health.states import health_of, state_of
 from headwater.projection import State

@@ -18,8 +18,8 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from headwater import deadline
+from headwater.filter_values import values_of
 from headwater.graph.current import graph_of
-from headwater.graph.filter_values import values_of
 from headwater.graph.levels import Level
 from headwater.graph.nodes import Node
 from headwater.graph.walk import reach

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import Annotated, Literal, cast
 
 from headwater.events import parse_time, to_micros
+from headwater.filter_values import platform_value, type_of, values_of
 from headwater.graph.current import generations_of, graph_of
-from headwater.graph.filter_values import platform_value, type_of, values_of
 from headwater.graph.levels import Level
 from headwater.graph.nodes import Node, node_id, node_ref
 from headwater.graph.walk import parts_of
