@@ -395,6 +395,52 @@ def test_test_that_left_its_project_fails_no_longer(
     assert {item["kind"] for item in answer["violations"]} == {"no_pii"}
 
 
+@pytest.mark.parametrize(
+    ("kind", "config", "verdict"),
+    [
+        ("model", {"materialized": "incremental", "unique_key": ["ID"]}, "unsafe"),
+        ("model", {"materialized": "table", "cluster_by": ["date(id)"]}, "unsafe"),
+        ("model", {"materialized": "table", "cluster_by": ["id2"], "strategy": "id"}, "safe"),
+        ("model", {"materialized": "incremental", "incremental_predicates": ["a.id>1"]}, "unsafe"),
+        ("snapshot", {"materialized": "snapshot", "unique_key": "id"}, "unsafe"),
+        ("snapshot", {"materialized": "snapshot", "check_cols": "all"}, "unsafe"),
+        ("snapshot", {"materialized": "snapshot", "check_cols": ["a", "b"]}, "safe"),
+        ("model", {"materialized": "table", "contract": {"enforced": True}}, "unsafe"),
+    ],
+)
+def test_columns_in_the_configuration_of_a_model_are_used(
+    kind: str, config: Any, verdict: str, harvest: Harvest, query: Query
+) -> None:
+    node = _node(kind, "kept", ("seed.shop.raw",), config=config, columns={"id": {"name": "id"}})
+    harvest({"seed.shop.raw": _node("seed", "raw"), node["unique_id"]: node})
+    drop = query("impact", node="db.main.kept", field="id")["drop"]
+    assert drop["verdict"] == verdict, drop
+    assert (drop["reasons"][0]["kind"] == "dbt_config") == (verdict == "unsafe")
+
+
+@pytest.mark.parametrize(
+    ("config", "verdict"),
+    [
+        ({"materialized": "table"}, "safe"),
+        ({"materialized": "snapshot"}, "unknown"),
+        ({"materialized": "incremental", "incremental": {"unique_key": ["no"]}}, "unknown"),
+        ({"materialized": "incremental", "incremental": {"unique_key": ["id"]}}, "unsafe"),
+        (None, "unknown"),
+    ],
+)
+def test_configuration_that_dbt_ol_does_not_report_is_unknown(
+    config: Any, verdict: str, build: Any
+) -> None:
+    event = build.run("COMPLETE", "1", "kept", "08:00:00", writes=("db|kept",))
+    event["job"]["facets"]["jobType"] = {
+        "integration": "DBT", "jobType": "MODEL", "processingType": "BATCH"
+    }  # fmt: skip
+    model = {"dbt_model": {"config": config}} if config else {}
+    event["outputs"][0]["facets"] = {"schema": {"fields": [{"name": "id"}]}, **model}
+    answer: Any = impact_answer(build.state(event), node="db:kept", field="id")
+    assert answer["drop"]["verdict"] == verdict, answer["drop"]
+
+
 def test_runs_of_several_targets_under_one_name_are_a_finding(
     harvest: Harvest, query: Query
 ) -> None:

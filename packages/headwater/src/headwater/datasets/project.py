@@ -17,6 +17,8 @@ from headwater.projection import Run, State
 from headwater.projection.derived import ancestry_of, began_at
 
 PROJECT = "headwater_dbt_project"
+CONFIG = "headwater_dbt_config"
+"""Job facet: the texts in the configuration of a model that name columns, by option."""
 
 
 def newest_with_manifest(state: State, ref: JobRef) -> Run | None:

@@ -50,6 +50,7 @@ from headwater.harvest._manifest import (
     same_columns,
     tables_above,
     tags_of,
+    with_config,
 )
 from headwater.harvest.events import FinishedRun, run_id, to_json
 from headwater.harvest.harvester import Cursor, Portion
@@ -296,6 +297,7 @@ class _Invocation:
         return attrs.evolve(
             event,
             run=run,
+            job=with_config(event.job, self._manifest),
             eventTime=self._time(node, is_test=is_test, is_start=is_start),
             inputs=[self._tagged(item) for item in inputs],
             outputs=[self._tagged(item) for item in event.outputs or ()],

@@ -21,6 +21,7 @@ from openlineage.client.facet_v2 import (
 from openlineage.client.facet_v2 import column_lineage_dataset as lineage
 from openlineage.client.facet_v2 import data_quality_assertions_dataset as dq
 
+from headwater.datasets.project import CONFIG
 from headwater.errors import ConfigError, shown
 from headwater.events.facets import EXPOSURE
 from headwater_client.events import PRODUCER
@@ -31,6 +32,18 @@ Artifact = Mapping[str, Any]
 _MAPPINGS = ("nodes", "sources", "exposures")
 _NOUNS = {"dict": "an object", "list": "a list", "str": "a string"}
 _TABLES = {"model", "seed", "snapshot", "source"}
+
+_OTHER_OPTIONS = {
+    "access", "alias", "batch_size", "begin", "column_types", "concurrent_batches", "contract",
+    "database", "docs", "enabled", "file_format", "freshness", "full_refresh", "grants", "group",
+    "hard_deletes", "incremental_strategy", "invalidate_hard_deletes", "location_root", "lookback",
+    "materialized", "meta", "on_configuration_change", "on_schema_change", "owner", "packages",
+    "persist_docs", "quoting", "schema", "snapshot_meta_column_names", "static_analysis",
+    "strategy", "tags", "target_database", "target_schema",
+}  # fmt: skip
+"""The options of dbt whose values name no columns. Those of adapters may."""
+_SNAPSHOT_COLUMNS = ("dbt_scd_id", "dbt_updated_at", "dbt_valid_from", "dbt_valid_to")
+"""The columns that dbt adds to snapshots and reads in the next run."""
 
 
 def check_manifest(manifest: Artifact, path: str) -> None:
@@ -173,6 +186,39 @@ class ProjectFacet(RunFacet):
     nodes: list[str]
     tests: list[str]
     schemas: list[str]
+
+
+@attrs.define
+class _ConfigFacet(JobFacet):
+    """The texts in the configuration of a model or snapshot that may name columns, by option."""
+
+    options: dict[str, list[str]]
+
+
+def with_config(job: Job, manifest: Artifact) -> Job:
+    """Return the job of a model or snapshot with the columns that its configuration names."""
+    facets: Any = job.facets
+    node = manifest["nodes"].get(facets["dbt_node"].unique_id)
+    if node is None or facets["jobType"].jobType not in ("MODEL", "SNAPSHOT"):
+        return job
+    config = node.get("config") or {}
+    every = {key: list(_texts(config[key])) for key in config.keys() - _OTHER_OPTIONS}
+    options = {key: texts for key, texts in sorted(every.items()) if texts}
+    if (config.get("contract") or {}).get("enforced"):
+        options["contract"] = list(node.get("columns") or ())
+    if facets["jobType"].jobType == "SNAPSHOT":
+        named = config.get("snapshot_meta_column_names") or {}
+        options["snapshot_meta_column_names"] = [named.get(key) or key for key in _SNAPSHOT_COLUMNS]
+    return attrs.evolve(job, facets={**facets, CONFIG: _ConfigFacet(options, producer=PRODUCER)})
+
+
+def _texts(value: object) -> Iterator[str]:
+    """Yield the strings in the value of an option."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _texts(item)
 
 
 def project_facet(name: str, manifest: Artifact) -> ProjectFacet:

@@ -4,6 +4,7 @@ A column is safe to drop only if every job that reads its dataset completed and 
 lineage with every use, also in filters, joins and groupings, and none of them uses the column. If
 the newest run of such a job failed, that run must have reported column lineage, too. Nor may the
 SQL text of a job name the column, even if only to select the rows of the dataset that it changes.
+Nor may the configuration of its dbt model name it, such as `unique_key`: this must be imported.
 Nor is a column safe that only its writers name, if no schema and no SQL text shows that it exists
 under this name: a reader may use it in another spelling.
 """
@@ -35,6 +36,7 @@ from headwater.graph.run_edges import derivation
 from headwater.graph.sql_lineage import sql_lineage
 from headwater.health.project import removed_model
 from headwater.identity import DatasetName
+from headwater.lineage._dbt_config import jobs_with_option, jobs_without_options
 from headwater.lineage.models import AffectedNode, DropReason, DropReasonKind, DropVerdict
 from headwater.projection import Run, RunState
 from headwater.runs.summary import condition_of, newest_run
@@ -75,6 +77,9 @@ def drop_verdict(
         _reason("sql_text", "job", "names it in its SQL text", "name it in their SQL texts",
                 _naming(generations, Column(root.dataset_name, field), {
                     node["job"] for node in (*values, *rows)})),
+        _reason("dbt_config", "job", "names it in its dbt configuration",
+                "name it in their dbt configurations",
+                jobs_with_option(generations, Column(root.dataset_name, field))),
     ]  # fmt: skip
     open_ = [
         _reason("no_column_lineage", "downstream job or view", "reported no column lineage",
@@ -93,6 +98,11 @@ def drop_verdict(
         _reason("no_schema", "job", "names the column, and no producer reported a schema with it",
                 "name the column, and no producer reported a schema with it",
                 [] if any(used) else _naming_alone(generations, Column(root.dataset_name, field))),
+        _reason("no_dbt_config", "job", "writes the dataset, and its dbt configuration was not"
+                " imported, which may name the column",
+                "write the dataset, and their dbt configurations were not imported, which may name"
+                " the column",
+                jobs_without_options(generations, Column(root.dataset_name, field))),
         _reason("spelling", "column", "that is used differs from it in case only",
                 "that are used differ from it in case only",
                 _spellings(generations, Column(root.dataset_name, field))),

@@ -358,12 +358,14 @@ DropReasonKind = Literal[
     "values",
     "rows",
     "sql_text",
+    "dbt_config",
     "no_column_lineage",
     "values_only",
     "unknown_use",
     "unread_change",
     "incomplete",
     "no_schema",
+    "no_dbt_config",
     "spelling",
     "removed",
     "removed_reader",
@@ -380,6 +382,7 @@ UNREPORTED: frozenset[DropReasonKind] = frozenset(
         "unread_change",
         "incomplete",
         "no_schema",
+        "no_dbt_config",
         "spelling",
     }
 )
