@@ -112,7 +112,7 @@ def _assert_equal(state: State, events: Sequence[Logged], texts: Sequence[str]) 
 
 
 @pytest.mark.replay
-@settings(max_examples=100)
+@settings(max_examples=40)
 @given(events=st.lists(st.tuples(_event(), st.booleans()), min_size=1, max_size=12))
 def test_index_finds_what_a_scan_finds(events: list[tuple[Logged, bool]]) -> None:
     state = State()
