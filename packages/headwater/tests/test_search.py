@@ -154,7 +154,8 @@ def shop(build: Any) -> State:
     """Return a pipeline of three tables with owners, a failed job at its end."""
     error = {"errorMessage": {"message": "no space left on device", "programmingLanguage": "SQL"}}
     events = [
-        build.run("COMPLETE", "1", "load", "08:00:00", reads=("file|/in",), writes=("db|raw_a",)),
+        build.run("COMPLETE", "1", "load", "08:00:00", reads=("file|/data/in.csv",),
+                  writes=("db|raw_a",)),
         build.run("COMPLETE", "2", "join", "09:00:00", reads=("db|raw_a",), writes=("db|mid",)),
         build.run("FAIL", "3", "sum", "10:00:00", reads=("db|mid",), facets=error,
                   writes=("db|yellow_end_raw",)),
@@ -180,8 +181,14 @@ def shop(build: Any) -> State:
         ("column:mail", set()),
         ("state:failed", {"sum", "yellow_end_raw"}),
         ("raw state:failed", {"yellow_end_raw"}),
-        ("+mid", {"mid", "join", "raw_a", "load", "/in"}),
+        ("+mid", {"mid", "join", "raw_a", "load", "/data/in.csv"}),
         ("1+mid", {"mid", "join", "raw_a"}),
+        ("1+DB:mid", set()),
+        ("1+db:mid", {"mid", "join", "raw_a"}),
+        ("1+dataset:db:mid", {"mid", "join", "raw_a"}),
+        ("in.csv+1", {"/data/in.csv", "load", "raw_a"}),
+        ("data/in.csv+1", {"/data/in.csv", "load", "raw_a"}),
+        ("n.csv+1", set()),
         ("raw_a+1", {"raw_a", "join", "mid"}),
         ("raw_a+ owner:growth", {"join", "mid"}),
         ("+mid+ type:table", {"mid", "raw_a", "yellow_end_raw"}),
@@ -197,6 +204,13 @@ def test_language_selects_the_same_in_search_and_lists(
     if ":" in text or "+" in text:  # lists search names only
         listed = [*datasets_answer(shop, text)["items"], *jobs_answer(shop, text)["items"]]
         assert {node["name"] for node in listed} == names
+
+
+def test_unknown_state_fails_with_the_known_ones(shop: State) -> None:
+    with pytest.raises(ConfigError, match=r"'bogus', expected one of .*failed.*unknown"):
+        search_answer(shop, "state:bogus")
+    with pytest.raises(ConfigError, match="'bogus'"):
+        jobs_answer(shop, "mid state:bogus")
 
 
 def test_text_with_a_plus_that_names_no_node_is_a_word(build: Any) -> None:

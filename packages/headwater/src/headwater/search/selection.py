@@ -14,16 +14,20 @@ Parts are joined by AND. A value with spaces is quoted: owner:"data team".
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from typing import NamedTuple, get_args
 
 from headwater import deadline
+from headwater.errors import ConfigError, NotFoundError
 from headwater.filter_values import values_of
 from headwater.graph.current import graph_of
 from headwater.graph.levels import Level
 from headwater.graph.nodes import Node
 from headwater.graph.walk import reach
+from headwater.health.models import HealthState
 from headwater.health.states import state_of
+from headwater.lookup import find_node
 from headwater.projection import State
 from headwater.search._index import candidates_of
 from headwater.search._texts import last_part, texts_of
@@ -35,6 +39,7 @@ _PART = re.compile(
     re.IGNORECASE,
 )
 _WALK = re.compile(r"(?:(?P<up>\d*)\+)?(?P<name>[^+]*[^+\d][^+]*)(?:\+(?P<down>\d*))?")
+_STATES = get_args(HealthState)
 _EDGES = 2  # of a step: from a dataset to a job, and on to the next dataset
 _KIND_OF_KEY = {"column": 1, "tag": 2, "owner": 3}
 
@@ -61,13 +66,21 @@ class Selection(NamedTuple):
 
 
 def parse(state: State, text: str) -> Selection:
-    """Return the parts of a text; a part with a plus that names no node is a word."""
+    """Return the parts of a text; a part with a plus that names no node is a word.
+
+    Raises:
+        ConfigError: no state begins with the value of `state:`.
+    """
     words: list[str] = []
     filters: list[tuple[str, str]] = []
     walks: list[frozenset[Node]] = []
     for part in _PART.finditer(text):
         if key := part["key"]:
-            filters.append((key.lower(), (part["quoted"] or part["value"] or "").casefold()))
+            value = (part["quoted"] or part["value"] or "").casefold()
+            if key.lower() == "state" and not any(map(_is_state(value), _STATES)):
+                expected = ", ".join(_STATES)
+                raise ConfigError(f"state: received {value!r}, expected one of {expected}")
+            filters.append((key.lower(), value))
         elif part["phrase"]:
             words.append(part["phrase"])
         elif nodes := _walked(state, part["word"]):
@@ -99,6 +112,11 @@ def selects(state: State, selection: Selection, node: Node) -> bool:
     )
 
 
+def _is_state(value: str) -> Callable[[str], bool]:
+    """Return a function that is True for the states that begin with a value."""
+    return lambda name: name.startswith(value.replace(" ", "_"))
+
+
 def _names(state: State, node: Node) -> list[str]:
     if node.type == "job":
         return [node.name]
@@ -108,7 +126,7 @@ def _names(state: State, node: Node) -> list[str]:
 def _has(state: State, node: Node, key: str, value: str) -> bool:
     deadline.check()
     if key == "state":
-        return state_of(state, node).startswith(value.replace(" ", "_"))
+        return _is_state(value)(state_of(state, node))
     if key == "name":
         return any(value in name.casefold() for name in _names(state, node))
     if key == "column":
@@ -122,17 +140,30 @@ def _has(state: State, node: Node, key: str, value: str) -> bool:
     return any(found.casefold().startswith(value) for found in values_of(state, node)[key])
 
 
+def _called(state: State, text: str) -> list[Node]:
+    """Return the nodes with an id or a name, or else those whose name ends with it."""
+    if ":" in text:
+        with suppress(NotFoundError):
+            return [find_node(state, text)]
+    wanted = text.casefold()
+    whole, part = [], []
+    for node in candidates_of(state, [wanted], is_for_names=True):
+        names = [name.casefold() for name in _names(state, node)]
+        if wanted in names:
+            whole.append(node)
+        elif any(name.endswith(wanted) and name[-len(wanted) - 1] in "./:" for name in names):
+            part.append(node)
+    if all(node.type == "job" for node in whole):  # a job does not hide a table of the same name
+        return whole + [node for node in part if not whole or node.type == "dataset"]
+    return whole
+
+
 def _walked(state: State, word: str) -> frozenset[Node]:
     """Return the nodes of a part such as +name or name+2; none if it is only a word."""
     walk = _WALK.fullmatch(word)
     if walk is None or (walk["up"] is None and walk["down"] is None):
         return frozenset()
-    wanted = walk["name"].casefold()
-    roots = [
-        node
-        for node in candidates_of(state, [wanted], is_for_names=True)
-        if any(wanted in (name.casefold(), last_part(name)) for name in _names(state, node))
-    ]
+    roots = _called(state, walk["name"])
     graph = graph_of(state, Level.TASK)
     found: set[Node] = set(roots)
     for root in roots:
