@@ -251,6 +251,17 @@ def test_every_missing_item_is_reported(change: dict[str, Any], lost: set[str], 
         assert named["runId"] == "1"
 
 
+def test_remedy_fits_the_producer(build: Any) -> None:
+    """`headwater run` reports code and columns as far as it can: its user changes the script."""
+    remedies = []
+    for kind in ("SPARK", "HEADWATER"):
+        event = _whole(build, job={"namespace": "demo", "name": "load", "facets": {}})
+        event["job"]["facets"]["jobType"] = {"processingType": "BATCH", "integration": kind}
+        (found,) = completeness_answer(build.state(event))["measures"]["code"]["findings"]
+        remedies.append("producer" in found["remedy"])
+    assert remedies == [True, False]
+
+
 def test_task_includes_child_runs_and_inherits_parent_code(
     build: Any,
 ) -> None:

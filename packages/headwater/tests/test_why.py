@@ -95,6 +95,29 @@ def test_why_lists_the_runs_and_what_they_state(build: Any) -> None:
     assert oldest["runs"][-1]["statedBy"] == sources[:1]
 
 
+_CLIENT = "https://github.com/OpenLineage/OpenLineage/tree/1.54.0/client/python"
+
+
+@pytest.mark.parametrize(
+    ("producer", "integration", "name"),
+    [
+        (_AIRFLOW, "AIRFLOW", "providers-openlineage 2.20.3"),
+        (_CLIENT, "DBT", "dbt 1.54.0"),
+        (_CLIENT, "", "openlineage-python 1.54.0"),
+        ("https://github.com/headwater-lineage/headwater/tree/0.1.0", "HEADWATER",
+         "headwater-client 0.1.0"),
+        ("https://github.com/acme/loader/tree/v2", "", "loader v2"),
+        ("https://acme.example/loader", "", "loader"),
+        ("loader", "", "loader"),
+    ],
+)  # fmt: skip
+def test_producers_have_names(producer: str, integration: str, name: str, build: Any) -> None:
+    event = _load(build, "1", "08:00:00", "a")
+    event["job"]["facets"]["jobType"] = {"_producer": producer, "integration": integration}
+    (job,) = why_answer(build.state(event), "a", "out")["jobs"]
+    assert [item["producer"] for item in job["statedBy"]] == [name]
+
+
 def test_why_of_columns_counts_only_runs_with_that_edge(build: Any) -> None:
     first = _load(build, "1", "08:00:00", "a")
     lineage = {

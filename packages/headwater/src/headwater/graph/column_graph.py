@@ -263,17 +263,6 @@ def described_datasets(state: State, run: Run) -> set[DatasetName]:
     return found | sql.certain if sql is not None and sql.is_complete else found
 
 
-def producer_of(run: Run) -> str | None:
-    """Return the short name of the producer of a run's column lineage, such as `dbt 1.54.0`."""
-    for use in run.outputs.values():
-        producer = use.dataset_facets.get("columnLineage").get("_producer")
-        if isinstance(producer, str):
-            parts = [part for part in producer.rpartition("/tree/")[2].split("/") if part]
-            numbers = [part for part in parts if part[:1].isdigit()]
-            return " ".join([*[part for part in parts if part not in numbers][-1:], *numbers])
-    return None
-
-
 def from_unnamed_columns(state: State, run: Run, sources: Set[DatasetName]) -> set[DatasetName]:
     """Return the datasets with a column that comes from an unnamed column of some sources."""
     return {

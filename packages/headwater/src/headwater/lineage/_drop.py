@@ -26,7 +26,6 @@ from headwater.graph.column_graph import (
     described_by,
     is_text_complete,
     names_column,
-    producer_of,
     reports_every_use,
 )
 from headwater.graph.generations import Generations
@@ -37,6 +36,7 @@ from headwater.graph.sql_lineage import sql_lineage
 from headwater.health.project import removed_model
 from headwater.identity import DatasetName
 from headwater.lineage._dbt_config import jobs_with_option, jobs_without_options
+from headwater.lineage._statements import producer_of_columns
 from headwater.lineage.models import AffectedNode, DropReason, DropReasonKind, DropVerdict
 from headwater.projection import Run, RunState
 from headwater.runs.summary import condition_of, newest_run
@@ -181,7 +181,7 @@ def _values_only(generations: Generations, root: Node) -> list[str]:
                 is_reader = name in generations.own(run).reads
                 has_columns = any(True for _ in described_by(state, run))
                 if is_reader and has_columns and not reports_every_use(state, run):
-                    found[ref.name] = producer_of(run) or found.get(ref.name, "")
+                    found[ref.name] = producer_of_columns(state, run) or found.get(ref.name, "")
     return [f"{job} ({producer})" if producer else job for job, producer in sorted(found.items())]
 
 

@@ -31,6 +31,8 @@ from headwater.query.parameters import Grade
 StatementKind = Literal["explicit", "columns", "sql", "datasets", "declared"]
 
 _PARTS = re.compile(r"https?://[^/]+/|/tree/|/blob/")
+_NAMES = {"headwater": "headwater-client"}
+"""Names of producers, by the repository that they name."""
 _NUMBER = re.compile(r"v?\d")
 
 
@@ -180,16 +182,35 @@ def producer_of_run(state: State, run: Run) -> str | None:
     about_job = state.jobs[run.key.job].facets.get("jobType")
     others = (run.facets.get(name) for name in sorted(run.facets.stamped()))
     every = chain([run.facets.get("processing_engine")], facets, [about_job], others)
-    return next(filter(None, map(_short, every)), None)
+    named = (_short(facet, about_job) for facet in every if facet)
+    return next(filter(None, named), None)
 
 
-def _short(facet: Json) -> str | None:
+def producer_of_columns(state: State, run: Run) -> str | None:
+    """Return the short name of the producer of a run's column lineage; None if unnamed."""
+    about_job = state.jobs[run.key.job].facets.get("jobType")
+    facets = (use.dataset_facets.get("columnLineage") for use in run.outputs.values())
+    return next(filter(None, (_short(facet, about_job) for facet in facets)), None)
+
+
+def _short(facet: Json, about_job: Json) -> str | None:
+    """Return name and version; OpenLineage's client has the name of the integration that uses it.
+
+    A producer that names only its repository has the name of that.
+    """
     producer = facet.get("_producer")
     if not isinstance(producer, str) or not producer:
         return None
-    parts = [part for part in _PARTS.split(producer)[-1].split("/") if part]
+    *before, path = _PARTS.split(producer)
+    parts = [part for part in path.split("/") if part]
     numbers = [part for part in parts if _NUMBER.match(part)]
     names = [part for part in parts if part not in numbers]
+    if names[-2:] in (["client", "python"], ["client", "java"]):
+        kind = about_job.get("integration")
+        names = [str(kind).lower() if kind else f"openlineage-{names[-1]}"]
+    elif not names and numbers and before[-1]:
+        repository = before[-1].rpartition("/")[2]
+        names = [_NAMES.get(repository, repository)]
     return " ".join([*names[-1:], *numbers[:1]]) or producer
 
 

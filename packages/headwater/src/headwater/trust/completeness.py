@@ -61,6 +61,12 @@ _MISSING: dict[Measure, str] = {
     "ends": "an end event",
 }
 
+_OF_CLIENT: dict[Measure, str] = {
+    "columns": "use SQL on tables where columns matter; those of frames and files stay unknown",
+    "code": "keep the script, and its lineage.yaml, in a git repository",
+}
+"""Remedies for jobs that headwater-client reports."""
+
 _UNKNOWN = (
     "wrote tables whose columns are unknown",
     "run `dbt docs generate` before the import, or make its producer report the schema",
@@ -299,18 +305,23 @@ def _by_job(
     by_job: dict[JobRef, list[Run]] = defaultdict(list)
     for run in runs:
         by_job[run.key.job].append(run)
+    own = {ref for ref in by_job if _integration(state, ref) == "HEADWATER"}
     most_first = sorted(by_job.items(), key=lambda item: (-len(item[1]), item[0]))
     return [
         warning(
             f"incomplete {measure}",
             ref,
             f"{counted(len(lost), 'run')} {lacking}",
-            remedy,
+            _OF_CLIENT.get(measure, remedy) if ref in own else remedy,
             run=lost[0],
             at=began_at(state, lost[0]),
         )
         for ref, lost in most_first
     ]
+
+
+def _integration(state: State, ref: JobRef) -> object:
+    return state.jobs[ref].facets.get("jobType").get("integration")
 
 
 @once_an_event
