@@ -324,6 +324,25 @@ def test_exposure_of_a_failed_model_is_blocked(harvest: Harvest, query: Query) -
     assert query("node", node="dashboard")["health"]["state"] == "unknown"
 
 
+def test_model_that_was_skipped_before_its_first_build_is_blocked(
+    harvest: Harvest, query: Query, call: Call, tmp_path: Path
+) -> None:
+    config = {"materialized": "table"}
+    late = _node("model", "late", ("model.shop.daily",), config=config)
+    nodes = {**_shop(), "model.shop.late": late}
+    harvest(nodes, daily="error", late="skipped", unique_daily="skipped")
+    for name in ("main.late", "job:dbt:db.main.shop.late"):
+        health = query("node", node=name)["health"]
+        assert health["state"] == "blocked"
+        assert "db.main.shop.daily failed" in health["message"]
+    assert "db.main.late" in {
+        item["name"] for item in query("impact", node="main.orders")["affected"]
+    }
+    assert "declaration" not in call("doctor", "--database", str(tmp_path / "log.db")).stdout
+    harvest(nodes, day=2)
+    assert query("node", node="main.late")["health"]["state"] == "healthy"
+
+
 @pytest.mark.parametrize("schema", ["main", "dev"])
 def test_model_that_left_its_project_is_unknown_until_it_runs_again(
     schema: str, harvest: Harvest, query: Query

@@ -43,11 +43,14 @@ from headwater.harvest._manifest import (
     assertions_of,
     check_manifest,
     check_results,
+    correct_test,
     definitions,
     exposure_event,
     missing_profile,
+    omitted_table,
     project_facet,
     same_columns,
+    skipped_event,
     tables_above,
     tags_of,
     with_config,
@@ -194,11 +197,11 @@ class _Processor(DbtLocalArtifactProcessor):  # type: ignore[misc]
         results["results"] = [
             item
             for item in results["results"]
-            if not (_is_test(item) and (_is_skipped(item) or _omitted_table(manifest, item)))
+            if not (_is_test(item) and (_is_skipped(item) or omitted_table(manifest, item)))
         ]
         for item in results["results"]:
             if _is_test(item):
-                _correct_test(manifest, item)
+                correct_test(manifest, item)
             elif item["status"] == "partial success":  # of a model that runs in batches
                 item["status"] = "error"
         return manifest, results, profile, catalog
@@ -210,22 +213,6 @@ def _is_test(result: Artifact) -> bool:
 
 def _is_skipped(result: Artifact) -> bool:
     return bool(result["status"] == "skipped")
-
-
-def _omitted_table(manifest: Artifact, test: Artifact) -> str | None:
-    """Return the seed or snapshot under test; the library omits their tests."""
-    table: str = manifest["nodes"].get(test["unique_id"], {}).get("attached_node") or ""
-    return table if table.startswith(("seed.", "snapshot.")) else None
-
-
-def _correct_test(manifest: Any, result: Artifact) -> None:
-    """Set the severity that the result has, by warn_if and error_if, and the table under test."""
-    test = manifest["nodes"].get(result["unique_id"], {})
-    severity = {"warn": "warn", "fail": "error", "error": "error"}.get(result["status"])
-    if severity and test:
-        test["config"] = {**(test.get("config") or {}), "severity": severity}
-    if table := test.get("attached_node"):  # a relationship test has two parents
-        manifest["parent_map"][result["unique_id"]] = [table]
 
 
 class _Invocation:
@@ -257,7 +244,10 @@ class _Invocation:
         )
 
     def events(self) -> Iterator[RunEvent | JobEvent]:
-        """Yield the START and end events of the invocation and its nodes, and the exposures."""
+        """Yield the START and end events of the invocation and its nodes, and the exposures.
+
+        Skipped models have no runs: events declare their jobs, which may never have run.
+        """
         events: list[RunEvent] = self._processor.parse().events()
         yield from self._invocation_run().events()
         for event in events:
@@ -265,6 +255,11 @@ class _Invocation:
         for run in (*self._seed_runs(), *self._check_runs()):
             yield from run.events()
         at = parse_time(self._results["metadata"]["generated_at"])
+        for result in self._results["results"]:
+            node = result["unique_id"]
+            if _is_skipped(result) and node.startswith(("model.", "snapshot.")):
+                output, above = self._dataset(node), self._tables_above(node)
+                yield skipped_event(self._ref.namespace, self._manifest, node, above, output, at)
         for node, exposure in self._manifest.get("exposures", {}).items():
             yield exposure_event(self._ref.namespace, exposure, self._tables_above(node), at)
 
@@ -431,9 +426,9 @@ class _Invocation:
         """Yield the tests of each seed and snapshot as one run, like those of a model."""
         by_table: dict[str, list[Artifact]] = defaultdict(list)
         for result in self._results["results"]:
-            table = _omitted_table(self._manifest, result) if _is_test(result) else None
+            table = omitted_table(self._manifest, result) if _is_test(result) else None
             if table and not _is_skipped(result):
-                _correct_test(self._manifest, result)
+                correct_test(self._manifest, result)
                 by_table[table].append(result)
         for table, results in by_table.items():
             tests = [self._manifest["nodes"][result["unique_id"]] for result in results]

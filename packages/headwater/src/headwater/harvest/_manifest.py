@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import attrs
-from openlineage.client.event_v2 import Dataset, InputDataset, Job, JobEvent
+from openlineage.client.event_v2 import Dataset, InputDataset, Job, JobEvent, OutputDataset
 from openlineage.client.facet_v2 import (
     JobFacet,
     RunFacet,
@@ -20,6 +20,7 @@ from openlineage.client.facet_v2 import (
 )
 from openlineage.client.facet_v2 import column_lineage_dataset as lineage
 from openlineage.client.facet_v2 import data_quality_assertions_dataset as dq
+from openlineage.common.provider.dbt.facets import DbtNodeJobFacet
 
 from headwater.datasets.project import CONFIG
 from headwater.errors import ConfigError, shown
@@ -175,6 +176,22 @@ def _tags(definition: Artifact) -> Iterator[tuple[str, str, str]]:
             yield key, str(value).lower() if isinstance(value, bool) else str(value), "DBT_META"
 
 
+def omitted_table(manifest: Artifact, test: Artifact) -> str | None:
+    """Return the seed or snapshot under test; the library omits their tests."""
+    table: str = manifest["nodes"].get(test["unique_id"], {}).get("attached_node") or ""
+    return table if table.startswith(("seed.", "snapshot.")) else None
+
+
+def correct_test(manifest: Any, result: Artifact) -> None:
+    """Set the severity that the result has, by warn_if and error_if, and the table under test."""
+    test = manifest["nodes"].get(result["unique_id"], {})
+    severity = {"warn": "warn", "fail": "error", "error": "error"}.get(result["status"])
+    if severity and test:
+        test["config"] = {**(test.get("config") or {}), "severity": severity}
+    if table := test.get("attached_node"):  # a relationship test has two parents
+        manifest["parent_map"][result["unique_id"]] = [table]
+
+
 @attrs.define
 class ProjectFacet(RunFacet):
     """The nodes of a project, except tests, the names of its tests, and the schemas of its tables.
@@ -237,6 +254,33 @@ class _ExposureFacet(JobFacet):
 
     type: str | None = None
     url: str | None = None
+
+
+def skipped_event(
+    namespace: str,
+    manifest: Artifact,
+    node: str,
+    inputs: Iterable[Dataset],
+    output: Dataset,
+    at: datetime,
+) -> JobEvent:
+    """Return the event that declares the job of a model or snapshot that dbt skipped."""
+    kind, _, name = node.partition(".")
+    definition = manifest["nodes"][node]
+    suffix = ".snapshot" if kind == "snapshot" else ""
+    keys = ("original_file_path", "database", "schema", "alias", "unique_id")
+    facets: dict[str, JobFacet] = {
+        "jobType": job_type_job.JobTypeJobFacet("BATCH", "DBT", kind.upper(), producer=PRODUCER),
+        "dbt_node": DbtNodeJobFacet(**{key: definition.get(key) for key in keys}),
+    }
+    job = Job(namespace, f"{output.name.rpartition('.')[0]}.{name}{suffix}", facets)
+    return JobEvent(
+        eventTime=at.astimezone(UTC).isoformat(),
+        producer=PRODUCER,
+        job=with_config(job, manifest),
+        inputs=[InputDataset(item.namespace, item.name, facets=item.facets) for item in inputs],
+        outputs=[OutputDataset(output.namespace, output.name, facets=output.facets)],
+    )
 
 
 def exposure_event(

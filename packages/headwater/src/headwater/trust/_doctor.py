@@ -11,7 +11,7 @@ from typing import NamedTuple
 from headwater import deadline
 from headwater.errors import EventError
 from headwater.events import JobRef, event_warnings, load, shown_time
-from headwater.events.facets import EXPOSURE, JobType
+from headwater.events.facets import JobType
 from headwater.graph.nodes import Node, node_id
 from headwater.health.failing import recent_roots
 from headwater.health.findings import finding, late_job, some, warning
@@ -177,7 +177,8 @@ def _spelling(name: DatasetName) -> tuple[str, str]:
 
 def _unused_declarations(state: State) -> Iterator[Finding]:
     for ref, job in sorted(state.jobs.items()):
-        if job.declared is None or job.facets.parsed(JobType).jobType == EXPOSURE:
+        # dbt's manifest declares exposures and models that were not built yet.
+        if job.declared is None or job.facets.parsed(JobType).integration == "DBT":
             continue
         runs = [state.runs[key] for key in job.runs]
         used = {
