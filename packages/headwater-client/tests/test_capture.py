@@ -32,6 +32,7 @@ from headwater.projection.live import Batch, Live
 from headwater.query.registry import ask, load_queries
 from headwater_client import lineage, track
 from headwater_client.capture import Capture, capturing, origin_of, paused
+from headwater_client.capture._duckdb import _attached
 
 
 @pytest.fixture
@@ -403,6 +404,37 @@ def test_attached_databases_of_duckdb(folder: Path) -> None:
         ("other.duckdb", "other.s.n"): ["other.main.m"],
     }
     assert [query.is_readable for query in capture.queries if "CREATE" in query.sql] == [False] * 4
+
+
+def test_temporary_tables_of_duckdb_from_before(folder: Path) -> None:
+    """Their sources are unknown; rows that are appended have the sources of their frame."""
+    with duckdb.connect("w.duckdb") as database:
+        database.execute("CREATE TABLE k AS FROM 'u.csv'")
+        database.execute("CREATE VIEW l AS FROM k")
+        database.execute("CREATE TEMP TABLE t AS FROM k")
+        database.register("r", pd.DataFrame({"a": [1]}))
+        with capturing(Capture()) as capture:
+            database.execute("BEGIN; CREATE TABLE n (a int); INSERT INTO n SELECT a FROM l")
+            database.execute("COPY (SELECT a FROM N JOIN K USING (a)) TO 'p' (FORMAT csv)")
+            database.execute("COPY (SELECT a FROM t JOIN k USING (a)) TO 'q' (FORMAT csv)")
+            database.execute("COPY (SELECT a FROM r JOIN k USING (a)) TO 's' (FORMAT csv)")
+            database.append("k", pd.read_csv("u.csv"))
+    reads, writes = recorded(capture, folder)
+    assert reads == {"w.main.k", "w.main.l", "u.csv"}
+    assert writes == {
+        "w.main.n": {"w.main.l"},
+        "p": {"w.main.n", "w.main.k"},
+        "q": None,
+        "s": None,
+        "w.main.k": {"u.csv"},
+    }
+
+
+def test_attached_files_of_sqlite_in_duckdb(folder: Path) -> None:
+    database = _attached("s.db", "sqlite")
+    assert database
+    assert database.table(("rates",)) == (f"sqlite://{folder}/s.db", "rates")
+    assert _attached("dbname=shop host=db", "postgres") is None
 
 
 def test_temporary_tables_of_sqlite(folder: Path) -> None:

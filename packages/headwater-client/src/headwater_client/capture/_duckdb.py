@@ -27,6 +27,10 @@ _RESULTS = (
 )
 _FRAMES = ("pandas", "polars", "pyarrow", "duckdb", "_duckdb")
 _CHANGES = re.compile(r"\b(?:attach|detach)\b", re.IGNORECASE)
+_SPELLED = """
+    SELECT table_name FROM duckdb_tables() WHERE lower(table_name) = ? AND NOT temporary UNION ALL
+    SELECT view_name FROM duckdb_views() WHERE lower(view_name) = ? AND NOT temporary
+"""
 _CALL = compile(
     "_headwater_call[0](*_headwater_call[1], **_headwater_call[2])", "<headwater>", "eval"
 )
@@ -102,6 +106,8 @@ class _Connection(Database):
         """True while names without a database are those of the file that was opened."""
         self.registered: dict[str, Callable[[], Any]] = {}
         """References to the objects of registered views, by name in lower case."""
+        self._spelled: dict[str, str] = {}
+        """The names of permanent tables and views as they were created, by lower case."""
 
     def update(self, connection: Any) -> None:
         """Query the attached databases."""
@@ -112,6 +118,22 @@ class _Connection(Database):
                 self.catalog = cursor.execute("SELECT current_database()").fetchone()[0]
         self.attached = {name: _attached(path, kind) for name, path, kind in rows if name != "temp"}
         self._use(self.catalog, self.defaults[1])
+
+    def look_up(self, connection: Any, tables: Tables) -> None:
+        """Find the spelling of tables, and temporary tables from before anything was recorded.
+
+        These are the names that another connection to the same databases does not see.
+        """
+        for parts in (*tables.writes, *tables.reads):
+            name = parts[-1].lower()
+            if name in self.temporary or name in self._spelled:
+                continue
+            with connection.cursor() as cursor:
+                row = cursor.execute(_SPELLED, [name, name]).fetchone()
+            if row or parts in tables.writes:  # of a transaction that is not committed
+                self._spelled[name] = row[0] if row else parts[-1]
+            elif len(parts) == 1:
+                self.temporary.add(name)
 
     def use(self, parts: tuple[str, ...]) -> None:
         """Change the current database and schema, as USE does; unknown without a name."""
@@ -128,6 +150,7 @@ class _Connection(Database):
 
     def table(self, parts: tuple[str, ...]) -> Name | None:
         """Return the name of a table; None if its database is in memory or unknown."""
+        parts = *parts[:-1], self._spelled.get(parts[-1].lower(), parts[-1])
         if len(parts) == 2 and parts[0] in self.attached or len(parts) > 2 or self.namespace:
             return super().table(parts)
         name = super().table(parts)
@@ -175,6 +198,7 @@ def _after_query(capture: Capture, call: Call, found: Any, result: Any) -> None:
     origins = [origin_of(value) for value in objects]
     others = [Captured(*name) for names in origins for name in names or ()]
     is_known = None not in origins and not is_filled(sql, tables, parameters)
+    database.look_up(connection, tables)
     names = (*tables.reads, *tables.writes)
     query = add(
         *(capture, sql, "duckdb", tables, database, (*files, *others)),
