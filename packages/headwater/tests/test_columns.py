@@ -172,7 +172,7 @@ def test_newest_run_replaces_column_inputs(
         (
             "job:demo:sum",
             None,
-            "'job:demo:sum' is a job; expected a dataset. `tree JOB --down` lists what it writes",
+            "'job:demo:sum' is a job; expected a dataset. Use a dataset that it writes: day",
         ),
     ],
 )  # fmt: skip

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from headwater.errors import ConfigError
+from headwater.errors import ConfigError, NotFoundError
 from headwater.graph.current import generations_of
 from headwater.harvest._dbt import Dbt
 from headwater.lineage.queries import edges_answer, impact_answer
@@ -206,6 +206,9 @@ def test_exposures_read_the_tables_behind_their_metrics(
     (found,) = (node for node in affected if node["name"] == "exposure.shop.dashboard")
     assert found["owners"] == ["cfo@example.org"]
     assert query("search", text="dashboard")["items"][0]["name"] == "exposure.shop.dashboard"
+    for name in ("dashboard", "exposure.shop.dashboard", "job:dbt:exposure.shop.dashboard"):
+        with pytest.raises(NotFoundError, match="Use a dataset that it reads: db.main.daily"):
+            query("gate", dataset=[name])
     links = query("node", node="dashboard")["links"]
     assert links == [{"name": "Dashboard", "url": "https://bi.example.org/1"}]
 

@@ -145,12 +145,13 @@ def test_unwritten_dataset_is_its_own_source(build: Any) -> None:
 
 
 def test_name_of_the_other_type_error_names_the_command(build: Any) -> None:
-    state = build.state(build.run("COMPLETE", "1", "read", "08:00:00", writes=("db|a",)))
-    for text in ("read", "demo:read"):
+    state = build.state(build.run("COMPLETE", "1", "dag.read", "08:00:00", writes=("db|a",)))
+    for text in ("dag.read", "demo:dag.read", "read"):
+        message = f"'{text}' is a job; expected a dataset. Use a dataset that it writes: a$"
         for query in (provenance_answer, partial(impact_answer, field="x")):
-            with pytest.raises(NotFoundError, match=f"'{text}' is a job; .*`tree JOB --down`"):
+            with pytest.raises(NotFoundError, match=message):
                 query(state, text)
-        with pytest.raises(NotFoundError, match=f"'{text}' is a job; expected a dataset"):
+        with pytest.raises(NotFoundError, match=message):
             gate_answer(state, [text])
     for text in ("a", "db:a"):
         with pytest.raises(NotFoundError, match=f"'{text}' is a dataset; .*`history DATASET`"):

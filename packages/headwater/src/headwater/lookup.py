@@ -10,11 +10,15 @@ from headwater import deadline
 from headwater.errors import AmbiguousError, NotFoundError
 from headwater.events import JobRef
 from headwater.events.job_names import without_build
+from headwater.graph.current import graph_of
+from headwater.graph.levels import Level
 from headwater.graph.nodes import Node, node_id
+from headwater.graph.run_edges import only_datasets
 from headwater.identity import canonical_name
 from headwater.projection import State
 from headwater.query.models import NodeType
 
+_NAMED = 5  # datasets in a message
 _TYPES: tuple[NodeType, ...] = ("dataset", "job")
 _EXPECTED = {
     "dataset": "is a job; expected a dataset. `tree JOB --down` lists what it writes",
@@ -49,7 +53,18 @@ def find_node(state: State, text: str, type_: str | None = None) -> Node:
 def find_dataset(state: State, text: str) -> Node:
     """Return the dataset with an id or a short name. Raises NotFoundError if there is none."""
     found = find_node(state, text, "dataset")
+    if found.type == "job" and (datasets := _datasets_of(state, found.job_ref)):
+        raise NotFoundError(f"{text!r} is a job; expected a dataset. {datasets}")
     return of_type(found, text, "dataset")
+
+
+def _datasets_of(state: State, ref: JobRef) -> str | None:
+    """Return a sentence with the datasets that a job writes or else reads; None without any."""
+    edges = graph_of(state, Level.TASK).edges_of(ref)
+    names = sorted(name.name for name in only_datasets(edges.writes or edges.reads))
+    listed = ", ".join(names[:_NAMED]) + (" and more" if len(names) > _NAMED else "")
+    verb = "writes" if edges.writes else "reads"
+    return f"Use a dataset that it {verb}: {listed}" if names else None
 
 
 def of_type(node: Node, text: str, type_: NodeType) -> Node:
@@ -93,17 +108,20 @@ def find_field(state: State, text: str) -> tuple[Node, str]:
 def _by_short_name(state: State, text: str, type_: str | None) -> Node:
     whole: set[Node] = set()
     part: set[Node] = set()
-    others: set[Node] = set()
+    others: set[Node] = set()  # of the other type
+    other_parts: set[Node] = set()
     for name, node in _all_names(state):
+        is_part = name.endswith(text) and name[-len(text) - 1 : -len(text)] in list("./:")
         if type_ not in (None, node.type):
             others |= {node} if text in (name, f"{node.namespace}:{name}") else set()
+            other_parts |= {node} if is_part else set()
         elif text in (name, f"{node.namespace}/{name}"):
             whole.add(node)
-        elif name.endswith(text) and name[-len(text) - 1] in "./:":
+        elif is_part:
             part.add(node)
     if all(node.type == "job" for node in whole):  # a job does not hide a table of the same name
         whole |= {node for node in part if whole and node.type == "dataset"}
-    found = sorted(whole or part or others)
+    found = sorted(whole or part or others or other_parts)
     if len(found) == 1:
         return found[0]
     if found:
