@@ -228,7 +228,10 @@ def test_unmasked_pii_in_model_inputs_is_a_violation(build: Any) -> None:
     result = _gate(_trained(build, IDENTITY), "model", no_pii=True)
     places = {(item["subject"], item["column"]) for item in result}
     assert places == {("dataset:db:features", "hash"), ("dataset:mf:model", None)}
-    assert "contains PII in hash from raw.email" in {item["message"] for item in result}
+    assert {item["message"] for item in result} == {
+        "contains PII in hash from raw.email",
+        "may contain PII from raw.email",  # no column lineage of the model
+    }
     for node in ("model", "features", "forecast"):
         assert _gate(_trained(build, MASKED), node, no_pii=True) == []
     assert len(_gate(_trained(build, MASKED), "raw", no_pii=True)) == 1

@@ -307,7 +307,9 @@ def _pii(known: Generations, generations: Walked, root: Node) -> Iterator[Findin
     for tagged in (tagged for name in sorted(checked) for tagged in tags.of(name)):
         if tagged.tag.is_pii:
             column, origin = tagged.column, tagged.origin
-            message = f"contains PII in {column.field}" if column.field else "contains PII"
+            # A dataset without column lineage may contain everything that its run read.
+            message = "contains PII" if column.field or origin == column else "may contain PII"
+            message += f" in {column.field}" if column.field else ""
             message += f" from {_title(origin)}" if origin != column else ""
             remedy = "mask it by a transformation with `masking: true`, or leave it out"
             yield finding("pii", column.dataset, message, remedy, column=column.field or None)
