@@ -147,7 +147,7 @@ class ServerError(HeadwaterError):
 
 
 class MissingQueryError(ServerError):
-    """No installed plugin adds the query, or the server does not have it."""
+    """No installed plugin of the client or the server adds the query."""
 
 
 def shown(value: object) -> str:

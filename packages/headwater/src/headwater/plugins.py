@@ -32,8 +32,8 @@ class Plugin:
     alerts: Mapping[str, str] = field(default_factory=dict)
     """Functions that find violations of rules of the alerts file, by the `kind` of the rule. Each
     receives a `State`, the `Rule` and a `Changed`, and yields the key and the finding of each
-    violation; see `alerts._causes`. A rule is checked every minute, and fires again if a key was
-    missing in between."""
+    violation; see `alerts._causes`. A rule is checked every minute. It fires again for a key that
+    was missing in an earlier check."""
     backends: Mapping[str, str] = field(default_factory=dict)
     """Classes of backends, by their `type` in the deliver file; see `delivery.backend`."""
     harvesters: Mapping[str, str] = field(default_factory=dict)
@@ -54,7 +54,7 @@ class Plugin:
     """Functions that receive the `Live` log and yield metrics of prometheus-client."""
     mutes: Sequence[str] = ()
     """Functions that receive the `EventLog` and a time in microseconds, and return the kinds and
-    subjects of muted findings, on which no alert acts."""
+    subjects of muted findings, for which no alert is sent."""
     queries: Sequence[str] = ()
     """Modules (without a name) that declare queries of the API with `query.registry.query`."""
     routers: Sequence[str] = ()

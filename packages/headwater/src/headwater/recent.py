@@ -1,4 +1,4 @@
-"""What the last events changed, so that a layer updates its values by what it has not seen yet."""
+"""Recent changes, so that a layer updates only the values that changed since it last read them."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ _MOST_CHANGES = 10_000  # beyond it, recomputing everything is cheaper
 
 @dataclass(slots=True)
 class Changes(Generic[Key]):
-    """What the last events changed, by the revision of the state: a layer above derives its own.
+    """Keys that recent events changed, by the revision of the state.
 
-    Any number of layers read it, each from the revision that it last read.
+    Several layers read them, each from its own last revision.
     """
 
     newest_last: dict[Key, int] = field(default_factory=dict)
     complete_since: int = 0
 
     def add(self, key: Key, revision: int) -> None:
-        """Record that the event that leads to a revision changed something."""
+        """Record that the event of a revision changed a key."""
         self.newest_last.pop(key, None)
         self.newest_last[key] = revision
         if len(self.newest_last) > _MOST_CHANGES:
@@ -30,7 +30,7 @@ class Changes(Generic[Key]):
             self.complete_since = self.newest_last.pop(oldest)
 
     def since(self, revision: int) -> list[Key] | None:
-        """Return what changed after a revision, newest first; None if that is too long ago."""
+        """Return the keys changed after a revision, newest first; None if it is too old."""
         return list(self._since(revision)) if revision >= self.complete_since else None
 
     def _since(self, revision: int) -> Iterator[Key]:

@@ -125,12 +125,12 @@ class Settings(BaseSettings):
     kafka: str = ""
     """Kafka brokers to read events from, such as `kafka-1:9092,kafka-2:9092`; empty: none"""
     kafka_topics: str = "openlineage.events"
-    """topics, separated by commas; one that begins with `^` is a regular expression"""
+    """topics, separated by commas; a topic that begins with `^` is a regular expression"""
     kafka_group: str = "headwater"
     """consumer group; servers of one log share it"""
     kafka_properties: _OptionalPath = None
-    """YAML file of further properties of librdkafka, such as `security.protocol`; one that ends in
-    `_env` names an environment variable with the value"""
+    """YAML file of other properties of librdkafka, such as `security.protocol`; the value of a
+    property that ends in `_env` is the name of an environment variable"""
     deliver: _OptionalPath = None
     """YAML file of the backends that events are delivered to"""
     keep: Annotated[timedelta | None, BeforeValidator(_duration)] = None

@@ -49,6 +49,6 @@ def json_of(value: object, **options: Any) -> str:
 
 
 def tag_label(key: str, value: str) -> str:
-    """Return KEY, or KEY:VALUE unless the value is empty, `true`, `none` or the key (Airflow)."""
+    """Return KEY:VALUE, or KEY if the value is empty, `true`, `none` or the key (Airflow)."""
     has_value = value.lower() not in ("", "true", "none") and value != key
     return f"{key}:{value}" if has_value else key

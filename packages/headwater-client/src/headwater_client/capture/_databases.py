@@ -34,7 +34,7 @@ def _after_execute(
 
 
 def is_filled(sql: str, found: Tables, parameters: Any) -> bool:
-    """Return True if a text writes values of Python, whose sources are unknown."""
+    """Return True if a text writes parameters from Python, whose sources are unknown."""
     is_written = bool(found.writes) and not (found.reads or found.files_read)
     has_values = parameters is not None and len(parameters) > 0
     return is_written and has_values and sql.lstrip()[:6].upper() != "DELETE"
@@ -114,9 +114,9 @@ def add(
 ) -> CapturedQuery | None:
     """Add the datasets that a text names; tables have names only in a known database.
 
-    `is_known` is False if the text reads other data, too, and `is_readable` if the server cannot
-    complete its names. Return the query with the sources of
-    temporary tables in their place.
+    `is_known` is False if the text also reads other data. `is_readable` is False if the server
+    cannot complete the names in the text. Temporary tables are replaced by their sources in the
+    returned query.
     """
     if database is not None:
         for parts in found.temporary:

@@ -96,21 +96,21 @@ def _without_objects(
 
 
 class _Connection(Database):
-    """The database that a connection uses, and those that are attached to it."""
+    """The database that a connection uses, and its attached databases."""
 
     def __init__(self) -> None:
         super().__init__("", ["", "main"], "duckdb")
         self.catalog = ""
-        """The name of the database here."""
+        """The name of the current database in the connection."""
         self.is_default = True
-        """True while names without a database are those of the file that was opened."""
+        """True while names without a database refer to the file that was opened."""
         self.registered: dict[str, Callable[[], Any]] = {}
-        """References to the objects of registered views, by name in lower case."""
+        """References to the registered objects, by the name of the view in lower case."""
         self._spelled: dict[str, str] = {}
-        """The names of permanent tables and views as they were created, by lower case."""
+        """The created spelling of permanent tables and views, by name in lower case."""
 
     def update(self, connection: Any) -> None:
-        """Query the attached databases."""
+        """Update the attached databases from the connection."""
         with connection.cursor() as cursor:  # a query on the connection would end its result
             query = "SELECT database_name, path, type FROM duckdb_databases()"
             rows = cursor.execute(query).fetchall()
@@ -136,7 +136,7 @@ class _Connection(Database):
                 self.temporary.add(name)
 
     def use(self, parts: tuple[str, ...]) -> None:
-        """Change the current database and schema, as USE does; unknown without a name."""
+        """Change the current database and schema, as USE does; without a name, they are unknown."""
         self.is_default = False
         if len(parts) == 1 and parts[0] not in self.attached:
             parts = self.catalog, parts[0]
@@ -157,12 +157,12 @@ class _Connection(Database):
         return name if name and is_temporary(name) else None
 
     def is_plain(self, parts: tuple[str, ...]) -> bool:
-        """Return True if the server can complete a name in a text like this connection."""
+        """Return True if the server completes a name in a text in the same way as DuckDB."""
         return self.is_default and not (len(parts) > 1 and parts[0] in self.attached)
 
 
 def _attached(path: str | None, kind: str) -> Database | None:
-    """Return an attached database; None for those in memory and those without a file."""
+    """Return an attached database; None if it is in memory or has no file."""
     if not path or not os.path.isfile(path):
         return None
     return database_of_url(f"{kind}:///{quote(os.path.abspath(path))}")
@@ -172,7 +172,7 @@ _connections: WeakKeyDictionary[Any, _Connection] = WeakKeyDictionary()
 
 
 def _connection(connection: Any, *, is_changed: bool = False) -> _Connection:
-    """Return the databases of a connection; query them again only if they may have changed."""
+    """Return the databases of a connection; update them if they may have changed."""
     known = _connections.get(connection)
     if known is None:
         known, is_changed = _Connection(), True
@@ -213,7 +213,7 @@ def _after_query(capture: Capture, call: Call, found: Any, result: Any) -> None:
 
 
 def _place_of(call: Call, name: str) -> tuple[Any, str]:
-    """Return the connection and the name in a call of a method or of a function of the module."""
+    """Return the connection and the name that a method or a function of the module received."""
     is_method = type(call.args[0]).__name__ == "DuckDBPyConnection" if call.args else False
     if is_method or _module is None:
         return call.args[0], call.get(1, name)
@@ -225,7 +225,7 @@ def _before_register(capture: Capture, call: Call) -> Any:
 
 
 def _after_register(capture: Capture, call: Call, found: Any, result: Any) -> None:
-    """Remember the object of a view."""
+    """Store a reference to the registered object."""
     (connection, view), value = found
     registered = _connection(connection).registered
     try:
@@ -239,7 +239,7 @@ def _before_append(capture: Capture, call: Call) -> Any:
 
 
 def _after_append(capture: Capture, call: Call, found: Any, result: Any) -> None:
-    """Record the rows of a frame that are added to a table."""
+    """Record that rows of a frame are added to a table."""
     (connection, table), sources = found
     is_known = sources is not None
     others = [Captured(*name) for name in sources or ()]

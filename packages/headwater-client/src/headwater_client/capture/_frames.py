@@ -64,7 +64,7 @@ def _patch_pandas(pandas: ModuleType) -> None:
 
 
 def _changed(frame: Any) -> Any:
-    """Return a frame or a series that changes; forget those that share its values."""
+    """Forget the sources of the frames that share values with a changing one; return that one."""
     for values in values_of(frame):
         forget_shared(values)
     return frame

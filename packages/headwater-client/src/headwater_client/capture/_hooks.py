@@ -173,7 +173,7 @@ def wrap_change(owner: Any, name: str, changed: Callable[[Any], Any]) -> None:
 
 
 def wrap_result(owner: Any, name: str, seen: Callable[[Any], None]) -> None:
-    """Pass what a method or property returns to `seen`, unless the library itself uses it."""
+    """Pass the result of a method or property to `seen`, unless the library itself called it."""
     owner = next((base for base in getattr(owner, "__mro__", ()) if name in vars(base)), owner)
     found = vars(owner).get(name)
     original = found.fget if isinstance(found, property) else found

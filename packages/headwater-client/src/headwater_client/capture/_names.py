@@ -115,13 +115,13 @@ def _name_of_open_file(value: Any) -> Name | None:
 
 
 _TEMPORARY = "temporary:"
-"""Start of the namespaces of temporary tables, which are no datasets."""
+"""Prefix of the namespaces of temporary tables, which are not datasets."""
 _TEMPORARY_SCHEMA = re.compile(r"pg_temp(?:_\d+)?$|tempdb$", re.IGNORECASE)
 _sessions = count()
 
 
 def is_temporary(name: Name) -> bool:
-    """Return True for the name of a temporary table."""
+    """Return True if a name is that of a temporary table."""
     return name[0].startswith(_TEMPORARY)
 
 
@@ -133,9 +133,9 @@ class Database:
         self.defaults = [part or "" for part in defaults]
         self.dialect = dialect
         self.temporary: set[str] = set()
-        """The temporary tables and views, in lower case."""
+        """Names of the temporary tables and views, in lower case."""
         self.attached: dict[str, Database | None] = {}
-        """Other databases by the names that they have here; None for those that are no datasets."""
+        """Other databases by their names in this one; None if their tables are not datasets."""
         self._session = f"{_TEMPORARY}{next(_sessions)}"
 
     def temporary_table(self, parts: tuple[str, ...]) -> Name:
@@ -145,7 +145,7 @@ class Database:
     def table(self, parts: tuple[str, ...]) -> Name | None:
         """Return the name of a table; None if a part that its name needs is unknown.
 
-        The name of a temporary table starts with a namespace that is no dataset's.
+        The namespace of a temporary table starts with `temporary:`, which no dataset has.
         """
         first, last = parts[0].lower(), parts[-1].lower()
         if len(parts) == 1:

@@ -58,7 +58,7 @@ class CapturedQuery:
     is_readable: bool = True
     """False if names in the text are files or variables of Python, which no SQL parser can know."""
     is_whole: bool = True
-    """False if it also reads what is no dataset, such as a table in memory or an array."""
+    """False if it also reads data that is not a dataset, such as an array."""
     at: datetime = field(default_factory=lambda: datetime.now(UTC))
 
 
@@ -108,9 +108,9 @@ class Capture:
             parent.add_writes(items)
 
     def add_query(self, query: CapturedQuery) -> CapturedQuery:
-        """Add an SQL text with the datasets that it names, once for each text and its datasets.
+        """Add an SQL text with the datasets that it names, once per text and datasets.
 
-        Return it with the sources of temporary tables in their place.
+        In the returned query, temporary tables are replaced by their sources.
         """
         resolved = self.resolve(query)
         inputs, outputs = resolved.inputs, resolved.outputs
@@ -132,9 +132,9 @@ class Capture:
         return resolved
 
     def resolve(self, query: CapturedQuery) -> CapturedQuery:
-        """Return a query with the sources of the temporary tables that it reads in their place.
+        """Return a query in which the temporary tables that it reads are replaced by their sources.
 
-        It is not whole if these are unknown.
+        If the sources are unknown, the query is not whole.
         """
         inputs: dict[Name, Captured] = {}
         is_whole = query.is_whole
@@ -153,9 +153,9 @@ class Capture:
         )
 
     def _fill_temporary(self, query: CapturedQuery, resolved: CapturedQuery) -> None:
-        """Remember the sources of the temporary tables that a query writes.
+        """Store the sources of the temporary tables that a query writes.
 
-        A view of a temporary table has unknown sources, as that table may change.
+        The sources of a view of a temporary table are unknown, because the table may change.
         """
         is_view_of_temporary = bool(_VIEW.search(query.sql)) and any(
             is_temporary(item.key) for item in query.inputs
@@ -190,7 +190,7 @@ class Capture:
         self._add(self._writes, key, item, kind)
 
     def add_temporary(self, name: Name, sources: tuple[Name, ...] | None = ()) -> None:
-        """Add a temporary table with the datasets that it comes from; None if they are unknown.
+        """Add a temporary table with its source datasets; None if they are unknown.
 
         The sources of a table that is created again without being dropped are unknown.
         """
@@ -230,7 +230,7 @@ class Capture:
     def reads(self) -> list[Captured]:
         """Return the datasets that were read, except by queries that wrote tables.
 
-        A table that was written and then read makes those that it comes from count as read.
+        If a table was written and then read, its sources count as read too.
         """
         reads = {**self._reads, **{key: self._consumed[key] for key in self._consumed_by_reads()}}
         return _without_parts(reads.values(), (*reads.values(), *self._writes.values()))
@@ -283,7 +283,7 @@ class Capture:
 
 
 def with_columns_of(item: Any, other: Any) -> Any:
-    """Return a dataset with the columns of two reads of it; a query stays as it is."""
+    """Return a dataset with the columns of two reads of it; return a query unchanged."""
     if not isinstance(item, Captured):
         return item
     return replace(item, fields=tuple({**dict(other.fields), **dict(item.fields)}.items()))
@@ -369,9 +369,9 @@ def forget(value: Any) -> None:
 
 
 def forget_shared(array: Any) -> None:
-    """Forget the datasets of the frames whose values an array shares, because it may change them.
+    """Forget the sources of the frames that share values with an array, which may change them.
 
-    Arrays that a recorded call uses do not count.
+    Arrays that a recorded call uses are ignored.
     """
     if _is_inside.get():
         return
@@ -386,7 +386,7 @@ def values_of(frame: Any) -> list[Any]:
 
 
 def _is_shared(values: Any, array: Any) -> bool:
-    """Return True if two arrays may share memory. Extension arrays of one type may."""
+    """Return True if two arrays may share memory, such as extension arrays of the same type."""
     numpy = sys.modules["numpy"]
     if not isinstance(array, numpy.ndarray):
         return type(values) is type(array)

@@ -84,7 +84,7 @@ class Tables:
     dropped: list[Table] = field(default_factory=list)
     """Tables and views that the text drops."""
     used: list[Table] = field(default_factory=list)
-    """The databases or schemas of USE; an empty name after a SET that may change them."""
+    """The databases or schemas in USE; an empty name for a SET that may change them."""
 
 
 class _Token(NamedTuple):
@@ -128,7 +128,7 @@ def split(sql: str, dialect: str) -> list[str]:
 
 
 def _read_command(tokens: list[_Token], dialect: str, found: Tables) -> None:
-    """Add the names of DROP and USE to the result."""
+    """Add the names in DROP and USE to the result."""
     words = [token.word for token in tokens]
     if words[0] == "SET":
         found.used += [()] if {"SCHEMA", "SEARCH_PATH"} & {*words} else []

@@ -59,7 +59,7 @@ class Context:
         return answer
 
     def health(self) -> Json:
-        """Return the answer of `health`, with the answer of `completeness`.
+        """Return the answer of `health` with that of `completeness`.
 
         If no plugin adds these queries, the time is None and there are no measures.
         """
@@ -120,7 +120,7 @@ def unresolved(error: NotFoundError) -> Json:
 
 
 def lacks(health: Json, measure: Measure, node: str) -> bool:
-    """Return True if the runs of a job lack what a measure of completeness expects, or may do."""
+    """Return True if a job lacks what a measure of completeness expects, or this is unknown."""
     result = health["completeness"]["measures"].get(measure)
     return result is None or any(found["subject"] == node for found in result["findings"])
 

@@ -29,7 +29,7 @@ from headwater.projection.derived import ancestry_of, is_lost
 from headwater.runs.failures import is_failed
 
 Cause = tuple[str, Finding]
-"""The key of a violation of a rule, and its finding."""
+"""The key of a violation of a rule, and the finding of the violation."""
 
 
 class Changed(NamedTuple):
@@ -95,10 +95,10 @@ def find_schema(state: State, rule: Rule, changed: Changed) -> Iterator[Cause]:
 
 
 OF_EVENTS = frozenset({"failed", "quality", "schema"})
-"""Kinds whose causes only new events add; the others are checked periodically."""
+"""Kinds whose causes arise only from new events; the others are checked periodically."""
 
 ONCE = OF_EVENTS | {"lost", "late"}
-"""Kinds whose causes never return; those of others may be resolved and fire again."""
+"""Kinds whose causes never recur; causes of other kinds may be resolved and fire again."""
 
 
 def _concerns(state: State, rule: Rule, run: Run) -> bool:

@@ -179,10 +179,10 @@ def with_client(
 def query_command(
     query: str, printer: Callable[[Any], None], *, past: bool = False, **names: str
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Make a command that prints the answer to a query from a function with its options.
+    """Create a command that prints the answer to a query from a function with its options.
 
-    The function is not called. Its parameters are those of the query; `names` has the names that
-    they have in the query if these differ.
+    The function is not called. Its parameters are those of the query; `names` maps a parameter to
+    its name in the query if the two differ.
     """
 
     def decorate(declared: Callable[..., None]) -> Callable[..., None]:

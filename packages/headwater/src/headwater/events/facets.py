@@ -353,7 +353,7 @@ class Tag(NamedTuple):
 
     @property
     def label(self) -> str:
-        """The key, with the value if it says more: see `tag_label`."""
+        """The key, with the value if it adds information; see `tag_label`."""
         return tag_label(self.key, self.value)
 
     @property

@@ -1,4 +1,4 @@
-"""Names of one job that its producer reports under several names."""
+"""Names of jobs that a producer reports under several names."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ def canonical_job(ref: JobRef, facets: Facets) -> JobRef:
 
 
 def without_build(name: str) -> str:
-    """Return the name that other commands give a job of `dbt build`; other names are unchanged.
+    """Return the name that other dbt commands report for a job of `dbt build`.
 
-    `dbt build` reports `orders.build.run` and `orders.build.test`, where `dbt run` and `dbt test`
-    report `orders` and `orders.test`.
+    `dbt build` reports `orders.build.run` and `orders.build.test`; `dbt run` and `dbt test` report
+    `orders` and `orders.test`. Other names are returned unchanged.
     """
     return _DBT_BUILD.sub(lambda match: match[1] or "", name)

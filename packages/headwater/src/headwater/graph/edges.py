@@ -210,9 +210,9 @@ def _owned(
 def without_empty_writes(
     generations: Generations, selected: Iterable[Generation] | Mapping[Generation, Edges]
 ) -> dict[Generation, Edges]:
-    """Return the edges of generations, without their writes of datasets that they only created.
+    """Return the edges of generations, without writes that only created a dataset.
 
-    Such a write stays if no generation wrote rows, or if one read the dataset before.
+    Such a write remains if no generation wrote rows, or if one read the dataset before the rows.
     """
     found = dict(selected) if isinstance(selected, Mapping) else {g: g.edges for g in selected}
     for generation in [g for g in found if g.only_created]:

@@ -79,7 +79,7 @@ class Generations:
 
     def __init__(self, state: State) -> None:
         self.state = state
-        self.kept: dict[Any, Any] = {}  # values of the layers above, which update them
+        self.kept: dict[Any, Any] = {}  # values that the layers above store and update
         self._clear()
 
     def _clear(self) -> None:

@@ -1,10 +1,10 @@
 """The edges of a task run, from those of the runs that it consists of.
 
-A Spark application or an Airflow task runs queries one after another. What one of them reads does
-not feed what another one writes: data between them passes through a dataset. Two kinds of edges
-have no query of their own. An output whose queries read nothing may hold what the queries without
-outputs read before: the application may have passed it on in memory. And what the task run itself
-reports, and no run below it does, may come from everything or go into everything.
+A Spark application or an Airflow task runs several queries. An input of one query does not feed an
+output of another: data is assumed to pass between queries only through datasets. There are two
+exceptions. If the queries that write an output read nothing, the inputs of earlier queries without
+outputs feed it, because the application may have passed them on in memory. A dataset that only the
+task run itself reports, and no run below it, feeds all outputs or is fed by all inputs.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def _sources_by_query(queries: Iterable[Part]) -> Sources:
 
 
 def edges_below(levels: Levels, parts: Iterable[Part]) -> dict[RunKey, Edges]:
-    """Return the edges of all runs below each run that has any, by its key."""
+    """Return the edges of all runs below a run, by the key of that run."""
     below: dict[RunKey, Edges] = defaultdict(Edges)
     for run, edges in parts:
         for above in levels.lineage(run)[1:]:

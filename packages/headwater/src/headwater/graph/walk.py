@@ -64,7 +64,7 @@ def neighbours(graph: Graph, node: Node, direction: str) -> list[Node]:
 def walked_from(generations: Generations, root: Node, way: str, level: Level) -> LevelGraph:
     """Return the graph of all nodes upstream (`up`) or downstream (`down`) of a node at a level.
 
-    Downstream, it lacks replaced datasets, unless others were made of them before.
+    Downstream, it omits replaced datasets, unless other datasets were derived from them before.
     """
     found = reached(generations, root, way, level)
     graph = LevelGraph.build(generations, level, found)

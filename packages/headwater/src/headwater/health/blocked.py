@@ -120,7 +120,7 @@ def risks_of(state: State, node: Node) -> list[Node]:
 def _stand_ins(state: State, node: Node) -> list[Node]:
     """Return the tasks that stand for a job in the graph of tasks; otherwise the node itself.
 
-    None for a job in whose family no task is behind.
+    The list is empty for a job in whose family no task is behind.
     """
     if node.type == "dataset":
         return [node]
@@ -138,7 +138,7 @@ def _stand_ins(state: State, node: Node) -> list[Node]:
 
 @until_stale
 def _families_behind(state: State) -> set[Family]:
-    """Return the families of the jobs in `_behind`. Whatever stands for a job is in its family."""
+    """Return the families of the jobs in `_behind`. All tasks of a job are in its family."""
     families = generations_of(state).families
     return {families.of(node.job_ref) for node in _behind(state) if node.type == "job"}
 
@@ -215,7 +215,7 @@ def _waiting(
 ) -> dict[Node, int]:
     """Return a node and those downstream that did not run since a job failed, by distance.
 
-    `part` is the failed run: other elements of the same mapped task do not load what it did not.
+    `part` is the failed run; other elements of the same mapped task do not replace it.
     """
 
     own = {ref for ref in (failed, root.job_ref if root.type == "job" else None) if ref}
@@ -237,7 +237,7 @@ def _ran_at(
     """Return the start of the newest run of some jobs.
 
     Failed and stale runs do not count, nor does an open run of the failed job: it may fail again.
-    Nor do runs of the failed job beside the failed one, under the same parent.
+    Runs of the failed job under the parent of the failed run do not count either.
     """
     known, newest = generations_of(state), 0
     above = parent_of(state, part) if part else None

@@ -56,10 +56,10 @@ class LateJob(Answer):
 
 
 class Finding(Answer):
-    """Something that is wrong, or may be."""
+    """A problem or a possible problem."""
 
     severity: Severity
-    """`error` if something is wrong or lost, `warning` if it may be."""
+    """`error` for a problem, `warning` for a possible one."""
     kind: str
     subject: str
     """Id of the node, name of the producer, or place of the problem."""

@@ -189,7 +189,7 @@ def _late(state: State, node: Node) -> _Found | None:
 
 
 def _without(state: State, node: Node) -> str:
-    """Return how often the pipeline of the newest run that writes a dataset ran without it."""
+    """Return how often a dataset's pipeline ran since the dataset was last written, as text."""
     newest = max(_newest_runs(state, node), key=lambda run: place_of_run(state, run), default=None)
     if newest is None:
         return ""

@@ -81,7 +81,7 @@ class Documented(APIRoute):
     """A route that builds the model of its response only when the API is documented.
 
     Endpoints return encoded responses, so only `/openapi.json` needs the models. Building them
-    would take a third of a server's start.
+    would take a third of the server's startup time.
     """
 
     def __init__(
@@ -90,11 +90,11 @@ class Documented(APIRoute):
         super().__init__(path, endpoint, response_model=None, **documented)
         is_given = not isinstance(response_model, DefaultPlaceholder)
         self.response_model = response_model if is_given else None
-        del self.response_field  # reads then get the property
+        del self.response_field  # so that the property below is used
 
     @cached_property
     def response_field(self) -> Any:  # type: ignore[override]
-        """Return the model by which the response is documented."""
+        """Return the model that documents the response."""
         if self.response_model is None:
             return None
         name = f"Response_{self.unique_id}"
@@ -102,7 +102,7 @@ class Documented(APIRoute):
 
 
 class Strict(Documented):
-    """A route that rejects unknown query parameters in /api/v2; Marquez's clients may send some."""
+    """A route that rejects unknown query parameters in /api/v2; Marquez's API allows them."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Return a handler that first checks the names of the query parameters."""
@@ -155,15 +155,15 @@ class Tagged(Queried):
 
 
 class Remembered(Tagged):
-    """A tagged route whose responses depend on the log and the time only.
+    """A tagged route whose responses depend only on the log and the time.
 
-    A client that has the newest response gets a 304 before anything is computed, until the next
-    event or the next minute. What depends on the time, such as which jobs are late, is therefore up
+    A client that has the newest response gets a 304 without any computation, until the next event
+    or the next minute. What depends on the time, such as which jobs are late, is therefore up
     to a minute old in a response that a client keeps.
     """
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Return a handler that first compares the tags of the client."""
+        """Return a handler that first compares the ETags that the client sent."""
         handle = super().get_route_handler()
 
         async def handle_remembered(request: Request) -> Response:

@@ -15,7 +15,7 @@ from headwater.projection.live import Live
 
 @dataclass(kw_only=True)
 class AppState:
-    """What the endpoints of features and plugins need; the server's own state extends it."""
+    """The state for endpoints of features and plugins; `ServerState` extends it."""
 
     live: Live
     admission: Admission
@@ -38,4 +38,4 @@ async def _shared(request: Request) -> AppState:
 
 
 Shared = Annotated[AppState, Depends(_shared)]
-"""A parameter of an endpoint that gets the state of the application."""
+"""An endpoint parameter that receives the state of the application."""

@@ -1,4 +1,4 @@
-"""Tags of recent responses, by which an unchanged one is known before it is computed."""
+"""ETags of recent responses, to recognize unchanged responses without computing them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Key = tuple[object, ...]
 
 
 class Version(NamedTuple):
-    """What a response depends on, apart from its request: the log, and the minute."""
+    """The inputs of a response apart from its request: the log and the minute."""
 
     newest: int
     counts: tuple[int, ...]
@@ -24,14 +24,14 @@ class Version(NamedTuple):
 
 
 class KnownTags:
-    """The tags of the last responses. Each is valid until the next event, or the next minute."""
+    """ETags of the latest responses. Each is valid until the next event or the next minute."""
 
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
         self._clock = clock
         self._tags: OrderedDict[Key, tuple[Version, str]] = OrderedDict()
 
     def version(self, live: Live) -> Version:
-        """Return the present version. Ask for it before a response is computed, not after."""
+        """Return the current version. Call this before a response is computed, not after."""
         return Version(live.newest, tuple(live.counts), int(self._clock() // _MINUTE))
 
     def get(self, key: Key, version: Version) -> str | None:

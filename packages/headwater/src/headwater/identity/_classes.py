@@ -40,7 +40,7 @@ class Identity:
         self.rebuilds = 0
         """The number of times that all names were joined again because a join was removed."""
         self.renamed: set[DatasetName] = set()
-        """Names whose dataset got another primary name since the set was last cleared, and that."""
+        """Names whose dataset got a new primary name, and that name, since the set was cleared."""
         self._housed: set[DatasetName] = set()
         """Local names that are unique, because a location in their warehouse has them."""
         self._clear()

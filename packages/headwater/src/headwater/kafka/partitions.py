@@ -1,4 +1,4 @@
-"""How far each partition has been read, for the metrics of all servers that share the log.
+"""Read positions of the partitions, for the metrics of all servers that share the log.
 
 Kafka itself stores the offsets from which a group continues; this table is only a copy of them.
 """
@@ -48,7 +48,7 @@ class Progress(NamedTuple):
 
 
 def save(log: EventLog, group: str, progress: Mapping[Partition, Progress]) -> None:
-    """Store how far a group has read some partitions. Raises LogError."""
+    """Store the positions of a group in some partitions. Raises LogError."""
     table, now = _partitions, time.time_ns() // 1_000
     with log.writing() as connection:
         for partition, (following, end) in sorted(progress.items()):
@@ -60,7 +60,7 @@ def save(log: EventLog, group: str, progress: Mapping[Partition, Progress]) -> N
 
 
 def metrics(live: Live) -> Iterator[Metric]:
-    """Yield the messages of each partition that were not read, and when this was checked.
+    """Yield the number of unread messages of each partition, and when it was checked.
 
     Raises:
         LogError: the database does not respond.
@@ -68,7 +68,7 @@ def metrics(live: Live) -> Iterator[Metric]:
     from prometheus_client.core import GaugeMetricFamily
 
     names = ["group", "topic", "partition"]
-    lag = GaugeMetricFamily("headwater_kafka_lag_messages", "Messages not yet read.", labels=names)
+    lag = GaugeMetricFamily("headwater_kafka_lag_messages", "Unread messages.", labels=names)
     checked = GaugeMetricFamily(
         "headwater_kafka_checked_timestamp_seconds",
         "When a server last compared its position with the end of the partition.",

@@ -1,9 +1,9 @@
 """Read events from Kafka topics: append them to the log, then commit their offsets.
 
-A server that is killed between the two reads some messages again. These are recognised by the hash
-of the event, so that each event is stored once. Several servers with one group share the partitions
-of a topic. A message that is no event becomes a rejected line with its topic, partition and offset,
-and does not block the ones after it.
+If a server is killed between the two steps, some messages are read again. They are recognized by
+the hash of the event, so that each event is stored once. Several servers with one group share the
+partitions of a topic. A message that is not an event becomes a rejected line with its topic,
+partition and offset, and does not block the messages after it.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ _RETRY_SECONDS = 1.0
 _CHECK_SECONDS = 2.0
 _ONLY_CRITICAL = 2  # librdkafka's own log lines; errors arrive at `KafkaReader.warn`
 _ENVIRONMENT = "_env"
-"""The end of a property whose value is the name of an environment variable."""
+"""Suffix of a property whose value is the name of an environment variable."""
 
 _Line = tuple[str, bytes]
 
 
 class KafkaReader:
-    """Reads topics in a thread of its own."""
+    """A reader of topics that runs in its own thread."""
 
     def __init__(self, properties: dict[str, Any], topics: Sequence[str], live: Live) -> None:
-        """Read with properties of librdkafka.
+        """Create a consumer with properties of librdkafka.
 
         Raises:
             ConfigError: a property is unknown or its value invalid.
@@ -58,17 +58,17 @@ class KafkaReader:
         self._thread = threading.Thread(target=self._run, name="headwater-kafka", daemon=True)
 
     def start(self) -> None:
-        """Subscribe and start to read."""
+        """Subscribe to the topics and start the thread."""
         self._consumer.subscribe(self._topics)
         self._thread.start()
 
     def stop(self) -> None:
-        """Store and commit what was read, leave the group and end the thread."""
+        """Store and commit the messages that were read, leave the group and end the thread."""
         self._stopping.set()
         self._thread.join()
 
     def warn(self, error: KafkaError | str) -> None:
-        """Log a problem once until messages were read again."""
+        """Log a problem once, and again only after messages were read."""
         code, text = (error, error) if isinstance(error, str) else (error.code(), error.str())
         if code not in self._problems:
             self._problems.add(code)
@@ -102,7 +102,7 @@ class KafkaReader:
         self._problems.clear()
 
     def _store(self, lines: Sequence[_Line]) -> bool:
-        """Store lines; while the database fails, try again. Return False if stopped before."""
+        """Store lines, with retries while the database fails. Return False if stopped before."""
         found = sort_lines(lines, self._live.log.redactor)
         batch = Batch(found.entries, found.rejected_lines)
         while not self._stopping.is_set():
@@ -133,7 +133,7 @@ class KafkaReader:
             save(self._live.log, self._group, progress)
 
     def _committed(self, place: TopicPartition, start: int) -> int:
-        """Return the offset that the group committed earlier; the start without any."""
+        """Return the offset that the group committed; the start if there is none."""
         (found,) = self._consumer.committed([place], timeout=_CHECK_SECONDS)
         return found.offset if found.offset >= 0 else max(start, 0)
 
@@ -207,7 +207,7 @@ def _properties(settings: Settings) -> dict[str, Any]:
 
 
 def _stated(path: Path) -> dict[str, Any]:
-    """Return the properties in a file, with the values of environment variables."""
+    """Return the properties in a file; those with `_env` have the variables' values."""
     found = read_yaml(path) or {}
     if not isinstance(found, dict) or not all(
         isinstance(key, str) and isinstance(value, (str, int, float))

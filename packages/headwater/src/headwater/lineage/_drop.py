@@ -4,9 +4,10 @@ A column is safe to drop only if every job that reads its dataset completed and 
 lineage with every use, also in filters, joins and groupings, and none of them uses the column. If
 the newest run of such a job failed, that run must have reported column lineage, too. Nor may the
 SQL text of a job name the column, even if only to select the rows of the dataset that it changes.
-Nor may the configuration of its dbt model name it, such as `unique_key`: this must be imported.
-Nor is a column safe that only its writers name, if no schema and no SQL text shows that it exists
-under this name: a reader may use it in another spelling.
+Nor may the configuration of its dbt model name the column, such as in `unique_key`; the configuration
+must have been imported. If only its writers name a column, and neither a schema nor a SQL text
+contains it, the verdict is unknown: the column may exist under another spelling, which a reader
+uses.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ def drop_verdict(
 ) -> DropVerdict:
     """Return the verdict on dropping a column with some direct, indirect and possible dependents.
 
-    Jobs and views without column lineage only appear as nodes in `possible`.
+    Jobs and views without column lineage appear only as nodes in `possible`.
     """
     unreported = [
         node["name"]
@@ -87,8 +88,9 @@ def drop_verdict(
         _reason("values_only", "job", "reads the dataset, and only its use of values is known",
                 "read the dataset, and only their use of values is known",
                 _values_only(generations, root)),
-        _reason("unknown_use", "job", "reads the dataset, and what for is not known",
-                "read the dataset, and what for is not known", _unknown_uses(generations, root)),
+        _reason("unknown_use", "job", "reads the dataset, and its use of columns is unknown",
+                "read the dataset, and their use of columns is unknown",
+                _unknown_uses(generations, root)),
         _reason("unread_change", "job", "changes the dataset by SQL that could not be read",
                 "change the dataset by SQL that could not be read",
                 _unread_changes(generations, root)),
@@ -98,13 +100,13 @@ def drop_verdict(
         _reason("no_schema", "job", "names the column, and no producer reported a schema with it",
                 "name the column, and no producer reported a schema with it",
                 [] if any(used) else _naming_alone(generations, Column(root.dataset_name, field))),
-        _reason("no_dbt_config", "job", "writes the dataset, and its dbt configuration was not"
-                " imported, which may name the column",
-                "write the dataset, and their dbt configurations were not imported, which may name"
-                " the column",
+        _reason("no_dbt_config", "job", "writes the dataset, and its dbt configuration, which may"
+                " name the column, was not imported",
+                "write the dataset, and their dbt configurations, which may name the column, were"
+                " not imported",
                 jobs_without_options(generations, Column(root.dataset_name, field))),
-        _reason("spelling", "column", "that is used differs from it in case only",
-                "that are used differ from it in case only",
+        _reason("spelling", "column", "that is used has a name that differs only in case",
+                "that are used have names that differ only in case",
                 _spellings(generations, Column(root.dataset_name, field))),
     ]  # fmt: skip
     unsafe, unknown = ([reason for reason in part if reason] for part in (used, open_))
@@ -186,11 +188,11 @@ def _values_only(generations: Generations, root: Node) -> list[str]:
 
 
 def _unknown_uses(generations: Generations, root: Node) -> list[str]:
-    """Return the queries of tasks that read the dataset and whose use of its columns is unknown.
+    """Return the queries and tasks that read the dataset and whose use of columns is unknown.
 
-    A query without outputs has no column lineage: a driver may have collected its rows. If a task
-    later wrote data that none of its queries read, the data may come from any query before, also
-    from one without an event: Spark's listener reports no aggregation that is only collected.
+    A query without outputs has no column lineage; a driver may have collected its rows. If a task
+    later wrote data that none of its queries read, the data may come from any earlier query, even
+    from one without events: Spark's listener does not report an aggregation that is collected.
     """
     name, times = root.dataset_name, generations.times
     found: set[str] = set()
@@ -229,7 +231,7 @@ def _naming(generations: Generations, column: Column, known: set[str]) -> list[s
 
 
 def _naming_alone(generations: Generations, column: Column) -> list[str]:
-    """Return the jobs that write a column, if neither a schema nor a whole SQL text has it."""
+    """Return the writers of a column; none if a schema or a whole SQL text contains it."""
     state, name = generations.state, column.dataset
     if column.field in fields_of(state, Node.of_dataset(name)):
         return []
@@ -246,7 +248,7 @@ def _naming_alone(generations: Generations, column: Column) -> list[str]:
 
 
 def _spellings(generations: Generations, column: Column) -> list[str]:
-    """Return the used columns that differ from a column in case only, and are not in a schema."""
+    """Return used columns, not in a schema, whose names differ only in case from a column's."""
     name, field = column
     used = ColumnGraph.present(generations).edges_from(name).keys()
     known = fields_of(generations.state, Node.of_dataset(name)).keys()

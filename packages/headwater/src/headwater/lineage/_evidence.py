@@ -113,9 +113,9 @@ def seen(
 def statements_of_pair(
     generations: Generations, job: Node, source: Node, target: Node
 ) -> Statements:
-    """Return the statements that an input of a task feeds an output, in the newest such run.
+    """Return the statements of the newest run of a task that an input feeds an output.
 
-    There are none unless the nodes are a task and two datasets.
+    Without a task and two datasets, there are none.
     """
     if job.type != "job" or "job" in (source.type, target.type):
         return Statements()

@@ -5,8 +5,8 @@ one producer states them. The SQL text is a source of its own, and so is another
 task that another producer reports, such as a Spark query below an Airflow task.
 
 An edge between an input and an output is only possible if no source states that one feeds the
-other: the producer marks the sources of the output as unknown, or the run, or the runs of a task
-together, have several inputs and several outputs.
+other: the producer marks the sources of the output as unknown, or the run (or all runs of a task
+together) has several inputs and several outputs.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Statement(NamedTuple):
 DECLARED = Statement("declared")
 
 COARSE = "headwater_coarseLineage"
-"""Facet of an output whose sources are all inputs that may feed it, not those that do."""
+"""Facet of an output whose sources are unknown: each input may feed it."""
 
 
 class Statements(NamedTuple):
@@ -114,7 +114,7 @@ def statements_by_run(
 ) -> list[tuple[Run, Statements]]:
     """Return the runs of a generation that state an edge, with their statements.
 
-    If one run read the source and another one wrote the target, these are those that read it.
+    If one run read the source and another wrote the target, return the runs that read the source.
     """
     every = [(run, statements_of(state, run, source, target)) for run in generation.runs]
     if not any(found.found for _, found in every):
@@ -129,7 +129,7 @@ def statements_by_run(
 
 
 def _has_unknown_sources(run: Run, writes: Iterable[Use]) -> bool:
-    """Return True if a run without facets of lineage does not state the sources of an output."""
+    """Return True if a run without lineage facets does not state the sources of an output."""
     is_product = not run.lineage and min(len(run.inputs), len(run.outputs)) > 1
     return is_product or any(use.dataset_facets.get(COARSE) for use in writes)
 

@@ -1,4 +1,4 @@
-"""Control edges: jobs that started others or had to end before them, whether or not data passed."""
+"""Control edges: jobs that started others or had to end before them, with or without data."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ _WRONG = frozenset(("failed", "failed_checks", "blocked", "late"))
 
 
 class PipelineRun(Answer):
-    """A run of a pipeline in short."""
+    """A short description of a run of a pipeline."""
 
     runId: str
     state: RunState
@@ -43,13 +43,13 @@ class PipelineRow(Answer):
     platform: str | None
     health: NodeHealth
     runs: list[PipelineRun]
-    """The last 10 runs, the newest first."""
+    """The 10 newest runs, newest first."""
     upstream: list[str]
-    """Ids of the listed pipelines that write a dataset that this one reads."""
+    """Ids of the listed pipelines that write a dataset that this pipeline reads."""
 
 
 class PipelinesAnswer(Answer):
-    """Pipelines, and the number of all."""
+    """Some pipelines, and the number of all pipelines."""
 
     items: list[PipelineRow]
     total: int
@@ -57,7 +57,7 @@ class PipelinesAnswer(Answer):
 
 @query("pipelines", Times.THEN)
 def pipelines_answer(state: State, limit: Limit = 30) -> PipelinesAnswer:
-    """Return the pipelines that ran last, those with problems first, with their last runs.
+    """Return the pipelines that ran last, those with problems first, with their newest runs.
 
     A job that is not part of a pipeline is listed as one. `upstream` omits pipelines that are not
     listed.

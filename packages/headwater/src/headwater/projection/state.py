@@ -198,9 +198,9 @@ class State:
     changed_jobs: Changes[JobRef] = field(default_factory=Changes, compare=False)
     changed_names: Changes[DatasetName] = field(default_factory=Changes, compare=False)
     renamed: Changes[DatasetName] = field(default_factory=Changes, compare=False)
-    """Names whose dataset got another primary name, and former primary names."""
+    """Names whose dataset got a new primary name, and former primary names."""
     moved: Changes[JobRef] = field(default_factory=Changes, compare=False)
-    """Jobs with a new level or relative, or whose runs got another parent."""
+    """Jobs with a new level or relative, or whose runs got a new parent."""
     unreadable: dict[int, str] = field(default_factory=dict, compare=False)
     """Damaged rows of the log by `seq`, with the reasons. They are not part of the state."""
     horizon: tuple[int, int] | None = field(default=None, compare=False)

@@ -12,7 +12,7 @@ from headwater.runs.summary import place_of_run
 def is_failed(state: State, run: Run) -> bool:
     """Return True if a run failed or was aborted.
 
-    A run with outputs and without an end fails with its parent.
+    A run with outputs and without an end event fails if its parent does.
     """
     is_ended = run.end is not None or bool(run.outputs)
     return is_ended and outcome(state, run).state in (RunState.FAILED, RunState.ABORTED)

@@ -28,7 +28,7 @@ Named = tuple[tuple[DatasetName, str], ...]
 class NamedColumns:
     """Columns that column lineage or the newest SQL text of a job names, by dataset.
 
-    `update` and `count` take what events changed. SQL texts are read by `read`, some in each query.
+    `update` and `count` apply changes. `read` reads SQL texts, only some of them in each query.
     """
 
     def __init__(self, state: State) -> None:
@@ -41,7 +41,7 @@ class NamedColumns:
         self._inputs: dict[DatasetName, int] = {}  # what the reading of a text depends on
         self._mentioning: dict[DatasetName, set[JobRef]] = defaultdict(set)
         self.unread: dict[JobRef, None] = {}
-        """Jobs whose newest SQL text is to be read."""
+        """Jobs whose newest SQL text was not read yet."""
         self.changed: set[DatasetName] = set()
         """Names whose columns changed since the set was last cleared."""
         self._names: dict[DatasetName, None] = {}  # changed, and not yet counted
@@ -59,7 +59,7 @@ class NamedColumns:
         return {column for alias in spelled for column in self._columns.get(alias, ())}
 
     def update(self, names: Iterable[DatasetName], jobs: Iterable[JobRef]) -> None:
-        """Take changed names of datasets, and jobs with another newest run or SQL text."""
+        """Add changed names of datasets, and jobs with a new newest run or SQL text."""
         self._names |= dict.fromkeys(names)
         self.unread |= dict.fromkeys(ref for ref in jobs if self._has_text(ref))
         self.revision = self._state.revision
@@ -67,7 +67,7 @@ class NamedColumns:
     def count(self) -> None:
         """Count the columns in the column lineage of changed names.
 
-        After a deadline, the next call continues.
+        If a deadline ends it, the next call continues.
         """
         state = self._state
         for name in deadline.watched(list(self._names)):
@@ -80,7 +80,7 @@ class NamedColumns:
         self._is_first = False
 
     def read(self) -> None:
-        """Read SQL texts for some time."""
+        """Read SQL texts until the time limit of one query."""
         until = time.thread_time() + _SECONDS
         while self.unread and time.thread_time() < until:
             ref = next(iter(self.unread))
@@ -143,7 +143,7 @@ class NamedColumns:
 def columns_named(state: State, dataset: DatasetName) -> Set[str]:
     """Return the columns of a dataset that column lineage or the SQL text of a job names.
 
-    With an index, those that it has; it may not have read all texts.
+    With an index, columns that only unread texts name are missing.
     """
     named = kept(state, NamedColumns)
     if named.revision == state.revision:

@@ -1,11 +1,11 @@
-"""An index of the texts of all nodes, so that a search costs what it finds.
+"""An index of the texts of all nodes, so that the cost of a search depends on its matches.
 
-The index returns candidates: nodes that contain all parts of a text, three characters long. The
-search compares their texts itself, so that the index changes no answer. It has the SQL texts too;
-a search without SQL ignores them when it compares.
+The index returns candidates: nodes that contain all trigrams of a text. The search then compares
+their texts itself, so that the index does not change answers. The index also contains SQL texts; a
+search without SQL ignores them in the comparison.
 
-The present state of a server has one index. It is updated by what changed since the last search.
-States of the past have none, and neither has a Python without SQLite's full-text search.
+The present state of a server has one index. Each search first adds the changes since the previous
+one. Past states have no index. Nor is there one if Python's SQLite lacks full-text search.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Index:
         self._waiting: dict[Node, None] = {}  # nodes whose texts may have changed
         self._rows: dict[Node, tuple[int, int]] = {}  # the row of a node, and the hash of its text
         self._nodes: dict[int, Node] = {}
-        self._words: dict[str, None] = {}  # also former ones
+        self._words: dict[str, None] = {}  # includes former ones
         self._without_words: dict[Node, None] = {}
         self._clear()
 
@@ -59,11 +59,11 @@ class Index:
 
     @property
     def is_complete(self) -> bool:
-        """Return True unless the last update was interrupted, or there was none."""
+        """Return True unless the last update was interrupted or there was none."""
         return self._revision >= 0 and not self._waiting and self.columns.is_complete
 
     def update(self, *, reads_sql: bool = True) -> None:
-        """Add what changed since the last update; after a deadline, the next one continues."""
+        """Add the changes since the last update; if a deadline ends it, the next one continues."""
         state = self._state
         if state.revision != self._revision or state.identity.rebuilds != self._rebuilds:
             names, jobs = self._changed()
@@ -106,7 +106,7 @@ class Index:
         return {*(names or ()), *(renamed or ())}, [ref for ref in changed if ref in state.jobs]
 
     def _wait_for(self, name: DatasetName) -> None:
-        """Let the datasets with a name, and the one that had it, be added again."""
+        """Queue the datasets with a name, and the one that had it, for the next update."""
         for dataset in (name, *self._state.identity.datasets(name)):
             self._waiting[Node.of_dataset(dataset)] = None
 
@@ -131,7 +131,7 @@ class Index:
         return node.dataset_name in self._state.identity.datasets(node.dataset_name)
 
     def candidates(self, words: Sequence[str]) -> list[Node]:
-        """Return nodes of which all that have the words are some; their order is random."""
+        """Return a superset of the nodes that contain the words, in no particular order."""
         rows: set[int] | None = None
         for found in map(self._rows_with, map(_stored, words)):
             rows = found if rows is None else rows & found
@@ -150,7 +150,7 @@ class Index:
         return {row for (row,) in self._database.execute(query, (" AND ".join(quoted),))}
 
     def words(self) -> Iterable[str]:
-        """Return the words of names and columns, and maybe some that no node has any more."""
+        """Return the words of names and columns; some may no longer belong to a node."""
         for node in deadline.watched(list(self._without_words)):
             if node in self._rows:
                 self._words |= dict.fromkeys(words_of(self._state, node))
@@ -161,7 +161,7 @@ class Index:
 def index_of(state: State, *, is_for_names: bool = False) -> Index | None:
     """Return the updated index of a state; None if it has none.
 
-    Where only names matter, a scan of them is cheaper than the first update and SQL texts.
+    If only names are searched, a scan is cheaper than the first update with SQL texts.
     """
     if state.is_past or not _has_full_text_search():
         return None
@@ -181,7 +181,7 @@ def unread_texts(state: State) -> int:
 def candidates_of(
     state: State, words: Sequence[str], *, is_for_names: bool = False
 ) -> Iterator[Node]:
-    """Yield nodes of which all that have the words are some; without an index, all nodes."""
+    """Yield a superset of the nodes that contain the words; without an index, all nodes."""
     index = index_of(state, is_for_names=is_for_names)
     if index is not None:
         yield from index.candidates(words)

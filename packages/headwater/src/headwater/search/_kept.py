@@ -12,7 +12,7 @@ Value = TypeVar("Value")
 
 
 def kept(state: State, create: Callable[[State], Value]) -> Value:
-    """Return the value that a function creates once for a state; the value updates itself."""
+    """Return the value that a function creates once per state; the value updates itself."""
     values = generations_of(state).kept
     if create not in values:
         values[create] = create(state)

@@ -96,7 +96,7 @@ def _similar(state: State, text: str, *, with_sql: bool) -> list[Hit]:
 
 
 def _words_like(state: State, wanted: str) -> list[str]:
-    """Return the three words of names and columns that are most like a text, best first."""
+    """Return the three words of names and columns most similar to a text, best first."""
     index = index_of(state)
     if index is None:
         words = {word for node in _nodes(state) for word in words_of(state, node)}
@@ -113,7 +113,7 @@ def _words_like(state: State, wanted: str) -> list[str]:
 
 
 def _possibly_like(words: Iterable[str], wanted: str) -> Iterator[str]:
-    """Yield the words whose length and characters do not exclude that they are like another."""
+    """Yield the words whose length and characters allow them to be similar to another word."""
     characters, length = set(wanted), len(wanted)
     for word in deadline.watched(words):
         most = (len(word) + length) * (1 - _LIKENESS)  # characters of both without a match

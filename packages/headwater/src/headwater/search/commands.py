@@ -49,8 +49,8 @@ def print_search(answer: SearchAnswer) -> None:
         print_line("No exact match. Similar:")
     if unread := answer["unreadTexts"]:
         print_line(
-            f"Columns that only the SQL of {counted(unread, 'job')} names may be missing: "
-            "it is not read yet. Search again."
+            f"The SQL of {counted(unread, 'job')} was not read yet, so columns that only it names "
+            "may be missing. Search again."
         )
     rows = (
         (

@@ -139,8 +139,8 @@ class SearchAnswer(Answer):
     next: str | None
     counts: SearchCounts
     unreadTexts: int
-    """Number of jobs whose SQL text was not read yet, as after a start of a large store. Columns
-    that only these texts name are missing; each search reads some."""
+    """Number of jobs whose SQL text was not read yet, as after a server with a large store has
+    started. Columns that only these texts name are missing; each search reads some of them."""
     total: int | None
     facets: Facets | None
     """Null, like `total`, if they were not requested."""

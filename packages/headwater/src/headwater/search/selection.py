@@ -91,9 +91,9 @@ def parse(state: State, text: str) -> Selection:
 
 
 def selectable(state: State, selection: Selection, *, is_for_names: bool = False) -> Iterable[Node]:
-    """Return nodes of which all that a selection selects are some.
+    """Return a superset of the nodes that a selection selects.
 
-    `is_for_names`: words may be in names only, as in lists.
+    `is_for_names`: words match only names, as in lists.
     """
     if selection.walks:
         return selection.walks[0]

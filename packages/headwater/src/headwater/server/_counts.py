@@ -18,13 +18,13 @@ _BOUNDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 """Upper bounds in seconds of the groups of request times; the last group has none."""
 
 _PAUSE = 20
-"""The least pause after a count of the states of nodes, as a multiple of its duration."""
+"""Minimum pause after a count of the states of nodes, as a multiple of its duration."""
 
 
 class RequestCounts:
     """Response times by (method, route, status), and the number of rejected events.
 
-    Only the event loop's thread changes it.
+    Only the thread of the event loop changes it.
     """
 
     def __init__(self) -> None:

@@ -16,16 +16,16 @@ from headwater.server._options import ServerOptions
 
 @dataclass(kw_only=True)
 class ServerState(AppState):
-    """The state of all endpoints, and that of the endpoints of the server itself."""
+    """The state for all endpoints, including those of the server itself."""
 
     options: ServerOptions
     bodies: BodyReader
     request_counts: RequestCounts = field(default_factory=RequestCounts)
     node_states: NodeStates = field(default_factory=NodeStates)
     present: str = ""
-    """The time that the page shows as now; empty: that of the browser."""
+    """The time that the page shows as now; empty: the browser's time."""
     document: Json | None = None
-    """The OpenAPI document, once it is built."""
+    """The OpenAPI document; None until it is requested."""
     streams: int = 0
     """Number of clients that read the event stream."""
     stream_readers: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(4))

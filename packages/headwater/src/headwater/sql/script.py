@@ -169,10 +169,10 @@ class LocalNames(NamedTuple):
     temporary: frozenset[str] = frozenset()
     """Those of temporary tables."""
     tables: frozenset[tuple[str, ...]] = frozenset()
-    """The parts of tables of the text with the name of a common table expression."""
+    """Names, in parts, of the text's tables that share a name with a common table expression."""
 
     def has(self, name: str) -> bool:
-        """Return True if the name of a dataset is one of these, and no table of the text."""
+        """Return True if a dataset's name is one of these and not a table of the text."""
         parts = tuple(name.lower().split("."))
         if parts[-1] in self.names:
             return True

@@ -120,7 +120,7 @@ class _Rule(Protocol):
 def find_violations(
     state: State, rule: _Rule, _changed: object
 ) -> Iterator[tuple[Measure, Finding]]:
-    """Find measures of completeness below the limit of an alert rule."""
+    """Yield the measures of completeness below the limit of an alert rule."""
     known = generations_of(state)
     units = [unit for unit in newest_units(known) if rule.matches_job(unit.run.key.job)]
     remedy = "make the producers of these jobs report more; `headwater health` lists them"

@@ -231,7 +231,7 @@ def _newest(state: State, runs: Iterable[Run]) -> Run | None:
 def _late(known: Generations, generations: Walked, root: Node) -> Iterator[Finding]:
     """Yield the late pipelines upstream, and the dataset if it is late or blocked.
 
-    If it is not blocked, also yield the blocked datasets upstream: it was made of older data.
+    If it is not blocked, also yield the blocked datasets upstream, because it contains old data.
     """
     roots = {known.levels.lineage(run)[-1].key.job for run in _runs(generations)}
     found = [late_job(job) for job in late(known.state, sorted(roots))]

@@ -13,7 +13,7 @@ import controls from "../../components/controls.module.css";
 
 const PARTS = ["scheduled", "day", "risk", "late", "unscheduled", "sources"] as const;
 
-/** The datasets with a schedule by due time, coloured by state, and the size of each part of the freshness list. */
+/** The datasets with a schedule by due time, colored by state, and the size of each part of the freshness list. */
 export function FreshnessStrip(): ReactNode {
   const { data } = useAnswer("freshness/datasets", {});
   if (!data) return null;
