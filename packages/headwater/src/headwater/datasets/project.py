@@ -2,8 +2,8 @@
 
 `headwater harvest dbt` reports the nodes, tests and schemas of the manifest with each invocation,
 in the run facet `headwater_dbt_project`. A test is removed if the manifest of a newer invocation
-has the schema of its table, but not the test. Events of dbt-ol do not list the tests of a project,
-so that nothing is known without an import.
+has the schema of its table but not the test. Events of dbt-ol do not list the tests of a project,
+so that removed tests are unknown without an import.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from headwater.projection.derived import ancestry_of, began_at
 
 PROJECT = "headwater_dbt_project"
 CONFIG = "headwater_dbt_config"
-"""Job facet: the texts in the configuration of a model that name columns, by option."""
+"""Job facet: the texts in the configuration of a model that may name columns, by option."""
 
 
 def newest_with_manifest(state: State, ref: JobRef) -> Run | None:

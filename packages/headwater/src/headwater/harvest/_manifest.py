@@ -42,7 +42,7 @@ _OTHER_OPTIONS = {
     "persist_docs", "quoting", "schema", "snapshot_meta_column_names", "static_analysis",
     "strategy", "tags", "target_database", "target_schema",
 }  # fmt: skip
-"""The options of dbt whose values name no columns. Those of adapters may."""
+"""dbt's options whose values do not name columns. Options of adapters may name columns."""
 _SNAPSHOT_COLUMNS = ("dbt_scd_id", "dbt_updated_at", "dbt_valid_from", "dbt_valid_to")
 """The columns that dbt adds to snapshots and reads in the next run."""
 
@@ -213,7 +213,7 @@ class _ConfigFacet(JobFacet):
 
 
 def with_config(job: Job, manifest: Artifact) -> Job:
-    """Return the job of a model or snapshot with the columns that its configuration names."""
+    """Return a job with the texts in its model's configuration that may name columns."""
     facets: Any = job.facets
     node = manifest["nodes"].get(facets["dbt_node"].unique_id)
     if node is None or facets["jobType"].jobType not in ("MODEL", "SNAPSHOT"):

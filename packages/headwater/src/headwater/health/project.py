@@ -1,9 +1,9 @@
 """Models that were removed from their dbt project, according to the newest imported manifest.
 
 `headwater.datasets.project` describes the manifest. A model is removed if its job did not run since
-and the manifest has its schema, but not the model; a test job, if it has none of its tests. Events
-of dbt-ol do not list the models of a project, so that nothing is known without an import. The table
-may still exist in the database.
+and the manifest has its schema but not the model. A test job is removed if the manifest has none of
+its tests. Events of dbt-ol do not list the models of a project, so that removals are unknown
+without an import. The table may still exist in the database.
 """
 
 from __future__ import annotations

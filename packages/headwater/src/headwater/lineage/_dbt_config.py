@@ -1,8 +1,8 @@
 """Columns that the configuration of a dbt model or snapshot names, such as `unique_key`.
 
-`headwater harvest dbt` reports the options that name columns, as the job facet
-`headwater_dbt_config`. dbt-ol reports some of those of incremental models, with the dataset, and
-none of snapshots.
+`headwater harvest dbt` reports the options that may name columns as the job facet
+`headwater_dbt_config`. dbt-ol reports some options of incremental models with the dataset, and none
+of snapshots.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def jobs_with_option(generations: Generations, column: Column) -> list[str]:
 
 
 def jobs_without_options(generations: Generations, column: Column) -> list[str]:
-    """Return the dbt jobs that write a dataset and may read it by options not reported."""
+    """Return the dbt jobs that write a dataset and whose unreported options may name a column."""
     state = generations.state
     kind = _model_config(state, column).get("materialized")
     if kind is not None and kind not in _KEEPS_ROWS:

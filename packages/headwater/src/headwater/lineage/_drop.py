@@ -4,10 +4,10 @@ A column is safe to drop only if every job that reads its dataset completed and 
 lineage with every use, also in filters, joins and groupings, and none of them uses the column. If
 the newest run of such a job failed, that run must have reported column lineage, too. Nor may the
 SQL text of a job name the column, even if only to select the rows of the dataset that it changes.
-Nor may the configuration of its dbt model name the column, such as in `unique_key`; the configuration
-must have been imported. If only its writers name a column, and neither a schema nor a SQL text
-contains it, the verdict is unknown: the column may exist under another spelling, which a reader
-uses.
+Nor may the configuration of its dbt model name the column, such as in `unique_key`; for incremental
+models and snapshots, it must have been imported. If only its writers name a column, and neither a
+schema nor a SQL text contains it, the verdict is unknown: the column may exist under another
+spelling, which a reader uses.
 """
 
 from __future__ import annotations

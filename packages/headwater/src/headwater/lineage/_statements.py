@@ -32,7 +32,7 @@ StatementKind = Literal["explicit", "columns", "sql", "datasets", "declared"]
 
 _PARTS = re.compile(r"https?://[^/]+/|/tree/|/blob/")
 _NAMES = {"headwater": "headwater-client"}
-"""Names of producers, by the repository that they name."""
+"""Names of producers, by the repository in their URL."""
 _NUMBER = re.compile(r"v?\d")
 
 
@@ -194,9 +194,10 @@ def producer_of_columns(state: State, run: Run) -> str | None:
 
 
 def _short(facet: Json, about_job: Json) -> str | None:
-    """Return name and version; OpenLineage's client has the name of the integration that uses it.
+    """Return the name and version of a producer.
 
-    A producer that names only its repository has the name of that.
+    OpenLineage's client has the name of the integration that uses it. A producer whose URL has only
+    a repository has the name of the repository.
     """
     producer = facet.get("_producer")
     if not isinstance(producer, str) or not producer:

@@ -141,7 +141,7 @@ def _has(state: State, node: Node, key: str, value: str) -> bool:
 
 
 def _called(state: State, text: str) -> list[Node]:
-    """Return the nodes with an id or a name, or else those whose name ends with it."""
+    """Return the nodes whose id or name is a text, or else those whose name ends with it."""
     if ":" in text:
         with suppress(NotFoundError):
             return [find_node(state, text)]
@@ -153,7 +153,7 @@ def _called(state: State, text: str) -> list[Node]:
             whole.append(node)
         elif any(name.endswith(wanted) and name[-len(wanted) - 1] in "./:" for name in names):
             part.append(node)
-    if all(node.type == "job" for node in whole):  # a job does not hide a table of the same name
+    if all(node.type == "job" for node in whole):  # a job does not hide a table with the same name
         return whole + [node for node in part if not whole or node.type == "dataset"]
     return whole
 

@@ -62,8 +62,8 @@ _MISSING: dict[Measure, str] = {
 }
 
 _OF_CLIENT: dict[Measure, str] = {
-    "columns": "use SQL on tables where columns matter; those of frames and files stay unknown",
-    "code": "keep the script, and its lineage.yaml, in a git repository",
+    "columns": "use SQL on tables where columns matter; columns of frames and files stay unknown",
+    "code": "keep the script and its lineage.yaml in a git repository",
 }
 """Remedies for jobs that headwater-client reports."""
 
