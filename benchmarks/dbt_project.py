@@ -61,7 +61,7 @@ def _output(table: str, place: int) -> dict[str, Any]:
 
 
 def events(now: datetime) -> Iterator[dict[str, Any]]:
-    """Yield the events of one run a day; in the last one a staging model fails."""
+    """Yield the events of one run per day; in the last run, a staging model fails."""
     tables = _inputs()
     for day in range(DAYS - 1, -1, -1):
         start = now - timedelta(days=day, hours=2)
@@ -100,7 +100,7 @@ def events(now: datetime) -> Iterator[dict[str, Any]]:
 
 
 def main() -> None:
-    """Print one event a line."""
+    """Print one event per line."""
     for event in events(datetime.now(UTC)):
         sys.stdout.write(json.dumps(event) + "\n")
 

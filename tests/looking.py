@@ -195,7 +195,7 @@ def tab_to(page: Page, name: str, key: str = "Tab") -> None:
         try:  # the graph may still move its nodes
             page.wait_for_function(_IS_SEEN)
         except PageTimeoutError:
-            raise AssertionError(f"the focus is not seen at {focused!r}") from None
+            raise AssertionError(f"the focus is not visible at {focused!r}") from None
         if re.search(name, focused):
             return
         met.append(focused[:40])

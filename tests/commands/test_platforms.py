@@ -1,4 +1,4 @@
-"""All locked packages can be installed on the supported platforms that the tests do not run on."""
+"""Wheels of all locked packages for the platforms on which the tests do not run."""
 
 from __future__ import annotations
 

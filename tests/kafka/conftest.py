@@ -1,4 +1,4 @@
-"""A real Kafka broker, from Maven's jars, without a container."""
+"""A real Kafka broker from Maven's jars, without a container."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ group.min.session.timeout.ms=1000
 
 
 def _free_ports(number: int) -> list[int]:
-    """Return ports below those that the kernel gives to clients and to servers without a port."""
+    """Return free ports below the range from which the kernel assigns ports."""
     found: list[int] = []
     while len(found) < number:
         port = random.randrange(20_000, 32_000)

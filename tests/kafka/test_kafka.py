@@ -1,4 +1,4 @@
-"""`headwater serve --kafka` with a real broker: what arrives is stored once, whatever fails."""
+"""`headwater serve --kafka` with a real broker: each event is stored once, despite failures."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ def has_more(log: EventLog, number: int) -> bool:
     return count(log) > number
 
 
-def test_message_that_is_no_event_is_a_rejected_line_and_blocks_nothing(
+def test_message_that_is_not_an_event_is_rejected_and_blocks_nothing(
     broker: Broker, topic: str, live: Live
 ) -> None:
     send(broker, topic, [event(0), b"no JSON", None, b"{}", event(1)])

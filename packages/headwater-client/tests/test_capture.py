@@ -383,7 +383,7 @@ def test_tables_of_duckdb_files_but_not_of_memory(folder: Path) -> None:
 
 
 def test_attached_databases_of_duckdb(folder: Path) -> None:
-    """A table has the name of its file, whatever the file is called in the connection."""
+    """A table is named after its file, regardless of the name in the connection."""
     with capturing(Capture()) as capture, duckdb.connect("w.duckdb") as database:
         database.execute("CREATE TABLE k AS FROM 'u.csv'")
         database.execute("ATTACH 'other.duckdb' AS o")
@@ -407,7 +407,7 @@ def test_attached_databases_of_duckdb(folder: Path) -> None:
 
 
 def test_temporary_tables_of_duckdb_from_before(folder: Path) -> None:
-    """Their sources are unknown; rows that are appended have the sources of their frame."""
+    """The sources of these tables are unknown; appended rows have the sources of their frame."""
     with duckdb.connect("w.duckdb") as database:
         database.execute("CREATE TABLE k AS FROM 'u.csv'")
         database.execute("CREATE VIEW l AS FROM k")
@@ -438,7 +438,7 @@ def test_attached_files_of_sqlite_in_duckdb(folder: Path) -> None:
 
 
 def test_temporary_tables_of_sqlite(folder: Path) -> None:
-    """A driver without hooks creates them; their sources are unknown."""
+    """A driver without hooks creates the tables, so their sources are unknown."""
     with capturing(Capture()) as capture, sqlite3.connect("s.db") as connection:
         connection.execute("ATTACH 'other.db' AS o")
         connection.execute("CREATE TEMP TABLE t AS SELECT a FROM rates")

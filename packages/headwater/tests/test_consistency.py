@@ -107,7 +107,7 @@ def _add_explicit(body: dict[str, Any], _kind: str) -> None:
 
 
 def _add_coarse(body: dict[str, Any], kind: str) -> None:
-    """State the source of the first output, and that those of the others are unknown."""
+    """State the source of the first output, and that the other outputs have unknown sources."""
     _add_explicit(body, kind)
     entries = body["job"]["facets"]["lineage"]["entries"]
     for item, entry in zip(body["outputs"][1:], entries[1:], strict=True):
@@ -263,7 +263,7 @@ def test_tree_columns_edges_and_why_agree_on_evidence(
 
 
 def _check_grades(state: State, child: Any, name: str) -> None:
-    """Compare the grades of a job in a tree, and of its inputs, with those that `why` returns."""
+    """Compare the grades of a job and of its inputs in a tree with those that `why` returns."""
     (job,) = why_answer(state, child["id"], name)["jobs"]
     if job["seen"] == child["seen"] and child["run"]:
         assert job["grade"] == child["grade"]

@@ -252,7 +252,7 @@ def test_every_missing_item_is_reported(change: dict[str, Any], lost: set[str], 
 
 
 def test_remedy_fits_the_producer(build: Any) -> None:
-    """`headwater run` reports code and columns as far as it can: its user changes the script."""
+    """A user of `headwater run` changes the script, not the producer."""
     remedies = []
     for kind in ("SPARK", "HEADWATER"):
         event = _whole(build, job={"namespace": "demo", "name": "load", "facets": {}})

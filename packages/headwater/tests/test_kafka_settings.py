@@ -1,4 +1,4 @@
-"""The settings of `serve --kafka` that cannot be used, and what the messages say."""
+"""Invalid settings of `serve --kafka` and their messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The list of pipelines with their last runs and the pipelines upstream of each."""
+"""The list of pipelines with their newest runs and upstream pipelines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The index of a search changes no answer: every text is compared with a scan of all nodes."""
+"""The search index does not change answers: results equal those of a scan of all nodes."""
 
 from __future__ import annotations
 

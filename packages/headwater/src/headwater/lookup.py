@@ -59,7 +59,7 @@ def find_dataset(state: State, text: str) -> Node:
 
 
 def _datasets_of(state: State, ref: JobRef) -> str | None:
-    """Return a sentence with the datasets that a job writes or else reads; None without any."""
+    """Return a sentence with the datasets that a job writes, or else reads; None without any."""
     edges = graph_of(state, Level.TASK).edges_of(ref)
     names = sorted(name.name for name in only_datasets(edges.writes or edges.reads))
     listed = ", ".join(names[:_NAMED]) + (" and more" if len(names) > _NAMED else "")

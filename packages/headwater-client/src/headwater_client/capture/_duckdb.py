@@ -120,9 +120,9 @@ class _Connection(Database):
         self._use(self.catalog, self.defaults[1])
 
     def look_up(self, connection: Any, tables: Tables) -> None:
-        """Find the spelling of tables, and temporary tables from before anything was recorded.
+        """Add the created spelling of tables, and temporary tables from before the recording.
 
-        These are the names that another connection to the same databases does not see.
+        Names that another connection to the same databases does not see are temporary tables.
         """
         for parts in (*tables.writes, *tables.reads):
             name = parts[-1].lower()

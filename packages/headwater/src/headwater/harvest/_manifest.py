@@ -183,7 +183,7 @@ def omitted_table(manifest: Artifact, test: Artifact) -> str | None:
 
 
 def correct_test(manifest: Any, result: Artifact) -> None:
-    """Set the severity that the result has, by warn_if and error_if, and the table under test."""
+    """Set the severity of a result, by warn_if and error_if, and the table under test."""
     test = manifest["nodes"].get(result["unique_id"], {})
     severity = {"warn": "warn", "fail": "error", "error": "error"}.get(result["status"])
     if severity and test:
