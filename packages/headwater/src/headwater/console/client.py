@@ -199,7 +199,7 @@ def query_command(
 
 
 def _as_option(hint: Any) -> Any:
-    """Return the type of a query's parameter as that of an option, with its text and bounds."""
+    """Return the type of a query's parameter as the type of an option, with help and bounds."""
     type_, *details = get_args(hint) or (hint,)
     texts = [detail for detail in details if isinstance(detail, str)]
     if not texts:
@@ -214,7 +214,7 @@ def _as_option(hint: Any) -> Any:
 
 
 def _option_of(query: str, name: str) -> str | None:
-    """Return the name of the option of a parameter that is a moment; None for the others."""
+    """Return the name of the option for a parameter that is a moment; None for others."""
     return _TYPED.get((query, name)) or _TYPED.get(("", name))
 
 

@@ -10,7 +10,7 @@ _DBT_BUILD = re.compile(r"(?<=[^.])\.build(?:\.run|(\.(?:test|snapshot|seed)))$"
 
 
 def canonical_job(ref: JobRef, facets: Facets) -> JobRef:
-    """Return the job of an event; dbt names the job of a model by the command that ran it."""
+    """Return the job of an event, with the same name for all dbt commands."""
     integration = facets.get("jobType", {}).get("integration")
     is_dbt = isinstance(integration, str) and integration.upper() == "DBT"
     return JobRef(ref.namespace, without_build(ref.name)) if is_dbt else ref

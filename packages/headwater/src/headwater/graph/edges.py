@@ -101,7 +101,7 @@ class LevelGraph:
         return self._links[way].get(node, set())
 
     def remove_writes(self, name: DatasetName) -> None:
-        """Remove the writes of a dataset."""
+        """Remove the edges that write a dataset."""
         for ref in self.writers.pop(name, ()):
             self.jobs[ref].writes.discard(name)
 

@@ -24,10 +24,10 @@ def serve(
         float | None, typer.Option(help="Idle seconds before drained files are removed. [0: never]")
     ] = None,
     kafka: Annotated[
-        str | None, typer.Option(help="Kafka brokers to read from, such as kafka:9092.")
+        str | None, typer.Option(help="Kafka brokers to read events from, such as kafka:9092.")
     ] = None,
     kafka_topics: Annotated[
-        str | None, typer.Option(help="Topics, separated by commas. [openlineage.events]")
+        str | None, typer.Option(help="Kafka topics, separated by commas. [openlineage.events]")
     ] = None,
     deliver: Annotated[Path | None, typer.Option(help="YAML file of the backends.")] = None,
     alerts: Annotated[Path | None, typer.Option(help="YAML file of alert rules.")] = None,
