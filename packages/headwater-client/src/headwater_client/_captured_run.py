@@ -21,7 +21,6 @@ from openlineage.client.facet_v2 import (
 )
 
 from headwater_client.capture import Capture, Captured, CapturedQuery
-from headwater_client.capture._recorder import with_columns_of
 from headwater_client.events import PRODUCER, ReportedRun
 from headwater_client.masking import mask_text
 from headwater_client.parents import RunRef
@@ -50,13 +49,9 @@ def with_captured(run: ReportedRun, capture: Capture) -> ReportedRun:
     outputs += [(item.key, capture.sources_of(item, known)) for item in writes]
     stated = stated_sources(inputs, outputs, [item.key for item in consumed])
     fields = _Columns()
-    read: dict[Any, Captured] = {}
-    for item in (*reads, *consumed):
-        key = item.key, item.version
-        read[key] = with_columns_of(read[key], item) if key in read else item
     new_inputs = [
         InputDataset(*item.key, facets=fields.facets(item))
-        for item in read.values()
+        for item in (*reads, *consumed)
         if item.key not in declared_inputs
     ]
     coarse = {name for name, sources in outputs if sources is None and known}

@@ -211,7 +211,7 @@ class Capture:
     def _add(self, items: dict[Any, Any], key: Any, item: Any, kind: str) -> None:
         with self._lock:
             if (before := items.get(key)) is not None:
-                item = with_columns_of(before, item)
+                item = _with_columns_of(before, item)
                 if item == before:
                     return
             elif len(items) >= MOST_DATASETS:
@@ -232,13 +232,18 @@ class Capture:
 
         If a table was written and then read, its sources count as read too.
         """
-        reads = {**self._reads, **{key: self._consumed[key] for key in self._consumed_by_reads()}}
+        reads, others = dict(self._reads), self._consumed_by_reads()
+        for key, item in self._consumed.items():
+            if key in reads:
+                reads[key] = _with_columns_of(reads[key], item)
+            elif key in others:
+                reads[key] = item
         return _without_parts(reads.values(), (*reads.values(), *self._writes.values()))
 
     @property
     def consumed(self) -> list[Captured]:
         """Return the datasets that were read only by queries that wrote tables."""
-        others = self._consumed_by_reads()
+        others = self._consumed_by_reads() | self._reads.keys()
         return [item for key, item in self._consumed.items() if key not in others]
 
     def _consumed_by_reads(self) -> set[tuple[Name, str | None]]:
@@ -282,7 +287,7 @@ class Capture:
         return list(self._queries.values())
 
 
-def with_columns_of(item: Any, other: Any) -> Any:
+def _with_columns_of(item: Any, other: Any) -> Any:
     """Return a dataset with the columns of two reads of it; return a query unchanged."""
     if not isinstance(item, Captured):
         return item
