@@ -111,7 +111,12 @@ def test_lines_of_the_legend_are_visible(theme: str, look: Look) -> None:
     [
         ("fee", "a", "Not safe to drop", "1 column takes values from it: fee_copy.a."),
         ("fee", "c", "Safe to drop", "All columns that the reading jobs use are known"),
-        ("fee_copy", "a", "Unknown", "1 downstream job reported no column lineage: export_fee."),
+        (
+            "fee_copy",
+            "a",
+            "Unknown",
+            "1 downstream job or view reported no column lineage: export_fee.",
+        ),
     ],
 )
 def test_verdict_on_dropping_a_column_is_shown_with_reasons(
