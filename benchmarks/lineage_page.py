@@ -147,7 +147,8 @@ def main() -> None:
     arguments = parser.parse_args()
     say(f"{platform.machine()}, {psutil.cpu_count()} CPUs, load {psutil.getloadavg()[0]:.1f}")
     ensure_page()
-    chromium = shutil.which("chromium") or shutil.which("google-chrome")
+    names = ("chromium", "chromium-headless-shell", "google-chrome")
+    chromium = next(filter(None, map(shutil.which, names)), None)
     with tempfile.TemporaryDirectory() as work, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         say(f"Chromium {browser.version}")
