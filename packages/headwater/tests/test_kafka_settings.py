@@ -1,4 +1,4 @@
-"""Invalid settings of `serve --kafka` and their messages."""
+"""Settings of `serve --kafka` that are invalid, with their messages, and the stored positions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 
 from headwater.errors import ConfigError
+from headwater.kafka.partitions import Partition, Progress, metrics, save
 from headwater.kafka.reader import workers
+from headwater.log import EventLog
+from headwater.projection.live import Live
 from headwater.settings import Settings
 
 
@@ -51,3 +54,15 @@ def test_no_topic_and_a_missing_package_are_named(monkeypatch: pytest.MonkeyPatc
     with pytest.raises(ConfigError, match=r"confluent-kafka is missing.*\[kafka\]"):
         workers(Settings(kafka="127.0.0.1:9"))
     assert workers(Settings())(None) == []  # type: ignore[arg-type]
+
+
+@pytest.mark.each_database
+def test_lag_is_that_of_the_last_check(log: EventLog) -> None:
+    orders, rates = Partition("orders", 0), Partition("rates", 1)
+    save(log, "a", {orders: Progress(0, 9), rates: Progress(5, 5)})
+    save(log, "a", {orders: Progress(7, 9)})
+    save(log, "b", {orders: Progress(1, 9)})
+    lag, checked = metrics(Live(log))
+    found = {tuple(sample.labels.values()): sample.value for sample in lag.samples}
+    assert found == {("a", "orders", "0"): 2, ("a", "rates", "1"): 0, ("b", "orders", "0"): 8}
+    assert len(checked.samples) == 3

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from typing import Any
 
 __all__ = ["counted", "duration_of", "escaped", "json_of", "tag_label"]
@@ -52,3 +53,12 @@ def tag_label(key: str, value: str) -> str:
     """Return KEY:VALUE, or KEY if the value is empty, `true`, `none` or the key (Airflow)."""
     has_value = value.lower() not in ("", "true", "none") and value != key
     return f"{key}:{value}" if has_value else key
+
+
+def strings_in(value: object) -> Iterator[str]:
+    """Yield the strings in a value from JSON or YAML; keys of objects are left out."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from strings_in(item)

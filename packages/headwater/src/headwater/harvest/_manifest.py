@@ -25,6 +25,7 @@ from openlineage.common.provider.dbt.facets import DbtNodeJobFacet
 from headwater.datasets.project import CONFIG
 from headwater.errors import ConfigError, shown
 from headwater.events.facets import EXPOSURE
+from headwater.text import strings_in
 from headwater_client.events import PRODUCER
 
 Artifact = Mapping[str, Any]
@@ -219,7 +220,7 @@ def with_config(job: Job, manifest: Artifact) -> Job:
     if node is None or facets["jobType"].jobType not in ("MODEL", "SNAPSHOT"):
         return job
     config = node.get("config") or {}
-    every = {key: list(_texts(config[key])) for key in config.keys() - _OTHER_OPTIONS}
+    every = {key: list(strings_in(config[key])) for key in config.keys() - _OTHER_OPTIONS}
     options = {key: texts for key, texts in sorted(every.items()) if texts}
     if (config.get("contract") or {}).get("enforced"):
         options["contract"] = list(node.get("columns") or ())
@@ -227,15 +228,6 @@ def with_config(job: Job, manifest: Artifact) -> Job:
         named = config.get("snapshot_meta_column_names") or {}
         options["snapshot_meta_column_names"] = [named.get(key) or key for key in _SNAPSHOT_COLUMNS]
     return attrs.evolve(job, facets={**facets, CONFIG: _ConfigFacet(options, producer=PRODUCER)})
-
-
-def _texts(value: object) -> Iterator[str]:
-    """Yield the strings in the value of an option."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict | list):
-        for item in value.values() if isinstance(value, dict) else value:
-            yield from _texts(item)
 
 
 def project_facet(name: str, manifest: Artifact) -> ProjectFacet:

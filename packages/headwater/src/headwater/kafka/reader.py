@@ -77,17 +77,19 @@ class KafkaReader:
     def _run(self) -> None:
         from confluent_kafka import KafkaException
 
-        while not self._stopping.is_set():
-            try:
-                self._read()
-                self._note_progress()
-            except KafkaException as error:  # the broker may respond again
-                self.warn(error.args[0])
-                self._stopping.wait(_RETRY_SECONDS)
-            except LogError as error:
-                self.warn(str(error))
-        with suppress(KafkaException):
-            self._consumer.close()
+        try:
+            while not self._stopping.is_set():
+                try:
+                    self._read()
+                    self._note_progress()
+                except KafkaException as error:  # the broker may respond again
+                    self.warn(error.args[0])
+                    self._stopping.wait(_RETRY_SECONDS)
+                except LogError as error:
+                    self.warn(str(error))
+        finally:  # after an unexpected error, others continue from the last committed offset
+            with suppress(KafkaException):
+                self._consumer.close()
 
     def _read(self) -> None:
         """Store the next messages, then commit their offsets."""

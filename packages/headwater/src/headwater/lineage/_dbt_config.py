@@ -17,6 +17,7 @@ from headwater.graph.column_graph import Column
 from headwater.graph.generations import Generations
 from headwater.graph.nodes import Node, facets_of
 from headwater.projection import State
+from headwater.text import strings_in
 
 _BUILT = ("MODEL", "SNAPSHOT")
 _KEEPS_ROWS = ("incremental", "snapshot")
@@ -64,15 +65,7 @@ def _options(state: State, ref: JobRef, column: Column) -> Iterator[tuple[str, l
     if not isinstance(reported, dict):
         reported = _model_config(state, column).get("incremental")
     for option, value in reported.items() if isinstance(reported, dict) else ():
-        yield option, list(_texts(value))
-
-
-def _texts(value: object) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict | list):
-        for item in value.values() if isinstance(value, dict) else value:
-            yield from _texts(item)
+        yield option, list(strings_in(value))
 
 
 def _model_config(state: State, column: Column) -> dict[str, object]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, NotRequired
+from typing import Literal, NotRequired, get_args
 
 from typing_extensions import TypedDict
 
@@ -354,11 +354,7 @@ class AffectedNode(Name):
     """Of a dataset, or the dataset of a column, that was dropped, emptied or renamed."""
 
 
-DropReasonKind = Literal[
-    "values",
-    "rows",
-    "sql_text",
-    "dbt_config",
+Unreported = Literal[
     "no_column_lineage",
     "values_only",
     "unknown_use",
@@ -367,26 +363,22 @@ DropReasonKind = Literal[
     "no_schema",
     "no_dbt_config",
     "spelling",
+]
+"""The reasons that some uses of a column are unknown."""
+
+UNREPORTED: frozenset[str] = frozenset(get_args(Unreported))
+
+DropReasonKind = Literal[
+    "values",
+    "rows",
+    "sql_text",
+    "dbt_config",
+    Unreported,
     "removed",
     "removed_reader",
     "unused",
     "no_readers",
 ]
-
-
-UNREPORTED: frozenset[DropReasonKind] = frozenset(
-    {
-        "no_column_lineage",
-        "values_only",
-        "unknown_use",
-        "unread_change",
-        "incomplete",
-        "no_schema",
-        "no_dbt_config",
-        "spelling",
-    }
-)
-"""The reasons that some uses of the column are unknown."""
 
 
 class DropReason(Answer):
