@@ -179,6 +179,19 @@ def test_columns_lists_inputs_and_their_gaps(taxi: Live) -> None:
     )
 
 
+def test_find_reports_sql_that_was_not_read(
+    live: Live, build: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    event = build.run(
+        "COMPLETE", "1", "load", "08:00:00", reads=("postgres://h:5432|shop.public.o",)
+    )
+    event["job"]["facets"]["sql"] = {"query": "SELECT gross FROM o"}
+    live.ingest(Batch([build.entry(event)]))
+    monkeypatch.setattr("headwater.search._columns._SECONDS", 0.0)
+    answer = _ask(live, "find", text="margin")
+    assert (answer["status"], answer["note"][:19]) == ("unknown", "The SQL of 1 job wa")
+
+
 def test_long_answer_is_cut_and_marked(live: Live, build: Any) -> None:
     reads = tuple(f"db|{'x' * 60}{number}" for number in range(300))
     live.ingest(

@@ -29,6 +29,7 @@ from headwater.datasets.printing import removal_text
 from headwater.errors import ConfigError, MissingQueryError, NotFoundError
 from headwater.health.models import Finding
 from headwater.query.models import Json
+from headwater.search.models import unread_sql
 
 
 class Find(Tool):
@@ -53,12 +54,15 @@ class Find(Tool):
             | ({"isOnlySimilar": True} if hit["isFuzzy"] else {})
             for hit in found["items"]
         ]
+        note = None if items else "Nothing that was reported matches the text."
+        if found["unreadTexts"]:
+            note = unread_sql(found["unreadTexts"])
         return reply(
             "found" if items else "unknown",
             context.health(),
             items=items,
             total=sum(found["counts"].values()),
-            note=None if items else "Nothing that was reported matches the text.",
+            note=note,
             page=context.page("search", text=self.text),
         )
 

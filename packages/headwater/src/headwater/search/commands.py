@@ -12,7 +12,7 @@ from headwater.console.render import job_text, print_line, print_table
 from headwater.datasets.printing import removal_mark
 from headwater.health.printing import health_mark
 from headwater.query.parameters import Cursor, Limit
-from headwater.text import counted
+from headwater.search.models import unread_sql
 
 if TYPE_CHECKING:
     from headwater.search.models import SearchAnswer
@@ -48,10 +48,7 @@ def print_search(answer: SearchAnswer) -> None:
     if any(hit["isFuzzy"] for hit in hits):
         print_line("No exact match. Similar:")
     if unread := answer["unreadTexts"]:
-        print_line(
-            f"The SQL of {counted(unread, 'job')} was not read yet, so columns that only it names "
-            "may be missing. Search again."
-        )
+        print_line(unread_sql(unread))
     rows = (
         (
             job_text(hit) if hit["type"] == "job" else Text(hit["name"], "cyan"),

@@ -7,8 +7,8 @@ import { Search } from "./Search";
 
 const hit = (name: string, isFuzzy = false) => ({ id: `dataset:n:${name}`, namespace: "n", name, type: "dataset", kind: "table", matched: "name", text: name, isFuzzy, tags: [], owners: [], platform: null });
 
-function answerWith(names: string[], isFuzzy = false) {
-  const body = { items: names.map((name) => hit(name, isFuzzy)), counts: { name: names.length }, next: null };
+function answerWith(names: string[], isFuzzy = false, unreadTexts = 0) {
+  const body = { items: names.map((name) => hit(name, isFuzzy)), counts: { name: names.length }, unreadTexts, next: null };
   vi.stubGlobal("fetch", vi.fn(() => Promise.resolve(new Response(JSON.stringify(body), { headers: { "content-type": "application/json" } }))));
 }
 
@@ -86,6 +86,12 @@ test("unmatched text says where it was searched", async () => {
   const { box } = await searched("zzz");
   expect(await screen.findByText(/No matches for “zzz”/)).toBeTruthy();
   expect(box.getAttribute("aria-activedescendant")).toBeNull();
+});
+
+test("SQL texts that were not read yet are counted beside the matches", async () => {
+  answerWith([], false, 3);
+  await searched("zzz");
+  expect(await screen.findByText(/The SQL of 3 jobs was not read yet/)).toBeTruthy();
 });
 
 test("similar names are listed as such and Enter opens the first", async () => {

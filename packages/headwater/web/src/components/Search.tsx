@@ -85,6 +85,7 @@ export function Search({ isLarge = false }: { isLarge?: boolean }): ReactNode {
         {trouble && <ErrorMessage error={trouble} />}
         {hits[0]?.isFuzzy && <p className={styles.note}>{SEARCH.similar(query)}</p>}
         {hits.length === 0 && !isFetching && !trouble && <p className={styles.note}>{SEARCH.noMatches(query)}</p>}
+        {data && !trouble && data.unreadTexts > 0 && <p className={styles.note}>{SEARCH.unread(data.unreadTexts)}</p>}
         <ul {...getFloatingProps({ "aria-label": SEARCH.results })}>
           {hits.map((hit, place) => {
             const { title } = parts(hit.name, hit.type === "job" ? "job" : "dataset");

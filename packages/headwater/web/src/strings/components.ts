@@ -64,6 +64,7 @@ export const SEARCH = {
   tab: (text: string) => `Search ${text}`,
   similar: (text: string) => `No matches for “${text}”. Similar names:`,
   noMatches: (text: string) => `No matches for “${text}” in names, columns, tags, owners, descriptions, SQL and errors.`,
+  unread: (jobs: number) => `The SQL of ${plural(jobs, "job")} was not read yet, so columns that only it names may be missing. Search again.`,
   noFiltered: (text: string) => `No matches for “${text}” with these filters.`,
   all: (count: number, text: string, isFuzzy = false) => (isFuzzy ? plural(count, "similar name") : count === 1 ? `1 match for “${text}”` : `All ${plural(count, "match", "matches")} for “${text}”`),
   counts: (count: number, parts: readonly string[]) => `${plural(count, "match", "matches")}: ${parts.join(", ")}`,

@@ -116,6 +116,7 @@ function Counts({ text, answer, isFiltered, kind }: CountsProps): ReactNode {
       <p className={sheets.line} role="status">
         {all === 0 ? noMatches(text, isFiltered) : answer.items[0]?.isFuzzy ? SEARCH.similar(text) : SEARCH.counts(all, counts.map(([where, count]) => countText(where, count)))}
       </p>
+      {answer.unreadTexts > 0 && <p className={sheets.line}>{SEARCH.unread(answer.unreadTexts)}</p>}
       {(counts.length > 1 || kind !== null) && (
         <div className={clsx(controls.segments, styles.kinds)} role="group" aria-label={SEARCH.kinds}>
           <button type="button" aria-pressed={kind === null} onClick={() => select(null)}>
