@@ -29,7 +29,7 @@ from headwater.datasets.printing import removal_text
 from headwater.errors import ConfigError, MissingQueryError, NotFoundError
 from headwater.health.models import Finding
 from headwater.query.models import Json
-from headwater.search.models import unread_sql
+from headwater.search.printing import unread_sql
 
 
 class Find(Tool):

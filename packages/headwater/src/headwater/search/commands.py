@@ -12,7 +12,7 @@ from headwater.console.render import job_text, print_line, print_table
 from headwater.datasets.printing import removal_mark
 from headwater.health.printing import health_mark
 from headwater.query.parameters import Cursor, Limit
-from headwater.search.models import unread_sql
+from headwater.search.printing import unread_sql
 
 if TYPE_CHECKING:
     from headwater.search.models import SearchAnswer

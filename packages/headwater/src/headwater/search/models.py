@@ -6,7 +6,6 @@ from headwater.datasets.models import Removal
 from headwater.health.models import NodeHealth
 from headwater.query.models import Answer, CodeLocation, Facets, Field, Json, Link, Name, NodeRef
 from headwater.runs.models import RunSummary
-from headwater.text import counted
 
 
 class DescribedField(Field):
@@ -160,11 +159,3 @@ class NewestAnswer(Answer):
     """The datasets written last, newest first."""
 
     items: list[NewestDataset]
-
-
-def unread_sql(jobs: int) -> str:
-    """Return what a search without the SQL of some jobs may lack."""
-    return (
-        f"The SQL of {counted(jobs, 'job')} was not read yet, so columns that only it names may be"
-        " missing. Search again."
-    )
