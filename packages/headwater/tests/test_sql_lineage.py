@@ -19,7 +19,8 @@ from headwater.lineage.queries import (
 from headwater.projection import State
 from headwater.search.queries import datasets_answer
 from headwater.sql._cache import TextCache
-from headwater.sql.script import Unread, local_names, read_script
+from headwater.sql.results import Arguments, Unread
+from headwater.sql.script import local_names, read_script
 
 _AIRFLOW = "https://github.com/apache/airflow/tree/providers-openlineage/2.20.3"
 _SHOP = "postgres://shop:5432|shop.public."
@@ -280,7 +281,7 @@ _DOUBLED = "with t0 as (select * from a), " + ", ".join(
 )
 def test_unread_text_has_a_reason_and_bounded_costs(text: str, reason: str) -> None:
     columns = ((("d", "s", "a"), ("k", "v")),)
-    script = read_script(text, "postgres", "d", "s", None, columns)
+    script = read_script(text, Arguments("postgres", "d", "s", None, columns))
     assert isinstance(script, Unread)
     assert reason in script.reason
 

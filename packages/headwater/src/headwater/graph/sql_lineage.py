@@ -13,8 +13,9 @@ or columns that differ in case only is not read.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Set
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence, Set
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from headwater.events import (
     EVERY_ROW,
@@ -33,25 +34,59 @@ from headwater.sql.names import parts_of
 from headwater.sql.text import SqlText
 
 if TYPE_CHECKING:
-    from headwater.sql.relations import Origin, Table
+    from headwater.sql.relations import Origin, Origins, Table
+    from headwater.sql.results import Arguments, Script
 
 _INVENTED = re.compile(r"_\d+")
 """Names that openlineage-sql gives to columns without one."""
 
 
-class SqlLineage(NamedTuple):
+class SqlLineage:
     """The sources and the columns of each dataset that a text writes."""
 
-    sources: Mapping[DatasetName, frozenset[DatasetName]]
-    columns: Mapping[DatasetName, ColumnLineage]
-    whole: frozenset[DatasetName]
-    """The targets of which all columns are known."""
-    certain: frozenset[DatasetName]
-    """The targets for which all used columns and their tables are known."""
-    used: frozenset[tuple[DatasetName, str]]
-    """The columns that the text names, in lower case, even if no target depends on them."""
-    is_complete: bool
-    """True if every column that the text uses is known."""
+    def __init__(self, script: Script, names: _Names) -> None:
+        self._script, self._names = script, names
+        written = [(names.dataset(table), own) for table, own in script.written]
+        self.sources: Mapping[DatasetName, frozenset[DatasetName]] = {
+            name: frozenset(map(names.dataset, own.sources)) for name, own in written
+        }
+        self.whole = frozenset(name for name, own in written if own.has_all_columns)
+        """The targets of which all columns are known."""
+        self.certain = frozenset(name for name, own in written if not own.has_unknown_columns)
+        """The targets for which all used columns and their tables are known."""
+        self.is_complete = script.is_complete
+        """True if every column that the text uses is known."""
+
+    @cached_property
+    def fields(self) -> Mapping[DatasetName, Sequence[tuple[str, Origins]]]:
+        """Return the columns of each target, with their origins."""
+        own_field, spellings = self._names.own_field, self._script.spellings
+        return {
+            self._names.dataset(table): [
+                (own_field(table, name, origins, spellings), origins)
+                for name, origins in written.columns
+            ]
+            for table, written in self._script.written
+        }
+
+    @cached_property
+    def columns(self) -> Mapping[DatasetName, ColumnLineage]:
+        """Return the column lineage of each target."""
+        found: dict[DatasetName, ColumnLineage] = {}
+        for table, written in self._script.written:
+            fields = self.fields[target := self._names.dataset(table)]
+            links = tuple(
+                self._names.link(field, origin)
+                for field, origins in (*fields, (EVERY_ROW, written.rows))
+                for origin in sorted(origins)
+            )
+            found[target] = ColumnLineage({field: Legacy() for field, _ in fields}, links)
+        return found
+
+    @cached_property
+    def used(self) -> Set[tuple[DatasetName, str]]:
+        """Return the columns that the text names, in lower case, even if no target needs them."""
+        return {(self._names.dataset(table), name.lower()) for table, name in self._script.used}
 
     def combined(self, state: State, target: DatasetName, reported: ColumnLineage) -> ColumnLineage:
         """Return the column lineage of a target: the text's, and reported columns it lacks."""
@@ -129,36 +164,20 @@ def sql_lineage(state: State, run: Run) -> SqlLineage | None:
     script = text.read(names.columns)
     if isinstance(script, str):
         return None
-    sources: dict[DatasetName, frozenset[DatasetName]] = {}
-    columns: dict[DatasetName, ColumnLineage] = {}
-    whole: set[DatasetName] = set()
-    certain: set[DatasetName] = set()
-    for table, written in script.written:
-        target = names.dataset(table)
-        sources[target] = frozenset(map(names.dataset, written.sources))
-        fields = [
-            (names.own_field(table, name, origins, script.spellings), origins)
-            for name, origins in written.columns
-        ]
-        links = tuple(
-            names.link(field, origin)
-            for field, origins in (*fields, (EVERY_ROW, written.rows))
-            for origin in sorted(origins)
-        )
-        described = {field: Legacy() for field, _ in fields}
-        columns[target] = ColumnLineage(described, links)
-        if written.has_all_columns:
-            whole.add(target)
-        if not written.has_unknown_columns:
-            certain.add(target)
-    used = frozenset((names.dataset(table), name.lower()) for table, name in script.used)
+    found = SqlLineage(script, names)
     if misread_text_of(run.code.get(Sql.KEY)) and not (
-        sources.keys() <= whole & certain and names.are_reported(sources, run)
+        found.sources.keys() <= found.whole & found.certain
+        and names.are_reported(found.sources, run)
     ):
         return None  # what the listener reports is more reliable
-    return SqlLineage(
-        sources, columns, frozenset(whole), frozenset(certain), used, script.is_complete
-    )
+    return found
+
+
+def unread_text(state: State, run: Run) -> tuple[str, Arguments] | None:
+    """Return the text of a run and the arguments of its reader; None if `sql_lineage` reads none"""
+    text = text_of_run(state, run)
+    arguments = text.arguments(_Names(state, run, text).columns) if text else ""
+    return None if text is None or isinstance(arguments, str) else (text.text, arguments)
 
 
 class _Names:
@@ -168,6 +187,8 @@ class _Names:
         self._state = state
         self._namespace = text.namespace
         self._tables = text.tables()
+        self._datasets: dict[Table, DatasetName] = {}
+        self._fields: dict[DatasetName, dict[str, str]] = {}
         self.columns = tuple(
             (parts_of(name.name), tuple(fields))
             for name in (DatasetName(self._namespace, other) for other in sorted(text.others))
@@ -183,7 +204,10 @@ class _Names:
 
     def dataset(self, table: Table) -> DatasetName:
         """Return the dataset of a table."""
-        return self._primary(DatasetName(self._namespace, self._tables.name(table)))
+        if (found := self._datasets.get(table)) is None:
+            found = self._primary(DatasetName(self._namespace, self._tables.name(table)))
+            self._datasets[table] = found
+        return found
 
     def field(self, table: Table, name: str) -> str:
         """Return a column as the schema of its table spells it."""
@@ -223,7 +247,9 @@ class _Names:
 
     def _fields_of(self, name: DatasetName) -> dict[str, str]:
         """Return the columns of a dataset by lower-case name; none if two differ in case only."""
-        records = records_of(self._state, name)
-        names = [field for record in records for field in record.facets.parsed(Schema).fields]
-        found = {field.lower(): field for field in names}
-        return found if len(found) == len(set(names)) else {}
+        if name not in self._fields:
+            records = records_of(self._state, name)
+            names = [field for record in records for field in record.facets.parsed(Schema).fields]
+            found = {field.lower(): field for field in names}
+            self._fields[name] = found if len(found) == len(set(names)) else {}
+        return self._fields[name]

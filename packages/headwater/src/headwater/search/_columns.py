@@ -176,5 +176,5 @@ def _named_by(state: State, run: Run) -> Iterator[tuple[DatasetName, str]]:
     text = sql_lineage(state, run)
     if text is not None:
         yield from text.used
-        for target, lineage in text.columns.items():
-            yield from ((target, column) for column in lineage.columns)
+        for target, columns in text.fields.items():
+            yield from ((target, column) for column, _ in columns)

@@ -7,7 +7,7 @@ known columns; later calls return the same result.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -19,6 +19,14 @@ from sqlglot.helper import ensure_list
 from headwater.sql._cache import TextCache
 from headwater.sql.model import Statement, after
 from headwater.sql.relations import NONE, Origins, Table
+from headwater.sql.results import (
+    RESULTS,
+    Arguments,
+    Script,
+    Unread,
+    Written,
+    key_of,
+)
 from headwater.sql.session import Columns, Session, SessionTable
 from headwater.sql.statements import defined_columns, read_statements, read_uses
 from headwater.sql.steps import (
@@ -65,86 +73,29 @@ _WORD = re.compile(_COMMENT + r"(\w+)")
 _TEMPORARY = re.compile(r"\bcreate\b[^;(]*?\btemp(?:orary)?\b", re.IGNORECASE)
 _WITH = re.compile(r"\bwith\b", re.I)
 
-KnownColumns = tuple[tuple[Table, tuple[str, ...]], ...]
-"""The columns of the tables whose schema is known, in their order."""
+
+def read_script(text: str, arguments: Arguments) -> Script | Unread:
+    """Return what one or more statements read and write, or why one cannot be read."""
+
+    def read() -> Script | Unread:
+        key = key_of(text, arguments)
+        return RESULTS.get(key, lambda: read_uncached(text, arguments))
+
+    return _SCRIPTS.get(text, arguments, read)
 
 
-_Others = tuple[str, str, str, Table | None, frozenset[Table], KnownColumns]
-"""The arguments of `read_script` besides the text."""
-
-
-class Written(NamedTuple):
-    """What the statements of a text write into one table."""
-
-    sources: frozenset[Table]
-    columns: tuple[tuple[str, Origins], ...]
-    rows: Origins
-    """Columns that determine the rows, and those whose values go into unknown columns."""
-    has_all_columns: bool
-    """True if `columns` has every column that is written."""
-    has_unknown_columns: bool
-    """True if some of the used columns are unknown, or the tables to which they belong."""
-
-
-class Unread(NamedTuple):
-    """The reason why a text could not be read."""
-
-    reason: str
-
-
-class Script(NamedTuple):
-    """What the statements of a text read and write."""
-
-    written: tuple[tuple[Table, Written], ...]
-    used: frozenset[tuple[Table, str]]
-    """The columns that the statements name, even if no written table depends on them."""
-    is_complete: bool
-    """True if every column that the statements use is in `used`, or an origin in `written`."""
-    spellings: Mapping[str, str]
-    """The spelling of the columns that the statements define, by lower-case name."""
-    skipped: tuple[str, ...]
-    """The first words of statements, such as CALL, whose effects are unknown."""
-
-
-def read_script(
-    text: str,
-    dialect: str,
-    database: str,
-    schema: str,
-    target: Table | None,
-    known: KnownColumns,
-    reported: frozenset[Table] = frozenset(),
-) -> Script | Unread:
-    """Return what a text reads and writes, or why a statement of it cannot be read.
-
-    Args:
-        text: one or more statements.
-        dialect: a dialect of sqlglot.
-        database: the database of names without one.
-        schema: the schema of names without one.
-        target: the table that a query alone defines, as in a dbt model.
-        known: the columns of tables, with lower-case names.
-        reported: tables; a name without a schema is that of the only one with this name.
-    """
-    others = dialect, database, schema, target, reported, known
-    return _SCRIPTS.get(text, others, lambda: _read_script(text, *others))
-
-
-def _read_script(
-    text: str,
-    dialect: str,
-    database: str,
-    schema: str,
-    target: Table | None,
-    reported: frozenset[Table],
-    known: KnownColumns,
-) -> Script | Unread:
+def read_uncached(text: str, arguments: Arguments) -> Script | Unread:
+    """Read a text like `read_script`, without its caches."""
+    dialect, database, schema, target, known, reported = arguments
     if len(text) > LONGEST:
         return Unread(f"it has more than {LONGEST:,} characters")
     columns = {table: dict.fromkeys(names, "") for table, names in known}
     try:
-        parts = list(_statements(text, dialect))
-        session = Session(database, "", columns, {}, dialect, schema, reported=reported)
+        steps = Steps()
+        parts = list(_statements(text, dialect, steps))
+        session = Session(
+            database, "", columns, {}, dialect, schema, reported=reported, steps=steps
+        )
         target = target if len(parts) == 1 else None
         read, is_complete, skipped = _read_all(parts, target, session)
     except (SqlglotError, UnreadError, RecursionError) as error:
@@ -249,14 +200,15 @@ def _is_cte(table: exp.Table) -> bool:
     return False
 
 
-def _statements(text: str, dialect: str) -> Iterator[str]:
-    """Yield the statements that are not empty.
+def _statements(text: str, dialect: str, steps: Steps) -> Iterator[str]:
+    """Yield the statements that are not empty, and keep the tokens of the first one.
 
     Raises:
         UnreadError: the text has placeholders of a template outside strings and comments.
     """
     start, before, is_empty = 0, None, True
-    for token in Dialect.get_or_raise(dialect).tokenize(text):
+    tokens = Dialect.get_or_raise(dialect).tokenize(text)
+    for index, token in enumerate(tokens):
         kind = token.token_type
         if kind is TokenType.BLOCK_START or (kind is TokenType.L_BRACE and before in ("{", "$")):
             raise UnreadError("it is a template")
@@ -265,9 +217,13 @@ def _statements(text: str, dialect: str) -> Iterator[str]:
             is_empty = False
             continue
         if not is_empty:
+            if not start:  # the positions of later tokens are not those in their statement
+                steps.tokens[text[: token.start]] = tokens[:index]
             yield text[start : token.start]
         start, is_empty = token.end + 1, True
     if not is_empty:
+        if not start:
+            steps.tokens[text] = tokens
         yield text[start:]
 
 
@@ -371,8 +327,8 @@ _BYTES = 150
 """Approximate memory of an origin or a name."""
 
 
-def _size_of(script: Script | Unread, others: _Others) -> int:
-    known = sum(len(names) for _, names in others[-1])
+def _size_of(script: Script | Unread, others: Arguments) -> int:
+    known = sum(len(names) for _, names in others.known)
     if isinstance(script, Unread):
         return _BYTES * (10 + known)
     origins = (
@@ -383,7 +339,7 @@ def _size_of(script: Script | Unread, others: _Others) -> int:
     return _BYTES * (10 + known + sum(origins) + len(script.used) + len(script.spellings))
 
 
-_SCRIPTS: TextCache[_Others, Script | Unread] = TextCache(32_000_000, _size_of)
+_SCRIPTS: TextCache[Arguments, Script | Unread] = TextCache(32_000_000, _size_of)
 _LOCAL_NAMES: TextCache[str, LocalNames] = TextCache(
     8_000_000, lambda local, _: _BYTES * (4 + len(local.names))
 )

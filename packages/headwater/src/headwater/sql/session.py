@@ -130,15 +130,15 @@ class Session:
         """
         spellings: dict[str, str] = {}
         folded = _FOLDED.get(Dialect.get_or_raise(self.dialect).normalization_strategy, str)
-        for found in parsed.find_all(exp.Alias, exp.ColumnDef, exp.Column, exp.Aliases, exp.Schema):
-            for name in _defined(found):
-                spelled = name.name if name.quoted else folded(name.name)
-                spellings.setdefault(name.name.lower(), spelled)
-        mixed = [
-            identifier
-            for identifier in parsed.find_all(exp.Identifier)
-            if identifier.this != identifier.this.lower()
-        ]
+        mixed: list[exp.Identifier] = []
+        for found in parsed.walk():
+            if isinstance(found, exp.Identifier):
+                if found.this != found.this.lower():
+                    mixed.append(found)
+            elif isinstance(found, _DEFINING):
+                for name in _defined(found):
+                    spelled = name.name if name.quoted else folded(name.name)
+                    spellings.setdefault(name.name.lower(), spelled)
         quoted = [identifier for identifier in mixed if identifier.quoted]
         names: set[str] = set()
         if quoted:
@@ -175,6 +175,7 @@ def _defined(found: exp.Expr) -> Iterable[exp.Identifier]:
     return (name for name in names if isinstance(name, exp.Identifier))
 
 
+_DEFINING = (exp.Alias, exp.ColumnDef, exp.Column, exp.Aliases, exp.Schema)
 _DEFINITIONS = (exp.Alias, exp.TableAlias, exp.ColumnDef)
 
 

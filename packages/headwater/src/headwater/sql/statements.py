@@ -149,7 +149,10 @@ def _create(parsed: exp.Create, session: Session) -> Statement | None:
     query = parsed.expression
     if clone := parsed.args.get("clone"):
         query = exp.select("*").from_(clone.this)
-    is_temporary = session.is_temporary(table) or bool(list(parsed.find_all(exp.TemporaryProperty)))
+    properties = parsed.args.get("properties")
+    is_temporary = session.is_temporary(table) or bool(
+        properties and properties.find(exp.TemporaryProperty)
+    )
     has_query = isinstance(query, exp.Query | exp.Values)
     if not has_query and not is_temporary:
         return None

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from sqlglot import exp
+from sqlglot import Token, exp
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.parser import Parser
 
@@ -20,6 +20,10 @@ MOST_STEPS = 200_000
 of `LONGEST` characters without deep nesting needs a third of it."""
 
 
+TOO_DEEP = "it is nested too deeply"
+"""The reason why a text is not read that depends on the caller: on the stack that is left."""
+
+
 class UnreadError(Exception):
     """A statement that may move data cannot be read; the message is the reason."""
 
@@ -29,6 +33,8 @@ class Steps:
 
     def __init__(self, limit: int = MOST_STEPS) -> None:
         self._left = limit
+        self.tokens: dict[str, list[Token]] = {}
+        """The tokens of a statement that is parsed next."""
 
     def take(self, count: int = 1) -> None:
         """Count some steps.
@@ -47,7 +53,7 @@ _TOKEN = re.compile(r"<Token token_type: \S+, text: (.*?), line: \d+.*?>")
 def reason_of(error: Exception) -> str:
     """Return why a text could not be read; sqlglot prints tokens as Python objects."""
     if isinstance(error, RecursionError):
-        return "it is nested too deeply"
+        return TOO_DEEP
     line = str(error).splitlines()[0]
     return _TOKEN.sub(lambda token: "the end" if token[1] == "SENTINEL" else repr(token[1]), line)
 
@@ -62,7 +68,8 @@ def parse_statements(sql: str, dialect: str, steps: Steps) -> list[exp.Expr]:
     found = Dialect.get_or_raise(dialect)
     parser = _limited(found.parser_class)(dialect=found)
     parser.steps = steps
-    return [item for item in parser.parse(found.tokenize(sql), sql) if item is not None]
+    tokens = steps.tokens.pop(sql, None) or found.tokenize(sql)
+    return [item for item in parser.parse(tokens, sql) if item is not None]
 
 
 def parse_statement(sql: str, dialect: str, steps: Steps) -> exp.Expr:

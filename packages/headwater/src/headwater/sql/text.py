@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from headwater.sql.names import TableNames, parts_of
 
 if TYPE_CHECKING:  # they need the extra `sql`
-    from headwater.sql.script import KnownColumns, Script
+    from headwater.sql.results import Arguments, KnownColumns, Script
 
 
 class SqlText(NamedTuple):
@@ -40,8 +40,19 @@ class SqlText(NamedTuple):
 
     def read(self, known: KnownColumns = ()) -> Script | str:
         """Return what the text reads and writes, or why it cannot be read."""
+        from headwater.sql.results import Unread
+        from headwater.sql.script import read_script
+
+        arguments = self.arguments(known)
+        if isinstance(arguments, str):
+            return arguments
+        found = read_script(self.text, arguments)
+        return found.reason if isinstance(found, Unread) else found
+
+    def arguments(self, known: KnownColumns = ()) -> Arguments | str:
+        """Return the arguments for reading the text, or why it cannot be read."""
         from headwater.sql.dialects import dialect_of
-        from headwater.sql.script import Unread, read_script
+        from headwater.sql.results import Arguments
 
         dialect = dialect_of(self.dialect, self.namespace)
         if dialect is None:
@@ -51,8 +62,7 @@ class SqlText(NamedTuple):
             return "two of its datasets differ in case only"
         target = parts_of(self.first) if self.is_only_target else None
         reported = frozenset(map(parts_of, self.others))
-        found = read_script(self.text, dialect, *tables.defaults, target, known, reported)
-        return found.reason if isinstance(found, Unread) else found
+        return Arguments(dialect, *tables.defaults, target, known, reported)
 
     def tables(self) -> TableNames:
         """Return the names of the tables of the text."""
