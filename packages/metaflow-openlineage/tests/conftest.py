@@ -68,8 +68,9 @@ def _complete_lines(file: Path) -> list[bytes]:
 class Metaflow:
     """A separate Metaflow installation in which flows run."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, python: str = sys.executable) -> None:
         self.home = home
+        self.python = python
         self.launches: list[Launch] = []
 
     def run(self, flow: Path, *args: str, **environ: str) -> Launch:
@@ -83,7 +84,7 @@ class Metaflow:
             # On a busy machine, writing an event may take longer than a flow waits by default.
             inherited["METAFLOW_OPENLINEAGE_TIMEOUT"] = "60"
         process = subprocess.run(
-            [sys.executable, str(flow), *(args or ("run",))],
+            [self.python, str(flow), *(args or ("run",))],
             env={
                 **inherited,
                 "METAFLOW_HOME": str(self.home / "home"),

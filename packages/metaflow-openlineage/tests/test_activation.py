@@ -1,4 +1,4 @@
-"""Flows that are not changed, not configured or spun."""
+"""Flows that are not changed, not configured or spun, and branches of `@project`."""
 
 from __future__ import annotations
 
@@ -38,3 +38,23 @@ def test_spin_says_that_nothing_is_sent(metaflow):
     assert launch.process.returncode == 0, output
     assert output.count("spin reports no lineage: nothing is sent") == 1
     assert not launch.events
+
+
+def test_separate_branches_have_their_own_jobs_and_artifacts(metaflow):
+    flow = FLOW.with_name("branches.py")
+    environ = {"METAFLOW_OPENLINEAGE_SEPARATE_BRANCHES": "true"}
+    launches = [metaflow.run(flow, *args, **environ) for args in ((), ("--production", "run"))]
+    for launch, suffix in zip(launches, (".shop.user.tester", ".shop.prod"), strict=True):
+        assert launch.process.returncode == 0, launch.process.stderr
+        assert {event["job"]["namespace"] for event in launch.events} == {f"tests{suffix}"}
+        parents = [event["run"]["facets"].get("parent", {}) for event in launch.events]
+        assert {parent["job"]["namespace"] for parent in parents if parent} == {f"tests{suffix}"}
+        (start, end) = (launch.one(f"BranchFlow.{step}", "COMPLETE") for step in ("start", "end"))
+        (rows,) = start["outputs"]
+        assert (rows["namespace"], rows["name"]) == (f"metaflow://local{suffix}", "BranchFlow/rows")
+        assert end["inputs"][0]["namespace"] == rows["namespace"]
+        (line,) = [line for line in launch.process.stdout.splitlines() if "SPARK" in line]
+        assert line.endswith(f"SPARK tests{suffix}")
+        assert launch.process.stdout.count(
+            f"FLOW {launch.one('BranchFlow', 'START')['run']['runId']}"
+        )

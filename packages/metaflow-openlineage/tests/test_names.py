@@ -101,5 +101,5 @@ def test_every_setting_is_documented_in_the_readme():
     code, readme = Path(inspect.getfile(Settings)), Path(__file__).parent.parent / "README.md"
     read = re.findall(r'environ.*"([A-Z_]+)"', code.read_text())
     read += (PARENT, ROOT, CONTEXT)
-    assert len(read) == 10
+    assert len(read) == 11
     assert [name for name in read if f"\n| `{name}` | " not in readme.read_text()] == []

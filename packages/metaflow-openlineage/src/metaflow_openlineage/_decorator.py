@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from metaflow.decorators import _base_step_decorator
-from metaflow.user_decorators.user_flow_decorator import FlowMutator
 
 from ._hooks import StepHooks
+from ._mutator import FlowMutator, add_to_steps
 from ._settings import Settings
 
 
@@ -40,8 +40,6 @@ class openlineage(FlowMutator):
 
     def mutate(self, mutable_flow: Any) -> None:
         """Add the hooks to every step, unless lineage is disabled."""
-        if Settings.from_env(os.environ).disabled:
-            return
-        hooks = functools.partial(_base_step_decorator, StepHooks)
-        for _, step in mutable_flow.steps:
-            step.add_decorator(hooks, deco_kwargs=self._options, duplicates=step.IGNORE)
+        if not Settings.from_env(os.environ).disabled:
+            hooks = functools.partial(_base_step_decorator, StepHooks)
+            add_to_steps(mutable_flow, hooks, StepHooks.name, self._options)

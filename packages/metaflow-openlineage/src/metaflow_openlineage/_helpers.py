@@ -206,7 +206,7 @@ def spark_conf() -> dict[str, str]:
         return {}
     root = settings.root or settings.parent
     return {
-        "spark.openlineage.namespace": settings.namespace,
+        "spark.openlineage.namespace": _task.names.job_namespace if _task else settings.namespace,
         "spark.openlineage.parentJobNamespace": settings.parent.namespace,
         "spark.openlineage.parentJobName": settings.parent.job,
         "spark.openlineage.parentRunId": settings.parent.run_id,

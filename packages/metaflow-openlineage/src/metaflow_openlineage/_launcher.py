@@ -44,7 +44,8 @@ class FlowRun:
     flow_datastore: Any
 
     def __post_init__(self) -> None:
-        self._names = FlowNames(self.settings.namespace, self.flow.name, self.run_id)
+        settings = self.settings
+        self._names = FlowNames(settings.namespace, self.flow.name, self.run_id, settings.branch)
         self._ref = self._names.flow_run()
         self._emitter = Emitter(self.settings.timeout)
         file = Path(inspect.getfile(type(self.flow))).resolve()

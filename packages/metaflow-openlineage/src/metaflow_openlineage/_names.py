@@ -20,11 +20,20 @@ def instant_of(run_id: str) -> datetime | None:
 
 @dataclass(frozen=True)
 class FlowNames:
-    """The jobs and runs of one Metaflow run."""
+    """The jobs and runs of one Metaflow run.
+
+    A `branch` gives the jobs a namespace of their own. Run ids do not depend on it.
+    """
 
     namespace: str
     flow: str
     run_id: str
+    branch: str = ""
+
+    @property
+    def job_namespace(self) -> str:
+        """The namespace of the jobs."""
+        return f"{self.namespace}.{self.branch}" if self.branch else self.namespace
 
     def _uuid(self, *parts: object) -> str:
         from openlineage.client.uuid import generate_static_uuid
@@ -35,14 +44,14 @@ class FlowNames:
 
     def flow_run(self) -> RunRef:
         """Return the run of the flow itself."""
-        return RunRef(self.namespace, self.flow, self._uuid())
+        return RunRef(self.job_namespace, self.flow, self._uuid())
 
     def attempt(self, step: str, task_id: str, attempt: int) -> RunRef:
         """Return the run of one attempt of a task."""
         run_id = self._uuid(step, task_id, attempt)
-        return RunRef(self.namespace, f"{self.flow}.{step}", run_id)
+        return RunRef(self.job_namespace, f"{self.flow}.{step}", run_id)
 
     def query(self, step: str, task_id: str, attempt: int, name: str, nth: int) -> RunRef:
         """Return the run of a step's query; `nth` distinguishes repetitions of the query."""
         run_id = self._uuid(step, task_id, attempt, "query", name, nth)
-        return RunRef(self.namespace, f"{self.flow}.{step}.{name}", run_id)
+        return RunRef(self.job_namespace, f"{self.flow}.{step}.{name}", run_id)

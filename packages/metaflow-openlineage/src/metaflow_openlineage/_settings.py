@@ -24,6 +24,8 @@ class Settings:
     source_code: bool = True
     program: str | None = None
     timeout: float = 3.0
+    separate_branches: bool = False
+    branch: str = ""  # `project.branch` of `@project`, set by the hooks if branches are separate
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str]) -> Settings:
@@ -35,13 +37,18 @@ class Settings:
             namespace=environ.get("OPENLINEAGE_NAMESPACE") or "default",
             parent=parent,
             root=root,
-            disabled=environ.get("OPENLINEAGE_DISABLED", "").strip().lower() == "true",
+            disabled=_is_true(environ, "OPENLINEAGE_DISABLED"),
             deployment=environ.get("METAFLOW_OPENLINEAGE_DEPLOYMENT") or None,
             nominal_time=environ.get("METAFLOW_OPENLINEAGE_NOMINAL_TIME") or None,
             source_code=environ.get("METAFLOW_OPENLINEAGE_SOURCE_CODE", "").lower() != "false",
             program=environ.get("METAFLOW_OPENLINEAGE_PROGRAM") or None,
+            separate_branches=_is_true(environ, "METAFLOW_OPENLINEAGE_SEPARATE_BRANCHES"),
             timeout=_seconds(environ, "METAFLOW_OPENLINEAGE_TIMEOUT", cls.timeout),
         )
+
+
+def _is_true(environ: Mapping[str, str], name: str) -> bool:
+    return environ.get(name, "").strip().lower() == "true"
 
 
 def _seconds(environ: Mapping[str, str], name: str, default: float) -> float:

@@ -62,12 +62,14 @@ class TaskRun:
     error: BaseException | None = None
 
     def __post_init__(self) -> None:
-        self.names = FlowNames(self.settings.namespace, self.flow.name, self.run_id)
+        settings = self.settings
+        self.names = FlowNames(settings.namespace, self.flow.name, self.run_id, settings.branch)
         self.ref = self.names.attempt(self.step, self.task_id, self.attempt)
         self.root = self.settings.root or self.names.flow_run()
         self.metadata = self.flow_datastore.metadata
-        deployment = self.settings.deployment or deployment_of(self.metadata)
-        self.artifact_namespace = f"metaflow://{deployment}"
+        deployment = settings.deployment or deployment_of(self.metadata)
+        branch = f".{settings.branch}" if settings.branch else ""
+        self.artifact_namespace = f"metaflow://{deployment}{branch}"
         self._emitter = Emitter(self.settings.timeout)
         self._loads: dict[tuple[str, str], InMemory] = {}
         self._assigned: dict[str, InMemory] = {}
@@ -82,7 +84,7 @@ class TaskRun:
         """Emit START and start to watch artifacts."""
         upstream = [store for store in self.upstream if store.step_name != "_parameters"]
         downstream = [
-            (self.names.namespace, f"{self.names.flow}.{step}") for step in node.out_funcs
+            (self.names.job_namespace, f"{self.names.flow}.{step}") for step in node.out_funcs
         ]
         parameters = parameter_values(self.flow, self.upstream[0]) if self.upstream else {}
         code = getattr(type(self.flow), self.step)

@@ -129,8 +129,8 @@ def several_branches(state: State, ref: JobRef, mixes: Sequence[Mix]) -> Finding
         "branches",
         ref,
         f"got runs of {' and '.join(parts)} under one name",
-        "give each of them its own OPENLINEAGE_NAMESPACE, and in Metaflow also its own"
-        " METAFLOW_OPENLINEAGE_DEPLOYMENT, so that their jobs and artifacts stay apart",
+        "give each of them its own OPENLINEAGE_NAMESPACE, and for branches in Metaflow set"
+        " METAFLOW_OPENLINEAGE_SEPARATE_BRANCHES=true, so that their jobs and artifacts stay apart",
         run=run,
         at=began_at(state, run),
     )
