@@ -159,8 +159,56 @@ def test_owners_and_tags_lead_to_their_datasets_and_jobs(look: Look) -> None:
     expect(page.get_by_role("heading", level=1)).to_have_text(f"Jobs {number}")
     expect(_filter(page, "Owner")).to_have_value("=ingestion")
     page = look("/tags")
-    _rows(page, "Tags").get_by_role("link", name="pii", exact=True).click()
+    _rows(page, "Tags").get_by_role("link", name="dataset: pii").click()
     expect(_nodes(page, "Datasets").locator(".clip")).to_have_text(["yellow_taxi_raw"])
+
+
+def _audited(name: str) -> list[dict[str, Any]]:
+    """Return runs that write a tagged table, one with a derived column and one without lineage."""
+    where = {"namespace": "hive://lake:9083"}
+    tags = {"tags": [{"key": name, "value": "true", "field": "mail"}]}
+    direct = [{"type": "DIRECT", "subtype": "IDENTITY"}]
+    source = {**where, "name": f"{name}.raw", "field": "mail", "transformations": direct}
+    runs = [_written(where["namespace"], f"{name}.{table}") for table in ("raw", "day", "model")]
+    for run, table in zip(runs[1:], ("raw", "day"), strict=True):
+        run["inputs"] = [{**where, "name": f"{name}.{table}"}]
+    runs[0]["outputs"][0]["facets"] = {"tags": tags}
+    lineage = {"fields": {"who": {"inputFields": [source]}}}
+    runs[1]["outputs"][0]["facets"] = {"columnLineage": lineage}
+    for minute, run in enumerate(runs):
+        run["eventTime"] = f"2026-01-01T00:0{minute}:00Z"
+    return runs
+
+
+@pytest.mark.parametrize("width", [390, 1440])
+def test_columns_with_a_tag_are_listed_with_their_path_and_saved(
+    width: int, look: Look, lineage: Lineage
+) -> None:
+    name = f"audit_{uuid.uuid4().hex[:8]}"
+    lineage.take(*_audited(name))
+    page = look("/tags", width=width)
+    page.get_by_role("searchbox", name="Name contains").fill(name)
+    expect(_rows(page, "Tags")).to_have_count(1)
+    _rows(page, "Tags").get_by_role("link", name=name, exact=True).click()
+    expect(page.get_by_role("heading", level=1)).to_have_text(name)
+    summary = "Tagged 1 column, derived 1, possible 1, masked 0"
+    expect(page.get_by_text(summary)).to_be_visible()
+    day = page.get_by_role("region", name=f"{name}.day").get_by_role("listitem")
+    expect(day).to_have_text("whoDerivedraw.mail")
+    model = page.get_by_role("region", name=f"{name}.model").get_by_role("listitem")
+    expect(model).to_have_text("whole datasetPossibleraw.mail → day.who")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert axe_finds(page) == []
+    page.get_by_role("group", name="Status").get_by_role("button", name="Derived").click()
+    expect(model).to_have_count(0)
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="CSV").click()
+    assert saved.value.path().read_text().splitlines()[1:] == [
+        f'"hive://lake:9083","{name}.day","who","derived","","{name}.raw.mail > {name}.day.who"'
+    ]
+    day.get_by_role("link", name="who", exact=True).click()
+    column = page.get_by_role("complementary", name="Details")
+    expect(column.get_by_text(f"{name}, derived")).to_be_visible()
 
 
 def test_search_results_are_filtered(look: Look) -> None:

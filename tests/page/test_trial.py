@@ -262,7 +262,9 @@ def test_dataset_labels_are_explained(look: Look) -> None:
 
 
 def test_facts_of_a_dataset_do_not_overlap(look: Look, lineage: Lineage) -> None:
-    tags = {"tags": [{"key": key, "value": "true"} for key in ("pii", "daily", "gold", "raw")]}
+    of_columns = [("pii", "a"), ("pii", "b"), ("gold", "a")]  # the 4 tags of the whole table too
+    keys = [*((key, "") for key in ("pii", "daily", "gold", "raw")), *of_columns]
+    tags = {"tags": [{"key": key, "value": "true", "field": field} for key, field in keys]}
     checks = {"dataQualityAssertions": {"assertions": [{"assertion": "unique", "success": True}]}}
     written = _made("fill_tagged", [], ["tagged"])
     written["eventTime"] = (datetime.now(UTC) - timedelta(minutes=55)).isoformat()

@@ -180,6 +180,7 @@ def _own() -> Asked:
         ],
         "/api/v2/history": [*nodes, {**nodes[0], "limit": 1}],
         "/api/v2/drift": [{}],
+        "/api/v2/tagged": [{"tag": "pii"}, {"tag": "tier:gold", "status": "derived"}],
         "/api/v2/tags": [{}],
         "/api/v2/nodes": [{}],
         "/api/v2/edges": [{}, {"kind": "control"}, {"kind": "direct"}],

@@ -123,6 +123,16 @@ def test_tags_show_their_origin(tmp_path: Path, build: Any, call: Call) -> None:
         "raw.email  pii",
     ]
     assert call("tags", "day", "--key", "tier", *there).stdout == "No matching tags.\n"
+    assert call("tagged", "pii", *there).stdout.splitlines() == [
+        "tagged 1, derived 1, possible 0, masked 0",
+        "day.mail   derived  raw.email",
+        "raw.email  tagged",
+    ]
+    assert call("tagged", "pii", "--csv", "--status", "derived", *there).stdout.splitlines() == [
+        "namespace,dataset,column,status,owners,path",
+        "db,day,mail,derived,,raw.email > day.mail",
+    ]
+    assert call("tagged", "none", *there).returncode == 1
 
 
 def test_gate_sets_exit_code_and_names_rule_and_subject(

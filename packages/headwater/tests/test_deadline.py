@@ -40,6 +40,7 @@ _ASKED: dict[str, list[dict[str, Any]]] = {
     "drift": [{}, {"node": "dataset:db:hub"}],
     "timeline": [{"node": f"dataset:db:d{_COUNT}", "up": 100}, {"node": "dataset:db:hub"}],
     "tags": [{}, {"node": f"dataset:db:d{_COUNT}"}],
+    "tagged": [{"tag": "pii"}],
     "edges": [{}, {"level": "pipeline"}, {"kind": "control"}],
     "nodes": [{}],
     "diff": [{}],

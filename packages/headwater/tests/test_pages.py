@@ -42,6 +42,7 @@ _ASKED: dict[str, dict[str, Any]] = {
     "edges": {},
     "nodes": {},
     "tags": {},
+    "tagged": {"tag": "k"},
     "drift": {},
     "freshness": {},
     "datasets": {"sort": "written"},
@@ -164,7 +165,7 @@ _ROUTES = ("alerts", "rejected", "events/warnings", *sorted(_PAGED))
 
 
 def _path(route: str) -> str:
-    needed = {"search": "text=d", "history": "node=dataset:db:d1"}
+    needed = {"search": "text=d", "tagged": "tag=k", "history": "node=dataset:db:d1"}
     return f"/api/v2/{route}?{needed.get(route, '')}"
 
 

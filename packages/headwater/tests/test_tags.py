@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from headwater.lineage.queries import columns_answer, impact_answer, tags_answer
+from headwater.lineage.queries import columns_answer, impact_answer, tagged_answer, tags_answer
 
 from .conftest import Call
 
@@ -179,3 +179,60 @@ def test_tags_command_prints_tags_and_origins(build: Any, tmp_path: Path, call: 
     assert lines[1].endswith("day.mail  #pii from raw.email  #tier:gold from raw.email")
     assert lines[2].endswith("  by make_day  #pii  #tier:gold")
     assert call("impact", "raw", *where).stdout.splitlines()[-1].endswith("(db)  #pii  #tier:gold")
+
+
+def _columns(answer: dict[str, Any]) -> dict[str, str]:
+    """Return the status and the path of each column of an answer."""
+    return {
+        f"{item['name']}.{column['field'] or '*'}": " ".join(
+            (column["status"], *(f"{p['name']}.{p['field'] or '*'}" for p in column["path"]))
+        )
+        for item in answer["items"]
+        for column in item["columns"]
+    }
+
+
+def test_tagged_columns_have_a_status_and_a_path(build: Any) -> None:
+    whole = tagged(build, "db|whole", ("pii", "true"))
+    whole["dataset"]["facets"]["schema"] = {"fields": [{"name": "a"}, {"name": "b"}]}
+    events = [
+        whole,
+        tagged(build, "db|raw", *_PII, ("pii", "false", "id")),
+        makes(build, "08", "raw", "day", {"mail": [("email", IDENTITY)], "id": [("id", IDENTITY)],
+                                          "hash": [("email", MASKED)], "n": [("email", FILTER)],
+                                          "both": [("email", [MASKED, IDENTITY])]}),
+        makes(build, "09", "day", "top", {"who": [("mail", IDENTITY)],
+                                          "key": [("hash", IDENTITY)]}),
+        makes(build, "10", "day", "model", None),
+        makes(build, "11", "model", "scores", {"score": [("weight", IDENTITY)]}),
+        makes(build, "12", "whole", "copy", {"a": [("a", IDENTITY)]}),
+    ]  # fmt: skip
+    state = build.state(*events)
+    expected = {
+        "copy.a": "derived whole.* whole.a copy.a",
+        "day.both": "derived raw.email day.both",
+        "day.hash": "masked raw.email day.hash",
+        "day.mail": "derived raw.email day.mail",
+        "model.*": "possible raw.email day.both model.*",
+        "raw.email": "tagged raw.email",
+        "scores.score": "possible raw.email day.both model.* model.weight scores.score",
+        "top.who": "derived raw.email day.mail top.who",
+        "whole.a": "tagged whole.* whole.a",
+        "whole.b": "tagged whole.* whole.b",
+    }
+    answer = tagged_answer(state, "PII")
+    assert _columns(answer) == expected
+    assert answer["counts"] == {"tagged": 3, "derived": 4, "possible": 2, "masked": 1}
+    masked = tagged_answer(state, "pii", "masked")
+    assert (list(_columns(masked)), masked["total"]) == (["day.hash"], 1)
+    assert masked["counts"] == answer["counts"]
+    gold = tagged_answer(state, "tier:gold")
+    assert _columns(gold)["top.key"] == "derived raw.email day.hash top.key"
+    paged = [tagged_answer(state, "pii", limit=1)]
+    while paged[-1]["next"]:
+        paged.append(tagged_answer(state, "pii", limit=1, cursor=paged[-1]["next"]))
+    assert {name: text for page in paged for name, text in _columns(page).items()} == expected
+    assert tagged_answer(state, "nothing")["items"] == []
+    inherited = {name for name, text in expected.items() if text.startswith(("der", "pos"))}
+    others = {f"{t['name']}.{t['field'] or '*'}" for t in tags_answer(state, key="pii")["items"]}
+    assert inherited <= others

@@ -22,7 +22,17 @@ from headwater.collect.commands import ingest
 from headwater.config import name_value
 from headwater.errors import ConfigError, HeadwaterError, NotFoundError, shown
 from headwater.keys import commands as keys
-from headwater.lineage.commands import columns, impact, path, provenance, show, tags, tree, why
+from headwater.lineage.commands import (
+    columns,
+    impact,
+    path,
+    provenance,
+    show,
+    tagged,
+    tags,
+    tree,
+    why,
+)
 from headwater.plugins import load_named
 from headwater.runs.commands import runs
 from headwater.search.commands import search
@@ -32,7 +42,7 @@ from headwater_client.old_name import adopt
 
 _COMMANDS = {
     "Collect": (serve, ingest),
-    "Query": (show, tree, columns, search, impact, path, why, provenance, tags, runs),
+    "Query": (show, tree, columns, search, impact, path, why, provenance, tags, tagged, runs),
     "Compare": (history, timeline, drift, diff),
     "Operate": (alias, repair),
 }

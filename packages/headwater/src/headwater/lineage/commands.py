@@ -13,6 +13,8 @@ from headwater.lineage.printing import (
     print_impact,
     print_path,
     print_provenance,
+    print_tagged,
+    print_tagged_csv,
     print_tags,
     print_tree_answer,
     print_why,
@@ -174,3 +176,32 @@ def tags(
 
     Example: headwater tags --key pii
     """
+
+
+@with_client(past=True)
+def tagged(
+    client: Client,
+    tag: Annotated[str, typer.Argument(help="A tag: KEY or KEY:VALUE, such as pii.")],
+    status: Annotated[
+        str | None, typer.Option(help="Only tagged, derived, possible or masked columns.")
+    ] = None,
+    csv: Annotated[bool, typer.Option("--csv", help="Print all columns as CSV.")] = False,
+    limit: Limit = 100,
+    cursor: Cursor = None,
+) -> None:
+    """List the columns that have, inherit or mask a tag.
+
+    Each column has the path from the tagged column to it. `possible` columns were written by runs
+    that read tagged data and reported no column lineage.
+
+    Exit code 1: no column.
+
+    Example: headwater tagged pii --csv > pii.csv
+    """
+    where = {"tag": tag, "status": status}
+    if csv:
+        print_tagged_csv(client.items("tagged", where))
+        return
+    answer = client.print("tagged", {**where, "limit": limit, "cursor": cursor}, print_tagged)
+    if not answer["items"]:
+        raise typer.Exit(1)

@@ -29,6 +29,7 @@ from headwater.lineage.control import control_edges
 from headwater.lineage.neighbourhood import graph_answer
 from headwater.lineage.pipelines import pipelines_answer
 from headwater.lineage.provenance import origin, provenance_answer
+from headwater.lineage.tagged import tagged_answer
 from headwater.lineage.tags import ColumnTag, Tags, dataset_tag
 from headwater.lookup import find_dataset, find_node
 from headwater.projection import State
@@ -41,8 +42,8 @@ from headwater.search.models import ListedNode
 
 __all__ = [
     "column_answer", "columns_answer", "edges_answer", "graph_answer", "impact_answer",
-    "nodes_answer", "path_answer", "pipelines_answer", "provenance_answer", "tags_answer",
-    "tree_answer", "why_answer",
+    "nodes_answer", "path_answer", "pipelines_answer", "provenance_answer", "tagged_answer",
+    "tags_answer", "tree_answer", "why_answer",
 ]  # fmt: skip
 
 

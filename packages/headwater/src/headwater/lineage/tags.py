@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from headwater import deadline
 from headwater.events.facets import Tag
@@ -25,8 +25,11 @@ from headwater.identity import DatasetName
 from headwater.projection import Run
 from headwater.query.models import DatasetTag, TagInfo
 
-_WHOLE = ""
+WHOLE = ""
 """The field of the column that represents a whole dataset."""
+
+
+InputKind = Literal["direct", "masked", "unspecified"]
 
 
 class ColumnTag(NamedTuple):
@@ -80,7 +83,7 @@ class Tags:
             for edge in edges_of_run(self._generations.state, run, run.key.job)
             if edge.source.dataset == name
         )
-        columns = (Column(name, field) for field in self._all_of(name).union(read))
+        columns = (Column(name, field) for field in self.fields_of(name).union(read))
         return sorted(column_tag for column in columns for column_tag in self._column_tags(column))
 
     def as_info(self, name: DatasetName, field: str | None = None) -> list[TagInfo]:
@@ -89,15 +92,16 @@ class Tags:
             return [_tag(column_tag) for column_tag in self.of(name)]
         return [_tag(column_tag) for column_tag in sorted(self._column_tags(Column(name, field)))]
 
-    def _all_of(self, name: DatasetName) -> set[str]:
-        return self._own_of(name).keys() | self._origins_of(name).fields | {_WHOLE}
+    def fields_of(self, name: DatasetName) -> set[str]:
+        """Return the columns with tags or column lineage, and that of the whole dataset."""
+        return self._own_of(name).keys() | self._origins_of(name).fields | {WHOLE}
 
     def _own_of(self, name: DatasetName) -> dict[str, set[Tag]]:
         if name not in self._own:
             self._own[name] = defaultdict(set)
             for book in facets_of(self._generations.state, Node.of_dataset(name)):
                 for tag in book.parsed(ReportedTags).tags:
-                    self._own[name][tag.field or _WHOLE].add(tag)
+                    self._own[name][tag.field or WHOLE].add(tag)
         return self._own[name]
 
     def _origins_of(self, name: DatasetName) -> _Origins:
@@ -138,8 +142,8 @@ class Tags:
             if current not in tags_of and current not in self._cache:
                 own = self._own_of(current.dataset).get(current.field, ())
                 tags_of[current] = {(tag, current) for tag in own}
-                for above, is_masked in self._inputs(current):
-                    feeds[above].append((current, is_masked))
+                for above, how in self.inputs(current):
+                    feeds[above].append((current, how == "masked"))
                     open_.append(above)
         open_ = list(feeds)  # the farthest is popped first
         while open_:
@@ -155,18 +159,23 @@ class Tags:
                     open_.append(target)
         return tags_of
 
-    def _inputs(self, column: Column) -> Iterator[tuple[Column, bool]]:
-        """Yield the inputs of a column, each with True if its value is masked."""
+    def inputs(self, column: Column) -> Iterator[tuple[Column, InputKind]]:
+        """Yield the inputs of a column; `unspecified` if no column lineage was reported."""
         origins = self._origins_of(column.dataset)
-        for sources, is_masked in ((origins.above, False), (origins.masked, True)):
+        kinds: tuple[tuple[dict[str, set[Column]], InputKind], ...] = (
+            (origins.above, "direct"),
+            (origins.masked, "masked"),
+        )
+        for sources, kind in kinds:
             for above in sources.get(column.field, ()):
-                fields = self._all_of(above.dataset) if above.field == _WHOLE else (above.field,)
-                yield from ((above._replace(field=field), is_masked) for field in fields)
-        if column.field != _WHOLE:
-            yield Column(column.dataset, _WHOLE), False
+                fields = self.fields_of(above.dataset) if above.field == WHOLE else (above.field,)
+                yield from ((above._replace(field=field), kind) for field in fields)
+        if column.field != WHOLE:
+            yield Column(column.dataset, WHOLE), "direct"
             return
         for name in origins.unspecified:
-            yield from ((Column(name, field), False) for field in self._all_of(name))
+            for field in self.fields_of(name):
+                yield Column(name, field), "unspecified"
 
 
 def tags_of_tree(generations: Generations, root: Node, way: str, level: Level) -> Tags:

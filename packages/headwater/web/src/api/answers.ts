@@ -32,6 +32,18 @@ export function useAnswer<Q extends Question>(question: Q, query: Query<Q> | nul
   });
 }
 
+/** Request all pages of a list. */
+export async function askAll<Q extends "tagged">(question: Q, query: Query<Q>): Promise<Answer<Q>["items"]> {
+  const items: Answer<Q>["items"] = [];
+  let cursor: string | null = null;
+  do {
+    const page: Answer<Q> = await ask(question, { ...query, limit: 1_000, cursor });
+    items.push(...page.items);
+    cursor = page.next;
+  } while (cursor !== null);
+  return items;
+}
+
 /** Return the error of a query, also while it is retried without data to show. */
 export function troubleOf({ error, data, isPlaceholderData, failureReason }: UseQueryResult): Error | null {
   return error ?? (data === undefined || isPlaceholderData ? failureReason : null);

@@ -1030,6 +1030,47 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v2/tagged": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: {
+            parameters: {
+                query: {
+                    asOf?: string | null;
+                    cursor?: string | null;
+                    knownAt?: string | null;
+                    limit?: number;
+                    status?: ("tagged" | "derived" | "possible" | "masked") | null;
+                    tag: string;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TaggedAnswer"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v2/timeline": {
         parameters: {
             query?: never;
@@ -1968,6 +2009,31 @@ export interface components {
         Seen: {
             first: string;
             last: string;
+        };
+        TagCounts: {
+            derived: number;
+            masked: number;
+            possible: number;
+            tagged: number;
+        };
+        TaggedAnswer: {
+            counts: components["schemas"]["TagCounts"];
+            items: components["schemas"]["TaggedDataset"][];
+            next: string | null;
+            total: number;
+        };
+        TaggedColumn: {
+            field: string | null;
+            path: components["schemas"]["FieldRef"][];
+            /** @enum {string} */
+            status: "tagged" | "derived" | "possible" | "masked";
+        };
+        TaggedDataset: {
+            columns: components["schemas"]["TaggedColumn"][];
+            id: string;
+            name: string;
+            namespace: string;
+            owners: string[];
         };
         TagInfo: {
             field: string | null;

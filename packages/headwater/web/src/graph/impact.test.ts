@@ -21,9 +21,9 @@ const ALL = reachedOf([job("dag.load", 1, ["ann", "bob"]), table("db.raw", 2, { 
 
 test("dataset without owners has those of its writing job", () => {
   const [, raw, lone, mail] = ALL;
-  expect([raw?.owners, raw?.isByJob, raw?.tags, raw?.isPii]).toEqual([["bob"], true, ["pii (mail)"], true]);
+  expect([raw?.owners, raw?.isByJob, raw?.tags, raw?.isPii]).toEqual([["bob"], true, ["pii, derived (mail)"], true]);
   expect([lone?.owners, lone?.isByJob, lone?.run]).toEqual([[], false, null]);
-  expect([mail?.field, mail?.how, mail?.tags, mail?.title, mail?.above]).toEqual(["mail", "group by", ["pii"], "raw", "db"]);
+  expect([mail?.field, mail?.how, mail?.tags, mail?.title, mail?.above]).toEqual(["mail", "group by", ["pii, derived"], "raw", "db"]);
 });
 
 test("owners are sorted by size, no owner last", () => {
@@ -46,7 +46,7 @@ test("summary counts downstream nodes", () => {
 
 test("text has one line per node below its owner", () => {
   expect(impactText("What x reaches", ALL.slice(1))).toBe(
-    ["What x reaches", "", "bob", "  2  db.raw (table, pii (mail))", "", "No owner", "  9  db.lone (table)", "  2  db.raw mail (table, group by, pii)"].join("\n"),
+    ["What x reaches", "", "bob", "  2  db.raw (table, pii, derived (mail))", "", "No owner", "  9  db.lone (table)", "  2  db.raw mail (table, group by, pii, derived)"].join("\n"),
   );
 });
 

@@ -54,7 +54,7 @@ export function reachedOf(entries: readonly Entry[]): Reached[] {
       distance: entry.distance,
       owners: isByJob ? jobOwners : entry.owners,
       isByJob,
-      tags: field === null ? datasetTags(tags) : columnTags(tags),
+      tags: field === null ? datasetTags(tags, entry.id) : columnTags(tags, entry.id),
       isPii: tags.some(isPii),
       how: transformationName(entry.transformation),
       run: entry.run ?? entry.writtenBy,

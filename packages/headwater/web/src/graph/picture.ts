@@ -6,6 +6,7 @@ import { SIZES } from "./sizes";
 import { around, GRIPS, sizeOf, type Box, type Place } from "./layout";
 import { columnKey } from "./lit";
 import { besidePath, linePath } from "./route";
+import { joined } from "./tags";
 import type { LineageNode, RunLine } from "./types";
 import { duration, moment, parts, short } from "./words";
 
@@ -154,7 +155,8 @@ class Drawing {
     if (node.type === "dataset") {
       const rows = node.rows === null ? "" : `${short(node.rows)} written`;
       const failed = node.failedChecks ? `${node.failedChecks} failed` : "";
-      const tags = node.tags.length > 1 ? `${node.tags.length} tags` : node.tags.join("");
+      const distinct = joined(node.tags);
+      const tags = distinct.length > 1 ? `${distinct.length} tags` : distinct.join("");
       return facts([failed, rows, tags].filter(Boolean).join(" · "), failed ? "bad" : "muted", node.writtenAt ? time(node.writtenAt) : "only read");
     }
     if (!node.run) return facts("never ran", "muted", "");

@@ -42,7 +42,7 @@ describe("the upstream tree", () => {
     expect(drawn(originTree(provenance))).toBe("model@m1 < train×1(day@7 < sum×1(a.csv))");
     expect(drawn(originTree({ ...provenance, version: "m0" }))).toContain("model@m0 < ");
     const tagged = originTree({ ...provenance, tags: answer("model", [], [["day", "who", "raw"]]).tags });
-    expect(tagged.by[0]?.inputs[0]?.members[0]?.tags).toEqual(["pii (who)"]);
+    expect(tagged.by[0]?.inputs[0]?.members[0]?.tags).toEqual(["pii, derived (who)"]);
   });
 
   test("shows each path once and ends at cycles", () => {

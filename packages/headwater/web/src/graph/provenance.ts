@@ -64,7 +64,7 @@ export function originTree(answer: ProvenanceAnswer): Origin {
 
   const memberOf = (id: string, versions: readonly string[]): Member => {
     const { name, namespace, kind, removal } = about.get(id) ?? { name: id, namespace: "", kind: "table", removal: null };
-    return { id, name, namespace, kind, removal, versions: [...new Set(versions)], tags: datasetTags(tags.get(id) ?? []) };
+    return { id, name, namespace, kind, removal, versions: [...new Set(versions)], tags: datasetTags(tags.get(id) ?? [], id) };
   };
 
   const originOf = (first: Member, members: Member[]): Origin => {

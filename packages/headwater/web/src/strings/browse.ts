@@ -1,3 +1,5 @@
+type TagStatus = "tagged" | "derived" | "possible" | "masked";
+
 /** Texts of the lists of datasets, jobs, runs, owners and tags, and of the filters of search results. */
 export const BROWSE = {
   navigation: "Browse",
@@ -51,6 +53,28 @@ export const BROWSE = {
     failed: "failed",
     failedChecks: "failed its checks",
     unknown: "unknown",
+  },
+  /** Texts of the columns with a tag. */
+  tagged: {
+    kind: "Tag",
+    title: (tag: string) => `Columns with the tag ${tag}`,
+    summary: ({ tagged, derived, possible, masked }: Record<TagStatus, number>) => {
+      const text = (count: number) => count.toLocaleString("en");
+      const unknown = possible > 0 ? `, possible ${text(possible)}` : "";
+      return `Tagged ${tagged === 1 ? "1 column" : `${text(tagged)} columns`}, derived ${text(derived)}${unknown}, masked ${text(masked)}`;
+    },
+    label: "Status",
+    statuses: { tagged: "Tagged", derived: "Derived", possible: "Possible", masked: "Masked" },
+    about: {
+      tagged: "The tag was reported for the column, or for its whole dataset.",
+      derived: "The column takes values from a tagged column.",
+      possible: "The run that wrote the dataset read tagged data and reported no column lineage.",
+      masked: "All tagged values passed through a masking transformation. Columns computed from these are not listed.",
+    },
+    csv: "CSV",
+    file: (tag: string) => `tag-${tag.replace(/[^\w.-]+/g, "_")}.csv`,
+    whole: "whole dataset",
+    none: "No columns with this tag and status.",
   },
   sorts: {
     name: "Name",

@@ -5,6 +5,7 @@ import { BROWSE } from "../../strings/browse";
 import { cursorsIn, nodeStateIn, orderIn, selectedIn, sortOf } from "./address";
 import { freshnessRows, partIn, Parts, type Part } from "./Freshness";
 import { Listing, PAGE } from "./Listing";
+import { TaggedPage } from "./TaggedPage";
 import { datasetRows, groupRows, jobRows, runRows } from "./rows";
 
 /** The list of the address: datasets, jobs, runs, owners or tags. */
@@ -17,7 +18,7 @@ export default function BrowsePage(): ReactNode {
     case "/owners":
       return <Groups by="owner" />;
     case "/tags":
-      return <Groups by="tag" />;
+      return <TagsOrTag />;
     default:
       return <Datasets />;
   }
@@ -69,6 +70,12 @@ function Runs(): ReactNode {
   const condition = STATES.find((name) => name === state);
   const answer = useAnswer("runs", { ...selected, ...page, ...sortOf<"started" | "duration">(order), text, condition, facets: true });
   return <Listing title={BROWSE.runs} icon="run" answer={answer} orders={orders} order={order} layout="wide" rows={runRows} />;
+}
+
+/** All tags, or the columns of the one in the address. */
+function TagsOrTag(): ReactNode {
+  const tag = useAddress().searchParams.get("tag");
+  return tag ? <TaggedPage tag={tag} /> : <Groups by="tag" />;
 }
 
 function Groups({ by }: { by: "owner" | "tag" }): ReactNode {

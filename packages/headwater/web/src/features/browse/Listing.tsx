@@ -70,7 +70,7 @@ export function Listing<Item, Order extends keyof typeof BROWSE.sorts>({ title, 
 }
 
 /** The position of the page in the list, with links to other pages. While another page is loading, Next does nothing. */
-function Pages({ answer, isCurrent }: { answer: ListAnswer<unknown>; isCurrent: boolean }): ReactNode {
+export function Pages({ answer, isCurrent }: { answer: ListAnswer<unknown>; isCurrent: boolean }): ReactNode {
   const address = useAddress();
   const cursors = cursorsIn(address.searchParams);
   const first = cursors.length * PAGE + 1;

@@ -141,7 +141,7 @@ export function groupRows(groups: readonly Group[], facet: Facet & ("owner" | "t
     return (
       <li key={value}>
         <Icon name={icon} />
-        <Link className={clsx(styles.node, !value && styles.without)} href={datasets > 0 ? ofDatasets : ofJobs}>
+        <Link className={clsx(styles.node, !value && styles.without)} href={datasets === 0 ? ofJobs : facet === "tag" && value ? listOf("/tags", { tag: value }) : ofDatasets}>
           <span className="clip" title={name}>
             {name}
           </span>

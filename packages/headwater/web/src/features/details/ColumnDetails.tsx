@@ -65,7 +65,7 @@ export function ColumnDetails({ id, view, change }: DetailsProps & { id: string 
           </Link>
         </p>
         {data.description && <p className="wrap">{data.description}</p>}
-        <Tags tags={columnTags(data.tags)} />
+        <Tags tags={columnTags(data.tags, data.node)} />
         {impact?.drop && !isPlaceholderData && (
           <div className={styles.wide}>
             <Verdict drop={impact.drop} />

@@ -1,5 +1,6 @@
 import { useState, type ReactNode } from "react";
 import { PROGRAM } from "../../api/base";
+import { save } from "../../api/save";
 import { Menu, type Choice } from "../../components/Menu";
 import { COLOURS, pictureOf, scaleOf, type Pens, type Picture } from "../../graph/picture";
 import type { View } from "../../graph/view";
@@ -97,13 +98,4 @@ async function pngOf(picture: Picture): Promise<Blob> {
   const blob = await new Promise<Blob | null>((done) => canvas.toBlob(done, "image/png"));
   if (!blob) throw new Error("the canvas is too large");
   return blob;
-}
-
-function save(name: string, blob: Blob): void {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(blob);
-  link.download = name;
-  link.click();
-  // The browser reads the file after this function returns.
-  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }

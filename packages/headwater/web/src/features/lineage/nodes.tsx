@@ -9,7 +9,7 @@ import { titleOfRemoval } from "../../components/Removal";
 import { RunState } from "../../components/RunState";
 import { kindText } from "../../platforms";
 import { needsMark } from "../../graph/state";
-import { isPiiText } from "../../graph/tags";
+import { isPiiText, joined } from "../../graph/tags";
 import { duration, parts, short } from "../../graph/words";
 import { useActions } from "./actions";
 import { Columns } from "./Columns";
@@ -116,6 +116,7 @@ function Dataset({ data }: NodeProps<DatasetFlowNode>): ReactNode {
   const { node, columns } = data;
   const { toggleColumns } = useActions();
   const isExpanded = columns !== null && columns.of === null;
+  const tags = joined(node.tags);
   return (
     <NodeFrame
       data={data}
@@ -156,8 +157,8 @@ function Dataset({ data }: NodeProps<DatasetFlowNode>): ReactNode {
       {node.health.state === "failed" && <span className={clsx(states.state, states.bad)} title={node.health.message}>{node.health.message}</span>}
       {node.health.state !== "failed" && node.rows !== null && <span className={clsx("muted clip", facts.rows)} title={NODE.rowsTitle}>{NODE.rows(short(node.rows))}</span>}
       {node.tags.length > 0 && (
-        <span className={clsx(tagStyles.chip, node.tags.length === 1 ? ["clip", facts.tag] : facts.count, node.tags.some(isPiiText) && tagStyles.pii, styles.chip)} title={node.tags.join("\n")}>
-          {node.tags.length === 1 ? node.tags[0] : NODE.tags(node.tags.length)}
+        <span className={clsx(tagStyles.chip, tags.length === 1 ? ["clip", facts.tag] : facts.count, node.tags.some(isPiiText) && tagStyles.pii, styles.chip)} title={tags.join("\n")}>
+          {tags.length === 1 ? tags[0] : NODE.tags(tags.length)}
         </span>
       )}
     </NodeFrame>
