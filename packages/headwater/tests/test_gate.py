@@ -65,7 +65,7 @@ def test_passing_gate_returns_the_default_policy(
         "dataset:db:raw",
     ]
     assert answer["policy"] == {
-        "no_failed_runs": True, "quality_passed": True, "no_pii": True,
+        "no_failed_runs": True, "follow_control": True, "quality_passed": True, "no_pii": True,
         "exists": True, "fresh": False, "allow_muted": False, "allow_deleted_sources": False,
         "sources": None, "completeness": {},
     }  # fmt: skip
@@ -82,14 +82,54 @@ def test_source_matching_no_pattern_is_a_violation(build: Any) -> None:
     assert [item["subject"] for item in unwritten] == ["dataset:file:/in/a.csv"]
 
 
-def test_only_data_edges_count(build: Any) -> None:
+def test_control_edges_count_only_for_failed_runs(build: Any) -> None:
     after = build.run("COMPLETE", "l", "load", "08:00:01",
                       facets={"jobDependencies": {"upstream": [
                           {"job": {"namespace": "demo", "name": "first"}}]}})  # fmt: skip
     failed = build.run("FAIL", "f", "first", "07:00:00", reads=("ftp|/x",), writes=("db|other",))
     state = _state(build, after, failed)
-    assert _gate(state, "model", sources=["file:*"], no_failed_runs=True) == []
-    assert len(_gate(state, "other", no_failed_runs=True)) == 1
+    assert _gate(state, "model", sources=["file:*"], quality_passed=True) == []
+    ignoring = {"no_failed_runs": True, "follow_control": False}
+    assert _gate(state, "model", **ignoring) == []
+    for dataset in ("model", "other"):
+        assert [f["runId"] for f in _gate(state, dataset, no_failed_runs=True)] == ["f"]
+    repeated = build.run("COMPLETE", "f2", "first", "07:30:00", writes=("db|other",))
+    late = build.run("FAIL", "f3", "first", "10:00:00", writes=("db|other",))
+    state = _state(build, after, failed, repeated, late)
+    assert _gate(state, "model", no_failed_runs=True) == []
+
+
+def _ordered(build: Any, key: str, name: str, after: list[str], **run: Any) -> dict[str, Any]:
+    """Return a run of an Airflow task of the DAG run `d`."""
+    facets = {"airflow": {"task": {"upstream_task_ids": str(after)}}}
+    state, time = run.pop("state", "COMPLETE"), run.pop("time")
+    run |= {"parent": ("d", "dag"), "kind": TASK, "facets": facets}
+    event: dict[str, Any] = build.run(state, key, f"dag.{name}", time, **run)
+    return event
+
+
+def test_failed_task_before_a_writer_or_its_trigger_is_a_violation(build: Any) -> None:
+    """`write` runs although an earlier task failed, and its asset triggers another DAG."""
+    trigger = {"job": {"namespace": "demo", "name": "dag.write"}, "run": {"runId": "w"}}
+    events = [
+        build.run("COMPLETE", "d", "dag", "08:50:00", kind=DAG),
+        _ordered(build, "p", "per_region", [], state="FAIL", time="08:10:00"),
+        _ordered(build, "n", "notify", [], state="FAIL", time="08:10:00"),
+        _ordered(build, "g", "group.merge", ["per_region"], time="08:20:00"),
+        _ordered(build, "w", "write", ["group.merge"], time="08:30:00", writes=("db|report",)),
+        build.run("COMPLETE", "s", "ship", "09:30:00", kind=DAG,
+                  facets={"jobDependencies": {"upstream": [trigger]}}),
+        build.run("COMPLETE", "s1", "ship.load", "09:10:00", parent=("s", "ship"), kind=TASK,
+                  writes=("db|shipped",)),
+    ]  # fmt: skip
+    for dataset in ("report", "shipped"):
+        found = _gate(at(build.state(*events), NOW), dataset, no_failed_runs=True)
+        assert [(f["subject"], f["pipeline"]) for f in found] == [
+            ("job:demo:dag.per_region", "job:demo:dag")
+        ]
+    again = _ordered(build, "p2", "per_region", [], time="08:15:00")
+    state = at(build.state(*events, again), NOW)
+    assert _gate(state, "shipped", no_failed_runs=True) == []
 
 
 def test_upstream_failed_or_stale_run_is_a_violation_unless_repeated(

@@ -6,6 +6,7 @@ values. The facets of lineage are in `column_lineage` and `explicit_lineage`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self, dataclass_transform
@@ -42,20 +43,23 @@ class Facet:
 
 
 class Airflow(Facet, key="airflow"):
-    """The DAG run, the log, the operator and the map index of an Airflow task."""
+    """The DAG run, log, operator, map index and upstream tasks of an Airflow task."""
 
     run_id: str | None
     log_url: str | None
     operator: str | None
     map_index: str | None
+    upstream_tasks: frozenset[str]
 
     @classmethod
     def _values(cls, facet: Json) -> Iterable[object]:
-        instance = _object(facet.get("taskInstance"))
+        instance, task = _object(facet.get("taskInstance")), _object(facet.get("task"))
         yield text_or_none(_object(facet.get("dagRun")).get("run_id"))
         yield text_or_none(instance.get("log_url"))
-        yield text_or_none(_object(facet.get("task")).get("operator_class"))
+        yield text_or_none(task.get("operator_class"))
         yield None if (index := instance.get("map_index")) is None else str(index)
+        # Airflow reports a list as text, such as "['load', 'group.check']".
+        yield frozenset(re.findall(r"[\w.-]+", str(task.get("upstream_task_ids") or "")))
 
 
 class AirflowDagRun(Facet, key="airflowDagRun"):

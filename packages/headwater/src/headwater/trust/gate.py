@@ -1,6 +1,7 @@
 """The gate: check the provenance of datasets against a policy.
 
-Only data edges count. `examples/policy.yaml` documents every key of a policy.
+Only data edges count, and for failed runs also control edges. `examples/policy.yaml` documents
+every key of a policy.
 """
 
 from __future__ import annotations
@@ -52,6 +53,7 @@ from headwater.query.registry import Times, query
 from headwater.runs.failures import is_failed, is_retried
 from headwater.runs.summary import place_of_run
 from headwater.text import counted
+from headwater.trust._control import control_upstream
 from headwater.trust.completeness import measure_units, units_of
 from headwater.trust.finding_states import ALL_OPEN, FindingStates, stored_states
 from headwater.trust.models import GateAnswer, GatedDataset, Violation
@@ -68,6 +70,8 @@ class Policy(Document):
     """The rules of a gate; by default those that need no parameters."""
 
     no_failed_runs: bool = True
+    follow_control: bool = True
+    """Also judge the runs that had to end before upstream runs, and those that triggered them."""
     quality_passed: bool = True
     no_pii: bool = True
     exists: bool = True
@@ -122,7 +126,7 @@ def _violations(known: Generations, root: Node, policy: Policy) -> Iterator[Viol
     if policy.exists and removal is not None and removal["kind"] != "emptied":
         yield from _of_rule("exists", [_removal_finding(root, removal)])
     if policy.no_failed_runs:
-        yield from _of_rule("no_failed_runs", _failed_runs(known, generations, root))
+        yield from _of_rule("no_failed_runs", _failed_runs(known, generations, root, policy))
     if policy.fresh:
         yield from _of_rule("fresh", _late(known, generations, root))
         if removal is not None and removal["kind"] == "emptied":
@@ -161,12 +165,14 @@ def _unknown_sources(
 
 
 def _failed_runs(
-    known: Generations, generations: Walked, root: Node
+    known: Generations, generations: Walked, root: Node, policy: Policy
 ) -> Iterator[tuple[Finding, str]]:
     """Yield the findings about failed and stale runs, each with the id of its pipeline."""
     state, until = known.state, _until(known, generations, root)
     runs = [unit.run for unit in units_of(known, _runs(generations))]
     runs += _newest_runs(state, until)
+    if policy.follow_control:
+        runs += control_upstream(state, _runs(generations))
     # The failed loads that the state of the dataset names, even if they wrote nothing.
     runs += [b.run for b in blockers_of(state, root) if b.distance == 1 and b.run is not None]
     for run in {run.key: run for run in runs}.values():
