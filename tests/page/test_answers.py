@@ -158,6 +158,20 @@ def test_views_have_no_axe_violations_and_fit_a_phone(name: str, look: Look) -> 
     page.wait_for_function("document.documentElement.scrollWidth <= 390")
 
 
+def test_version_of_the_details_leads_to_its_readers(look: Look) -> None:
+    page = look(_at("lineage", RAW, open=RAW, tab="versions"))
+    page.get_by_role("complementary", name="Details").locator("li code").first.click()
+    readers = page.get_by_role("region", name=re.compile("^Read by 1 run"))
+    expect(readers).to_contain_text("compute_actuals")
+    expect(readers).to_contain_text("by time")
+    contained = page.get_by_role("region", name=re.compile("^Contained in or used by"))
+    expect(contained.get_by_role("link", name=re.compile("^model"))).to_be_visible()
+    expect(page.get_by_role("region", name="Unknown")).to_contain_text("reporting a version")
+    assert axe_finds(page) == []
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.wait_for_function("document.documentElement.scrollWidth <= 390")
+
+
 def _saved(page: Page, choice: str) -> tuple[str, bytes]:
     page.get_by_role("button", name="Export").press("ArrowDown")
     expect(page.get_by_role("menuitem").first).to_be_focused()

@@ -104,6 +104,8 @@ def small(live: Live, build: Any) -> Live:
         ("path", {"start": "raw", "end": "lone"}, "not_reported"),
         ("provenance", {"node": "end"}, "found"),
         ("provenance", {"node": "raw"}, "not_reported"),
+        ("version", {"version": "table@r1"}, "found"),
+        ("version", {"version": "table@r2"}, "unknown"),
         ("compare", {"since": "2025-11-21T08:30:00Z"}, "found"),
         ("compare", {"since": "2025-11-22T08:30:00Z"}, "none"),
         ("find", {"text": "report"}, "found"),
@@ -300,6 +302,7 @@ async def _every_tool(client: Client) -> dict[str, Any]:
         "why": {"start": table, "end": "yellow_rides_hourly_actuals"},
         "compare": {"since": "2026-11-15T00:00:00Z"},
         "provenance": {"node": _FORECAST},
+        "version": {"version": "yellow_taxi_raw@164844157383115814"},
         "problems": {},
     }
     listed = {tool.name: tool for tool in (await client.list_tools()).tools}

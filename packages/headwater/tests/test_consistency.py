@@ -12,12 +12,17 @@ from hypothesis import strategies as st
 
 from headwater.agents._reply import Context, undelimited
 from headwater.agents.tools import call as call_tool
+from headwater.datasets.writes import writes_of, written_by
 from headwater.events import parse_time, to_micros
 from headwater.graph.current import generations_of, graph_of, latest_of, whole_graph_of
+from headwater.graph.generation import Generation
 from headwater.graph.levels import Level
 from headwater.graph.nodes import Node, node_id
 from headwater.health.recovery import is_recovered
 from headwater.health.states import health_of
+from headwater.incidents._named import Version, version_of
+from headwater.incidents._readers import readers_of
+from headwater.incidents._version import spread_of, version_answer
 from headwater.lineage.queries import (
     columns_answer,
     edges_answer,
@@ -478,3 +483,65 @@ def test_agents_and_the_interface_give_the_same_verdicts(
         above = json.loads(call_tool("upstream", {"node": name}, context))
         found = {undelimited(item["id"]) for item in above.get("upstream", [])}
         assert found - {name} == _above(state, name, "task")
+
+
+@settings(max_examples=150)
+@given(runs=RUNS)
+def test_versions_agree_with_provenance(runs: list[dict[str, Any]], build: Any) -> None:
+    """A run is affected by a version exactly if the provenance of what it wrote contains it."""
+    state = build.state(*events_of(build, runs))
+    generations = generations_of(state)
+    written = [
+        version_of(state, name, write.version)
+        for name in sorted(set(state.identity))
+        for write in {write.version: write for write in writes_of(generations, name)}.values()
+    ]
+    below: dict[tuple[str, str], set[Generation]] = {}
+    for named in written:
+        for node in spread_of(generations, named).nodes:
+            for version in node.versions if node.node.type == "dataset" else ():
+                below.setdefault((node_id(node.node), version), set()).update(named.writers)
+        _check_readers(state, named)
+    for named in written:
+        above = generations.upstream_of(named.writers, named.name)
+        sources = {
+            flow.source
+            for generation in above
+            for flow in generations.flows(generation)
+            if flow.source in above and written_by(generations, flow.source, flow.dataset)
+        }
+        found = below.get((_node_of(named), named.version), set())
+        assert found - {*named.writers} == sources - {*named.writers}, named
+
+
+def _check_readers(state: State, named: Version) -> None:
+    generations = generations_of(state)
+    readers = readers_of(generations, named)
+    primary = state.identity.primary
+    for reader in readers.found:
+        own = reader.generation.runs
+        reported = {
+            name
+            for run in own
+            for spelled, use in run.inputs.items()
+            if primary(spelled) == named.name
+            for name in use.version_names
+        }
+        assert (named.version in reported) if reader.by == "version" else True
+        sources = {flow.source for flow in generations.flows(reader.generation)}
+        assert sources & {*named.writers} or not named.writers or reader.generation in named.writers
+    exact = {
+        run.key
+        for run in state.runs.values()
+        for spelled, use in run.inputs.items()
+        if primary(spelled) == named.name and named.version in use.version_names
+        if named.name in generations.own(run).reads
+    }
+    assert bool(exact) == any(reader.by == "version" for reader in readers.found)
+    answer = version_answer(state, f"{_node_of(named)}@{named.version}")
+    assert (answer["wasRead"] == "unknown") == (not readers.found)
+    assert answer["readers"] or "no_reader" in {gap["kind"] for gap in answer["unknown"]}
+
+
+def _node_of(named: Version) -> str:
+    return node_id(Node.of_dataset(named.name))

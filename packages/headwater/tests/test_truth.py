@@ -151,6 +151,20 @@ def test_states_are_true(case: Case, server: Server) -> None:
         assert {name: removal["kind"] for name, removal in found.items() if removal} == expected
 
 
+def test_versions_have_exactly_their_true_readers(case: Case, server: Server) -> None:
+    for text, truth in case.truth.versions.items():
+        answer = server.ask("version", version=text)
+        readers = {f"{item['run']['job']['name']} {item['by']}" for item in answer["readers"]}
+        affected = {
+            f"{server.name(node)}@{version}"
+            for node in answer["affected"]
+            for version in node["versions"]
+        }
+        assert sorted(readers) == sorted(truth.read_by), text
+        assert sorted(affected) == sorted(truth.affects), text
+        assert sorted(gap["kind"] for gap in answer["unknown"]) == sorted(truth.unknown), text
+
+
 def test_names_that_are_no_datasets_are_absent(case: Case, server: Server) -> None:
     names = {item["name"] for item in server.ask("datasets", limit=1_000)["items"]}
     assert not names & set(case.truth.absent)

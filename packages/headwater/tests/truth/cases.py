@@ -71,6 +71,17 @@ class Verdicts(Strict):
     """All datasets that were removed and not written since."""
 
 
+class VersionTruth(Strict):
+    """What is true about a version of a dataset; nodes by their names."""
+
+    read_by: list[str] = []
+    """The jobs that read exactly it, each with `version` or `time` for how it is known."""
+    affects: list[str] = []
+    """The datasets that contain its data, each as `dataset@version`."""
+    unknown: list[str] = []
+    """The kinds of what was not reported."""
+
+
 class Truth(Strict):
     """What is true about the events of a case."""
 
@@ -104,6 +115,8 @@ class Truth(Strict):
     """True column edges that the events do not determine; an answer may have or lack them."""
     absent: list[str] = []
     """Names that are no dataset."""
+    versions: dict[str, VersionTruth] = {}
+    """By `dataset@version`."""
     verdicts: Verdicts = Verdicts()
     known_wrong: dict[Literal["edges", "trees", "columns", "verdicts"], str] = {}
     """Statements that headwater still gets wrong, by test, each with the reason."""

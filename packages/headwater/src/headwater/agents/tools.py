@@ -24,6 +24,7 @@ from headwater.agents._reply import (
 )
 from headwater.agents._report import Report
 from headwater.agents._tool import Level, Node, Text, Time, Tool
+from headwater.agents._versions import Version
 from headwater.config import expected
 from headwater.datasets.printing import removal_text
 from headwater.errors import ConfigError, MissingQueryError, NotFoundError
@@ -224,7 +225,10 @@ def _all_problems(context: Context, health: Json) -> Json:
 
 TOOLS: Mapping[str, type[Tool]] = {
     tool.name: tool
-    for tool in (Find, Upstream, Downstream, Columns, Path, Why, Compare, Provenance, Problems)
+    for tool in (
+        *(Find, Upstream, Downstream, Columns, Path, Why, Compare, Provenance, Version),
+        Problems,
+    )
 }
 
 

@@ -184,9 +184,8 @@ class Generations:
         return self._owners[ref]
 
     def _has_data(self, run: Run) -> bool:
-        if run.has_data or stated_changes(self.state, run):
-            return True
-        return run.has_events and run.key.job in self.state.handoffs
+        has_data = run.has_data or bool(stated_changes(self.state, run))
+        return has_data or (run.has_events and run.key.job in self.state.handoffs)
 
     def jobs(self) -> Iterable[JobRef]:
         """Return all tasks that have generations."""
@@ -309,6 +308,11 @@ class Generations:
                 end = self.times.of_reads(generation, name).end
                 yield Flow(generation, name, False, end, False)
 
+    def flows(self, generation: Generation) -> list[Flow]:
+        """Return the flows into a generation, with those between its own runs; cached."""
+        self._flows.update(self._changed, self._history)
+        return self._flows.into(generation)
+
     def sources(self, generation: Generation) -> list[Generation]:
         """Return the generations that wrote the data which a generation read or kept."""
         return [flow.source for flow in self.flows_into(generation)]
@@ -322,7 +326,6 @@ class Generations:
         """
         found: Walked = {}
         followed: dict[tuple[Generation, bool, DatasetName | None], float] = {}
-        self._flows.update(self._changed, self._history)
         visits = Frontier((-inf, root, target) for root in roots)
         for time, generation, name in visits:
             edges = generation.edges
@@ -334,7 +337,7 @@ class Generations:
                 if -time <= followed.get((generation, is_kept, part), -1):
                     continue
                 followed[generation, is_kept, part] = -time
-                for flow in self._flows.into(generation):
+                for flow in self.flows(generation):
                     if flow.is_kept == is_kept and flow.dataset in used:
                         written = self.times.of_writes(flow.source, flow.dataset).start
                         if flow.is_proven or written <= -time:
@@ -424,10 +427,8 @@ class Generations:
         return self.times.reading(reader, name, writers)
 
     def _by_version(self, ref: JobRef, name: DatasetName) -> ByVersion:
-        def derive(oldest_first: list[Generation]) -> ByVersion:
-            return self.times.by_version(oldest_first, name)
-
-        return self.derived(ref, "\0".join(("by version", *name)), derive)
+        key = "\0".join(("by version", *name))
+        return self.derived(ref, key, lambda found: self.times.by_version(found, name))
 
     def _history(self, ref: JobRef) -> History:
         """Return the generations of a task."""

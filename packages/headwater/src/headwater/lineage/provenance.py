@@ -47,7 +47,7 @@ def origin(generations: Generations, root: Node, version: str | None = None) -> 
     name = root.dataset_name
     if version is None:
         return generations.upstream_of(generations.writing(name), name)
-    found = _writing_version(generations, name, version)
+    found = writing_version(generations, name, version)
     if not found:
         raise NotFoundError(
             f"no known run wrote version {version!r} of {root.name}; see its history"
@@ -55,7 +55,7 @@ def origin(generations: Generations, root: Node, version: str | None = None) -> 
     return generations.upstream_of(found, name)
 
 
-def _writing_version(generations: Generations, name: DatasetName, version: str) -> list[Generation]:
+def writing_version(generations: Generations, name: DatasetName, version: str) -> list[Generation]:
     """Return the generations with a run that wrote a version of a dataset."""
     primary, state = generations.state.identity.primary, generations.state
     return [

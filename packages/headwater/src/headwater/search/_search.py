@@ -10,18 +10,15 @@ from itertools import islice
 from typing import NamedTuple, cast
 
 from headwater import deadline
-from headwater.datasets.writes import writes_of
 from headwater.events import run_id_of
-from headwater.graph.current import generations_of
 from headwater.graph.nodes import Node, kind_of
 from headwater.projection import State
 from headwater.search._index import candidates_of, index_of
-from headwater.search._kept import kept
 from headwater.search._texts import KINDS, last_part, texts_of, words_of
-from headwater.search._versions import Versions
 from headwater.search.listing import active_at, node_row
 from headwater.search.models import SearchCounts, SearchHit
 from headwater.search.selection import parse, selectable, selects
+from headwater.search.versions import datasets_with_version
 
 _LIKENESS = 0.75  # of two words, as difflib counts it, so that one may be a slip of the other
 _FUZZY = 3  # similar words
@@ -127,12 +124,7 @@ def _with_id(state: State, text: str) -> list[Hit]:
         return []
     keys = state.runs_by_id.get(run_id_of(text)) or ()
     jobs = {Node.of_job(key.job) for key in keys}
-    generations = generations_of(state)
-    datasets = [
-        Node.of_dataset(name)
-        for name in deadline.watched(kept(state, Versions).datasets(text))
-        if any(write.version == text for write in writes_of(generations, name))
-    ]
+    datasets = [Node.of_dataset(name) for name in datasets_with_version(state, text)]
     found = [(KINDS.index("run"), job) for job in jobs]
     found += [(KINDS.index("version"), dataset) for dataset in datasets]
     return [Hit(False, 0, kind, False, False, node, text) for kind, node in found]

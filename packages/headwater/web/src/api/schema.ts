@@ -1156,6 +1156,45 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v2/version": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: {
+            parameters: {
+                query: {
+                    asOf?: string | null;
+                    knownAt?: string | null;
+                    limit?: number;
+                    version: string;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["VersionAnswer"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -1472,6 +1511,21 @@ export interface components {
             up: number;
             version: string | null;
             writtenAt: string | null;
+        };
+        headwater__incidents__models__AffectedNode: {
+            /** @enum {string} */
+            by: "version" | "time";
+            id: string;
+            kind: string;
+            name: string;
+            namespace: string;
+            owners: string[];
+            runCount: number;
+            runs: components["schemas"]["RunSummary"][];
+            /** @enum {string} */
+            type: "job" | "dataset";
+            versionCount: number;
+            versions: string[];
         };
         headwater__lineage__models__AffectedNode: {
             distance: number;
@@ -2093,9 +2147,51 @@ export interface components {
             /** @enum {string} */
             type: "job" | "dataset";
         };
+        UsedVersions: {
+            /** @enum {string} */
+            by: "version" | "time";
+            id: string;
+            name: string;
+            namespace: string;
+            versions: string[];
+        };
         ValueCount: {
             count: number;
             value: string;
+        };
+        VersionAnswer: {
+            affected: components["schemas"]["headwater__incidents__models__AffectedNode"][];
+            affectedCount: number;
+            id: string;
+            isReported: boolean;
+            kind: string;
+            name: string;
+            namespace: string;
+            readerCount: number;
+            readers: components["schemas"]["VersionReader"][];
+            unknown: components["schemas"]["VersionGap"][];
+            version: string;
+            /** @enum {string} */
+            wasRead: "yes" | "by_time" | "unknown";
+            writers: components["schemas"]["VersionWriter"][];
+        };
+        VersionGap: {
+            jobs: components["schemas"]["Name"][];
+            /** @enum {string} */
+            kind: "no_writer" | "no_version" | "inputs" | "by_time" | "no_reader" | "by_time_downstream" | "deleted";
+            message: string;
+        };
+        VersionReader: {
+            /** @enum {string} */
+            by: "version" | "time";
+            outputs: components["schemas"]["WrittenVersions"][];
+            owners: string[];
+            run: components["schemas"]["RunSummary"];
+        };
+        VersionWriter: {
+            code: components["schemas"]["CodeLocation"];
+            inputs: components["schemas"]["UsedVersions"][];
+            run: components["schemas"]["RunSummary"];
         };
         WrittenEntry: {
             at: string;
@@ -2112,6 +2208,12 @@ export interface components {
             name: string;
             namespace: string;
             version: string | null;
+        };
+        WrittenVersions: {
+            id: string;
+            name: string;
+            namespace: string;
+            versions: string[];
         };
     };
     responses: never;

@@ -25,6 +25,7 @@ const SearchPage = lazyView(() => import("../features/search/SearchPage"));
 const ImpactPage = lazyView(() => import("../features/impact/ImpactPage"));
 const LineagePage = lazyView(() => import("../features/lineage/LineagePage"));
 const ProvenancePage = lazyView(() => import("../features/provenance/ProvenancePage"));
+const VersionPage = lazyView(() => import("../features/versions/VersionPage"));
 
 export function App(): ReactNode {
   const isLive = useLive();
@@ -64,6 +65,8 @@ function viewAt(pathname: string): ReactNode {
       return <ImpactPage />;
     case "/provenance":
       return <ProvenancePage />;
+    case "/version":
+      return <VersionPage />;
     case "/datasets":
     case "/jobs":
     case "/runs":

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { addressOfHit } from "./found";
 import { columnOf, openColumn } from "./lit";
-import { foundOf, impactOf, parseFound, parseImpact, parseProvenance, provenanceOf } from "./places";
+import { foundOf, impactOf, parseFound, parseImpact, parseProvenance, parseVersion, provenanceOf, versionOf } from "./places";
 import { parseView } from "./view";
 
 const params = (address: string) => new URL(address, "http://h").searchParams;
@@ -17,6 +17,12 @@ test("provenance address restores the view", () => {
   const view = { node: "dataset:n:x", version: "7", at: null };
   expect(parseProvenance(params(provenanceOf(view.node, view)))).toEqual(view);
   expect(parseProvenance(params("/provenance")).node).toBe("");
+});
+
+test("version address restores the view", () => {
+  const view = { version: "dataset:s3://a b@1&2", at: "2026-01-01T00:00:00Z" };
+  expect(parseVersion(params(versionOf(view.version, view.at)))).toEqual(view);
+  expect(parseVersion(params("/version"))).toEqual({ version: "", at: null });
 });
 
 test("search address has the text and an optional kind", () => {

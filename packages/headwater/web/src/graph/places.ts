@@ -37,6 +37,20 @@ export function parseProvenance(params: URLSearchParams): ProvenanceView {
   return { node: params.get("node") ?? "", version: params.get("version"), at: params.get("at") };
 }
 
+export interface VersionView {
+  /** DATASET@VERSION, or a version alone. */
+  version: string;
+  at: string | null;
+}
+
+export function versionOf(version: string, at: string | null = null): string {
+  return address("/version", { version, at });
+}
+
+export function parseVersion(params: URLSearchParams): VersionView {
+  return { version: params.get("version") ?? "", at: params.get("at") };
+}
+
 export interface FoundView {
   text: string;
   /** Kind of matches to search for; null for all kinds. */

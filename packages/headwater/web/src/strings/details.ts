@@ -46,6 +46,7 @@ export const DETAILS = {
   removed: (name: string, type: string | null) => `− ${name}: ${type ?? ""}`,
   changed: (name: string, from: string | null, to: string | null) => `${name}: ${from ?? ""} → ${to ?? ""}`,
   older: (count: number, program: string) => `Only the newest ${count} history entries are shown; \`${program} history\` lists all.`,
+  showVersion: (version: string) => `${version}\nShow its readers`,
   noWriters: "No writing runs reported.",
   failedToWrite: "Failed to write it",
 } as const;

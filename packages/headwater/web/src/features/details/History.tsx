@@ -7,6 +7,7 @@ import { Ago } from "../../components/Ago";
 import { Icon } from "../../components/Icon";
 import { Link } from "../../components/Link";
 import { openColumn } from "../../graph/lit";
+import { versionOf } from "../../graph/places";
 import { formatView, type View } from "../../graph/view";
 import { plural, taskName } from "../../graph/words";
 import { Assertion } from "./Assertion";
@@ -107,9 +108,9 @@ export function Versions({ node, view }: { node: NodeAnswer; view: View }): Reac
           <li key={`${entry.done} ${entry.at} ${entry.run.runId}`}>
             <span className={details.entryLine}>
               {entry.done === "wrote" ? (
-                <code className="clip" title={entry.version ?? ""}>
-                  {entry.version}
-                </code>
+                <Link className={clsx(controls.link, "clip")} href={versionOf(`${node.id}@${entry.version ?? ""}`, view.at)} title={DETAILS.showVersion(entry.version ?? "")}>
+                  <code>{entry.version}</code>
+                </Link>
               ) : (
                 <span className={clsx(states.state, states.bad)}>
                   <Icon name="fail" />

@@ -38,6 +38,11 @@ const VIEWS: Readonly<Record<keyof typeof FALLBACK.views, EmptyViewContent>> = {
     parameters: ["node"],
     linkTo: impactOf,
   },
+  "/version": {
+    icon: "clock",
+    parameters: ["version"],
+    linkTo: (node) => addressOf(node, { open: node, tab: "versions" }),
+  },
   "/search": {
     icon: "search",
     parameters: ["text"],

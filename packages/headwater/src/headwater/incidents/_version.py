@@ -1,0 +1,244 @@
+"""Answer who made a version of a dataset, who read it, and what was made of it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Annotated, NamedTuple
+
+from headwater import memory
+from headwater.datasets.writes import written_by
+from headwater.events import JobRef
+from headwater.graph.current import generations_of
+from headwater.graph.generation import Generation
+from headwater.graph.generations import Generations
+from headwater.graph.levels import Level
+from headwater.graph.nodes import Node, dataset_ref, kind_of, node_ref, owners_of
+from headwater.graph.run_edges import derived_dataset, only_datasets
+from headwater.identity import DatasetName
+from headwater.incidents import models
+from headwater.incidents._gaps import gaps_of
+from headwater.incidents._named import Version, find_version
+from headwater.incidents._readers import readers_of
+from headwater.incidents._walk import generations_downstream
+from headwater.log import EventLog
+from headwater.projection import Run, RunKey, State
+from headwater.query.models import CodeLocation
+from headwater.query.parameters import Limit
+from headwater.query.registry import Times, query
+from headwater.runs.summary import code_of, place_of_run, run_line
+
+MOST = 20
+"""Versions and runs of an affected node in an answer."""
+
+
+def deleted_before(log: EventLog) -> int:
+    """Return the time (microseconds) before which events were deleted; 0 if none were."""
+    return log.pruned_until()
+
+
+@query("version", Times.THEN, load=deleted_before)
+def version_answer(
+    state: State,
+    version: Annotated[
+        str, "DATASET@VERSION, or a version alone if only one dataset has it. Also the id of a run."
+    ],
+    limit: Limit = 100,
+    stored: int = 0,
+) -> models.VersionAnswer:
+    """Return who made a version of a dataset, who read exactly it, and what was made of it.
+
+    A version is one that runs reported (an Iceberg snapshot, a version of a model, a hash of a
+    file), or else the id of the run that wrote. `limit` counts the readers and affected nodes.
+    """
+    generations, named = generations_of(state), find_version(state, version)
+    readers, spread = readers_of(generations, named), spread_of(generations, named)
+    found = sorted(readers.found, key=lambda r: place_of_run(state, r.run), reverse=True)
+    is_exact = any(reader.by == "version" for reader in found)
+    writers = list(_writers(generations, named))
+    return {
+        **dataset_ref(named.name),
+        "kind": kind_of(state, named.node),
+        "version": named.version,
+        "isReported": named.is_reported,
+        "writers": writers,
+        "wasRead": "yes" if is_exact else "by_time" if found else "unknown",
+        "readerCount": len(found),
+        "readers": [
+            {
+                "run": run_line(state, reader.run),
+                "by": reader.by,
+                "owners": owners_of(state, Node.of_job(reader.run.key.job)),
+                "outputs": _outputs(generations, reader.generation, reader.run, named.name),
+            }
+            for reader in found[:limit]
+        ],
+        "affectedCount": len(spread.nodes),
+        "affected": [node.answer(state) for node in spread.nodes[:limit]],
+        "unknown": list(
+            gaps_of(
+                generations,
+                named,
+                readers,
+                writers=[_job(writer) for writer in writers if _is_by_time(writer)],
+                downstream=spread.by_time,
+                deleted_before=stored,
+            )
+        ),
+    }
+
+
+def _writers(generations: Generations, named: Version) -> Iterator[models.VersionWriter]:
+    """Yield the task runs that wrote a version, with the versions of their inputs."""
+    state = generations.state
+    for generation in named.writers:
+        owners = {
+            write.run.key: write.run
+            for write in written_by(generations, generation, named.name)
+            if write.version == named.version
+        }
+        for owner in owners.values():
+            lineage = generations.levels.lineage(owner)
+            # Its own code, or else that of the nearest run above.
+            code = next((code for run in lineage if (code := code_of(run))), CodeLocation())
+            yield {
+                "run": run_line(state, owner),
+                "code": code,
+                "inputs": _inputs(generations, generation, owner, named.name),
+            }
+
+
+def _job(writer: models.VersionWriter) -> JobRef:
+    return JobRef(writer["run"]["job"]["namespace"], writer["run"]["job"]["name"])
+
+
+def _is_by_time(writer: models.VersionWriter) -> bool:
+    return any(used["by"] == "time" for used in writer["inputs"])
+
+
+def _inputs(
+    generations: Generations, generation: Generation, owner: Run, target: DatasetName
+) -> list[models.UsedVersions]:
+    """Return the inputs of a task run that feed an output, with their versions."""
+    primary = generations.state.identity.primary
+    reported: dict[DatasetName, set[str]] = {}
+    for run in generation.runs:
+        if generations.levels.owner(run, Level.TASK) is owner:
+            for name in only_datasets(generations.own(run).reads):
+                reported.setdefault(name, set())
+            for spelled, use in run.inputs.items():
+                if (name := primary(spelled)) in reported:
+                    reported[name] |= use.version_names
+    written: dict[DatasetName, set[str]] = defaultdict(set)
+    for flow in generations.flows(generation):
+        if not flow.is_kept:
+            found = written_by(generations, flow.source, flow.dataset)
+            written[flow.dataset] |= {write.version for write in found}
+    return [
+        {
+            **dataset_ref(name),
+            "versions": sorted(versions or written[name]),
+            "by": "version" if versions else "time",
+        }
+        for name, versions in sorted(reported.items())
+        if name in generation.edges.sources_of(target)
+    ]
+
+
+def _outputs(
+    generations: Generations, generation: Generation, owner: Run, source: DatasetName
+) -> list[models.WrittenVersions]:
+    """Return the outputs of a task run that an input feeds, with the versions that it wrote."""
+    found: list[models.WrittenVersions] = []
+    for name in sorted(only_datasets(generation.edges.targets_of(source))):
+        writes = written_by(generations, generation, name)
+        versions = sorted(write.version for write in writes if write.run is owner)
+        if versions:
+            found.append({**dataset_ref(name), "versions": versions})
+    return found
+
+
+@dataclass(slots=True)
+class Affected:
+    """A node that contains or uses data of a version."""
+
+    node: Node
+    versions: dict[str, int] = field(default_factory=dict)
+    """The versions of a dataset, with the time of each in microseconds."""
+    runs: dict[RunKey, Run] = field(default_factory=dict)
+    is_proven: bool = False
+    first: int = 0
+
+    def answer(self, state: State) -> models.AffectedNode:
+        """Return the node as part of an answer."""
+        memory.charge(2_048)
+        is_job = self.node.type == "job"
+        kind = kind_of(state, self.node) if not is_job else "job"
+        if is_job and self.node.job_ref in state.exposed:
+            kind = "exposure"
+        versions = sorted(self.versions, key=lambda v: (self.versions[v], v), reverse=True)
+        runs = sorted(self.runs.values(), key=lambda run: place_of_run(state, run), reverse=True)
+        return {
+            **node_ref(self.node),
+            "kind": kind,
+            "versionCount": len(versions),
+            "versions": versions[:MOST],
+            "runCount": len(runs),
+            "runs": [run_line(state, run) for run in runs[:MOST]],
+            "by": "version" if self.is_proven else "time",
+            "owners": owners_of(state, self.node),
+        }
+
+
+class Spread(NamedTuple):
+    """The nodes that contain or use data of a version."""
+
+    nodes: list[Affected]
+    """In the order of their first runs."""
+    by_time: list[JobRef]
+    """The jobs with runs that only times connect with the version."""
+
+
+def spread_of(generations: Generations, named: Version) -> Spread:
+    """Return the nodes that contain or use data of a version."""
+    name, readers = named.name, list[Generation]()
+    if not named.writers:
+        found = readers_of(generations, named).found
+        readers = [reader.generation for reader in found if reader.by == "version"]
+    walk = generations_downstream(generations, named.writers, name, readers)
+    proven = generations_downstream(generations, named.writers, name, readers, is_proven=True)
+    nodes: dict[Node, Affected] = {}
+    for generation, edges in walk.items():
+        for part in _parts(generations, generation, edges.writes):
+            node = nodes.setdefault(part.node, part)
+            node.versions |= part.versions
+            node.runs |= part.runs
+            node.is_proven |= generation in proven
+            node.first = min(node.first, part.first)
+    if (own := nodes.get(named.node)) is not None:
+        own.versions.pop(named.version, None)
+        if not own.versions:
+            del nodes[named.node]
+    unproven = {g.job for g in walk if g not in proven and derived_dataset(g.job) is None}
+    return Spread(sorted(nodes.values(), key=lambda n: (n.first, n.node)), sorted(unproven))
+
+
+def _parts(
+    generations: Generations, generation: Generation, writes: Iterable[DatasetName]
+) -> Iterator[Affected]:
+    """Yield the written datasets of a generation, or else its job."""
+    names = only_datasets(writes)
+    for name in names:
+        found = written_by(generations, generation, name)
+        if found or not generation.runs:  # a run that failed may have written nothing
+            yield Affected(
+                Node.of_dataset(name),
+                {write.version: write.at for write in found},
+                {write.run.key: write.run for write in found},
+                first=generation.started,
+            )
+    if not names and derived_dataset(generation.job) is None:
+        owners = [generations.levels.owner(run, Level.TASK) for run in generation.runs]
+        runs = {owner.key: owner for owner in owners}
+        yield Affected(Node.of_job(generation.job), {}, runs, first=generation.started)

@@ -1,0 +1,72 @@
+"""The generations that contain data of one version of a dataset, also those replaced since.
+
+It is the inverse of `Generations.upstream_of`, and follows the same flows.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+
+from headwater import deadline
+from headwater.graph.frontier import Frontier, Walked, add_edges
+from headwater.graph.generation import Flow, Generation
+from headwater.graph.generations import Generations
+from headwater.identity import DatasetName
+
+
+def generations_downstream(
+    generations: Generations,
+    writers: Iterable[Generation],
+    name: DatasetName,
+    readers: Iterable[Generation] = (),
+    *,
+    is_proven: bool = False,
+) -> Walked:
+    """Return the generations that data of a dataset reached, from its writers.
+
+    `readers` count as readers of the dataset, whoever wrote it. With `is_proven`, only flows count
+    that reported versions prove.
+    """
+    found: Walked = {}
+    followed: dict[tuple[Generation, bool, DatasetName | None], float] = {}
+    consumers: dict[DatasetName, Mapping[Generation, list[tuple[Generation, Flow]]]] = {}
+    visits = Frontier((0, reader, name, False) for reader in readers)
+
+    def follow(since: float, source: Generation, fed: Iterable[DatasetName]) -> None:
+        for dataset in fed:
+            written = max(since, generations.times.of_writes(source, dataset).start)
+            if dataset not in consumers:
+                consumers[dataset] = _consumers_of(generations, dataset)
+            for consumer, flow in consumers[dataset].get(source, ()):
+                if flow.is_proven or (written <= flow.until and not is_proven):
+                    began = 0 if flow.is_proven else written
+                    visits.add(began, consumer, dataset, flow.is_kept)
+
+    for writer in writers:
+        follow(0, writer, [name])
+    for since, generation, via, is_kept in visits:
+        edges = generation.edges
+        is_whole = edges.is_cross_product and not is_kept
+        part = generation, is_kept, None if is_whole else via
+        if since >= followed.get(part, float("inf")):
+            continue
+        followed[part] = since
+        fed = {via} if is_kept else edges.writes if is_whole else edges.targets_of(via)
+        add_edges(found, generation, set() if is_kept else {via}, fed, is_whole=False)
+        follow(since, generation, fed)
+    return found
+
+
+def _consumers_of(
+    generations: Generations, name: DatasetName
+) -> Mapping[Generation, list[tuple[Generation, Flow]]]:
+    """Return all flows through a dataset with their consumers, by source."""
+    found: dict[Generation, list[tuple[Generation, Flow]]] = defaultdict(list)
+    tasks = dict.fromkeys((*generations.readers(name), *generations.writers(name)))
+    for ref in tasks:
+        for generation in deadline.watched(generations.derived(ref, "generations", list)):
+            for flow in generations.flows(generation):
+                if flow.dataset == name:
+                    found[flow.source].append((generation, flow))
+    return found
