@@ -47,7 +47,7 @@ export function durationsOf(runs: readonly TimedRun[]): Durations | null {
 }
 
 /** Return a quantile of sorted numbers by linear interpolation. */
-function quantile(sorted: readonly number[], share: number): number {
+export function quantile(sorted: readonly number[], share: number): number {
   const at = share * (sorted.length - 1);
   const [below, above] = [Math.floor(at), Math.ceil(at)].map((place) => sorted[place]) as [number, number];
   return below + (above - below) * (at - Math.floor(at));

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { addressOfHit } from "./found";
 import { columnOf, openColumn } from "./lit";
-import { foundOf, impactOf, parseFound, parseImpact, parseProvenance, parseVersion, provenanceOf, versionOf } from "./places";
+import { foundOf, impactOf, parseFound, parseImpact, parseProvenance, parseVersion, provenanceOf, runsOf, versionOf } from "./places";
 import { parseView } from "./view";
 
 const params = (address: string) => new URL(address, "http://h").searchParams;
@@ -38,4 +38,8 @@ test("hit opens its graph, a column also its details and locked path", () => {
   const view = parseView(new URL(addressOfHit({ id, matched: "column", text: "x" }), "http://h").search);
   expect(view).toMatchObject({ node: id, columns: [id], column: `${id}|x`, open: openColumn(id, "x") });
   expect([columnOf(view.open ?? ""), columnOf(view.column ?? "")]).toEqual([[id, "x"], [id, "x"]]);
+});
+
+test("runs of a job", () => {
+  expect(runsOf("job:n:load a")).toBe("/runs?job=job%3An%3Aload+a");
 });

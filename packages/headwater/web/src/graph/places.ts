@@ -29,6 +29,11 @@ export function parseImpact(params: URLSearchParams): ImpactView {
   };
 }
 
+/** Return the address of the list of a job's runs. */
+export function runsOf(job: string): string {
+  return address("/runs", { job });
+}
+
 export function provenanceOf(node: string, others: Partial<ProvenanceView> = {}): string {
   return address("/provenance", { node, ...others });
 }

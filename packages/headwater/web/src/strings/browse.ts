@@ -26,6 +26,8 @@ export const BROWSE = {
   ofWriters: "Owner of the jobs that write it",
   writtenAt: "Last written",
   startedAt: "Last started",
+  ofJob: "Runs of",
+  allJobs: "Runs of all jobs",
   pages: "Pages",
   first: "First",
   previous: "Previous",

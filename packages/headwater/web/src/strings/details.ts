@@ -47,6 +47,11 @@ export const DETAILS = {
   changed: (name: string, from: string | null, to: string | null) => `${name}: ${from ?? ""} → ${to ?? ""}`,
   older: (count: number, program: string) => `Only the newest ${count} history entries are shown; \`${program} history\` lists all.`,
   showVersion: (version: string) => `${version}\nShow its readers`,
+  rowsPerVersion: "Rows per version",
+  rowsTrend: (rows: string, median: string, change: number | null) => `Newest ${rows} rows, median before ${median}${change === null ? "" : change === 0 ? " · as the median" : ` · ${change < 0 ? "−" : "+"}${Math.abs(change).toLocaleString("en")} % against the median`}`,
+  matrix: (checks: number) => `Results of the last ${plural(checks, "check")}, the newest at the right.`,
+  olderChecks: (count: number) => ` ${plural(count, "older check")} below.`,
+  notPart: "not part of the check",
   noWriters: "No writing runs reported.",
   failedToWrite: "Failed to write it",
 } as const;

@@ -1,12 +1,16 @@
+import { clsx } from "clsx";
 import type { ReactNode } from "react";
 import { useAnswer } from "../../api/answers";
+import { Link } from "../../components/Link";
+import { addressOf } from "../../graph/view";
 import { useAddress } from "../../navigation/address";
 import { BROWSE } from "../../strings/browse";
-import { cursorsIn, nodeStateIn, orderIn, selectedIn, sortOf } from "./address";
+import { changed, cursorsIn, nodeStateIn, orderIn, selectedIn, sortOf } from "./address";
 import { freshnessRows, partIn, Parts, type Part } from "./Freshness";
 import { Listing, PAGE } from "./Listing";
 import { TaggedPage } from "./TaggedPage";
 import { datasetRows, groupRows, jobRows, runRows } from "./rows";
+import controls from "../../components/controls.module.css";
 
 /** The list of the address: datasets, jobs, runs, owners or tags. */
 export default function BrowsePage(): ReactNode {
@@ -68,14 +72,31 @@ function Runs(): ReactNode {
   const orders = ["started", "-started", "duration", "-duration"] as const;
   const order = orderIn(params, orders);
   const condition = STATES.find((name) => name === state);
-  const answer = useAnswer("runs", { ...selected, ...page, ...sortOf<"started" | "duration">(order), text, condition, facets: true });
-  return <Listing title={BROWSE.runs} icon="run" answer={answer} orders={orders} order={order} layout="wide" rows={runRows} />;
+  const job = params.get("job");
+  const answer = useAnswer("runs", { ...selected, ...page, ...sortOf<"started" | "duration">(order), job, text, condition, facets: true });
+  return <Listing title={BROWSE.runs} icon="run" answer={answer} orders={orders} order={order} layout="wide" above={job && <OfJob job={job} />} rows={runRows} />;
 }
 
 /** All tags, or the columns of the one in the address. */
 function TagsOrTag(): ReactNode {
   const tag = useAddress().searchParams.get("tag");
   return tag ? <TaggedPage tag={tag} /> : <Groups by="tag" />;
+}
+
+/** The job to which the list of runs is limited. */
+function OfJob({ job }: { job: string }): ReactNode {
+  const address = useAddress();
+  return (
+    <p>
+      {BROWSE.ofJob}{" "}
+      <Link className={controls.link} href={addressOf(job)}>
+        {job.slice(job.lastIndexOf(":") + 1)}
+      </Link>{" "}
+      <Link className={clsx(controls.button, controls.bare)} href={changed(address, { job: null })}>
+        {BROWSE.allJobs}
+      </Link>
+    </p>
+  );
 }
 
 function Groups({ by }: { by: "owner" | "tag" }): ReactNode {

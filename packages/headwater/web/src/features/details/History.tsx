@@ -10,8 +10,10 @@ import { openColumn } from "../../graph/lit";
 import { versionOf } from "../../graph/places";
 import { formatView, type View } from "../../graph/view";
 import { plural, taskName } from "../../graph/words";
+import { checkMatrix, rowsTrend } from "../../graph/trends";
 import { Assertion } from "./Assertion";
 import type { NodeAnswer } from "./props";
+import { Matrix, RowsChart } from "./Trends";
 import { DETAILS } from "../../strings/details";
 import controls from "../../components/controls.module.css";
 import details from "./details.module.css";
@@ -101,8 +103,10 @@ export function Versions({ node, view }: { node: NodeAnswer; view: View }): Reac
   const written = useHistory(node.id, view.at, "wrote", "failed");
   if (!written) return <Loading />;
   if (written.entries.length === 0) return <p className="muted">{DETAILS.noWriters}</p>;
+  const trend = rowsTrend(written.entries.filter((entry) => entry.done === "wrote"));
   return (
     <>
+      {trend && <RowsChart trend={trend} view={view} />}
       <ul className={details.entries}>
         {written.entries.map((entry) => (
           <li key={`${entry.done} ${entry.at} ${entry.run.runId}`}>
@@ -136,19 +140,23 @@ export function Quality({ node, view }: { node: NodeAnswer; view: View }): React
   const checked = useHistory(node.id, view.at, "checked");
   if (!checked) return <Loading />;
   if (checked.entries.length === 0) return <p className="muted">{DETAILS.noChecks}</p>;
+  const matrix = checkMatrix(checked.entries);
   return (
-    <ul className={details.entries}>
-      {checked.entries.map((entry) => (
-        <li key={`${entry.at} ${entry.run?.runId ?? ""}`}>
-          <span className={details.entryLine}>
-            <Ago at={entry.at} />
-            {entry.run && <EntryRun runId={entry.run.runId} job={entry.run.job.name} view={view} />}
-          </span>
-          {entry.assertions.map((assertion, place) => (
-            <Assertion key={place} assertion={assertion} />
-          ))}
-        </li>
-      ))}
-    </ul>
+    <>
+      {matrix && <Matrix matrix={matrix} />}
+      <ul className={details.entries}>
+        {checked.entries.map((entry) => (
+          <li key={`${entry.at} ${entry.run?.runId ?? ""}`}>
+            <span className={details.entryLine}>
+              <Ago at={entry.at} />
+              {entry.run && <EntryRun runId={entry.run.runId} job={entry.run.job.name} view={view} />}
+            </span>
+            {entry.assertions.map((assertion, place) => (
+              <Assertion key={place} assertion={assertion} />
+            ))}
+          </li>
+        ))}
+      </ul>
+    </>
   );
 }

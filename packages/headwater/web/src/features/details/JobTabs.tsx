@@ -1,6 +1,5 @@
 import { clsx } from "clsx";
 import type { ReactNode } from "react";
-import { PROGRAM } from "../../api/base";
 import { useAnswer } from "../../api/answers";
 import { Ago } from "../../components/Ago";
 import { Code } from "../../components/Code";
@@ -10,6 +9,7 @@ import { Icon } from "../../components/Icon";
 import { Link } from "../../components/Link";
 import { RunState } from "../../components/RunState";
 import { Tags } from "../../components/Tags";
+import { runsOf } from "../../graph/places";
 import { codeText } from "../../graph/repository";
 import { formatView, type View } from "../../graph/view";
 import { duration, shellQuoted } from "../../graph/words";
@@ -17,12 +17,12 @@ import { durationsOf } from "../../graph/durations";
 import { JOB } from "../../strings/job";
 import { Commands, Description, Freshness, Owners } from "./About";
 import { ChangeHistory } from "./ChangeHistory";
-import { DurationChart } from "./Durations";
 import { Evidence } from "./Evidence";
 import { Facets, Facts } from "./Facts";
 import { Lateness } from "./Lateness";
 import type { NodeAnswer } from "./props";
 import type { Tab } from "./Tabs";
+import { DurationChart } from "./Trends";
 import { DETAILS } from "../../strings/details";
 import details from "./details.module.css";
 import states from "../../components/state.module.css";
@@ -106,7 +106,14 @@ function Runs({ node, view }: { node: NodeAnswer; view: View }): ReactNode {
           </li>
         ))}
       </ul>
-      {data.next && <p className="muted">{JOB.newest(SHOWN, PROGRAM)}</p>}
+      {data.next && (
+        <p className="muted">
+          {JOB.newest(SHOWN)}{" "}
+          <Link className={controls.link} href={runsOf(node.id)}>
+            {JOB.all}
+          </Link>
+        </p>
+      )}
     </>
   );
 }
