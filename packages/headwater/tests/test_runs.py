@@ -7,6 +7,7 @@ import pytest
 from headwater.errors import AmbiguousError, NotFoundError
 from headwater.projection import State
 from headwater.runs.queries import runs_answer, runtree_answer
+from headwater.trust.queries import findings_answer
 
 _DAG_RUN = {"dagRun": {"run_id": "manual__1", "conf": {"month": "2025-11"}}}
 
@@ -29,6 +30,23 @@ def state(build: Any) -> State:
         build.run("COMPLETE", "f", "Flow", "08:03:00", parent=("t1", "dag.t"), facets=flow),
         build.run("START", "s", "Flow.s", "08:02:30", parent=("f", "Flow"), facets=tags),
     )
+
+
+def test_airflow_run_has_its_partition_and_map_index(build: Any) -> None:
+    partition = {"partition_key": "2025-11-20", "partition_date": "2025-11-20T00:00:00+00:00"}
+    dag_run = {"run_id": "p", "conf": {"full": True}, **partition}
+    events = [build.run("COMPLETE", "d", "dag", "08:09:00",
+                        facets={"airflowDagRun": {"dagRun": dag_run}})]  # fmt: skip
+    for index in (-1, 2):  # Airflow's index of a task that is not mapped is -1
+        facets = {"airflow": {"taskInstance": {"map_index": index}}}
+        events.append(build.run("FAIL", f"t{index}", f"dag.t{index}", "08:01:00", facets=facets))
+    state = build.state(*events)
+    result = {run["runId"]: run["parameters"] for run in runs_answer(state)["items"]}
+    assert result == {"d": {"full": True, **partition}, "t-1": {}, "t2": {"map_index": "2"}}
+    assert [item["message"] for item in findings_answer(state)["items"]] == [
+        "failed",
+        "failed for map index 2",
+    ]
 
 
 def test_run_has_parameters_external_id_and_error(state: State) -> None:

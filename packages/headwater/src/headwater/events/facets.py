@@ -63,12 +63,13 @@ class Airflow(Facet, key="airflow"):
 
 
 class AirflowDagRun(Facet, key="airflowDagRun"):
-    """A DAG run of Airflow, its configuration, and the schedule of the DAG."""
+    """A DAG run of Airflow, its configuration and partition, and the schedule of the DAG."""
 
     run_id: str | None
     run_type: str | None
     conf: Json
     schedule: str | None
+    partition: Json
 
     @classmethod
     def _values(cls, facet: Json) -> Iterable[object]:
@@ -77,6 +78,7 @@ class AirflowDagRun(Facet, key="airflowDagRun"):
         yield text_or_none(dag_run.get("run_type"))
         yield _object(dag_run.get("conf"))
         yield text_or_none(dag.get("timetable_summary") or dag.get("schedule_interval"))
+        yield {k: dag_run[k] for k in ("partition_key", "partition_date") if dag_run.get(k)}
 
 
 class CommitReport(Facet, key="icebergCommitReport"):

@@ -14,7 +14,7 @@ from headwater.health.models import Finding, LateJob, Severity
 from headwater.identity import DatasetName
 from headwater.projection import Run, RunState, State, outcome
 from headwater.projection.derived import began_at
-from headwater.runs.failures import causes_of
+from headwater.runs.failures import causes_of, map_index_of
 from headwater.text import duration_of
 
 _MOST_MESSAGE = 200  # characters of an error
@@ -81,18 +81,24 @@ def failed_run(state: State, run: Run) -> Finding:
 
 def _failure(state: State, run: Run, causes: list[Run]) -> Finding:
     texts = [
-        f"{cause.key.job.name}: {_error(cause) or 'no error message'}" for cause in causes[:_NAMED]
+        f"{cause.key.job.name}{_element(cause)}: {_error(cause) or 'no error message'}"
+        for cause in causes[:_NAMED]
     ]
     detail = f" ({'; '.join(texts)})" if texts else f": {_error(run)}" if _error(run) else ""
     condition, ended = outcome(state, run)
     return finding(
         "failed",
         run.key.job,
-        ("was aborted" if condition is RunState.ABORTED else "failed") + detail,
+        ("was aborted" if condition is RunState.ABORTED else "failed") + _element(run) + detail,
         "correct the cause and run the job again",
         run=run,
         at=began_at(state, run) if ended is None else ended,
     )
+
+
+def _element(run: Run) -> str:
+    index = map_index_of(run)
+    return "" if index is None else f" for map index {index}"
 
 
 def _error(run: Run) -> str:

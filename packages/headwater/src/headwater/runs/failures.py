@@ -61,6 +61,12 @@ def is_retried(state: State, run: Run) -> bool:
     )
 
 
+def map_index_of(run: Run) -> str | None:
+    """Return the map index of an element of a mapped Airflow task; None for other runs."""
+    index = run.facets.parsed(Airflow).map_index
+    return None if index == "-1" else index
+
+
 def _element_of(run: Run) -> str | None:
     """Return what identifies the element of a mapped task or of a foreach; None if unknown."""
     index = run.facets.parsed(Airflow).map_index

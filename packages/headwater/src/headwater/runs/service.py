@@ -25,7 +25,7 @@ from headwater.projection.derived import ancestry_of, children_of, descendants_o
 from headwater.projection.state import RunKey
 from headwater.query.parameters import MOST_STEPS
 from headwater.runs import models
-from headwater.runs.failures import causes_of, is_failed
+from headwater.runs.failures import causes_of, is_failed, map_index_of
 from headwater.runs.links import links_of_run
 from headwater.runs.summary import code_of, run_line
 
@@ -69,9 +69,14 @@ def external_id_of(run: Run) -> str | None:
 
 
 def parameters_of(run: Run) -> Json:
-    """Return the parameters of a run, or the configuration of its Airflow DAG run."""
+    """Return the parameters of a run, and those that Airflow gave it.
+
+    These are the configuration and partition of a DAG run, and the map index of a mapped task.
+    """
     parameters = run.facets.parsed(ExecutionParameters).parameters
-    return parameters or run.facets.parsed(AirflowDagRun).conf
+    dag_run, index = run.facets.parsed(AirflowDagRun), map_index_of(run)
+    element = {} if index is None else {"map_index": index}
+    return {**(parameters or dag_run.conf), **dag_run.partition, **element}
 
 
 def run_info(state: State, run: Run) -> models.RunInfo:
