@@ -157,6 +157,7 @@ def harvest(tmp_path: Path, call: Call) -> Harvest:
             node: (statuses.get(node.split(".")[2], _SUCCESS[node.startswith("test.")]), _SQL_ERROR)
             for node in ran
             if nodes[node]["config"].get("materialized") != "ephemeral"
+            or node.split(".")[2] in statuses
         }
         _write(tmp_path / "shop", nodes, command, results, day=day, target=target)
         folder = str(tmp_path / "shop")
@@ -333,7 +334,8 @@ def test_model_that_was_skipped_before_its_first_build_is_blocked(
     config = {"materialized": "table"}
     late = _node("model", "late", ("model.shop.daily",), config=config)
     nodes = {**_shop(), "model.shop.late": late}
-    harvest(nodes, daily="error", late="skipped", unique_daily="skipped")
+    # After a failure, `dbt build --fail-fast` and `dbt retry` list ephemeral models as skipped.
+    harvest(nodes, daily="error", late="skipped", unique_daily="skipped", cte_b="skipped")
     for name in ("main.late", "job:dbt:db.main.shop.late"):
         health = query("node", node=name)["health"]
         assert health["state"] == "blocked"
@@ -441,6 +443,28 @@ def test_columns_in_the_configuration_of_a_model_are_used(
 
 
 @pytest.mark.parametrize(
+    ("options", "verdict"),
+    [
+        ({"loaded_at_field": "ID"}, "unsafe"),
+        ({"config": {"loaded_at_field": "id::timestamp"}}, "unsafe"),
+        ({"config": {"loaded_at_query": "select max(id) from raw"}}, "unsafe"),
+        ({"freshness": {"filter": "id > 1"}, "loaded_at_field": "at"}, "unsafe"),
+        ({"loaded_at_field": "id2"}, "safe"),
+    ],
+)
+def test_columns_that_dbt_source_freshness_reads_are_used(
+    options: Any, verdict: str, harvest: Harvest, query: Query
+) -> None:
+    source = _node("source", "kept", columns={"id": {"name": "id"}}, **options)
+    text = "select name from db.main.kept"
+    model = _node("model", "copy", ("source.shop.kept",), compiled_code=text)
+    harvest({"source.shop.kept": source, "model.shop.copy": model})
+    drop = query("impact", node="db.main.kept", field="id")["drop"]
+    assert drop["verdict"] == verdict, drop
+    assert (drop["reasons"][0]["kind"] == "dbt_config") == (verdict == "unsafe")
+
+
+@pytest.mark.parametrize(
     ("config", "verdict"),
     [
         ({"materialized": "table"}, "safe"),
@@ -461,6 +485,10 @@ def test_configuration_that_dbt_ol_does_not_report_is_unknown(
     event["outputs"][0]["facets"] = {"schema": {"fields": [{"name": "id"}]}, **model}
     answer: Any = impact_answer(build.state(event), node="db:kept", field="id")
     assert answer["drop"]["verdict"] == verdict, answer["drop"]
+    event["inputs"], event["outputs"] = event["outputs"], [build.dataset("db|other")]
+    event["job"]["facets"]["sql"] = {"query": "create table other as select name from kept"}
+    source: Any = impact_answer(build.state(event), node="db:kept", field="id")
+    assert "no_dbt_config" in {reason["kind"] for reason in source["drop"]["reasons"]}
 
 
 def test_runs_of_several_targets_under_one_name_are_a_finding(

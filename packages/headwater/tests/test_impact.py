@@ -213,6 +213,32 @@ def test_query_of_unknown_use_makes_the_verdict_unknown(
     assert _verdict(state, "raw", "note") == verdict
 
 
+@pytest.mark.parametrize(
+    ("dataset", "reads", "text", "verdict"),
+    [
+        ("file|/lake/day/1.csv", "file|/lake/day", "", "unknown"),
+        ("file|/lake/day", "file|/lake/day/1.csv", "", "unknown"),
+        ("file|/lake/day/1.csv", "file|/lake/da", "", "safe"),
+        ("db|s.raw", "db|s.other", "(SELECT max(note) FROM cat.s.raw)", "unknown"),
+        ("db|s.raw", "db|s.other", "(SELECT max(note) FROM raw)", "unknown"),
+        ("db|s.raw", "db|t.other", "(SELECT max(note) FROM raw)", "safe"),
+        ("db|s.raw", "db|s.other", "(SELECT max(note) FROM u.raw)", "safe"),
+        ("db|s.raw", "db|s.other", "(SELECT max(id) FROM s.raw)", "safe"),
+        ("db|s.raw", "db|s.other", "(SELECT * FROM s.raw)", "unknown"),
+    ],
+)
+def test_job_that_may_read_a_dataset_without_listing_it_makes_the_verdict_unknown(
+    dataset: str, reads: str, text: str, verdict: str, build: Any
+) -> None:
+    load = build.run("COMPLETE", "1", "load", "08:00:00")
+    load["outputs"] = [build.dataset(dataset, schema={"fields": [{"name": "note"}]})]
+    other = build.run("COMPLETE", "2", "other", "09:00:00", reads=(reads,), writes=(f"{reads}_x",))
+    query = f"{{{{ macro() }}}} SELECT id FROM other WHERE id IN {text}"  # a template is not read
+    other["job"]["facets"]["sql"] = {"query": query}
+    name = dataset.partition("|")[2]
+    assert _verdict(build.state(load, other), name, "note")[0] == verdict
+
+
 def test_missing_column_lineage_makes_the_verdict_unknown(state: State) -> None:
     assert _verdict(state, "day", "fare") == ("unknown", ["no_column_lineage", "no_schema"])
 

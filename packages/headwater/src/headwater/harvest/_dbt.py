@@ -51,6 +51,7 @@ from headwater.harvest._manifest import (
     project_facet,
     same_columns,
     skipped_event,
+    source_config,
     tables_above,
     tags_of,
     with_config,
@@ -257,7 +258,8 @@ class _Invocation:
         at = parse_time(self._results["metadata"]["generated_at"])
         for result in self._results["results"]:
             node = result["unique_id"]
-            if _is_skipped(result) and node.startswith(("model.", "snapshot.")):
+            is_built = node in self._tables and not node.startswith("seed.")
+            if _is_skipped(result) and is_built:
                 output, above = self._dataset(node), self._tables_above(node)
                 yield skipped_event(self._ref.namespace, self._manifest, node, above, output, at)
         for node, exposure in self._manifest.get("exposures", {}).items():
@@ -397,6 +399,7 @@ class _Invocation:
         columns = (self._catalog.get(node) or {}).get("columns", {})
         tags = tags_of(self._tables[node], columns)
         facets = {"tags": tags, "dbt_exposures": DbtExposuresDatasetFacet()}
+        facets |= source_config(self._tables[node])
         return attrs.evolve(dataset, facets={**(dataset.facets or {}), **facets})
 
     def _seed_runs(self) -> Iterator[FinishedRun]:

@@ -10,6 +10,7 @@ from typing import Any
 import attrs
 from openlineage.client.event_v2 import Dataset, InputDataset, Job, JobEvent, OutputDataset
 from openlineage.client.facet_v2 import (
+    DatasetFacet,
     JobFacet,
     RunFacet,
     documentation_job,
@@ -44,6 +45,8 @@ _OTHER_OPTIONS = {
     "strategy", "tags", "target_database", "target_schema",
 }  # fmt: skip
 """dbt's options whose values do not name columns. Options of adapters may name columns."""
+_SOURCE_OPTIONS = ("event_time", "loaded_at_field", "loaded_at_query")
+"""The options of a source, besides the filter of `freshness`, whose values name columns."""
 _SNAPSHOT_COLUMNS = ("dbt_scd_id", "dbt_updated_at", "dbt_valid_from", "dbt_valid_to")
 """The columns that dbt adds to snapshots and reads in the next run."""
 
@@ -228,6 +231,28 @@ def with_config(job: Job, manifest: Artifact) -> Job:
         named = config.get("snapshot_meta_column_names") or {}
         options["snapshot_meta_column_names"] = [named.get(key) or key for key in _SNAPSHOT_COLUMNS]
     return attrs.evolve(job, facets={**facets, CONFIG: _ConfigFacet(options, producer=PRODUCER)})
+
+
+@attrs.define
+class _SourceConfigFacet(DatasetFacet):
+    """The texts in the configuration of a source that may name columns, by option."""
+
+    options: dict[str, list[str]]
+
+
+def source_config(definition: Artifact) -> dict[str, DatasetFacet]:
+    """Return the facet with the columns that `dbt source freshness` reads; none for other tables.
+
+    dbt 1.10 moved the options into `config`.
+    """
+    if definition["resource_type"] != "source":
+        return {}
+    options: dict[str, list[str]] = {}
+    for place in (definition, definition.get("config") or {}):
+        given = {key: place.get(key) for key in _SOURCE_OPTIONS}
+        given["freshness"] = (place.get("freshness") or {}).get("filter")
+        options |= {key: list(strings_in(value)) for key, value in given.items() if value}
+    return {CONFIG: _SourceConfigFacet(options, producer=PRODUCER)}
 
 
 def project_facet(name: str, manifest: Artifact) -> ProjectFacet:

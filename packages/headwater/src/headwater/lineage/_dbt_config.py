@@ -1,14 +1,14 @@
-"""Columns that the configuration of a dbt model or snapshot names, such as `unique_key`.
+"""Columns that the configuration of a dbt model, snapshot or source names, such as `unique_key`.
 
-`headwater harvest dbt` reports the options that may name columns as the job facet
-`headwater_dbt_config`. dbt-ol reports some options of incremental models with the dataset, and none
-of snapshots.
+`headwater harvest dbt` reports the options that may name columns as the facet
+`headwater_dbt_config` of the job, or of the dataset of a source. dbt-ol reports some options of
+incremental models with the dataset, and none of snapshots and sources.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from headwater.datasets.project import CONFIG
 from headwater.events import JobRef
@@ -26,17 +26,27 @@ _KEEPS_ROWS = ("incremental", "snapshot")
 
 def jobs_with_option(generations: Generations, column: Column) -> list[str]:
     """Return the dbt jobs that write a dataset and whose options name a column of it."""
-    name = re.compile(rf"(?<!\w){re.escape(column.field)}(?!\w)", re.IGNORECASE)
     found = []
     for ref in _dbt_writers(generations, column):
-        options = [
-            option
-            for option, texts in _options(generations.state, ref, column)
-            if any(name.search(text) or (option, text) == ("check_cols", "all") for text in texts)
-        ]
-        if options:
-            found.append(f"{ref.name} ({', '.join(sorted(set(options)))})")
+        if options := _naming(_options(generations.state, ref, column), column):
+            found.append(f"{ref.name} ({', '.join(options)})")
     return found
+
+
+def source_options(state: State, column: Column) -> list[str]:
+    """Return the options of a source of dbt that name a column, such as `loaded_at_field`."""
+    books = facets_of(state, Node.of_dataset(column.dataset))
+    return _naming((item for book in books for item in _texts(book.get(CONFIG))), column)
+
+
+def _naming(options: Iterable[tuple[str, list[str]]], column: Column) -> list[str]:
+    name = re.compile(rf"(?<!\w){re.escape(column.field)}(?!\w)", re.IGNORECASE)
+    found = {
+        option
+        for option, texts in options
+        if any(name.search(text) or (option, text) == ("check_cols", "all") for text in texts)
+    }
+    return sorted(found)
 
 
 def jobs_without_options(generations: Generations, column: Column) -> list[str]:
@@ -48,12 +58,31 @@ def jobs_without_options(generations: Generations, column: Column) -> list[str]:
     return [ref.name for ref in _dbt_writers(generations, column) if not _reported(state, ref)]
 
 
+def readers_of_unknown_source(generations: Generations, column: Column) -> list[str]:
+    """Return the dbt jobs that read a table of another producer, whose options were not imported.
+
+    Such a table is a source, or a seed of which dbt-ol reports no job.
+    """
+    state, name = generations.state, column.dataset
+    if any(_is_of_dbt(state, ref) for ref in generations.writers(name)):
+        return []
+    if any(book.get(CONFIG) for book in facets_of(state, Node.of_dataset(name))):
+        return []
+    readers = sorted(generations.readers(name))
+    return [ref.name for ref in readers if _is_of_dbt(state, ref, _BUILT)]
+
+
 def _dbt_writers(generations: Generations, column: Column) -> Iterator[JobRef]:
     for ref in sorted(generations.writers(column.dataset)):
-        job = generations.state.jobs.get(ref)
-        kind = job.facets.parsed(JobType) if job else None
-        if kind and (kind.integration or "").upper() == "DBT" and kind.jobType in _BUILT:
+        if _is_of_dbt(generations.state, ref, _BUILT):
             yield ref
+
+
+def _is_of_dbt(state: State, ref: JobRef, types: tuple[str, ...] = ()) -> bool:
+    job = state.jobs.get(ref)
+    kind = job.facets.parsed(JobType) if job else None
+    is_of_dbt = kind is not None and (kind.integration or "").upper() == "DBT"
+    return is_of_dbt and (not types or (kind is not None and kind.jobType in types))
 
 
 def _reported(state: State, ref: JobRef) -> bool:
@@ -61,10 +90,15 @@ def _reported(state: State, ref: JobRef) -> bool:
 
 
 def _options(state: State, ref: JobRef, column: Column) -> Iterator[tuple[str, list[str]]]:
-    reported = state.jobs[ref].facets.get(CONFIG).get("options")
-    if not isinstance(reported, dict):
-        reported = _model_config(state, column).get("incremental")
-    for option, value in reported.items() if isinstance(reported, dict) else ():
+    if _reported(state, ref):
+        yield from _texts(state.jobs[ref].facets.get(CONFIG))
+    else:
+        yield from _texts({"options": _model_config(state, column).get("incremental")})
+
+
+def _texts(config: Mapping[str, object]) -> Iterator[tuple[str, list[str]]]:
+    options = config.get("options")
+    for option, value in options.items() if isinstance(options, dict) else ():
         yield option, list(strings_in(value))
 
 

@@ -4,10 +4,11 @@ A column is safe to drop only if every job that reads its dataset completed and 
 lineage with every use, also in filters, joins and groupings, and none of them uses the column. If
 the newest run of such a job failed, that run must have reported column lineage, too. Nor may the
 SQL text of a job name the column, even if only to select the rows of the dataset that it changes.
-Nor may the configuration of its dbt model name the column, such as in `unique_key`; for incremental
-models and snapshots, it must have been imported. If only its writers name a column, and neither a
-schema nor a SQL text contains it, the verdict is unknown: the column may exist under another
-spelling, which a reader uses.
+Nor may a job read a folder that contains the dataset, or name the dataset in its SQL text without
+having listed it. Nor may the configuration of its dbt model name the column, such as in
+`unique_key`; for incremental models and snapshots, it must have been imported. If only its writers
+name a column, and neither a schema nor a SQL text contains it, the verdict is unknown: the column
+may exist under another spelling, which a reader uses.
 """
 
 from __future__ import annotations
@@ -36,8 +37,14 @@ from headwater.graph.run_edges import derivation
 from headwater.graph.sql_lineage import sql_lineage
 from headwater.health.project import removed_model
 from headwater.identity import DatasetName
-from headwater.lineage._dbt_config import jobs_with_option, jobs_without_options
+from headwater.lineage._dbt_config import (
+    jobs_with_option,
+    jobs_without_options,
+    readers_of_unknown_source,
+    source_options,
+)
 from headwater.lineage._statements import producer_of_columns
+from headwater.lineage._unlisted_readers import jobs_with_table_in_text, readers_of_folders
 from headwater.lineage.models import AffectedNode, DropReason, DropReasonKind, DropVerdict
 from headwater.projection import Run, RunState
 from headwater.runs.summary import condition_of, newest_run
@@ -81,9 +88,12 @@ def drop_verdict(
         _reason("dbt_config", "job", "names it in its dbt configuration",
                 "name it in their dbt configurations",
                 jobs_with_option(generations, Column(root.dataset_name, field))),
+        _reason("dbt_config", "option", "of the source in dbt names it",
+                "of the source in dbt name it",
+                source_options(generations.state, Column(root.dataset_name, field))),
     ]  # fmt: skip
     open_ = [
-        _reason("no_column_lineage", "downstream job or view", "reported no column lineage",
+        _reason("no_column_lineage", "downstream view or job", "reported no column lineage",
                 "reported no column lineage", unreported),
         _reason("values_only", "job", "reads the dataset, and only its use of values is known",
                 "read the dataset, and only their use of values is known",
@@ -105,10 +115,17 @@ def drop_verdict(
                 "write the dataset, and their dbt configurations, which may name the column, were"
                 " not imported",
                 jobs_without_options(generations, Column(root.dataset_name, field))),
+        _reason("no_dbt_config", "job", "of dbt reads the dataset as a source, whose configuration,"
+                " which may name the column, was not imported",
+                "of dbt read the dataset as a source, whose configuration, which may name the"
+                " column, was not imported",
+                readers_of_unknown_source(generations, Column(root.dataset_name, field))),
         _reason("spelling", "column", "that is used has a name that differs only in case",
                 "that are used have names that differ only in case",
                 _spellings(generations, Column(root.dataset_name, field))),
     ]  # fmt: skip
+    if not any((*used, *open_)):
+        open_ += _unlisted(generations, Column(root.dataset_name, field))
     unsafe, unknown = ([reason for reason in part if reason] for part in (used, open_))
     if removal and removal["kind"] == "renamed":
         unknown.append(_removed(removal))  # its columns are used under the new name
@@ -125,6 +142,20 @@ def drop_verdict(
     }
     dropped = [_removed(removal)] if removal and removal["kind"] == "dropped" else []
     return {"verdict": "safe", "reasons": [*dropped, unused]}
+
+
+def _unlisted(generations: Generations, column: Column) -> list[DropReason | None]:
+    """Return the reasons about jobs that may use a column, but did not list its dataset."""
+    return [
+        _reason("unknown_use", "job", "reads a folder that contains the dataset, or a part of it",
+                "read folders that contain the dataset, or parts of it",
+                readers_of_folders(generations, column.dataset)),
+        _reason("unknown_use", "job", "names the dataset and perhaps the column in its SQL text,"
+                " but did not report that it reads the dataset",
+                "name the dataset and perhaps the column in their SQL texts, but did not report"
+                " that they read the dataset",
+                jobs_with_table_in_text(generations, column)),
+    ]  # fmt: skip
 
 
 def _is_derived(generations: Generations, node: AffectedNode) -> bool:
