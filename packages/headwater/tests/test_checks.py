@@ -154,6 +154,13 @@ def test_failed_part_of_a_completed_or_running_pipeline_is_reported(build: Any) 
         above = _dag(build, type_, "1", "08")
         assert _health(above, failed, build=build) == [("failed", "job:demo:dag.t", "error")]
         assert _health(above, failed, retried, build=build) == []
+    query = build.run("FAIL", "q1", "dag.t.query", "08:30:00", parent=("t1", "dag.t"))
+    other = build.run("FAIL", "u1", "dag.u", "08:20:00", **part)
+    above = _dag(build, "COMPLETE", "1", "08")
+    assert _health(above, failed, retried, query, build=build) == []
+    failing = build.state(_dag(build, "FAIL", "1", "08"), failed, retried, query, other)
+    (finding,) = findings_answer(failing)["items"]
+    assert [cause["subject"] for cause in finding["causes"]] == ["job:demo:dag.u"]
     flow = build.run("FAIL", "f1", "Flow", "08:35:00", parent=("t2", "dag.t"), kind="METAFLOW/FLOW")
     above = _dag(build, "COMPLETE", "1", "08")
     assert _health(above, retried, flow, build=build) == [("failed", "job:demo:Flow", "error")]

@@ -326,6 +326,9 @@ def test_exposure_of_a_failed_model_is_blocked(harvest: Harvest, query: Query) -
     assert (health["state"], health["message"]) == ("blocked", text)
     harvest(_shop(), day=3)
     assert query("node", node="dashboard")["health"]["state"] == "unknown"
+    harvest(_shop(), day=4, unique_daily="fail")
+    health = query("node", node="dashboard")["health"]
+    assert health["message"] == "shows data of db.main.daily that failed checks"
 
 
 def test_model_that_was_skipped_before_its_first_build_is_blocked(

@@ -188,18 +188,24 @@ def test_failed_check_reported_without_a_run_blocks_what_was_due_since(
             assert found["at"] == "2025-11-21T05:00:00Z"
 
 
-def test_check_at_the_end_blocks_nothing_that_ran_before(build: Any) -> None:
+@pytest.mark.parametrize("has_start", [True, False])
+def test_check_at_the_end_blocks_nothing_that_ran_before(has_start: bool, build: Any) -> None:
     check = build.run("FAIL", "c", "shop.check", "07:00:00", parent=("shop-21", "shop"), kind=TASK,
                       reads=("db|orders",))  # fmt: skip
     check["inputs"][0]["inputFacets"] = {
         "dataQualityAssertions": {"assertions": [{"assertion": "not_null", "success": False}]}
     }
-    state = at(build.state(*_day(build, 20), *_day(build, 21), check), "2025-11-21T08:00:00Z")
-    assert _states(state, "orders", "daily", "report") == {
+    start, *tasks, end = _day(build, 21)
+    end |= {"eventTime": "2025-11-21T07:30:00Z"}
+    events = [*_day(build, 20), *([start] if has_start else []), *tasks, check, end]
+    state = at(build.state(*events), "2025-11-21T08:00:00Z")
+    assert _states(state, "orders", "shop.daily", "daily", "report") == {
         "orders": "failed_checks",
+        "shop.daily": "healthy",
         "daily": "healthy",
         "report": "healthy",
     }
+    assert not [found for found in findings_answer(state)["items"] if "blocks" in found["message"]]
 
 
 def test_task_on_request_is_not_late_with_its_pipeline(build: Any) -> None:

@@ -29,6 +29,7 @@ from headwater.projection.derived import (
     ancestry_of,
     began_at,
     children_of,
+    descendants_of,
     ended_at,
     is_lost,
     parent_of,
@@ -195,13 +196,15 @@ def _behind_check(
     by, failed, since = checked, None, check.time
     if check.run is not None:
         *_, above = ancestry_of(state, check.run)
-        since = began_at(state, above) or 0  # what ran before the check in its pipeline is done
+        # What ran before the check in its pipeline is done. The run above may only have an end.
+        runs = (above, *descendants_of(state, above))
+        since = min((began for run in runs if (began := began_at(state, run))), default=0)
         failed, by = check.run.key.job, Node.of_job(check.run.key.job)
     steps = _waiting(state, graph, checked, failed, since)
     return {
         node: Blocker(distance + 1, by, check.run, check.time, checked)
         for node, distance in steps.items()
-        if node != checked
+        if node not in (checked, by)
     }
 
 

@@ -23,7 +23,7 @@ from headwater.graph.nodes import Node
 from headwater.identity import DatasetName
 from headwater.projection import Run, RunState, State, outcome
 from headwater.projection.derived import ancestry_of, children_of, is_lost, is_streaming, parent_of
-from headwater.runs.failures import is_failed, is_retried
+from headwater.runs.failures import is_failed, was_repeated
 from headwater.runs.summary import newest_run, place_of_run
 
 
@@ -73,7 +73,7 @@ def failed_part(state: State, ref: JobRef) -> Run | None:
         if newest is None:
             return None
         together = [run for run in below if parent_of(state, run) is parent_of(state, newest)]
-        wrong = (run for run in together if is_failed(state, run) and not is_retried(state, run))
+        wrong = (run for run in together if is_failed(state, run) and not was_repeated(state, run))
         return max(wrong, key=partial(place_of_run, state), default=None)
 
     return generations_of(state).of_runs(ref, "failed part", failed)

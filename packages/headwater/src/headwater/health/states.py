@@ -45,6 +45,7 @@ from headwater.runs.failures import causes_of, is_failed
 from headwater.runs.summary import newest_run, place_of_run
 
 _MINUTE = 60_000_000  # microseconds
+_CHECK_OF_INPUT = 2  # steps from a check to a job that reads the checked dataset
 
 
 class _Found(NamedTuple):
@@ -166,9 +167,15 @@ def _blocked(state: State, node: Node) -> _Found | None:
     more = f" and {len(names) - 1} more" if len(names) > 1 else ""
     since = max(blocker.at for blocker in blockers)
     by = tuple(blocker.node for blocker in blockers)
-    is_shown = type_of(state, node) == "exposure"
-    text = "shows data from before" if is_shown else "not written since"
-    return _Found("blocked", f"{text} {names[0]}{more} failed", since, by)
+    text = f"not written since {names[0]}{more} failed"
+    if type_of(state, node) == "exposure":
+        nearest = blockers[0].subject
+        text = (
+            f"shows data of {nearest.name} that failed checks"
+            if nearest.type == "dataset" and blockers[0].distance == _CHECK_OF_INPUT
+            else f"shows data from before {names[0]}{more} failed"
+        )
+    return _Found("blocked", text, since, by)
 
 
 def _name_of(blocker: Blocker) -> str:

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
+
 from headwater.datasets.not_run import is_test, was_not_run
 from headwater.events.facets import Airflow, MetaflowTask
 from headwater.projection import Run, RunState, State, outcome
-from headwater.projection.derived import began_at, children_of, descendants_of, parent_of
+from headwater.projection.derived import (
+    ancestry_of,
+    began_at,
+    children_of,
+    descendants_of,
+    parent_of,
+)
 from headwater.runs.summary import place_of_run
 
 
@@ -21,19 +29,26 @@ def is_failed(state: State, run: Run) -> bool:
 def causes_of(state: State, run: Run) -> list[Run]:
     """Return the lowest failed descendants of a failed run that were not retried, or the run.
 
+    A child of a retried run is no cause either, such as a query of the first attempt of a task.
     Tests that were not run are not causes. Other tests come last: they fail because of the data.
     """
     failed = [
         other
         for other in descendants_of(state, run)
         if is_failed(state, other)
-        and not is_retried(state, other)
+        and not was_repeated(state, other, run)
         and not was_not_run(state, other)
     ]
     parents = {parent.key for other in failed if (parent := parent_of(state, other))}
     lowest = [other for other in failed if other.key not in parents]
     lowest.sort(key=lambda other: place_of_run(state, other), reverse=True)
     return sorted(lowest, key=lambda other: is_test(state, other.key.job)) or [run]
+
+
+def was_repeated(state: State, run: Run, top: Run | None = None) -> bool:
+    """Return True if a run was retried, or one above it, up to but without the run `top`."""
+    above = takewhile(lambda other: other is not top, ancestry_of(state, run))
+    return any(is_retried(state, other) for other in above)
 
 
 def is_retried(state: State, run: Run) -> bool:
