@@ -172,6 +172,19 @@ def test_version_of_the_details_leads_to_its_readers(look: Look) -> None:
     page.wait_for_function("document.documentElement.scrollWidth <= 390")
 
 
+def test_failed_check_leads_to_those_who_used_the_data(look: Look) -> None:
+    page = look("/problems")
+    page.get_by_role("link", name="Who used the data").first.click()
+    expect(page.get_by_role("region", name="Bad versions")).to_contain_text("failed not_negative")
+    affected = page.get_by_role("region", name=re.compile("affected nodes$"))
+    expect(affected.get_by_role("listitem").last).to_contain_text("forecasting")
+    expect(page.locator("pre").first).to_contain_text("airflow dags trigger")
+    expect(page.get_by_role("button", name="Copy the message")).to_be_visible()
+    assert axe_finds(page) == []
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.wait_for_function("document.documentElement.scrollWidth <= 390")
+
+
 def _saved(page: Page, choice: str) -> tuple[str, bytes]:
     page.get_by_role("button", name="Export").press("ArrowDown")
     expect(page.get_by_role("menuitem").first).to_be_focused()

@@ -179,6 +179,7 @@ def _own() -> Asked:
             {"node": "dataset:s3://exports:revenue.csv"},
         ],
         "/api/v2/version": [{"version": f"{_TABLE}@1"}, {"version": run_id(6)}],
+        "/api/v2/incident": [{"subject": f"{_TABLE}@1"}, {"subject": run_id(3)}],
         "/api/v2/history": [*nodes, {**nodes[0], "limit": 1}],
         "/api/v2/drift": [{}],
         "/api/v2/tagged": [{"tag": "pii"}, {"tag": "tier:gold", "status": "derived"}],

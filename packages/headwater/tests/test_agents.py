@@ -106,6 +106,8 @@ def small(live: Live, build: Any) -> Live:
         ("provenance", {"node": "raw"}, "not_reported"),
         ("version", {"version": "table@r1"}, "found"),
         ("version", {"version": "table@r2"}, "unknown"),
+        ("incident", {"subject": "table@r1"}, "found"),
+        ("incident", {"subject": "table"}, "unknown"),
         ("compare", {"since": "2025-11-21T08:30:00Z"}, "found"),
         ("compare", {"since": "2025-11-22T08:30:00Z"}, "none"),
         ("find", {"text": "report"}, "found"),
@@ -302,6 +304,7 @@ async def _every_tool(client: Client) -> dict[str, Any]:
         "why": {"start": table, "end": "yellow_rides_hourly_actuals"},
         "compare": {"since": "2026-11-15T00:00:00Z"},
         "provenance": {"node": _FORECAST},
+        "incident": {"subject": "yellow_taxi_staging"},
         "version": {"version": "yellow_taxi_raw@164844157383115814"},
         "problems": {},
     }

@@ -173,6 +173,26 @@ def test_failed_check_fires_an_alert_unless_it_only_warns(
     assert alert["message"] == "a1 failed its checks: not_null of id"
 
 
+def test_incident_is_one_message_with_the_owners_and_commands(
+    live: Live, look: Look, build: Any
+) -> None:
+    look("incident", datasets=["raw"])
+    load = build.run("COMPLETE", "1", "dag", "08:00:00", kind="AIRFLOW/DAG", writes=("db|raw",))
+    check = build.run("COMPLETE", "2", "check", "09:00:00", reads=("db|raw",))
+    broken = {"assertion": "unique", "success": False}
+    check["inputs"][0]["inputFacets"] = {"dataQualityAssertions": {"assertions": [broken]}}
+    use = build.run("COMPLETE", "3", "use", "10:00:00", reads=("db|raw",), writes=("db|out",))
+    use["job"]["facets"]["ownership"] = {"owners": [{"name": "ann"}]}
+    _take(live, build, load, check, use)
+    (alert,) = look("incident", datasets=["raw"])
+    assert (alert["kind"], alert["subject"], alert["isPending"]) == (
+        "quality", "dataset:db:raw", True,
+    )  # fmt: skip
+    assert "raw has an incident: raw@1 failed unique." in alert["message"]
+    assert "ann: out" in alert["message"]
+    assert alert["remedy"].startswith("run again: airflow dags trigger dag; use")
+
+
 def test_every_schema_change_fires_an_alert(live: Live, look: Look, build: Any) -> None:
     look("schema")
 

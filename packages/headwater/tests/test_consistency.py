@@ -20,6 +20,7 @@ from headwater.graph.levels import Level
 from headwater.graph.nodes import Node, node_id
 from headwater.health.recovery import is_recovered
 from headwater.health.states import health_of
+from headwater.incidents._clean import clean_datasets
 from headwater.incidents._named import Version, version_of
 from headwater.incidents._readers import readers_of
 from headwater.incidents._version import spread_of, version_answer
@@ -502,6 +503,7 @@ def test_versions_agree_with_provenance(runs: list[dict[str, Any]], build: Any) 
             for version in node.versions if node.node.type == "dataset" else ():
                 below.setdefault((node_id(node.node), version), set()).update(named.writers)
         _check_readers(state, named)
+        _check_current(state, named)
     for named in written:
         above = generations.upstream_of(named.writers, named.name)
         sources = {
@@ -512,6 +514,27 @@ def test_versions_agree_with_provenance(runs: list[dict[str, Any]], build: Any) 
         }
         found = below.get((_node_of(named), named.version), set())
         assert found - {*named.writers} == sources - {*named.writers}, named
+
+
+def _check_current(state: State, named: Version) -> None:
+    """Compare the current contents that contain a version with their provenance."""
+    generations = generations_of(state)
+    spread = spread_of(generations, named)
+    current = {node.node for node in spread.nodes if node.is_current}
+    clean = {(c["id"], c["isProven"]) for c in clean_datasets(generations, [named], spread)}
+    for name in set(state.identity):
+        walk, node = generations.upstream_of(generations.writing(name), name), Node.of_dataset(name)
+        sources = {
+            (flow.source, flow.dataset)
+            for generation in walk
+            for flow in generations.flows(generation)
+        }
+        contains = any((writer, named.name) in sources for writer in named.writers)
+        if node.type == "dataset" and node in current:
+            assert contains
+            assert not {(node_id(node), True), (node_id(node), False)} & clean
+        elif (node_id(node), True) in clean:
+            assert not contains
 
 
 def _check_readers(state: State, named: Version) -> None:

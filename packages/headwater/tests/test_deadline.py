@@ -65,6 +65,7 @@ _ASKED: dict[str, list[dict[str, Any]]] = {
     "gate": [{"dataset": [f"d{_COUNT}"]}],
     "check": [{}],
     "version": [{"version": "d1@r0"}],
+    "incident": [{"subject": "d1@r0"}, {"subject": "r0"}],
     "why": [{"from_": "dataset:db:hub", "to": "job:demo:often"}],
 }
 _EACH = [(name, asked) for name, all_ in _ASKED.items() for asked in all_]

@@ -165,6 +165,20 @@ def test_versions_have_exactly_their_true_readers(case: Case, server: Server) ->
         assert sorted(gap["kind"] for gap in answer["unknown"]) == sorted(truth.unknown), text
 
 
+def test_incidents_name_exactly_what_is_affected_now(case: Case, server: Server) -> None:
+    for text, truth in case.truth.incidents.items():
+        answer = server.ask("incident", subject=text)
+        bad = [f"{server.name(item)}@{item['version']}" for item in answer["versions"]]
+        now = [server.name(node) for node in answer["affected"] if node["isCurrent"]]
+        clean = [server.name(item) for item in answer["clean"] if item["isProven"]]
+        unproven = [server.name(item) for item in answer["clean"] if not item["isProven"]]
+        found = {"versions": bad, "now": now, "clean": clean, "unproven": unproven}
+        expected = truth.model_dump()
+        assert {key: sorted(names) for key, names in found.items()} == {
+            key: sorted(names) for key, names in expected.items()
+        }, text
+
+
 def test_names_that_are_no_datasets_are_absent(case: Case, server: Server) -> None:
     names = {item["name"] for item in server.ask("datasets", limit=1_000)["items"]}
     assert not names & set(case.truth.absent)

@@ -82,6 +82,19 @@ class VersionTruth(Strict):
     """The kinds of what was not reported."""
 
 
+class IncidentTruth(Strict):
+    """What is true about an incident; nodes by their names."""
+
+    versions: list[str]
+    """The bad versions, each as `dataset@version`."""
+    now: list[str] = []
+    """The nodes that contain or use data of these versions now."""
+    clean: list[str] = []
+    """The datasets that are proven to have no data of them."""
+    unproven: list[str] = []
+    """Those that have none only as far as times say so."""
+
+
 class Truth(Strict):
     """What is true about the events of a case."""
 
@@ -117,6 +130,8 @@ class Truth(Strict):
     """Names that are no dataset."""
     versions: dict[str, VersionTruth] = {}
     """By `dataset@version`."""
+    incidents: dict[str, IncidentTruth] = {}
+    """By subject: a dataset with a failed check, or `dataset@version`."""
     verdicts: Verdicts = Verdicts()
     known_wrong: dict[Literal["edges", "trees", "columns", "verdicts"], str] = {}
     """Statements that headwater still gets wrong, by test, each with the reason."""

@@ -1,4 +1,4 @@
-"""The tool about versions of datasets."""
+"""The tools about versions of datasets and incidents."""
 
 from __future__ import annotations
 
@@ -57,6 +57,57 @@ class Version(Tool):
             measures=("inputs", "outputs"),
             unreported=[gap["message"] for gap in found["unknown"]],
             page=context.page("version", version=f"{found['id']}@{found['version']}"),
+        )
+
+
+class Incident(Tool):
+    """From a failed check or bad version: its cause, who used the data, and what to run again.
+
+    `affected` with `now` still contain or use the data. Only `clean` is proven to be without it;
+    `unprovenClean` is so as far as times say. `gaps` lists what was not reported.
+    """
+
+    name = "incident"
+    subject: Annotated[
+        str,
+        Text,
+        Field(description="DATASET@VERSION, a run, or a dataset or job whose check fails now."),
+    ]
+    as_of: Time | None = None
+
+    def answer(self, context: Context) -> Json:
+        """Return the bad versions, the changes, the affected nodes and the commands."""
+        found = context.query("incident", {"subject": self.subject, "limit": _MOST})
+        affected = [
+            {"id": node["id"], "now": node["isCurrent"], "by": node["by"], "owners": node["owners"]}
+            for node in found["affected"]
+        ]
+        return reply(
+            "found",
+            context.health(),
+            versions=[
+                {"id": bad["id"], "version": bad["version"], "by": bad["by"]}
+                | {"failedChecks": bad["checks"], "writers": list(map(_writer, bad["writers"]))}
+                for bad in found["versions"]
+            ],
+            changes=[
+                {"id": change["id"], "previous": change["previous"], "code": change["code"]}
+                | {"inputs": change["inputs"]}
+                for change in found["changes"]
+            ],
+            readerCount=found["readerCount"],
+            affectedCount=found["affectedCount"],
+            affected=affected,
+            clean=[item["id"] for item in found["clean"] if item["isProven"]],
+            unprovenClean=[item["id"] for item in found["clean"] if not item["isProven"]],
+            reruns=[
+                {"id": _job(rerun["job"]), "command": rerun["command"]} for rerun in found["reruns"]
+            ],
+            unknown=gaps_in_short(found["unknown"]),
+            about=[node["id"] for node in affected],
+            measures=("inputs", "outputs"),
+            unreported=[gap["message"] for gap in found["unknown"]],
+            page=context.page("incident", subject=self.subject),
         )
 
 

@@ -24,7 +24,7 @@ from headwater.agents._reply import (
 )
 from headwater.agents._report import Report
 from headwater.agents._tool import Level, Node, Text, Time, Tool
-from headwater.agents._versions import Version
+from headwater.agents._versions import Incident, Version
 from headwater.config import expected
 from headwater.datasets.printing import removal_text
 from headwater.errors import ConfigError, MissingQueryError, NotFoundError
@@ -227,7 +227,7 @@ TOOLS: Mapping[str, type[Tool]] = {
     tool.name: tool
     for tool in (
         *(Find, Upstream, Downstream, Columns, Path, Why, Compare, Provenance, Version),
-        Problems,
+        *(Incident, Problems),
     )
 }
 

@@ -1,8 +1,9 @@
-"""Incidents: who made and used a version of a dataset."""
+"""Versions and incidents: who made and used a version, and what to do if it is bad."""
 
 from headwater.plugins import Plugin
 
 plugin = Plugin(
+    alerts={"incident": "headwater.incidents.alerts:find_incidents"},
     commands=["headwater.incidents.commands:commands"],
     queries=["headwater.incidents.queries"],
 )

@@ -10,7 +10,9 @@ from typing import Annotated, NamedTuple
 from headwater import memory
 from headwater.datasets.writes import written_by
 from headwater.events import JobRef
+from headwater.filter_values import job_owners
 from headwater.graph.current import generations_of
+from headwater.graph.frontier import Walked
 from headwater.graph.generation import Generation
 from headwater.graph.generations import Generations
 from headwater.graph.levels import Level
@@ -20,7 +22,7 @@ from headwater.identity import DatasetName
 from headwater.incidents import models
 from headwater.incidents._gaps import gaps_of
 from headwater.incidents._named import Version, find_version
-from headwater.incidents._readers import readers_of
+from headwater.incidents._readers import Reader, readers_of
 from headwater.incidents._walk import generations_downstream
 from headwater.log import EventLog
 from headwater.projection import Run, RunKey, State
@@ -56,7 +58,7 @@ def version_answer(
     readers, spread = readers_of(generations, named), spread_of(generations, named)
     found = sorted(readers.found, key=lambda r: place_of_run(state, r.run), reverse=True)
     is_exact = any(reader.by == "version" for reader in found)
-    writers = list(_writers(generations, named))
+    writers = list(writers_of(generations, named))
     return {
         **dataset_ref(named.name),
         "kind": kind_of(state, named.node),
@@ -65,15 +67,7 @@ def version_answer(
         "writers": writers,
         "wasRead": "yes" if is_exact else "by_time" if found else "unknown",
         "readerCount": len(found),
-        "readers": [
-            {
-                "run": run_line(state, reader.run),
-                "by": reader.by,
-                "owners": owners_of(state, Node.of_job(reader.run.key.job)),
-                "outputs": _outputs(generations, reader.generation, reader.run, named.name),
-            }
-            for reader in found[:limit]
-        ],
+        "readers": [reader_answer(generations, named, reader) for reader in found[:limit]],
         "affectedCount": len(spread.nodes),
         "affected": [node.answer(state) for node in spread.nodes[:limit]],
         "unknown": list(
@@ -81,7 +75,7 @@ def version_answer(
                 generations,
                 named,
                 readers,
-                writers=[_job(writer) for writer in writers if _is_by_time(writer)],
+                writers=jobs_by_time(writers),
                 downstream=spread.by_time,
                 deleted_before=stored,
             )
@@ -89,7 +83,17 @@ def version_answer(
     }
 
 
-def _writers(generations: Generations, named: Version) -> Iterator[models.VersionWriter]:
+def reader_answer(generations: Generations, named: Version, reader: Reader) -> models.VersionReader:
+    """Return a reader of a version as part of an answer."""
+    return {
+        "run": run_line(generations.state, reader.run),
+        "by": reader.by,
+        "owners": owners_of(generations.state, Node.of_job(reader.run.key.job)),
+        "outputs": _outputs(generations, reader.generation, reader.run, named.name),
+    }
+
+
+def writers_of(generations: Generations, named: Version) -> Iterator[models.VersionWriter]:
     """Yield the task runs that wrote a version, with the versions of their inputs."""
     state = generations.state
     for generation in named.writers:
@@ -109,12 +113,13 @@ def _writers(generations: Generations, named: Version) -> Iterator[models.Versio
             }
 
 
-def _job(writer: models.VersionWriter) -> JobRef:
-    return JobRef(writer["run"]["job"]["namespace"], writer["run"]["job"]["name"])
-
-
-def _is_by_time(writer: models.VersionWriter) -> bool:
-    return any(used["by"] == "time" for used in writer["inputs"])
+def jobs_by_time(writers: Iterable[models.VersionWriter]) -> list[JobRef]:
+    """Return the jobs that wrote and did not report the versions of all of their inputs."""
+    return [
+        JobRef(writer["run"]["job"]["namespace"], writer["run"]["job"]["name"])
+        for writer in writers
+        if any(used["by"] == "time" for used in writer["inputs"])
+    ]
 
 
 def _inputs(
@@ -168,7 +173,14 @@ class Affected:
     """The versions of a dataset, with the time of each in microseconds."""
     runs: dict[RunKey, Run] = field(default_factory=dict)
     is_proven: bool = False
+    is_current: bool = False
     first: int = 0
+
+    def owners(self, state: State) -> list[str]:
+        """Return the owners of the node; of a dataset without any, those of its writers."""
+        return owners_of(state, self.node) or (
+            job_owners(state, self.node) if self.node.type == "dataset" else []
+        )
 
     def answer(self, state: State) -> models.AffectedNode:
         """Return the node as part of an answer."""
@@ -187,7 +199,8 @@ class Affected:
             "runCount": len(runs),
             "runs": [run_line(state, run) for run in runs[:MOST]],
             "by": "version" if self.is_proven else "time",
-            "owners": owners_of(state, self.node),
+            "isCurrent": self.is_current,
+            "owners": self.owners(state),
         }
 
 
@@ -198,16 +211,21 @@ class Spread(NamedTuple):
     """In the order of their first runs."""
     by_time: list[JobRef]
     """The jobs with runs that only times connect with the version."""
+    walk: Walked
+    """The generations that the data reached, with its way."""
 
 
-def spread_of(generations: Generations, named: Version) -> Spread:
-    """Return the nodes that contain or use data of a version."""
-    name, readers = named.name, list[Generation]()
-    if not named.writers:
-        found = readers_of(generations, named).found
-        readers = [reader.generation for reader in found if reader.by == "version"]
-    walk = generations_downstream(generations, named.writers, name, readers)
-    proven = generations_downstream(generations, named.writers, name, readers, is_proven=True)
+def spread_of(generations: Generations, *versions: Version) -> Spread:
+    """Return the nodes that contain or use data of one of some versions."""
+    writes = [(writer, named.name) for named in versions for writer in named.writers]
+    reads = [
+        (reader.generation, named.name)
+        for named in versions
+        for reader in (() if named.writers else readers_of(generations, named).found)
+        if reader.by == "version"
+    ]
+    walk = generations_downstream(generations, writes, reads)
+    proven = generations_downstream(generations, writes, reads, is_proven=True)
     nodes: dict[Node, Affected] = {}
     for generation, edges in walk.items():
         for part in _parts(generations, generation, edges.writes):
@@ -215,13 +233,15 @@ def spread_of(generations: Generations, named: Version) -> Spread:
             node.versions |= part.versions
             node.runs |= part.runs
             node.is_proven |= generation in proven
+            node.is_current |= part.is_current
             node.first = min(node.first, part.first)
-    if (own := nodes.get(named.node)) is not None:
-        own.versions.pop(named.version, None)
-        if not own.versions:
-            del nodes[named.node]
+    for named in versions:
+        if (own := nodes.get(named.node)) is not None:
+            own.versions.pop(named.version, None)
+            if not own.versions:
+                del nodes[named.node]
     unproven = {g.job for g in walk if g not in proven and derived_dataset(g.job) is None}
-    return Spread(sorted(nodes.values(), key=lambda n: (n.first, n.node)), sorted(unproven))
+    return Spread(sorted(nodes.values(), key=lambda n: (n.first, n.node)), sorted(unproven), walk)
 
 
 def _parts(
@@ -236,9 +256,12 @@ def _parts(
                 Node.of_dataset(name),
                 {write.version: write.at for write in found},
                 {write.run.key: write.run for write in found},
+                is_current=generation in generations.writing(name),
                 first=generation.started,
             )
     if not names and derived_dataset(generation.job) is None:
         owners = [generations.levels.owner(run, Level.TASK) for run in generation.runs]
         runs = {owner.key: owner for owner in owners}
-        yield Affected(Node.of_job(generation.job), {}, runs, first=generation.started)
+        is_current = generation in generations.effective(generation.job)
+        node = Node.of_job(generation.job)
+        yield Affected(node, {}, runs, is_current=is_current, first=generation.started)

@@ -14,24 +14,26 @@ from headwater.graph.generation import Flow, Generation
 from headwater.graph.generations import Generations
 from headwater.identity import DatasetName
 
+Use = tuple[Generation, DatasetName]
+"""A generation, and a dataset that it wrote or read."""
+
 
 def generations_downstream(
     generations: Generations,
-    writers: Iterable[Generation],
-    name: DatasetName,
-    readers: Iterable[Generation] = (),
+    writes: Iterable[Use],
+    reads: Iterable[Use] = (),
     *,
     is_proven: bool = False,
 ) -> Walked:
-    """Return the generations that data of a dataset reached, from its writers.
+    """Return the generations that data reached, from the writes of datasets.
 
-    `readers` count as readers of the dataset, whoever wrote it. With `is_proven`, only flows count
-    that reported versions prove.
+    `reads` count as well, whoever wrote the dataset. With `is_proven`, only flows count that
+    reported versions prove.
     """
     found: Walked = {}
     followed: dict[tuple[Generation, bool, DatasetName | None], float] = {}
     consumers: dict[DatasetName, Mapping[Generation, list[tuple[Generation, Flow]]]] = {}
-    visits = Frontier((0, reader, name, False) for reader in readers)
+    visits = Frontier((0, reader, name, False) for reader, name in reads)
 
     def follow(since: float, source: Generation, fed: Iterable[DatasetName]) -> None:
         for dataset in fed:
@@ -43,7 +45,7 @@ def generations_downstream(
                     began = 0 if flow.is_proven else written
                     visits.add(began, consumer, dataset, flow.is_kept)
 
-    for writer in writers:
+    for writer, name in writes:
         follow(0, writer, [name])
     for since, generation, via, is_kept in visits:
         edges = generation.edges

@@ -1,4 +1,4 @@
-"""Commands about versions of datasets."""
+"""Commands about versions and incidents."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from headwater.console.client import query_command
-from headwater.incidents.printing import print_version
+from headwater.incidents.printing import print_incident, print_version
 from headwater.query.parameters import Limit
 
 
@@ -27,6 +27,22 @@ def version(
     """
 
 
+@query_command("incident", print_incident, past=True)
+def incident(
+    subject: Annotated[
+        str,
+        typer.Argument(help="DATASET@VERSION, a run, or a dataset or job with a failed check."),
+    ],
+    limit: Limit = 100,
+) -> None:
+    """Show the cause of bad data, who used it, and what to rerun.
+
+    A run stands for the versions whose checks failed in it, or else for all that it wrote.
+
+    Example: headwater incident yellow_taxi_staging
+    """
+
+
 commands = typer.Typer()
-for _command in (version,):
+for _command in (version, incident):
     commands.command(rich_help_panel="Query")(_command)

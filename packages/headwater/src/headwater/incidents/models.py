@@ -15,8 +15,9 @@ By = Literal["version", "time"]
 
 
 GapKind = Literal[
-    "no_writer", "no_version", "inputs", "by_time", "no_reader", "by_time_downstream", "deleted"
-]
+    "no_writer", "no_version", "inputs", "by_time", "no_reader", "by_time_downstream", "deleted",
+    "no_code", "no_previous", "no_owner", "no_command", "checked_by_time",
+]  # fmt: skip
 
 
 class UsedVersions(DatasetRef):
@@ -69,7 +70,10 @@ class AffectedNode(NodeRef):
     """The runs that wrote these versions, or that read without writing, newest first."""
     by: By
     """`version` if reported versions prove each step to at least one of the runs."""
+    isCurrent: bool
+    """True if the present contents of the dataset contain the data, or the newest run used it."""
     owners: list[str]
+    """Of a dataset without owners, those of the jobs that write it."""
 
 
 class VersionGap(Answer):
@@ -98,4 +102,92 @@ class VersionAnswer(DatasetRef):
     affectedCount: int
     affected: list[AffectedNode]
     """In the order in which they were first written, also if they were replaced since."""
+    unknown: list[VersionGap]
+
+
+class BadVersion(DatasetRef):
+    """A version that an incident is about."""
+
+    version: str
+    by: By
+    """`time` if a check did not report the version that it checked."""
+    checks: list[str]
+    """The failed assertions."""
+    writers: list[VersionWriter]
+
+
+class CodeChange(Answer):
+    """The commits of two runs; null if not reported."""
+
+    before: str | None
+    after: str | None
+
+
+class InputChange(DatasetRef):
+    """The versions of an input that two runs read; empty if unknown."""
+
+    before: list[str]
+    after: list[str]
+
+
+class VersionChange(DatasetRef):
+    """What differs between the run that wrote a bad version and the one that wrote before it."""
+
+    version: str
+    previous: str
+    """The version before it."""
+    run: RunSummary
+    previousRun: RunSummary
+    code: CodeChange | None
+    """Null if both runs reported the same commit."""
+    inputs: list[InputChange]
+    """The inputs whose versions differ or are unknown."""
+
+
+class CleanDataset(DatasetRef):
+    """A dataset whose present contents have no data of the bad versions, as far as reported."""
+
+    isProven: bool
+    """True if reported versions and commits prove it. Otherwise it is only likely: times decide,
+    or a write may have kept rows of earlier versions."""
+
+
+class OwnerToTell(Answer):
+    """An owner with the affected nodes."""
+
+    owner: str
+    nodes: list[str]
+    """Ids."""
+
+
+class Rerun(Answer):
+    """A pipeline to run again, after those listed before it."""
+
+    job: Name
+    tool: str | None
+    """The integration that reported it, such as AIRFLOW."""
+    command: str | None
+    """Null if headwater knows no command for the tool."""
+    writes: list[str]
+    """Ids of the datasets to be written again."""
+
+
+class IncidentAnswer(Answer):
+    """A failed check or a bad version, with its cause, everybody who used it, and what to do."""
+
+    subject: str
+    kind: Literal["check", "run", "version"]
+    message: str
+    """The incident in one text, for a message to the owners."""
+    versions: list[BadVersion]
+    changes: list[VersionChange]
+    readerCount: int
+    readers: list[VersionReader]
+    """Newest first."""
+    affectedCount: int
+    affected: list[AffectedNode]
+    cleanCount: int
+    clean: list[CleanDataset]
+    owners: list[OwnerToTell]
+    reruns: list[Rerun]
     unknown: list[VersionGap]

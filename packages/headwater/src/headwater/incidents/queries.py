@@ -1,5 +1,6 @@
-"""Queries of versions."""
+"""Queries of versions and incidents."""
 
+from headwater.incidents._incident import incident_answer
 from headwater.incidents._version import version_answer
 
-__all__ = ["version_answer"]
+__all__ = ["incident_answer", "version_answer"]

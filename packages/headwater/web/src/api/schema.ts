@@ -579,6 +579,45 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v2/incident": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: {
+            parameters: {
+                query: {
+                    asOf?: string | null;
+                    knownAt?: string | null;
+                    limit?: number;
+                    subject: string;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["IncidentAnswer"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v2/jobs": {
         parameters: {
             query?: never;
@@ -1199,6 +1238,16 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        BadVersion: {
+            /** @enum {string} */
+            by: "version" | "time";
+            checks: string[];
+            id: string;
+            name: string;
+            namespace: string;
+            version: string;
+            writers: components["schemas"]["VersionWriter"][];
+        };
         CheckedEntry: {
             assertions: {
                 [key: string]: unknown;
@@ -1211,6 +1260,16 @@ export interface components {
             };
             run: components["schemas"]["RunSummary"] | null;
             version: string | null;
+        };
+        CleanDataset: {
+            id: string;
+            isProven: boolean;
+            name: string;
+            namespace: string;
+        };
+        CodeChange: {
+            after: string | null;
+            before: string | null;
         };
         CodeDifference: {
             from: string | null;
@@ -1516,6 +1575,7 @@ export interface components {
             /** @enum {string} */
             by: "version" | "time";
             id: string;
+            isCurrent: boolean;
             kind: string;
             name: string;
             namespace: string;
@@ -1602,9 +1662,33 @@ export interface components {
             node: string;
             possible?: components["schemas"]["headwater__lineage__models__AffectedNode"][];
         };
+        IncidentAnswer: {
+            affected: components["schemas"]["headwater__incidents__models__AffectedNode"][];
+            affectedCount: number;
+            changes: components["schemas"]["VersionChange"][];
+            clean: components["schemas"]["CleanDataset"][];
+            cleanCount: number;
+            /** @enum {string} */
+            kind: "check" | "run" | "version";
+            message: string;
+            owners: components["schemas"]["OwnerToTell"][];
+            readerCount: number;
+            readers: components["schemas"]["VersionReader"][];
+            reruns: components["schemas"]["Rerun"][];
+            subject: string;
+            unknown: components["schemas"]["VersionGap"][];
+            versions: components["schemas"]["BadVersion"][];
+        };
         InferredOwners: {
             job: components["schemas"]["NodeRef"];
             owners: string[];
+        };
+        InputChange: {
+            after: string[];
+            before: string[];
+            id: string;
+            name: string;
+            namespace: string;
         };
         JobSources: {
             inputs: string[];
@@ -1728,6 +1812,10 @@ export interface components {
             namespace: string;
             /** @enum {string} */
             type: "job" | "dataset";
+        };
+        OwnerToTell: {
+            nodes: string[];
+            owner: string;
         };
         Page_dict_str__Any__: {
             items: {
@@ -1897,6 +1985,12 @@ export interface components {
             kind: "dropped" | "emptied" | "renamed";
             renamedTo: components["schemas"]["DatasetRef"] | null;
             runId: string | null;
+        };
+        Rerun: {
+            command: string | null;
+            job: components["schemas"]["Name"];
+            tool: string | null;
+            writes: string[];
         };
         RunAnswer: {
             above: components["schemas"]["RunSummary"][];
@@ -2175,10 +2269,21 @@ export interface components {
             wasRead: "yes" | "by_time" | "unknown";
             writers: components["schemas"]["VersionWriter"][];
         };
+        VersionChange: {
+            code: components["schemas"]["CodeChange"] | null;
+            id: string;
+            inputs: components["schemas"]["InputChange"][];
+            name: string;
+            namespace: string;
+            previous: string;
+            previousRun: components["schemas"]["RunSummary"];
+            run: components["schemas"]["RunSummary"];
+            version: string;
+        };
         VersionGap: {
             jobs: components["schemas"]["Name"][];
             /** @enum {string} */
-            kind: "no_writer" | "no_version" | "inputs" | "by_time" | "no_reader" | "by_time_downstream" | "deleted";
+            kind: "no_writer" | "no_version" | "inputs" | "by_time" | "no_reader" | "by_time_downstream" | "deleted" | "no_code" | "no_previous" | "no_owner" | "no_command" | "checked_by_time";
             message: string;
         };
         VersionReader: {

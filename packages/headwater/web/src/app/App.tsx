@@ -25,6 +25,7 @@ const SearchPage = lazyView(() => import("../features/search/SearchPage"));
 const ImpactPage = lazyView(() => import("../features/impact/ImpactPage"));
 const LineagePage = lazyView(() => import("../features/lineage/LineagePage"));
 const ProvenancePage = lazyView(() => import("../features/provenance/ProvenancePage"));
+const IncidentPage = lazyView(() => import("../features/versions/IncidentPage"));
 const VersionPage = lazyView(() => import("../features/versions/VersionPage"));
 
 export function App(): ReactNode {
@@ -65,6 +66,8 @@ function viewAt(pathname: string): ReactNode {
       return <ImpactPage />;
     case "/provenance":
       return <ProvenancePage />;
+    case "/incident":
+      return <IncidentPage />;
     case "/version":
       return <VersionPage />;
     case "/datasets":

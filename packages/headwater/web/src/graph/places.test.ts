@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { addressOfHit } from "./found";
 import { columnOf, openColumn } from "./lit";
-import { foundOf, impactOf, parseFound, parseImpact, parseProvenance, parseVersion, provenanceOf, runsOf, versionOf } from "./places";
+import { foundOf, impactOf, incidentOf, parseFound, parseImpact, parseIncident, parseProvenance, parseVersion, provenanceOf, runsOf, versionOf } from "./places";
 import { parseView } from "./view";
 
 const params = (address: string) => new URL(address, "http://h").searchParams;
@@ -23,6 +23,12 @@ test("version address restores the view", () => {
   const view = { version: "dataset:s3://a b@1&2", at: "2026-01-01T00:00:00Z" };
   expect(parseVersion(params(versionOf(view.version, view.at)))).toEqual(view);
   expect(parseVersion(params("/version"))).toEqual({ version: "", at: null });
+});
+
+test("incident address restores the view", () => {
+  const view = { subject: "dataset:n:x", at: null };
+  expect(parseIncident(params(incidentOf(view.subject)))).toEqual(view);
+  expect(parseIncident(params("/incident")).subject).toBe("");
 });
 
 test("search address has the text and an optional kind", () => {

@@ -56,6 +56,20 @@ export function parseVersion(params: URLSearchParams): VersionView {
   return { version: params.get("version") ?? "", at: params.get("at") };
 }
 
+export interface IncidentView {
+  /** A version, the id of a run, or the id of a dataset or job with a failed check. */
+  subject: string;
+  at: string | null;
+}
+
+export function incidentOf(subject: string, at: string | null = null): string {
+  return address("/incident", { subject, at });
+}
+
+export function parseIncident(params: URLSearchParams): IncidentView {
+  return { subject: params.get("subject") ?? "", at: params.get("at") };
+}
+
 export interface FoundView {
   text: string;
   /** Kind of matches to search for; null for all kinds. */

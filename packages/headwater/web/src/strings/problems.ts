@@ -2,6 +2,7 @@ import { plural } from "../graph/words";
 
 /** Texts of the problems page. */
 export const PROBLEMS = {
+  incident: "Who used the data",
   kind: "Health",
   title: "Problems",
   shown: "Problems to show",

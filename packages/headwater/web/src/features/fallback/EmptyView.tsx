@@ -6,7 +6,7 @@ import { Icon, type IconName } from "../../components/Icon";
 import { Link } from "../../components/Link";
 import { Sheet } from "../../components/Sheet";
 import { ErrorMessage } from "../../components/ErrorMessage";
-import { impactOf, provenanceOf } from "../../graph/places";
+import { impactOf, incidentOf, provenanceOf } from "../../graph/places";
 import { addressOf } from "../../graph/view";
 import { parts } from "../../graph/words";
 import { SEARCH } from "../../strings/components";
@@ -37,6 +37,11 @@ const VIEWS: Readonly<Record<keyof typeof FALLBACK.views, EmptyViewContent>> = {
     icon: "impact",
     parameters: ["node"],
     linkTo: impactOf,
+  },
+  "/incident": {
+    icon: "alert",
+    parameters: ["subject"],
+    linkTo: (node) => incidentOf(node),
   },
   "/version": {
     icon: "clock",

@@ -7,7 +7,7 @@ import { Icon, type IconName } from "../../components/Icon";
 import { Link } from "../../components/Link";
 import { OutLinks } from "../../components/OutLink";
 import { useNow } from "../../components/now";
-import { impactOf } from "../../graph/places";
+import { impactOf, incidentOf } from "../../graph/places";
 import { addressOf } from "../../graph/view";
 import { parts, withAges } from "../../graph/words";
 import { PROBLEMS } from "../../strings/problems";
@@ -74,6 +74,11 @@ export function ProblemRow({ problem, title, isMarked, mark, decide }: RowProps)
         <Affected problem={problem} />
         <p className={styles.foot}>
           <OutLinks links={links} />
+          {kind === "quality" && (
+            <Link className={controls.link} href={incidentOf(cause.id)}>
+              {PROBLEMS.incident}
+            </Link>
+          )}
           <span className="muted">{problem.state === "open" ? remedyOf(problem) : stateOf(problem)}</span>
         </p>
       </div>

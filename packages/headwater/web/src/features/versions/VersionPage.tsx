@@ -11,7 +11,7 @@ import { Link } from "../../components/Link";
 import { RunState } from "../../components/RunState";
 import { AsOf, Sheet } from "../../components/Sheet";
 import { Loading } from "../../components/Skeleton";
-import { parseVersion, provenanceOf, versionOf } from "../../graph/places";
+import { incidentOf, parseVersion, provenanceOf, versionOf } from "../../graph/places";
 import { addressOf } from "../../graph/view";
 import { parts, shellQuoted } from "../../graph/words";
 import { useAddress } from "../../navigation/address";
@@ -52,6 +52,9 @@ export default function VersionPage(): ReactNode {
             <Link className={controls.button} href={provenanceOf(data.id, { version: data.version, at })}>
               <Icon name="origin" /> {COMPONENTS.provenance}
             </Link>
+            <Link className={controls.button} href={incidentOf(`${data.id}@${data.version}`, at)}>
+              <Icon name="alert" /> {VERSION.incident}
+            </Link>
           </>
         )
       }
@@ -67,24 +70,10 @@ export default function VersionPage(): ReactNode {
             <code className="wrap">{data.version}</code>
             <Copy text={data.version} label={PROVENANCE.copyVersion} />
           </p>
-          <Writers answer={data} at={at} />
-          <Part title={VERSION.readBy(data.readerCount)} more={data.readerCount - data.readers.length}>
-            {data.readers.length === 0 && <li className={styles.row}>{VERSION.noReader}</li>}
-            {data.readers.map((reader) => (
-              <li key={`${reader.run.job.name} ${reader.run.runId}`} className={styles.row}>
-                <Run run={reader.run} at={at} />
-                {reader.by === "time" && <ByTime />}
-                {reader.outputs.length > 0 && (
-                  <span className={clsx("muted", styles.wrote)}>
-                    {VERSION.wrote}
-                    {reader.outputs.map((output) => (
-                      <VersionLink key={output.id} of={output} at={at} />
-                    ))}
-                  </span>
-                )}
-              </li>
-            ))}
+          <Part title={VERSION.writtenBy}>
+            <Writers writers={data.writers} at={at} />
           </Part>
+          <Readers answer={data} at={at} />
           {data.affected.length > 0 && (
             <Part title={VERSION.affected(data.affectedCount)} more={data.affectedCount - data.affected.length}>
               {data.affected.map((node) => (
@@ -103,20 +92,40 @@ export default function VersionPage(): ReactNode {
   );
 }
 
-function Writers({ answer, at }: { answer: VersionAnswer; at: string | null }): ReactNode {
+/** The runs that wrote a version, with what they read. */
+export function Writers({ writers, at }: { writers: VersionAnswer["writers"]; at: string | null }): ReactNode {
+  if (writers.length === 0) return <li className={styles.row}>{VERSION.noWriter}</li>;
+  return writers.map(({ run, code, inputs }) => (
+    <li key={run.runId} className={styles.row}>
+      <Run run={run} at={at} />
+      <span className="muted">{Object.keys(code).length > 0 ? <CodeLink code={code} /> : PROVENANCE.noCommit}</span>
+      {inputs.map((input) => (
+        <span key={input.id} className={clsx("muted", styles.wrote)}>
+          {VERSION.inputs} <VersionLink of={input} at={at} />
+          {input.by === "time" && <ByTime />}
+        </span>
+      ))}
+    </li>
+  ));
+}
+
+/** The runs that read a version. */
+export function Readers({ answer, at }: { answer: Pick<VersionAnswer, "readerCount" | "readers">; at: string | null }): ReactNode {
   return (
-    <Part title={VERSION.writtenBy}>
-      {answer.writers.length === 0 && <li className={styles.row}>{VERSION.noWriter}</li>}
-      {answer.writers.map(({ run, code, inputs }) => (
-        <li key={run.runId} className={styles.row}>
-          <Run run={run} at={at} />
-          <span className="muted">{Object.keys(code).length > 0 ? <CodeLink code={code} /> : PROVENANCE.noCommit}</span>
-          {inputs.map((input) => (
-            <span key={input.id} className={clsx("muted", styles.wrote)}>
-              {VERSION.inputs} <VersionLink of={input} at={at} />
-              {input.by === "time" && <ByTime />}
+    <Part title={VERSION.readBy(answer.readerCount)} more={answer.readerCount - answer.readers.length}>
+      {answer.readers.length === 0 && <li className={styles.row}>{VERSION.noReader}</li>}
+      {answer.readers.map((reader) => (
+        <li key={`${reader.run.job.name} ${reader.run.runId}`} className={styles.row}>
+          <Run run={reader.run} at={at} />
+          {reader.by === "time" && <ByTime />}
+          {reader.outputs.length > 0 && (
+            <span className={clsx("muted", styles.wrote)}>
+              {VERSION.wrote}
+              {reader.outputs.map((output) => (
+                <VersionLink key={output.id} of={output} at={at} />
+              ))}
             </span>
-          ))}
+          )}
         </li>
       ))}
     </Part>
@@ -124,7 +133,7 @@ function Writers({ answer, at }: { answer: VersionAnswer; at: string | null }): 
 }
 
 /** A dataset with its versions; a single version is a link to it. */
-function VersionLink({ of, at }: { of: { id: string; name: string; versions: readonly string[] }; at: string | null }): ReactNode {
+export function VersionLink({ of, at }: { of: { id: string; name: string; versions: readonly string[] }; at: string | null }): ReactNode {
   const text = VERSION.versionOf(parts(of.name, "dataset").title, of.versions.join(", "));
   const [only] = of.versions;
   const href = of.versions.length === 1 && only ? versionOf(`${of.id}@${only}`, at) : addressOf(of.id, { at });
@@ -135,7 +144,7 @@ function VersionLink({ of, at }: { of: { id: string; name: string; versions: rea
   );
 }
 
-export function Run({ run, at }: { run: RunLine; at: string | null }): ReactNode {
+function Run({ run, at }: { run: RunLine; at: string | null }): ReactNode {
   const { title, above } = parts(run.job.name, "job");
   return (
     <Link className={styles.run} href={addressOf(`job:${run.job.namespace}:${run.job.name}`, { open: `run:${run.runId}`, at })} title={run.runId}>
@@ -167,13 +176,14 @@ export function Affected({ node, at }: { node: VersionAnswer["affected"][number]
           <code>{newest}</code>
         </Link>
       )}
+      {node.isCurrent && <span className={tags.ways}>{VERSION.current}</span>}
       {node.by === "time" && <ByTime />}
       <span className="muted">{node.owners.join(", ")}</span>
     </li>
   );
 }
 
-function ByTime(): ReactNode {
+export function ByTime(): ReactNode {
   return (
     <span className={tags.chip} title={VERSION.byTimeAbout}>
       {VERSION.byTime}
@@ -182,11 +192,12 @@ function ByTime(): ReactNode {
 }
 
 /** A card with a heading and rows. */
-export function Part({ title, more = 0, children }: { title: string; more?: number; children: ReactNode }): ReactNode {
+export function Part({ title, about, more = 0, children }: { title: string; about?: string | undefined; more?: number; children: ReactNode }): ReactNode {
   const id = useId();
   return (
     <section className={cards.card} aria-labelledby={id}>
       <h2 id={id}>{title}</h2>
+      {about && <p className={clsx("muted", styles.about)}>{about}</p>}
       <ul>{children}</ul>
       {more > 0 && <p className={clsx(cards.cardFoot, "muted")}>{VERSION.more(more)}</p>}
     </section>
