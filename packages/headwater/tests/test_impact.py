@@ -10,7 +10,7 @@ from headwater.errors import NotFoundError
 from headwater.lineage.queries import impact_answer, path_answer
 from headwater.projection import State
 
-from .test_columns import FILTER, IDENTITY, SUM, _filtered, _write
+from .test_columns import FILTER, IDENTITY, SPARK, SUM, _filtered, _write
 
 
 @pytest.fixture
@@ -237,6 +237,29 @@ def test_job_that_may_read_a_dataset_without_listing_it_makes_the_verdict_unknow
     other["job"]["facets"]["sql"] = {"query": query}
     name = dataset.partition("|")[2]
     assert _verdict(build.state(load, other), name, "note")[0] == verdict
+
+
+@pytest.mark.parametrize(
+    ("producer", "is_listed", "verdict"),
+    [(SPARK, True, "safe"), (SPARK, False, "safe"), ("https://example.org", True, "unknown")],
+)
+def test_columns_of_a_job_event_are_used(
+    producer: str, is_listed: bool, verdict: str, build: Any
+) -> None:
+    load = build.run("COMPLETE", "1", "load", "08:00:00")
+    fields = [{"name": "fare"}, {"name": "note"}]
+    load["outputs"] = [build.dataset("db|raw", schema={"fields": fields})]
+    old, declared = (_write(build, "", hour, "sum", day__fare=[(source, SUM)])
+                     for hour, source in (("08", "raw.note"), ("09", "raw.fare")))  # fmt: skip
+    for event in (old, declared):
+        del event["eventType"], event["run"]
+        event["outputs"][0]["facets"]["columnLineage"]["_producer"] = producer
+    declared["inputs"] = declared["inputs"] if is_listed else []
+    for events in ([load, old, declared], [declared, old, load]):
+        state = build.state(*events)
+        assert [e["name"] for e in impact_answer(state, "raw", field="fare")["affected"]] == ["day"]
+        assert _verdict(state, "raw", "fare")[0] == "unsafe"
+        assert _verdict(state, "raw", "note")[0] == verdict
 
 
 def test_missing_column_lineage_makes_the_verdict_unknown(state: State) -> None:

@@ -9,13 +9,4 @@ from headwater.graph.levels import Level, Levels
 from headwater.graph.nodes import Node, node_id
 from headwater.graph.run_edges import Edges
 
-__all__ = [
-    "Edges",
-    "Generations",
-    "Latest",
-    "Level",
-    "LevelGraph",
-    "Levels",
-    "Node",
-    "node_id",
-]
+__all__ = ["Edges", "Generations", "Latest", "Level", "LevelGraph", "Levels", "Node", "node_id"]

@@ -24,8 +24,10 @@ from headwater.events import (
     Entry,
     Evidence,
     JobRef,
+    Json,
     Legacy,
     Transformation,
+    parse_columns,
     parse_derivation,
     parse_entries,
 )
@@ -206,9 +208,8 @@ def _used(
     generations: Generations, generation: Generation, run: Run | None, way: str
 ) -> Set[DatasetName]:
     """Return the datasets that a run of a generation read or wrote; without one, as declared."""
-    if run is None:
-        return generation.edges.writes if way == "writes" else generation.edges.reads
-    return generations.own(run).writes if way == "writes" else generations.own(run).reads
+    edges = generation.edges if run is None else generations.own(run)
+    return edges.writes if way == "writes" else edges.reads
 
 
 def edges_of_run(state: State, run: Run, job: JobRef) -> Iterator[ColumnEdge]:
@@ -325,6 +326,18 @@ def _declared(state: State, ref: JobRef) -> Iterator[tuple[DatasetName, ColumnLi
     declared = state.jobs[ref].declared
     if declared is not None and declared.lineage:
         yield from _of_entries(state, parsed(declared.lineage, parse_entries))
+    else:
+        yield from ((name, parse_columns(facet)) for name, facet in declared_facets(state, ref))
+
+
+def declared_facets(state: State, ref: JobRef) -> Iterator[tuple[DatasetName, Json]]:
+    """Yield the columnLineage facet of each output that has one in the newest event of a job."""
+    if ref not in state.jobs or (declared := state.jobs[ref].declared) is None:
+        return
+    for name in declared.outputs:
+        facets = (state.datasets[name].facets_without_run or {}).get(declared.stamp, {})
+        if facet := facets.get("columnLineage"):
+            yield state.identity.primary(name), facet
 
 
 def _of_entries(

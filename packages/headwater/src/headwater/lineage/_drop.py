@@ -20,11 +20,12 @@ from typing import Literal
 from headwater.datasets.models import Removal
 from headwater.datasets.printing import removal_text
 from headwater.datasets.removal import removal_of
-from headwater.events import JobRef
+from headwater.events import JobRef, reports_indirect
 from headwater.events.facets import Sql
 from headwater.graph.column_graph import (
     Column,
     ColumnGraph,
+    declared_facets,
     described_by,
     is_text_complete,
     names_column,
@@ -210,6 +211,10 @@ def _values_only(generations: Generations, root: Node) -> list[str]:
     found: dict[str, str] = {}
     for ref in generations.readers(name):
         for generation in generations.effective(ref):
+            declared = [] if any(generation.runs) else declared_facets(state, ref)
+            is_reader = name in generation.edges.reads
+            if is_reader and not all(reports_indirect(facet) for _, facet in declared):
+                found[ref.name] = "a declaration"
             for run in generation.runs:
                 is_reader = name in generations.own(run).reads
                 has_columns = any(True for _ in described_by(state, run))

@@ -48,11 +48,7 @@ from headwater.projection.state import (
 
 _MOST_VERSIONS = 100  # of one dataset by one run; a stream may commit forever
 
-_INPUT_FACETS = (
-    "schema",
-    *DATASET_FACETS,
-    "dataQualityMetrics",
-)  # also per run of inputs
+_INPUT_FACETS = ("schema", *DATASET_FACETS, "dataQualityMetrics")  # also per run of inputs
 
 
 def project(events: Iterable[Logged]) -> State:
@@ -101,7 +97,8 @@ def _pairs(state: State, relation: Relation) -> set[tuple[DatasetName, DatasetNa
 def _apply_job_event(state: State, event: JobEvent, stamp: Stamp) -> None:
     job = _update_job(state, event.job, event.job_facets, stamp)
     outputs = frozenset(_update_dataset_of_event(state, item, stamp) for item in event.outputs)
-    inputs = frozenset(_update_dataset_of_event(state, item, stamp) for item in event.inputs)
+    read = (*event.inputs, *_column_sources(event))
+    inputs = frozenset(_update_dataset_of_event(state, item, stamp) for item in read)
     for name in inputs | outputs:
         record = state.datasets[name]
         record.declaring = {event.job, *(record.declaring or ())}
@@ -277,7 +274,7 @@ def _is_new(jobs: set[JobRef], ref: JobRef) -> bool:
     return len(jobs) > size
 
 
-def _column_sources(event: RunEvent) -> list[Dataset]:
+def _column_sources(event: RunEvent | JobEvent) -> list[Dataset]:
     """Return the sources in the column lineage of the outputs that the event does not list.
 
     A column of an output may come from the output itself, as in a MERGE. That is no input.
@@ -317,7 +314,7 @@ def _add_version(use: Use, version: Version) -> None:
 def _update_dataset_of_event(state: State, item: Dataset, stamp: Stamp) -> DatasetName:
     """Record the facets of a dataset that were reported without a run."""
     name = _update_dataset(state, item, stamp)
-    if facets := _select(item.facets, _INPUT_FACETS):
+    if facets := _select(item.facets, (*_INPUT_FACETS, "columnLineage")):
         record = state.datasets[name]
         record.facets_without_run = {stamp: facets} | (record.facets_without_run or {})
     return name
