@@ -110,25 +110,40 @@ def source_datasets(facet: Json) -> set[tuple[str, str]]:
 
     Called for each event received, so it builds no links.
     """
-    fields = facet.get("fields")
-    inputs_of_fields = (
-        [item.get("inputFields") for item in objects(list(fields.values()))]
-        if isinstance(fields, dict)
-        else []
-    )
     return {
         (item["namespace"], item["name"])
-        for inputs in (*inputs_of_fields, facet.get("dataset"))
+        for inputs in (*_inputs_of_fields(facet), facet.get("dataset"))
         for item in objects(inputs)
         if is_name(item.get("namespace")) and is_name(item.get("name"))
     }
 
 
+def has_indirect_links(facet: Json) -> bool:
+    """Return True if a facet has a link that is not direct, without building links."""
+    of_fields = (item for inputs in _inputs_of_fields(facet) for item in objects(inputs))
+    return any(map(_is_link, objects(facet.get("dataset")))) or any(map(_is_indirect, of_fields))
+
+
+def _is_indirect(item: Json) -> bool:
+    kinds = {str(kind.get("type") or DIRECT) for kind in objects(item.get("transformations"))}
+    return kinds == {INDIRECT} and _is_link(item)
+
+
+def _inputs_of_fields(facet: Json) -> list[Any]:
+    fields = facet.get("fields")
+    columns = objects(list(fields.values())) if isinstance(fields, dict) else []
+    return [column.get("inputFields") for column in columns]
+
+
+def _is_link(item: Json) -> bool:
+    return all(is_name(item.get(key)) for key in ("namespace", "name", "field"))
+
+
 def _links(target: str, inputs: Any, legacy: Legacy) -> Iterator[ColumnLink]:
     for item in objects(inputs):
-        namespace, name, field = (item.get(key) for key in ("namespace", "name", "field"))
-        if not (is_name(namespace) and is_name(name) and is_name(field)):
+        if not _is_link(item):
             continue
+        namespace, name, field = item["namespace"], item["name"], item["field"]
         kinds = transformations_of(item)
         if target == EVERY_ROW:
             kinds = tuple(kind._replace(type=INDIRECT) for kind in kinds or (_NO_TRANSFORMATION,))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from headwater.events._event import Json
-from headwater.events.column_lineage import EVERY_ROW, parse_columns
+from headwater.events.column_lineage import has_indirect_links
 
 _INDIRECT_SINCE: tuple[tuple[str, tuple[int, ...]], ...] = (
     # OpenLineage#2757 (types of transformations and indirect dependencies), June 2024.
@@ -35,8 +35,7 @@ def reports_indirect(facet: Json) -> bool:
     for pattern, first in _INDIRECT_SINCE:
         if isinstance(producer, str) and (found := re.search(pattern, producer)):
             return _version(found[1]) >= first
-    links = parse_columns(facet).links
-    return any(link.target == EVERY_ROW or not link.is_direct for link in links)
+    return has_indirect_links(facet)
 
 
 def _version(text: str) -> tuple[int, ...]:

@@ -173,11 +173,13 @@ def sql_lineage(state: State, run: Run) -> SqlLineage | None:
     return found
 
 
-def unread_text(state: State, run: Run) -> tuple[str, Arguments] | None:
-    """Return the text of a run and the arguments of its reader; None if `sql_lineage` reads none"""
+def arguments_of_run(state: State, run: Run) -> tuple[str, Arguments] | None:
+    """Return the text that `sql_lineage` reads, with the other arguments; None if it reads none."""
     text = text_of_run(state, run)
-    arguments = text.arguments(_Names(state, run, text).columns) if text else ""
-    return None if text is None or isinstance(arguments, str) else (text.text, arguments)
+    if text is None:
+        return None
+    arguments = text.arguments(_Names(state, run, text).columns)
+    return None if isinstance(arguments, str) else (text.text, arguments)
 
 
 class _Names:

@@ -1,0 +1,126 @@
+"""A process that reads SQL texts, so that reading does not delay the threads of the server.
+
+It receives lines of JSON, each a list of texts with the arguments of `read_script`, and answers
+each with a line of their packed results. It ends when its input is closed.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from base64 import b64decode, b64encode
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+if TYPE_CHECKING:
+    from headwater.sql.results import Arguments
+
+_SECONDS = 120.0
+"""Wall time for a batch of texts; the CPU time of a text is limited to about 2 s."""
+
+
+class ProcessError(Exception):
+    """The process ended, or took too long."""
+
+
+class ReaderProcess:
+    """Starts the process when texts are read, and again if it ended."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def read(self, items: Sequence[tuple[str, Arguments]]) -> list[bytes | None]:
+        """Return the packed results of some texts; None for one that must not be stored.
+
+        Raises:
+            ProcessError: the process cannot be started, ended or took too long.
+        """
+        process = self._started()
+        assert process.stdin is not None
+        assert process.stdout is not None
+        request = orjson.dumps([_plain(text, arguments) for text, arguments in items])
+        timer = threading.Timer(_SECONDS, process.kill)
+        timer.start()
+        try:
+            process.stdin.write(request + b"\n")
+            process.stdin.flush()
+            answer = process.stdout.readline()
+        except (OSError, ValueError) as error:  # ValueError: a pipe is closed
+            self.close()
+            raise ProcessError(str(error)) from error
+        finally:
+            timer.cancel()
+        if not answer:
+            raise ProcessError(f"the process ended with {process.wait()}")
+        return [None if packed is None else b64decode(packed) for packed in orjson.loads(answer)]
+
+    @property
+    def pid(self) -> int | None:
+        """The id of the process; None if there is none."""
+        return self._process.pid if self._process is not None else None
+
+    def kill(self) -> None:
+        """End the process; a thread that waits for it gets a ProcessError."""
+        if self._process is not None:
+            self._process.kill()
+
+    def close(self) -> None:
+        """End the process and close its pipes; only for the thread that reads."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            process.communicate()
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        if self._process is None or self._process.poll() is not None:
+            self.close()
+            try:  # in its own session, the process does not receive Ctrl-C
+                self._process = subprocess.Popen(
+                    [sys.executable, "-P", "-m", __name__],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.DEVNULL,
+                    start_new_session=True,
+                )
+            except OSError as error:
+                raise ProcessError(str(error)) from error
+        return self._process
+
+
+def _plain(text: str, arguments: Arguments) -> list[Any]:
+    return [text, *arguments[:-1], sorted(arguments.reported)]
+
+
+def _answer(line: bytes) -> bytes:
+    from headwater.sql.results import Arguments, key_of, pack
+    from headwater.sql.script import read_uncached
+
+    found: list[str | None] = []
+    for text, dialect, database, schema, target, known, reported in orjson.loads(line):
+        arguments = Arguments(
+            dialect,
+            database,
+            schema,
+            tuple(target) if target else None,
+            tuple((tuple(table), tuple(names)) for table, names in known),
+            frozenset(map(tuple, reported)),
+        )
+        packed = pack(key_of(text, arguments), read_uncached(text, arguments))
+        found.append(None if packed is None else b64encode(packed).decode())
+    return orjson.dumps(found)
+
+
+def _run() -> None:
+    if hasattr(os, "nice"):
+        os.nice(19)  # the server and its queries have priority
+    for line in sys.stdin.buffer:
+        sys.stdout.buffer.write(_answer(line) + b"\n")
+        sys.stdout.buffer.flush()
+
+
+if __name__ == "__main__":
+    _run()
