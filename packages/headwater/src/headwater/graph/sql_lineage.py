@@ -35,7 +35,7 @@ from headwater.sql.text import SqlText
 
 if TYPE_CHECKING:
     from headwater.sql.relations import Origin, Origins, Table
-    from headwater.sql.results import Arguments, Script
+    from headwater.sql.results import Script
 
 _INVENTED = re.compile(r"_\d+")
 """Names that openlineage-sql gives to columns without one."""
@@ -44,7 +44,7 @@ _INVENTED = re.compile(r"_\d+")
 class SqlLineage:
     """The sources and the columns of each dataset that a text writes."""
 
-    def __init__(self, script: Script, names: _Names) -> None:
+    def __init__(self, script: Script, names: TextNames) -> None:
         self._script, self._names = script, names
         written = [(names.dataset(table), own) for table, own in script.written]
         self.sources: Mapping[DatasetName, frozenset[DatasetName]] = {
@@ -160,7 +160,7 @@ def sql_lineage(state: State, run: Run) -> SqlLineage | None:
     text = text_of_run(state, run)
     if text is None:
         return None
-    names = _Names(state, run, text)
+    names = TextNames(state, run, text)
     script = text.read(names.columns)
     if isinstance(script, str):
         return None
@@ -173,16 +173,7 @@ def sql_lineage(state: State, run: Run) -> SqlLineage | None:
     return found
 
 
-def arguments_of_run(state: State, run: Run) -> tuple[str, Arguments] | None:
-    """Return the text that `sql_lineage` reads, with the other arguments; None if it reads none."""
-    text = text_of_run(state, run)
-    if text is None:
-        return None
-    arguments = text.arguments(_Names(state, run, text).columns)
-    return None if isinstance(arguments, str) else (text.text, arguments)
-
-
-class _Names:
+class TextNames:
     """Names of the tables and columns that a run uses, as SQL and as datasets."""
 
     def __init__(self, state: State, run: Run, text: SqlText) -> None:

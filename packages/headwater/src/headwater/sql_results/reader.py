@@ -17,7 +17,7 @@ from weakref import WeakKeyDictionary
 from headwater.errors import LogError
 from headwater.events import JobRef, can_read_sql
 from headwater.events.facets import Schema, Sql
-from headwater.graph.sql_lineage import arguments_of_run
+from headwater.graph.sql_lineage import TextNames, text_of_run
 from headwater.identity import DatasetName
 from headwater.projection import Run, RunKey, State
 from headwater.projection.derived import records_of
@@ -162,7 +162,7 @@ class SqlReader:
                 run = self._next(state)
                 if run is None or self._is_repeated(run):
                     continue
-                if (read := arguments_of_run(state, run)) is None:
+                if (read := _arguments_of(state, run)) is None:
                     continue
                 key = key_of(*read)
                 if self._used is not None:
@@ -268,6 +268,15 @@ def _users(state: State, dataset: DatasetName) -> Iterable[JobRef]:
     )
     jobs = dict.fromkeys(key.job for key in keys)
     return [ref for ref in jobs if (job := state.jobs.get(ref)) and _has_sql(job.facets)]
+
+
+def _arguments_of(state: State, run: Run) -> tuple[str, Arguments] | None:
+    """Return the text that queries about a run read, with the other arguments; None if none."""
+    text = text_of_run(state, run)
+    if text is None:
+        return None
+    arguments = text.arguments(TextNames(state, run, text).columns)
+    return None if isinstance(arguments, str) else (text.text, arguments)
 
 
 def _has_sql(facets: FacetBook) -> bool:
