@@ -40,6 +40,19 @@ def test_doctor_finds_no_problems_in_healthy_lineage(build: Any) -> None:
     assert _found(state, now=_NIGHT) == {}
 
 
+def test_log_without_events_is_no_healthy_lineage(build: Any) -> None:
+    assert _found(build.state(), now=_NIGHT).keys() == {"no events"}
+
+
+def test_runs_in_the_future_are_reported(build: Any) -> None:
+    ahead = build.run("COMPLETE", "2", "a", "00:00:00") | {"eventTime": "2025-11-23T00:00:00Z"}
+    slightly = build.run("COMPLETE", "3", "a", "00:00:00") | {"eventTime": "2025-11-22T00:05:00Z"}
+    state = build.state(build.run("COMPLETE", "1", "a", "08:00:00"), ahead, slightly)
+    ((subject, message),) = _found(state, now=_NIGHT)["clock ahead"]
+    assert subject == "unnamed, of namespace demo"
+    assert message.startswith("sent 1 run in the future, the last at 2025-11-23")
+
+
 def test_producers_are_listed_with_their_last_event(build: Any) -> None:
     engine = {"facets": {"processing_engine": {"name": "Flink"}}}
     state = build.state(
@@ -249,12 +262,9 @@ def test_stuck_file_is_reported_by_health_and_doctor(
     of_server = call("doctor", "--json", "--url", server.url)
     of_log = call("doctor", "--json", "--database", str(database), "--spool", str(spool))
     for answer in (of_server, of_log):
-        (finding,) = json.loads(answer.stdout)["findings"]
-        assert (answer.returncode, finding["kind"], finding["subject"]) == (
-            1,
-            "unreadable file",
-            "a.jsonl",
-        )
+        finding, nothing = json.loads(answer.stdout)["findings"]
+        assert (answer.returncode, nothing["kind"]) == (1, "no events")
+        assert (finding["kind"], finding["subject"]) == ("unreadable file", "a.jsonl")
         assert "it is a FIFO; expected a regular file" in finding["message"]
     assert server.stop() == 0
 

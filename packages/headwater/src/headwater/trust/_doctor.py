@@ -34,6 +34,7 @@ _SPARK_OPERATOR = re.compile(
 )
 _PORT = re.compile(r":\d+$")
 _SCHEME = re.compile(r"^[a-z0-9+.-]+://")
+_AHEAD = 600_000_000  # microseconds: smaller differences of clocks are no problem
 _SILENT = 3  # times the longest pause of a producer so far
 _NEWEST = 1_000  # events that are searched for warnings
 _LINE = re.compile(r"[@:]\d+(\[\d+\])?$")  # place in a file
@@ -88,6 +89,31 @@ def _producer(state: State, run: Run) -> str:
     kind = state.jobs[run.key.job].facets.get("jobType").get("integration")
     engine = run.facets.get("processing_engine").get("name")
     return str(kind or engine or f"unnamed, of namespace {run.key.job.namespace}").lower()
+
+
+def _no_events(state: State) -> Iterator[Finding]:
+    if not (state.jobs or state.datasets):
+        yield warning(
+            "no events",
+            "the log",
+            "received no event, so that nothing is known about any job or dataset",
+            "set OPENLINEAGE_URL of a producer to the address of this server, or import events"
+            " with `headwater ingest` or `headwater harvest`",
+        )
+
+
+def _clocks_ahead(state: State) -> Iterator[Finding]:
+    """Find producers whose newest runs are in the future; they hide that others are missing."""
+    for name, times in sorted(_times_by_producer(state).items()):
+        ahead = sum(time > state.now + _AHEAD for time in times)
+        if ahead and state.now:
+            yield warning(
+                "clock ahead",
+                name,
+                f"sent {counted(ahead, 'run')} in the future, the last at {shown_time(times[-1])}",
+                "correct the clock or the time zone of the producer: until then, these runs count"
+                " as the newest, and its silence is not noticed",
+            )
 
 
 def _silent_producers(state: State) -> Iterator[Finding]:
@@ -265,6 +291,8 @@ def _has_warnings(text: str) -> bool:
 
 
 _CHECKS: tuple[Callable[[State], Iterator[Finding]], ...] = (
+    _no_events,
+    _clocks_ahead,
     _missing_spark_runs,
     _silent_parents,
     _similar_names,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import datetime
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
@@ -169,7 +170,9 @@ def print_doctor(answer: models.DoctorAnswer) -> None:
     for producer in answer["producers"]:
         line = Text(producer["name"], "bold")
         if at := producer["lastEventAt"]:
-            line.append(f"  last event {moment_of(at)}, {age_of(at)} ago", "not bold")
+            is_past = datetime.fromisoformat(at) <= datetime.now().astimezone()
+            age = f"{age_of(at)} ago" if is_past else "in the future"
+            line.append(f"  last event {moment_of(at)}, {age}", "not bold")
         console.print(line.append(f"  {counted(producer['runs'], 'run')}", "not bold"))
     if warnings := answer["eventsWithWarnings"]:
         console.print(f"{warnings} of the newest events have warnings: GET /api/v2/events/warnings")
