@@ -32,11 +32,11 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, int]
         yield process.pid, port
 
 
-# A third of the texts, because all would take two minutes; the benchmark measures all.
+# A sixth of the texts, because all would take two minutes; the benchmark measures all.
 _TESTED = [
     name
     for number, name in enumerate(BODIES)
-    if number % 3 == 0 or name in _COSTLY or not name.startswith("text of ")
+    if number % 6 == 0 or name in _COSTLY or not name.startswith("text of ")
 ]
 
 
@@ -51,6 +51,8 @@ def test_hostile_body_needs_limited_memory(name: str, server: tuple[int, int]) -
         width = 4 if name == "text with an emoji" else 1
         share = measured.size * width / _LARGEST
         assert measured.peak < share * _MOST + (0 if name in _COSTLY or width > 1 else 8 * MB)
+    if name in _COSTLY:  # masking takes long enough for requests of another client meanwhile
+        assert measured.answers > 0
 
 
 @pytest.mark.parametrize(("text", "width"), [("x", 1), ("é", 1), ("→", 2), ("😀", 4)])
@@ -61,11 +63,6 @@ def test_event_above_the_largest_size_gets_413(
     padding = "x" * (_LARGEST // width - 1_000)
     for count, status in ((1, 201), (2_000, 413)):
         facet = {"text": padding + text * count}
-        for escaped in (True, False):
+        for escaped, pattern in ((True, b"%b"), (False, b"[%b]")):
             body = json.dumps(_event(facet), ensure_ascii=escaped).encode()
-            for sent in (body, b"[" + body + b"]"):
-                assert request(port, "POST", "/api/v1/lineage", sent) == status
-
-
-def test_other_clients_are_answered_while_a_hostile_body_is_masked(server: tuple[int, int]) -> None:
-    assert measure(*server, BODIES["text of token=x"](_SIZE)).answers > 0
+            assert request(port, "POST", "/api/v1/lineage", pattern % body) == status

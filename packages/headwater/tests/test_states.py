@@ -390,9 +390,14 @@ def test_stream_states_the_age_of_its_last_event(
         assert "RUNNING" not in printed
 
 
-def test_stream_that_runs_again_after_a_failure_has_recovered(build: Any) -> None:
-    first = build.run("FAIL", "s1", "stream", "06:00:00", writes=("kafka://k|topic",))
-    again = build.run("RUNNING", "s2", "stream", "07:00:00", writes=("kafka://k|topic",))
+@pytest.mark.parametrize("parents", [(None, None), (None, ("p", "dag")), (("p", "dag"), None)])
+def test_stream_that_runs_again_after_a_failure_has_recovered(parents: Any, build: Any) -> None:
+    first, again = (
+        build.run(type_, run, "stream", time, writes=("kafka://k|topic",), parent=parent)
+        for type_, run, time, parent in zip(
+            ("FAIL", "RUNNING"), ("s1", "s2"), ("06:00:00", "07:00:00"), parents, strict=True
+        )
+    )
     for event in (first, again):
         event["job"]["facets"]["jobType"] = {"processingType": "STREAMING", "integration": "FLINK"}
     failed = at(build.state(first), "2025-11-21T08:00:00Z")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Set
 from functools import partial
+from math import inf
 
 from headwater.datasets.not_run import was_not_run
 from headwater.datasets.quality import (
@@ -22,7 +23,14 @@ from headwater.graph.levels import Level
 from headwater.graph.nodes import Node
 from headwater.identity import DatasetName
 from headwater.projection import Run, RunState, State, outcome
-from headwater.projection.derived import ancestry_of, children_of, is_lost, is_streaming, parent_of
+from headwater.projection.derived import (
+    ancestry_of,
+    began_at,
+    children_of,
+    is_lost,
+    is_streaming,
+    parent_of,
+)
 from headwater.runs.failures import is_failed, was_repeated
 from headwater.runs.summary import newest_run, place_of_run
 
@@ -42,7 +50,8 @@ def recent_roots(state: State, ref: JobRef) -> list[Run]:
 def decided_root(state: State, ref: JobRef) -> Run | None:
     """Return the newest root run that ended, is stale or is a running stream.
 
-    A newer batch run is not decided yet. A stream that runs again has recovered: it never ends.
+    A newer batch run is not decided yet. A stream that runs again, with or without a parent, has
+    recovered: it never ends.
     """
     runs = (
         run
@@ -51,12 +60,29 @@ def decided_root(state: State, ref: JobRef) -> Run | None:
         or is_lost(state, run)
         or is_running_stream(state, run)
     )
-    return next(runs, None)
+    newest = next(runs, None)
+    if newest is None or not is_failed(state, newest):
+        return newest
+    return running_stream(state, ref, outcome(state, newest).ended) or newest
 
 
 def is_running_stream(state: State, run: Run) -> bool:
     """Return True if a run is a stream that is running."""
     return is_streaming(state, run) and outcome(state, run).state is RunState.RUNNING
+
+
+def running_stream(state: State, ref: JobRef, since: int | None, until: float = inf) -> Run | None:
+    """Return a run of a job that is a running stream and began between `since` and `until`."""
+    runs = map(state.runs.__getitem__, state.jobs[ref].runs)
+    return next(
+        (
+            run
+            for run in runs
+            if (since or 0) <= (began_at(state, run) or 0) <= until
+            and is_running_stream(state, run)
+        ),
+        None,
+    )
 
 
 def failed_part(state: State, ref: JobRef) -> Run | None:
@@ -74,7 +100,8 @@ def failed_part(state: State, ref: JobRef) -> Run | None:
             return None
         together = [run for run in below if parent_of(state, run) is parent_of(state, newest)]
         wrong = (run for run in together if is_failed(state, run) and not was_repeated(state, run))
-        return max(wrong, key=partial(place_of_run, state), default=None)
+        last = max(wrong, key=partial(place_of_run, state), default=None)
+        return None if last and running_stream(state, ref, outcome(state, last).ended) else last
 
     return generations_of(state).of_runs(ref, "failed part", failed)
 

@@ -16,7 +16,7 @@ from headwater.events import JobRef
 from headwater.graph.current import generations_of
 from headwater.graph.generation import Generation
 from headwater.graph.levels import Level
-from headwater.health.failing import is_running_stream
+from headwater.health.failing import running_stream
 from headwater.identity import DatasetName
 from headwater.projection import Run, State, outcome
 from headwater.projection.derived import began_at
@@ -28,16 +28,9 @@ def is_recovered(state: State, run: Run, name: DatasetName, until: float = inf) 
     Its job runs again as a stream, or a successor of the job wrote the dataset.
     """
     failed = generations_of(state).levels.owner(run, Level.TASK).key.job
-    if _streams_again(state, failed, outcome(state, run).ended or 0, until):
+    if running_stream(state, failed, outcome(state, run).ended, until):
         return True
     return bool(successors(state, name, [failed], began_at(state, run) or 0, until))
-
-
-def _streams_again(state: State, ref: JobRef, since: int, until: float) -> bool:
-    return any(
-        since <= (began_at(state, run) or 0) <= until and is_running_stream(state, run)
-        for run in map(state.runs.__getitem__, state.jobs[ref].runs)
-    )
 
 
 def successors(
