@@ -96,6 +96,29 @@ def test_horizon_keeps_a_run_that_replaced_data_of_a_run_that_stays(
     assert answers_now(Live(log)) == before
 
 
+def test_horizon_keeps_the_sources_of_older_rows_whose_load_stays(
+    log: EventLog, build: Any
+) -> None:
+    events = [
+        build.run("COMPLETE", "1", "copy", "08:00:01", reads=("db|former",), writes=("db|k",)),
+        build.run("COMPLETE", "2", "copy", "08:00:02", writes=("db|k",)),
+        # The only run that reads `k` stays, and it read what run 2 wrote, not run 1.
+        build.run("COMPLETE", "3", "load", "08:00:03", reads=("db|k", "db|t"), writes=("db|t",)),
+    ]
+    for n in range(10, 40):
+        time = f"08:{n}:00"
+        load = build.run("COMPLETE", f"l{n}", "load", time, reads=("db|t",), writes=("db|t",))
+        events += [load, build.run("COMPLETE", f"c{n}", "copy", time, writes=("db|k",))]
+    live = Live(log)
+    live.ingest(Batch([build.entry(event) for event in events]))
+    set_arrival(log, BASE)
+    before = answers_now(live)["trees"]
+    found = plan(log, BASE + DAY, newest=1, horizon=BASE + DAY)
+    assert len(found.runs) > 40
+    prune(log, found)
+    assert answers_now(Live(log))["trees"] == before
+
+
 def _starts_of_edges(tree: Any) -> list[str]:
     """Remove and return the first times of the edges of a tree, which a horizon may change."""
     if isinstance(tree, list):

@@ -39,6 +39,7 @@ class Walk:
         open_ += [
             g for name in sorted(set(self._state.identity)) for g in generations.writing(name)
         ]
+        open_ += self._spared
         self._found = found = set()
         while open_:
             if (generation := open_.pop()) in found:
@@ -54,28 +55,40 @@ class Walk:
                     yield from newest.of(flow.source.job, last_use(generations, flow, generation))
 
     def spare(self, is_kept: Callable[[Generation], bool]) -> bool:
-        """Also follow deleted sources that older data would replace; return True if there are any.
+        """Also follow sources of own rows whose deletion or presence changes an answer.
 
-        After its deletion, a generation no longer replaces the older ones of its task. One of
-        these can stay for another reason, and its rows were not part of the table.
+        Return True if there are any that were not followed before. These are of two kinds:
+
+        - After its deletion, a generation no longer replaces the older ones of its task. One of
+          these can stay for another reason, and its rows were not part of the table.
+        - A generation that stays for another reason stays upstream, so its sources must stay too.
         """
-        spared = {source for source in self._replacing(is_kept) if source not in self._spared}
-        self._spared |= spared
-        return bool(spared)
-
-    def _replacing(self, is_kept: Callable[[Generation], bool]) -> Iterator[Generation]:
-        """Yield the deleted sources of own rows that replaced data of a generation that stays."""
         generations = self._generations
         places: dict[tuple[Generation, DatasetName, bool], list[Generation]] = defaultdict(list)
         for generation in self._found if self._horizon is not None else ():
             for flow in generations.flows_into(generation):
-                is_own = has_own_rows_before(flow, generation, self._horizon or 0)
-                if is_own and not is_kept(flow.source):
+                if has_own_rows_before(flow, generation, self._horizon or 0):
                     places[generation, flow.dataset, flow.is_kept].append(flow.source)
         older = self._own_sources({source for sources in places.values() for source in sources})
+        spared = set(filter(is_kept, older))
+        spared.update(self._replacing(places, older, is_kept))
+        added = spared - self._found
+        self._spared |= added
+        return bool(added)
+
+    def _replacing(
+        self,
+        places: dict[tuple[Generation, DatasetName, bool], list[Generation]],
+        older: set[Generation],
+        is_kept: Callable[[Generation], bool],
+    ) -> Iterator[Generation]:
+        """Yield the deleted sources of own rows that replaced data of a generation that stays."""
+        generations = self._generations
         for (generation, name, only_earlier), sources in places.items():
             reading = generations.reading(name, generation, only_earlier=only_earlier)
             for source in sources:
+                if is_kept(source):
+                    continue
                 staying = [
                     other
                     for other in generations.derived(source.job, "oldest first", list)
