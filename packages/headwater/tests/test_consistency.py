@@ -41,7 +41,7 @@ from headwater.projection import State
 from headwater.projection.live import Batch, Live
 from headwater.projection.past import Moment
 from headwater.query.registry import load_queries
-from headwater.runs.failures import is_retried
+from headwater.runs.failures import was_repeated
 from headwater.trust.gate import gate_answer
 
 from .entry_strategies import canonical
@@ -395,7 +395,7 @@ def test_gate_judges_all_runs_of_the_provenance(runs: list[dict[str, Any]], buil
         over = {
             key.run_id
             for key, run in state.runs.items()
-            if is_retried(state, run)
+            if was_repeated(state, run)
             or any(is_recovered(state, run, primary(output)) for output in run.outputs)
         }
         assert failed - over <= {item["runId"] for item in found}

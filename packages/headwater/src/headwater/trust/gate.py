@@ -50,7 +50,7 @@ from headwater.lookup import find_dataset
 from headwater.projection import Run, State, outcome
 from headwater.projection.derived import ancestry_of, began_at, is_lost, parent_of
 from headwater.query.registry import Times, query
-from headwater.runs.failures import is_failed, is_retried
+from headwater.runs.failures import is_failed, was_repeated
 from headwater.runs.summary import place_of_run
 from headwater.text import counted
 from headwater.trust._control import control_upstream
@@ -183,7 +183,7 @@ def _failed_runs(
         used = until.get(known.levels.owner(run, Level.TASK).key.job, {})
         if used and all(is_recovered(state, run, name, last) for name, last in used.items()):
             continue
-        if is_failed(state, run) and not is_retried(state, run):
+        if is_failed(state, run) and not was_repeated(state, run):
             yield failed_run(state, run), pipeline
         elif is_lost(state, run):
             yield lost_run(state, run), pipeline
