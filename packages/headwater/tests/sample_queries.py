@@ -182,6 +182,7 @@ def _own() -> Asked:
         "/api/v2/incident": [{"subject": f"{_TABLE}@1"}, {"subject": run_id(3)}],
         "/api/v2/history": [*nodes, {**nodes[0], "limit": 1}],
         "/api/v2/drift": [{}],
+        "/api/v2/map": [{}, {"by": "owner"}, {"path": ["hive"]}],
         "/api/v2/tagged": [{"tag": "pii"}, {"tag": "tier:gold", "status": "derived"}],
         "/api/v2/tags": [{}],
         "/api/v2/nodes": [{}],

@@ -57,6 +57,7 @@ _ASKED: dict[str, list[dict[str, Any]]] = {
     "findings": [{}],
     "problems": [{}],
     "pipelines": [{}],
+    "map": [{}, {"by": "owner"}],
     "freshness/datasets": [{}],
     "completeness/pipelines": [{}],
     "freshness": [{}],

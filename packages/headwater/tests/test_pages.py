@@ -50,6 +50,7 @@ _ASKED: dict[str, dict[str, Any]] = {
     "groups": {"by": "tag", "sort": "datasets"},
     "findings": {},
     "problems": {},
+    "map": {"path": ["", "db "]},
     "freshness/datasets": {"due": "unscheduled"},
     "completeness/pipelines": {},
 }

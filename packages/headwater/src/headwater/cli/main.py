@@ -35,6 +35,7 @@ from headwater.lineage.commands import (
 )
 from headwater.plugins import load_named
 from headwater.runs.commands import runs
+from headwater.search.commands import map as map_groups
 from headwater.search.commands import search
 from headwater.server.commands import repair, serve
 from headwater.text import escaped
@@ -42,7 +43,10 @@ from headwater_client.old_name import adopt
 
 _COMMANDS = {
     "Collect": (serve, ingest),
-    "Query": (show, tree, columns, search, impact, path, why, provenance, tags, tagged, runs),
+    "Query": (
+        *(show, tree, columns, search, impact, path, why),
+        *(provenance, tags, tagged, map_groups, runs),
+    ),
     "Compare": (history, timeline, drift, diff),
     "Operate": (alias, repair),
 }

@@ -94,6 +94,12 @@ def blocked_nodes(state: State) -> dict[RunKey, list[Node]]:
     return {key: [node for _, node in sorted(near)] for key, near in found.items()}
 
 
+def possibly_blocked(state: State) -> set[Node]:
+    """Return all nodes that a failed job or check can block or fail, and possibly others."""
+    jobs = (ref for family in _families_behind(state) for ref in family.jobs)
+    return {*_behind(state), *map(Node.of_job, jobs)}
+
+
 def nodes_behind(state: State) -> dict[Node, list[Node]]:
     """Return the nodes not written or run since, by failed job or dataset with a failed check.
 

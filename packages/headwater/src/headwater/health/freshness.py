@@ -90,8 +90,13 @@ def rhythm_of(state: State, ref: JobRef, *, needs_reason: bool = True) -> Rhythm
     return _with_reason(state, rhythm, [ref]) if needs_reason else rhythm
 
 
-def rhythm_of_writes(state: State, name: DatasetName) -> Rhythm | None:
-    """Return the rhythm of a dataset's writes; runs under one root run are one write."""
+def rhythm_of_writes(
+    state: State, name: DatasetName, *, needs_reason: bool = True
+) -> Rhythm | None:
+    """Return the rhythm of a dataset's writes; runs under one root run are one write.
+
+    With `needs_reason`, None if its jobs wait for assets that were not written.
+    """
     known = generations_of(state)
 
     def derive(oldest_first: list[Generation]) -> _Writes:
@@ -104,10 +109,12 @@ def rhythm_of_writes(state: State, name: DatasetName) -> Rhythm | None:
     found = [known.derived(ref, f"write starts {name}", derive) for ref in jobs]
     on_request = {ref for writes in found for ref in writes.jobs if is_ad_hoc(state, ref)}
     if len(found) == 1 and not on_request:  # as for nearly every dataset, without its whole history
-        return _with_reason(state, found[0].rhythm, jobs)
+        rhythm = found[0].rhythm
+        return _with_reason(state, rhythm, jobs) if needs_reason else rhythm
     every = (write for writes in found for write in writes.writes)
     counted = [write for write in every if on_request.isdisjoint(write.jobs)]
-    return _with_reason(state, _rhythm_of_starts(counted), jobs)
+    rhythm = _rhythm_of_starts(counted)
+    return _with_reason(state, rhythm, jobs) if needs_reason else rhythm
 
 
 class _Write(NamedTuple):

@@ -14,14 +14,11 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 
 from headwater import deadline
-from headwater.events import JobRef
-from headwater.graph.current import generations_of
 from headwater.graph.nodes import Node
 from headwater.identity import DatasetName
 from headwater.projection import State
-from headwater.projection.derived import ancestry_of
 from headwater.search._columns import NamedColumns
-from headwater.search._kept import kept
+from headwater.search._kept import changes_since, everything, kept
 from headwater.search._texts import texts_of, words_of
 
 _LENGTH = 3  # of SQLite's trigrams
@@ -66,7 +63,10 @@ class Index:
         """Add the changes since the last update; if a deadline ends it, the next one continues."""
         state = self._state
         if state.revision != self._revision or state.identity.rebuilds != self._rebuilds:
-            names, jobs = self._changed()
+            changes = changes_since(state, self._revision, self._rebuilds)
+            if changes is None:
+                self._waiting |= dict.fromkeys(self._rows)
+            names, jobs = changes or everything(state)
             self.columns.update(names, jobs)
             for name in names:
                 self._wait_for(name)
@@ -85,25 +85,6 @@ class Index:
             self._waiting = dict.fromkeys(self._rows)
             self._clear()
             self.update(reads_sql=False)
-
-    def _changed(self) -> tuple[Iterable[DatasetName], Iterable[JobRef]]:
-        """Return the names of datasets and the jobs whose texts may have changed."""
-        state, since = self._state, self._revision
-        names, jobs = state.changed_names.since(since), state.changed_jobs.since(since)
-        runs, moved = state.changed_runs.since(since), state.moved.since(since)
-        renamed = state.renamed.since(since)
-        is_rebuilt = state.identity.rebuilds != self._rebuilds
-        if is_rebuilt or None in (names, jobs, runs, moved, renamed):
-            for node in self._rows:
-                self._waiting[node] = None
-            return list({*state.datasets, *state.identity}), list(state.jobs)
-        above = {
-            run.key.job for key in runs or () for run in ancestry_of(state, state.runs[key])
-        }  # a run without events starts when its children do
-        families = generations_of(state).families
-        related = {member for ref in moved or () for member in families.of(ref).jobs}
-        changed = {*(jobs or ()), *above, *related}
-        return {*(names or ()), *(renamed or ())}, [ref for ref in changed if ref in state.jobs]
 
     def _wait_for(self, name: DatasetName) -> None:
         """Queue the datasets with a name, and the one that had it, for the next update."""

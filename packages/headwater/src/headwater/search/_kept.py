@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import TypeVar
 
+from headwater.events import JobRef
 from headwater.graph.current import generations_of
+from headwater.identity import DatasetName
 from headwater.projection import State
+from headwater.projection.derived import ancestry_of
 
 Value = TypeVar("Value")
 
@@ -18,3 +21,32 @@ def kept(state: State, create: Callable[[State], Value]) -> Value:
         values[create] = create(state)
     value: Value = values[create]
     return value
+
+
+Changes = tuple[Collection[DatasetName], Collection[JobRef]]
+"""Names of datasets, and jobs."""
+
+
+def changes_since(state: State, revision: int, rebuilds: int) -> Changes | None:
+    """Return the names of datasets and the jobs that may have changed since a revision.
+
+    Return None if everything may have changed; `rebuilds` is the number of the identity's rebuilds
+    at the revision.
+    """
+    names, jobs = state.changed_names.since(revision), state.changed_jobs.since(revision)
+    runs, moved = state.changed_runs.since(revision), state.moved.since(revision)
+    renamed = state.renamed.since(revision)
+    if state.identity.rebuilds != rebuilds or None in (names, jobs, runs, moved, renamed):
+        return None
+    above = {
+        run.key.job for key in runs or () for run in ancestry_of(state, state.runs[key])
+    }  # a run without events starts when its children do
+    families = generations_of(state).families
+    related = {member for ref in moved or () for member in families.of(ref).jobs}
+    changed = {*(jobs or ()), *above, *related}
+    return {*(names or ()), *(renamed or ())}, [ref for ref in changed if ref in state.jobs]
+
+
+def everything(state: State) -> Changes:
+    """Return all names of datasets, and all jobs."""
+    return list({*state.datasets, *state.identity}), list(state.jobs)

@@ -15,6 +15,7 @@ from headwater.query.parameters import Cursor, Limit
 from headwater.search.printing import unread_sql
 
 if TYPE_CHECKING:
+    from headwater.search.map import MapAnswer, ProblemCounts
     from headwater.search.models import SearchAnswer
 
 
@@ -40,6 +41,51 @@ def search(
     answer = client.print("search", {"text": text, "limit": limit, "cursor": cursor}, print_search)
     if not answer["items"]:
         raise typer.Exit(1)
+
+
+@with_client()
+def map(
+    client: Client,
+    path: Annotated[
+        list[str] | None, typer.Argument(help="Groups to look into, such as snowflake. [all]")
+    ] = None,
+    by: Annotated[str, typer.Option(help="platform, owner or domain.")] = "platform",
+    limit: Annotated[int, typer.Option(help="Maximum number of items.", min=1, max=200)] = 50,
+    cursor: Cursor = None,
+) -> None:
+    """Count datasets and problems by platform, owner or domain.
+
+    The levels are platforms, schemas and datasets; or owners or domains, pipelines and tasks. A
+    group is named as printed; a schema or pipeline may also be named without its namespace.
+
+    Example: headwater map snowflake --by platform
+    """
+    where = {"by": by, "path": path or [], "limit": limit, "cursor": cursor}
+    client.print("map", where, print_map)
+
+
+def print_map(answer: MapAnswer) -> None:
+    """Print one group or node per line, with its counts and problems."""
+    rows = [
+        (
+            Text(item["label"] or "none", "cyan"),
+            Text(f"({item['about']})" if item["about"] else "", "dim"),
+            Text(f"{item['count']:,}" if item["kind"] not in ("dataset", "task") else ""),
+            Text(_problems_text(item["problems"]), "red"),
+        )
+        for item in answer["items"]
+    ]
+    print_table(rows, empty="No datasets or jobs.")
+
+
+def _problems_text(problems: ProblemCounts) -> str:
+    counts = (
+        (problems["failed"], "failed"),
+        (problems["failed_checks"], "failed checks"),
+        (problems["blocked"], "blocked"),
+        (problems["late"], "late"),
+    )
+    return ", ".join(f"{count:,} {name}" for count, name in counts if count)
 
 
 def print_search(answer: SearchAnswer) -> None:

@@ -37,7 +37,10 @@ from headwater.search.listing import (
     place_by_name,
     values_with_state,
 )
+from headwater.search.map import map_answer
 from headwater.search.summary import node_in_full
+
+__all__ = ["map_answer"]
 
 MatchedKind = Literal[
     "name", "column", "tag", "owner", "description", "sql", "error", "run", "version"
