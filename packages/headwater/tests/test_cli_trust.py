@@ -133,6 +133,9 @@ def test_tags_show_their_origin(tmp_path: Path, build: Any, call: Call) -> None:
         "db,day,mail,derived,,raw.email > day.mail",
     ]
     assert call("tagged", "none", *there).returncode == 1
+    assert call("map", *there).stdout.split() == ["none", "2"]
+    assert call("map", "--by", "owner", *there).stdout.split() == ["none", "1"]
+    assert "there is no group" in call("map", "nowhere", *there).stderr
 
 
 def test_gate_sets_exit_code_and_names_rule_and_subject(

@@ -136,7 +136,7 @@ class MapIndex:
             if levels.owner(run, Level.TASK).key.job != node.job_ref:
                 return  # a query of a task
             pipeline = Node.of_job(levels.owner(run, Level.PIPELINE).key.job)
-        if state.jobs[node.job_ref].children and pipeline == node:
+        if levels.of(node.job_ref) is Level.PIPELINE and state.jobs[node.job_ref].children:
             return  # its tasks stand for it
         self.pipelines[node_id(pipeline)] = pipeline
         owners = owners_of(state, node) or owners_of(state, pipeline) or [""]

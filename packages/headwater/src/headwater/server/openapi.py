@@ -30,7 +30,7 @@ _ERRORS = {
     503: "The server is overloaded, or the store does not respond; retry later.",
 }
 _ALWAYS = {401, 403, 421, 503}
-_NODES = {"node", "nodeId", "run", "runId", "job", "from", "dataset", "asOf"}
+_NODES = {"path", "node", "nodeId", "run", "runId", "job", "from", "dataset", "asOf"}
 """Parameters that name something, which may not exist."""
 
 _PARAMETERS = {

@@ -703,6 +703,45 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v2/map": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: {
+            parameters: {
+                query?: {
+                    by?: "platform" | "owner" | "domain";
+                    cursor?: string | null;
+                    limit?: number;
+                    path?: string[] | null;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["MapAnswer"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v2/newest": {
         parameters: {
             query?: never;
@@ -1739,6 +1778,34 @@ export interface components {
             /** @enum {string} */
             type: "job" | "dataset";
         };
+        MapAnswer: {
+            /** @enum {string} */
+            by: "platform" | "owner" | "domain";
+            count: number;
+            edges: components["schemas"]["MapEdge"][];
+            items: components["schemas"]["MapItem"][];
+            next: string | null;
+            path: string[];
+            problems: components["schemas"]["ProblemCounts"];
+            total: number;
+        };
+        MapEdge: {
+            downstream: string;
+            jobs: number;
+            upstream: string;
+        };
+        MapItem: {
+            about: string | null;
+            count: number;
+            health: components["schemas"]["NodeHealth"] | null;
+            key: string;
+            /** @enum {string} */
+            kind: "platform" | "schema" | "owner" | "domain" | "pipeline" | "dataset" | "task";
+            label: string;
+            node: components["schemas"]["NodeRef"] | null;
+            platform: string | null;
+            problems: components["schemas"]["ProblemCounts"];
+        };
         Name: {
             name: string;
             namespace: string;
@@ -1888,6 +1955,12 @@ export interface components {
             /** @enum {string} */
             state: "open" | "acknowledged" | "muted";
             tags: components["schemas"]["ValueCount"][];
+        };
+        ProblemCounts: {
+            blocked: number;
+            failed: number;
+            failed_checks: number;
+            late: number;
         };
         ProblemFacets: {
             age: components["schemas"]["ValueCount"][];

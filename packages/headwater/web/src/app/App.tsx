@@ -20,6 +20,7 @@ import { Loading } from "../components/Skeleton";
 // The start page does not load the code of these views.
 const BrowsePage = lazyView(() => import("../features/browse/BrowsePage"));
 const CompletenessPage = lazyView(() => import("../features/completeness/CompletenessPage"));
+const MapPage = lazyView(() => import("../features/map/MapPage"));
 const ProblemsPage = lazyView(() => import("../features/problems/ProblemsPage"));
 const SearchPage = lazyView(() => import("../features/search/SearchPage"));
 const ImpactPage = lazyView(() => import("../features/impact/ImpactPage"));
@@ -62,6 +63,8 @@ function viewAt(pathname: string): ReactNode {
       return <StartPage />;
     case "/lineage":
       return <LineagePage />;
+    case "/map":
+      return <MapPage />;
     case "/impact":
       return <ImpactPage />;
     case "/provenance":

@@ -34,7 +34,7 @@ export function Copy({ text, label, isWide = false }: { text: string; label: str
 }
 
 /** Write a text to the clipboard. Falls back to execCommand in cross-origin frames, where the Clipboard API may be blocked. */
-async function writeToClipboard(text: string): Promise<void> {
+export async function writeToClipboard(text: string): Promise<void> {
   try {
     await navigator.clipboard.writeText(text);
   } catch {

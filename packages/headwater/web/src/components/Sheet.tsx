@@ -1,9 +1,10 @@
 import { clsx } from "clsx";
-import { useEffect, type ReactNode } from "react";
+import type { ReactNode } from "react";
 import type { ImpactView } from "../graph/places";
 import { moment } from "../graph/words";
 import { Icon, type IconName } from "./Icon";
 import { Link } from "./Link";
+import { useTitle } from "./useTitle";
 import { COMPONENTS } from "../strings/components";
 import styles from "./sheet.module.css";
 import controls from "./controls.module.css";
@@ -22,9 +23,7 @@ interface Props {
 
 /** A page with a heading, actions and content. */
 export function Sheet({ icon, kind, title, name, about, actions, isBusy = false, children }: Props): ReactNode {
-  useEffect(() => {
-    document.title = COMPONENTS.tab(name);
-  }, [name]);
+  useTitle(name);
   return (
     <main className={styles.sheet} aria-busy={isBusy}>
       <div className={styles.inner}>

@@ -18,6 +18,7 @@ test("pipelines are to the right of those upstream of them", () => {
 
 test("pipelines that feed each other, or nothing, have places", () => {
   const { boxes, lines } = mapOf([pipeline("a", "b"), pipeline("b", "a")]);
+  expect(boxes.map(({ box }) => box.x).sort((a, b) => a - b)).toEqual([0, 284]);
   expect([boxes.length, lines.length]).toEqual([2, 2]);
   expect(mapOf([pipeline("a")])).toMatchObject({ boxes: [], width: 0, height: 0 });
 });

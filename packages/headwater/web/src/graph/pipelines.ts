@@ -22,7 +22,7 @@ export function mapOf<T extends Pipeline>(pipelines: readonly T[]): PipelineMap<
   const byId = new Map(pipelines.map((pipeline) => [pipeline.id, pipeline]));
   const upstreamOf = ({ upstream }: Pipeline) => upstream.filter((id) => byId.has(id));
   const connected = new Set(pipelines.flatMap((pipeline) => (upstreamOf(pipeline).length > 0 ? [pipeline.id, ...upstreamOf(pipeline)] : [])));
-  const columns = columnsOf(byId, upstreamOf);
+  const columns = withoutGaps(columnsOf(byId, upstreamOf), connected);
   const places = new Map<string, Place>();
   const rows: number[] = [];
   for (const pipeline of pipelines.filter(({ id }) => connected.has(id)).toSorted((a, b) => Number(columns.get(a.id)) - Number(columns.get(b.id)))) {
@@ -51,6 +51,12 @@ function columnsOf<T extends Pipeline>(byId: ReadonlyMap<string, T>, upstreamOf:
   };
   for (const id of byId.keys()) columnOf(id);
   return columns;
+}
+
+/** Number the columns of connected pipelines without gaps, which cycles leave. */
+function withoutGaps(columns: ReadonlyMap<string, number>, connected: ReadonlySet<string>): Map<string, number> {
+  const used = [...new Set([...connected].map((id) => Number(columns.get(id))))].sort((a, b) => a - b);
+  return new Map([...columns].map(([id, column]) => [id, used.indexOf(column)]));
 }
 
 function lineBetween(from: Place, to: Place): string {

@@ -17,6 +17,7 @@ export const START = {
   parts: { scheduled: "with a schedule", day: "due within 24 hours", risk: "at risk", late: "late", unscheduled: "without a schedule", sources: "sources" },
   run: (state: string, name: string, time: string | null) => [state, name, time].filter(Boolean).join(", "),
   allRuns: "All runs",
+  map: "Map",
   incomplete: "Incomplete pipelines",
   tour: "Take the guided tour",
   tourAbout: "five steps over the example data",

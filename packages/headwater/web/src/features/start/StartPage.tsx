@@ -1,7 +1,8 @@
 import { clsx } from "clsx";
-import type { ReactNode } from "react";
+import { Suspense, type ReactNode } from "react";
 import { IS_STATIC } from "../../api/base";
 import { troubleOf, useAnswer } from "../../api/answers";
+import { lazyView } from "../../components/lazyView";
 import { Link } from "../../components/Link";
 import { useNow } from "../../components/now";
 import { Search } from "../../components/Search";
@@ -17,6 +18,10 @@ import { Pipelines, RunGrid } from "./Pipelines";
 import { StartProblems } from "./StartProblems";
 import styles from "./start.module.css";
 import controls from "../../components/controls.module.css";
+
+const StartMap = lazyView(() => import("../map/StartMap"));
+/** Number of nodes above which the map is the first picture. */
+const LARGE = 300;
 
 /** Search, pipelines, problems, freshness and newest runs. */
 export function StartPage(): ReactNode {
@@ -54,6 +59,10 @@ export function StartPage(): ReactNode {
               {START.yesterday}
             </Link>
             {" · "}
+            <Link className={controls.link} href="/map">
+              {START.map}
+            </Link>
+            {" · "}
             <Link className={controls.link} href="/completeness">
               {START.incomplete}
             </Link>
@@ -65,6 +74,13 @@ export function StartPage(): ReactNode {
       {isEmpty && <Empty />}
       {health && !isEmpty && (
         <div className={styles.columns}>
+          {counts && counts.jobs + counts.datasets > LARGE && (
+            <div className={styles.map}>
+              <Suspense fallback={null}>
+                <StartMap />
+              </Suspense>
+            </div>
+          )}
           <div className={styles.map}>
             <Pipelines />
           </div>

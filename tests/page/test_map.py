@@ -1,0 +1,127 @@
+"""The roll-up map of a dbt-like project of 300 tables, with a failure and a late table."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from itertools import islice
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from benchmarks.dbt_project import FAILED, LATE, events
+from commands.page import ensure_page
+from tests.looking import Look, axe_finds, looking
+
+from .conftest import Lineage
+
+pytestmark = [pytest.mark.browser, pytest.mark.server]
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lineage]:
+    """Yield a server with the events of the project."""
+    ensure_page()
+    server = Lineage(tmp_path_factory.mktemp("project"))
+    every = events(datetime.now(UTC) - timedelta(minutes=7))
+    while some := list(islice(every, 500)):
+        server.take(*some)
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def look(browser: Browser, project: Lineage) -> Iterator[Look]:
+    """Return a function that opens a path of the page."""
+    with looking(browser, project.url) as open_:
+        yield open_
+
+
+def _box(page: Page, title: str) -> Locator:
+    """Return the box of a group or node in the map."""
+    return page.locator("[data-item]").filter(has=page.get_by_text(title, exact=True))
+
+
+def _current(page: Page) -> Locator:
+    return page.get_by_role("navigation", name="Groups").locator('[aria-current="page"]')
+
+
+def test_large_store_is_explored_from_platforms_to_a_table(look: Look) -> None:
+    page = look("/")
+    start = page.get_by_role("region", name="Map")
+    expect(start).to_contain_text("340 datasets")
+    expect(_box(page, "snowflake")).to_contain_text("300 datasets1 failed, 5 not rebuilt, 1 late")
+    expect(_box(page, "s3")).to_have_text("s3 40 datasets")
+    _box(page, "snowflake").get_by_role("link").click()
+    expect(_current(page)).to_have_text(re.compile("snowflake"))
+    _box(page, "shop.prod").get_by_role("link").click()
+    expect(_current(page)).to_have_text(re.compile(r"shop\.prod"))
+    expect(_box(page, FAILED)).to_have_attribute("data-state", "failed")
+    expect(_box(page, "mart_17")).to_contain_text(f"Not rebuilt: {FAILED} failed")
+    expect(_box(page, LATE)).to_contain_text("Late 3 d")
+    expect(page.get_by_text("1–50 of 300, those with problems first")).to_be_visible()
+    assert axe_finds(page) == []
+    page.get_by_role("link", name="Next").click()
+    expect(page.get_by_text("51–100 of 300")).to_be_visible()
+    expect(_box(page, FAILED)).to_have_count(0)
+    tree = page.get_by_role("navigation", name="Groups")
+    tree.get_by_role("button", name="Collapse shop.prod").click()
+    expect(tree.get_by_role("link", name="mart_17")).to_have_count(0)
+    tree.get_by_role("link", name="All").click()
+    expect(_box(page, "snowflake")).to_be_visible()
+    page.get_by_role("button", name="Owner", exact=True).click()
+    expect(_box(page, "core-data")).to_contain_text("1 failed, 3 not rebuilt")
+    tree.get_by_role("button", name="Expand growth").click()
+    tree.get_by_role("link", name="dbt").click()
+    expect(_current(page)).to_have_text(re.compile("dbt"))
+    expect(page.get_by_role("region", name="Map")).to_contain_text("87 tasks · 2 not rebuilt")
+    page.go_back()
+    expect(_box(page, "core-data")).to_be_visible()
+    page.get_by_role("button", name="Hide groups").click()
+    expect(tree).to_have_count(0)
+
+
+def test_menu_of_the_map_leads_to_the_views_of_a_node(look: Look) -> None:
+    page = look("/map?path=snowflake&path=shop.prod")
+    box = _box(page, "mart_17")
+    box.click(button="right")
+    page.get_by_role("menuitem", name="Only upstream").click()
+    expect(page.locator('[data-node$="shop.prod.mart_17"]')).to_be_visible()
+    expect(page.locator(f'[data-node$="shop.prod.{FAILED}"]')).to_be_visible()
+    expect(page.locator('[data-node$="shop.prod.rpt_16"]')).to_have_count(0)
+    page.go_back()
+    menu = box.get_by_role("button", name="Actions for mart_17")
+    for choice, title in (("Impact", "Impact of mart_17"), ("Provenance", "Provenance of mart_17")):
+        menu.focus()
+        page.keyboard.press("Enter")
+        page.get_by_role("menuitem", name=choice).press("Enter")
+        expect(page.get_by_role("heading", level=1)).to_have_text(title)
+        page.go_back()
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    menu.click()
+    page.get_by_role("menuitem", name="Copy id").click()
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert copied == "dataset:snowflake://org-acct:shop.prod.mart_17"
+    menu.click()
+    assert axe_finds(page) == []
+    page.get_by_role("menuitem", name="Hide").click()
+    expect(box).to_have_count(0)
+    page.reload()
+    expect(page.get_by_text("1 hidden.")).to_be_visible()
+    page.get_by_role("link", name="Show all").click()
+    expect(box).to_be_visible()
+
+
+def test_map_fits_a_phone(look: Look) -> None:
+    for path in ("/", "/map?by=owner", "/map?path=snowflake&path=shop.prod"):
+        page = look(path, width=390, height=800)
+        expect(page.locator("[data-item]").first).to_be_visible()
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        assert axe_finds(page) == []
+    box = _box(page, FAILED).bounding_box()
+    assert box is not None
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= 390
+    page.get_by_role("button", name="Show groups").click()
+    expect(_current(page)).to_have_text(re.compile(r"shop\.prod"))
