@@ -26,7 +26,7 @@ from packages.headwater.tests.event_schemas import event_validator
 
 pytestmark = pytest.mark.server
 
-_EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "lineage.yaml"
+_EXAMPLE = Path(__file__).resolve().parents[1] / "src" / "headwater_client" / "lineage.yaml"
 _PARENT = "01a1fd3d-1a97-7b7f-8cb0-753b3dcc6260"
 _ROOT = "01a1fd3d-1a97-7b7f-8cb0-753b3dcc6261"
 _MAIN = [sys.executable, "-c", "from headwater_client.main import main; main()", "run"]
@@ -125,6 +125,12 @@ def test_command_can_have_its_own_options(tmp_path: Path) -> None:
     result = subprocess.run([*head, "echo", "--spool", "-f"], capture_output=True, text=True)
     assert (result.returncode, result.stdout) == (0, "--spool -f\n")
     assert _types(tmp_path) == ["START", "COMPLETE"]
+
+
+def test_example_is_in_the_wheel_and_the_readme() -> None:
+    shown = subprocess.run([*_MAIN, "--example"], capture_output=True, text=True, check=True)
+    assert shown.stdout == _EXAMPLE.read_text()
+    assert f"```yaml\n{shown.stdout}```" in (_EXAMPLE.parents[2] / "README.md").read_text()
 
 
 def test_inherited_files_stay_open(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Read a lineage.yaml, which declares a job. `examples/lineage.yaml` explains every key."""
+"""Read a lineage.yaml, which declares a job. That of this package explains every key."""
 
 from __future__ import annotations
 

@@ -7,6 +7,7 @@ import math
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from importlib import resources
 from pathlib import Path
 
 from headwater_client._declared import Declaration, Declared, read_declared
@@ -40,6 +41,9 @@ def argument_parser(program: str = "headwater") -> argparse.ArgumentParser:
         help="YAML file of its inputs and outputs. [lineage.yaml, if it exists or if the command is"
         " not a Python script]",
     )
+    parser.add_argument(
+        "--example", action="store_true", help="Print an example of the file with every key."
+    )
     parser.add_argument("--spool", type=Path, help="Folder to write its events to.")
     parser.add_argument(
         "--url", help="URL of a server to send its events to, in addition to --spool."
@@ -61,6 +65,9 @@ def run(arguments: Sequence[str], program: str = "headwater") -> int:
     """
     parser = argument_parser(program)
     options = parser.parse_args(arguments)
+    if options.example:
+        sys.stdout.write(resources.files(__package__).joinpath("lineage.yaml").read_text())
+        return 0
     command = options.command[1:] if options.command[:1] == ["--"] else options.command
     if not command:
         parser.error("missing command; expected one, as in the example of --help")
