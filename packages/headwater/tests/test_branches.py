@@ -44,6 +44,13 @@ def test_runs_of_several_branches_are_a_warning(build: Any) -> None:
     assert health_answer(state)["isHealthy"]
 
 
+def test_run_of_another_branch_does_not_hide_a_failure(build: Any) -> None:
+    failed = _run(build, "2025-11-20", ("project_branch", "prod")) | {"eventType": "FAIL"}
+    other = _run(build, "2025-11-21", ("project_branch", "test.new"))
+    text = "got runs of 2 branches (test.new, prod) under one name; the newest run of prod failed"
+    assert _found(build.state(failed, other)) == [("warning", "job:demo:Train", text)]
+
+
 @pytest.mark.parametrize("key", ["environment", "ENV"])
 def test_environments_are_read_from_tags_and_variables(build: Any, key: str) -> None:
     variable = {"environmentVariables": [{"name": key, "value": "prod"}, {"name": "HOME"}]}

@@ -17,6 +17,7 @@ from headwater.events.facets import Tags
 from headwater.graph.current import generations_of
 from headwater.projection import Run, State
 from headwater.projection.derived import began_at
+from headwater.runs.failures import is_failed
 
 _ENVIRONMENT = ("environment", "env")
 _KINDS = {"project_branch": "branches", **dict.fromkeys(_ENVIRONMENT, "environments")}
@@ -29,6 +30,8 @@ class Mix(NamedTuple):
     kind: str
     names: tuple[str, ...]
     run: Run
+    failed: tuple[str, ...]
+    """The names whose newest run failed."""
 
 
 def mixed_jobs(state: State) -> Iterator[tuple[JobRef, tuple[Mix, ...]]]:
@@ -56,8 +59,12 @@ def mixes_of(state: State, ref: JobRef) -> tuple[Mix, ...]:
             for kind, name in _labels(run):
                 newest[kind][name] = max(place, newest[kind].get(name, place))
         by_id = {run.key.run_id: run for run in runs}
+
+        def failed(places: dict[str, tuple[int, str]], names: tuple[str, ...]) -> tuple[str, ...]:
+            return tuple(name for name in names if is_failed(state, by_id[places[name][1]]))
+
         return tuple(
-            Mix(kind, names, by_id[max(places.values())[1]])
+            Mix(kind, names, by_id[max(places.values())[1]], failed(places, names))
             for kind, places in sorted(newest.items())
             if len(names := _recent(places)) > 1
         )

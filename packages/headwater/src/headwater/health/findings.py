@@ -131,10 +131,13 @@ def several_branches(state: State, ref: JobRef, mixes: Sequence[Mix]) -> Finding
     """Return the finding about a job whose runs are of several branches or environments."""
     parts = [f"{len(mix.names)} {mix.kind} ({some(mix.names)})" for mix in mixes]
     run = mixes[0].run
+    message = f"got runs of {' and '.join(parts)} under one name"
+    if failed := [name for mix in mixes for name in mix.failed]:  # a later run may hide a failure
+        message += f"; the newest run of {some(failed)} failed"
     return warning(
         "branches",
         ref,
-        f"got runs of {' and '.join(parts)} under one name",
+        message,
         "give each of them its own OPENLINEAGE_NAMESPACE, and for branches in Metaflow set"
         " METAFLOW_OPENLINEAGE_SEPARATE_BRANCHES=true, so that their jobs and artifacts stay apart",
         run=run,
