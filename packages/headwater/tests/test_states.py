@@ -341,6 +341,13 @@ def test_pipeline_downstream_of_another_is_blocked(build: Any) -> None:
         ("START", {}, "21T07:00:00", "unknown", "no run has ended yet"),
         ("START", {}, "23T08:00:00", "unknown", "the newest run sent no end event"),
         ("COMPLETE", {}, "21T08:00:00", "healthy", "completed"),
+        (
+            "COMPLETE",
+            {"errorMessage": {"message": "2 of 3 files skipped"}},
+            "21T08:00:00",
+            "healthy",
+            "completed, but reported an error",
+        ),
         ("ABORT", {}, "21T08:00:00", "failed", "the newest run failed"),
     ],
 )

@@ -22,6 +22,7 @@ from headwater.datasets.quality import (
 from headwater.datasets.removal import is_gone, removal_of
 from headwater.datasets.writes import newest_write
 from headwater.events import JobRef, parse_time, shown_time, to_micros
+from headwater.events.facets import ErrorMessage
 from headwater.filter_values import type_of
 from headwater.graph.current import generations_of
 from headwater.graph.generation import Generation
@@ -286,7 +287,9 @@ def _fine(state: State, node: Node) -> _Found:
         return _Found("streaming", "last event" if is_open else "ended", at)
     if all(is_ad_hoc(state, ref) for ref in _jobs(state, node)):
         return _Found("ad_hoc", "completed; runs on request", last)
-    return _Found("healthy", "completed", last)
+    has_error = bool(newest.facets.parsed(ErrorMessage).message)  # such as one caught by @catch
+    text = "completed, but reported an error" if has_error else "completed"
+    return _Found("healthy", text, last)
 
 
 _RULES: tuple[_Rule, ...] = (
