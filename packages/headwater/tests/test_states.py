@@ -208,6 +208,43 @@ def test_check_at_the_end_blocks_nothing_that_ran_before(has_start: bool, build:
     assert not [found for found in findings_answer(state)["items"] if "blocks" in found["message"]]
 
 
+@pytest.mark.parametrize("retried", [False, True])
+def test_failed_run_of_a_backfill_counts_although_a_later_one_completed(
+    retried: bool, build: Any
+) -> None:
+    def part(run: str, type_: str, hour: str, dag: str) -> Any:
+        return build.run(type_, run, "shop.load", f"{hour}:00:00", parent=(dag, "shop"), kind=TASK,
+                         reads=("db|in",), writes=("db|out",))  # fmt: skip
+
+    end = "COMPLETE" if retried else "FAIL"
+    events = [
+        build.run("START", "a", "shop", "01:00:00", kind=DAG),
+        part("a1", "START", "01", "a"),
+        build.run("START", "b", "shop", "02:00:00", kind=DAG),
+        *(part("b1", type_, hour, "b") for type_, hour in (("START", "02"), ("COMPLETE", "03"))),
+        build.run("COMPLETE", "b", "shop", "03:00:00", kind=DAG),
+        part("a1", "FAIL", "04", "a"),
+        *([part("a2", t, "05", "a") for t in ("START", "COMPLETE")] if retried else []),
+        build.run(end, "a", "shop", "06:00:00", kind=DAG),
+    ]
+    state = at(build.state(*events), "2025-11-21T08:00:00Z")
+    expected = "healthy" if retried else "failed"
+    assert set(_states(state, "shop", "shop.load", "out").values()) == {expected}
+    assert gate_answer(state, ["out"])["passed"] == retried
+    assert health_answer(state)["isHealthy"] == retried
+    failed = [event | {"eventType": "FAIL"} if event["run"]["runId"] in ("b", "b1")
+              and event["eventType"] == "COMPLETE" else event for event in events]  # fmt: skip
+    both = at(build.state(*failed), "2025-11-21T08:00:00Z")
+    assert _states(both, "shop", "shop.load") == {"shop": "failed", "shop.load": "failed"}
+    newer = [
+        build.run("START", "c", "shop", "09:00:00", kind=DAG),
+        part("c1", "COMPLETE", "09", "c"),
+        build.run("COMPLETE", "c", "shop", "10:00:00", kind=DAG),
+    ]
+    after = at(build.state(*events, *newer), "2025-11-21T11:00:00Z")
+    assert set(_states(after, "shop", "shop.load", "out").values()) == {"healthy"}
+
+
 def test_task_on_request_is_not_late_with_its_pipeline(build: Any) -> None:
     days = [event for day in (10, 11, 12, 13) for event in _day(build, day)]
     for event in days:

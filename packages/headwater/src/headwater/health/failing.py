@@ -36,15 +36,38 @@ from headwater.runs.summary import newest_run, place_of_run
 
 
 def recent_roots(state: State, ref: JobRef) -> list[Run]:
-    """Return the newest finished root run of a job and the open ones after it, oldest first."""
+    """Return the newest finished root run of a job and the open ones after it, oldest first.
+
+    A run of a backfill that failed after the newest one had ended counts as the newest.
+    """
 
     def recent(runs: list[Run]) -> list[Run]:
         roots = [run for run in runs if parent_of(state, run) is None]
         roots.sort(key=partial(place_of_run, state))
         ended = [place for place, run in enumerate(roots) if outcome(state, run).ended is not None]
-        return roots[ended[-1] if ended else 0 :]
+        newest = decisive_run(state, [roots[place] for place in ended])
+        return [newest, *roots[ended[-1] + 1 :]] if newest else roots
 
     return generations_of(state).of_runs(ref, "recent roots", recent)
+
+
+def decisive_run(state: State, runs: list[Run]) -> Run | None:
+    """Return the run that started last, unless one failed after it ended: the last of these.
+
+    Runs of a backfill overlap: one may fail when those that started after it have completed.
+    """
+    newest = max(runs, key=partial(place_of_run, state), default=None)
+    end = outcome(state, newest).ended if newest else None
+    if end is None:
+        return newest
+    later = [
+        run
+        for run in runs
+        if (outcome(state, run).ended or 0) > end
+        and is_failed(state, run)
+        and not was_repeated(state, run)
+    ]
+    return max(later, key=lambda run: outcome(state, run).ended or 0, default=newest)
 
 
 def decided_root(state: State, ref: JobRef) -> Run | None:
@@ -95,8 +118,7 @@ def failed_part(state: State, ref: JobRef) -> Run | None:
             if parent_of(state, run) is not None
             and (run.end is not None or is_running_stream(state, run) or is_failed(state, run))
         ]
-        newest = max(below, key=partial(place_of_run, state), default=None)
-        if newest is None:
+        if (newest := decisive_run(state, below)) is None:
             return None
         together = [run for run in below if parent_of(state, run) is parent_of(state, newest)]
         wrong = (run for run in together if is_failed(state, run) and not was_repeated(state, run))

@@ -30,7 +30,7 @@ from headwater.graph.levels import Level
 from headwater.graph.nodes import Node, facets_of, node_id
 from headwater.graph.run_edges import derived_dataset, only_datasets
 from headwater.health.blocked import blockers_of
-from headwater.health.failing import failing_run
+from headwater.health.failing import decisive_run, failing_run
 from headwater.health.findings import (
     failed_checks,
     failed_run,
@@ -221,7 +221,9 @@ def _newest_runs(state: State, until: dict[JobRef, dict[DatasetName, float]]) ->
         runs = [state.runs[key] for key in state.jobs[ref].runs]
         begun = [run for run in runs if run.has_events and (began_at(state, run) or 0) <= last]
         ended = [run for run in begun if outcome(state, run).ended is not None]
-        for newest in filter(None, (_newest(state, begun), _newest(state, ended))):
+        by_then = [run for run in ended if (outcome(state, run).ended or 0) <= last]
+        decided = decisive_run(state, by_then)  # a run of a backfill may fail last
+        for newest in filter(None, (_newest(state, begun), _newest(state, ended), decided)):
             above = parent_of(state, newest)
             yield from (
                 run for run in begun if run is newest or (above and parent_of(state, run) is above)
