@@ -180,6 +180,7 @@ def _own() -> Asked:
         ],
         "/api/v2/version": [{"version": f"{_TABLE}@1"}, {"version": run_id(6)}],
         "/api/v2/incident": [{"subject": f"{_TABLE}@1"}, {"subject": run_id(3)}],
+        "/api/v2/taints": [{}, {"node": _TABLE}],
         "/api/v2/history": [*nodes, {**nodes[0], "limit": 1}],
         "/api/v2/drift": [{}],
         "/api/v2/map": [{}, {"by": "owner"}, {"path": ["hive"]}],

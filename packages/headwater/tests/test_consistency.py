@@ -24,6 +24,7 @@ from headwater.health.states import health_of
 from headwater.incidents._clean import clean_datasets
 from headwater.incidents._named import Version, version_of
 from headwater.incidents._readers import readers_of
+from headwater.incidents._taints import taint_entry
 from headwater.incidents._version import spread_of, version_answer
 from headwater.lineage.queries import (
     columns_answer,
@@ -37,10 +38,11 @@ from headwater.lineage.queries import (
 from headwater.log import EventLog
 from headwater.lookup import find_dataset
 from headwater.marquez._graphs import get_lineage
-from headwater.projection import State
+from headwater.projection import State, apply
 from headwater.projection.live import Batch, Live
 from headwater.projection.past import Moment
 from headwater.query.registry import load_queries
+from headwater.redaction import DEFAULT
 from headwater.runs.failures import was_repeated
 from headwater.trust.gate import gate_answer
 
@@ -521,6 +523,35 @@ def test_versions_agree_with_provenance(runs: list[dict[str, Any]], build: Any) 
         }
         found = below.get((_node_of(named), named.version), set())
         assert found - {*named.writers} == sources - {*named.writers}, named
+
+
+@settings(max_examples=60)
+@given(runs=RUNS)
+def test_gate_refuses_exactly_what_contains_a_recalled_version(
+    runs: list[dict[str, Any]], build: Any
+) -> None:
+    state = build.state(*events_of(build, runs))
+    generations = generations_of(state)
+    for name in sorted(set(state.identity))[:2]:
+        for write in writes_of(generations, name)[:2]:
+            named = version_of(state, name, write.version)
+            node = f"{_node_of(named)}@{named.version}"
+            current = {
+                node_id(item.node)
+                for item in spread_of(generations, named).nodes
+                if item.is_current
+            }
+            if not {*generations.writing(name)}.isdisjoint(named.writers):
+                current.add(_node_of(named))
+            recalled = build.state(*events_of(build, runs))
+            apply(recalled, taint_entry(recalled, node, "bad", 2**51, DEFAULT).event)
+            refused = {
+                dataset
+                for dataset in _datasets(recalled)
+                for gated in gate_answer(recalled, [dataset])["datasets"]
+                if "no_tainted" in {item["kind"] for item in gated["violations"]}
+            }
+            assert refused == {dataset for dataset in _datasets(state) if dataset in current}, node
 
 
 def _check_current(state: State, named: Version) -> None:

@@ -66,6 +66,7 @@ _ASKED: dict[str, list[dict[str, Any]]] = {
     "gate": [{"dataset": [f"d{_COUNT}"]}],
     "check": [{}],
     "version": [{"version": "d1@r0"}],
+    "taints": [{}, {"node": f"dataset:db:d{_COUNT}"}],
     "incident": [{"subject": "d1@r0"}, {"subject": "r0"}],
     "why": [{"from_": "dataset:db:hub", "to": "job:demo:often"}],
 }

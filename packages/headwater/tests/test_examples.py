@@ -37,8 +37,8 @@ def _examples(command: Any) -> Iterator[str]:
 
 _ALL = sorted(
     dict.fromkeys(_examples(command_line())),
-    # A log with keys requires one, and `doctor` fails after the event of `run`.
-    key=lambda line: ("keys" in line, "remove" in line, "headwater run" in line),
+    # A log with keys requires one; `doctor` fails after the event of `run`, `gate` after `taint`.
+    key=lambda line: ("keys" in line, "taint" in line, "remove" in line, "headwater run" in line),
 )
 
 
@@ -62,7 +62,8 @@ def _sample(build: Any) -> list[Any]:
     merge = build.run("COMPLETE", "m", "merge", "03:00:00", reads=("db|yellow_taxi_staging",))
     pii = {"tags": [{"key": "pii", "value": "true", "field": "tpep_pickup_datetime"}]}
     fields = schema("tpep_pickup_datetime")
-    merge["outputs"] = [build.dataset("db|yellow_taxi_raw", schema=fields, tags=pii)]
+    version = {"version": {"datasetVersion": "8123456789012345678"}}
+    merge["outputs"] = [build.dataset("db|yellow_taxi_raw", schema=fields, tags=pii, **version)]
     count = build.run("COMPLETE", "c", "count", "04:00:00", reads=("db|yellow_taxi_raw",))
     lineage = column("total_rides", "yellow_taxi_raw", "tpep_pickup_datetime")
     count["outputs"] = [build.dataset("db|yellow_rides_hourly_actuals", columnLineage=lineage)]

@@ -66,8 +66,8 @@ def test_passing_gate_returns_the_default_policy(
     ]
     assert answer["policy"] == {
         "no_failed_runs": True, "follow_control": True, "quality_passed": True, "no_pii": True,
-        "exists": True, "fresh": False, "allow_muted": False, "allow_deleted_sources": False,
-        "sources": None, "completeness": {},
+        "no_tainted": True, "exists": True, "fresh": False, "allow_muted": False,
+        "allow_deleted_sources": False, "sources": None, "completeness": {},
     }  # fmt: skip
     with pytest.raises(NotFoundError):
         gate_answer(_state(build), ["model", "nothing"])
@@ -292,7 +292,7 @@ def test_example_has_every_key_and_starts_with_the_defaults() -> None:
     policy = validated(Policy, body, "policy")
     assert set(body) == set(Policy.model_fields)
     default = Policy()
-    for key in ("no_failed_runs", "quality_passed", "no_pii"):
+    for key in ("no_failed_runs", "quality_passed", "no_pii", "no_tainted"):
         assert getattr(policy, key) is getattr(default, key) is True
     assert validated(Policy, policy.model_dump(), "policy") == policy
 

@@ -44,6 +44,7 @@ _ASKED: dict[str, dict[str, Any]] = {
     "tags": {},
     "tagged": {"tag": "k"},
     "drift": {},
+    "taints": {},
     "freshness": {},
     "datasets": {"sort": "written"},
     "jobs": {"sort": "started"},

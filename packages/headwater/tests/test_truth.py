@@ -11,9 +11,11 @@ from typing import Any
 import orjson
 import pytest
 
+from headwater.incidents._taints import taint_entry
 from headwater.log import EventLog, entry_of
 from headwater.projection.live import Batch, Live
 from headwater.query.registry import ask, load_queries
+from headwater.redaction import DEFAULT
 
 from .truth.cases import Case, Level, cases
 
@@ -177,6 +179,23 @@ def test_incidents_name_exactly_what_is_affected_now(case: Case, server: Server)
         assert {key: sorted(names) for key, names in found.items()} == {
             key: sorted(names) for key, names in expected.items()
         }, text
+
+
+def test_gates_refuse_exactly_what_contains_a_recalled_version(case: Case, tmp_path: Path) -> None:
+    for number, (text, refused) in enumerate(case.truth.recalled.items()):
+        server = Server(case, tmp_path / f"{number}.db")
+        with server.live.reading() as state:
+            now = int(case.truth.now.timestamp() * 1_000_000)
+            entry = taint_entry(state, text, "bad", now, DEFAULT)
+        server.live.ingest(Batch([entry]))
+        found = {
+            dataset
+            for dataset in case.datasets
+            for gated in server.ask("gate", dataset=[dataset])["datasets"]
+            if "no_tainted" in {item["kind"] for item in gated["violations"]}
+        }
+        assert found == set(refused), text
+        server.live.log.close()
 
 
 def test_names_that_are_no_datasets_are_absent(case: Case, server: Server) -> None:

@@ -130,6 +130,8 @@ class Truth(Strict):
     """Names that are no dataset."""
     versions: dict[str, VersionTruth] = {}
     """By `dataset@version`."""
+    recalled: dict[str, list[str]] = {}
+    """By `dataset@version`: the datasets that a gate refuses if it is recalled."""
     incidents: dict[str, IncidentTruth] = {}
     """By subject: a dataset with a failed check, or `dataset@version`."""
     verdicts: Verdicts = Verdicts()

@@ -46,6 +46,7 @@ class Version(Tool):
             context.health(),
             node=found["id"],
             version=found["version"],
+            recalled=found["taint"],
             writers=[_writer(writer) for writer in found["writers"]],
             wasRead=found["wasRead"],
             readerCount=found["readerCount"],

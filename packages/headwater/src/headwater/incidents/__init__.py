@@ -6,4 +6,5 @@ plugin = Plugin(
     alerts={"incident": "headwater.incidents.alerts:find_incidents"},
     commands=["headwater.incidents.commands:commands"],
     queries=["headwater.incidents.queries"],
+    routers=["headwater.incidents.endpoints:router"],
 )

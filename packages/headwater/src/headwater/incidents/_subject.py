@@ -75,6 +75,11 @@ def _is_of_job(failure: Failure, ref: JobRef) -> bool:
     return failure.check.run is not None and failure.check.run.key.job == ref
 
 
+def subject_of_version(named: Version) -> Subject:
+    """Return a version as a subject, whatever its checks say."""
+    return Subject("version", _id(named), [Bad(named)])
+
+
 def subject_of_checks(
     state: State, node: Node, failures: Sequence[tuple[DatasetName, Failure]]
 ) -> Subject:

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from typing import Annotated, NamedTuple
 
 from headwater import memory
+from headwater.datasets.taints import taints_of
 from headwater.datasets.writes import written_by
-from headwater.events import JobRef
+from headwater.events import JobRef, shown_time
 from headwater.filter_values import job_owners
 from headwater.graph.current import generations_of
 from headwater.graph.frontier import Walked
@@ -23,7 +24,7 @@ from headwater.incidents import models
 from headwater.incidents._gaps import gaps_of
 from headwater.incidents._named import Version, find_version
 from headwater.incidents._readers import Reader, readers_of
-from headwater.incidents._walk import generations_downstream
+from headwater.lineage.reached import generations_downstream
 from headwater.log import EventLog
 from headwater.projection import Run, RunKey, State
 from headwater.query.models import CodeLocation
@@ -64,6 +65,7 @@ def version_answer(
         "kind": kind_of(state, named.node),
         "version": named.version,
         "isReported": named.is_reported,
+        "taint": _taint(state, named),
         "writers": writers,
         "wasRead": "yes" if is_exact else "by_time" if found else "unknown",
         "readerCount": len(found),
@@ -81,6 +83,13 @@ def version_answer(
             )
         ),
     }
+
+
+def _taint(state: State, named: Version) -> models.TaintInfo | None:
+    for taint in taints_of(state, named.name):
+        if taint.version == named.version:
+            return {"reason": taint.reason, "at": shown_time(taint.at)}
+    return None
 
 
 def reader_answer(generations: Generations, named: Version, reader: Reader) -> models.VersionReader:
@@ -172,6 +181,8 @@ class Affected:
     versions: dict[str, int] = field(default_factory=dict)
     """The versions of a dataset, with the time of each in microseconds."""
     runs: dict[RunKey, Run] = field(default_factory=dict)
+    is_versioned: bool = True
+    """False if some of the data is in no version, such as that of a view or a renamed table."""
     is_proven: bool = False
     is_current: bool = False
     first: int = 0
@@ -234,11 +245,12 @@ def spread_of(generations: Generations, *versions: Version) -> Spread:
             node.runs |= part.runs
             node.is_proven |= generation in proven
             node.is_current |= part.is_current
+            node.is_versioned &= part.is_versioned
             node.first = min(node.first, part.first)
     for named in versions:
         if (own := nodes.get(named.node)) is not None:
             own.versions.pop(named.version, None)
-            if not own.versions:
+            if own.is_versioned and not own.versions:
                 del nodes[named.node]
     unproven = {g.job for g in walk if g not in proven and derived_dataset(g.job) is None}
     return Spread(sorted(nodes.values(), key=lambda n: (n.first, n.node)), sorted(unproven), walk)
@@ -248,20 +260,21 @@ def _parts(
     generations: Generations, generation: Generation, writes: Iterable[DatasetName]
 ) -> Iterator[Affected]:
     """Yield the written datasets of a generation, or else its job."""
+    owners = [generations.levels.owner(run, Level.TASK) for run in generation.runs]
+    runs = {owner.key: owner for owner in owners}
     names = only_datasets(writes)
     for name in names:
+        # Without a write, a run failed, is open or renamed a table: the data may be in it.
         found = written_by(generations, generation, name)
-        if found or not generation.runs:  # a run that failed may have written nothing
-            yield Affected(
-                Node.of_dataset(name),
-                {write.version: write.at for write in found},
-                {write.run.key: write.run for write in found},
-                is_current=generation in generations.writing(name),
-                first=generation.started,
-            )
+        yield Affected(
+            Node.of_dataset(name),
+            {write.version: write.at for write in found},
+            {write.run.key: write.run for write in found} or runs,
+            is_versioned=bool(found),
+            is_current=generation in generations.writing(name),
+            first=generation.started,
+        )
     if not names and derived_dataset(generation.job) is None:
-        owners = [generations.levels.owner(run, Level.TASK) for run in generation.runs]
-        runs = {owner.key: owner for owner in owners}
         is_current = generation in generations.effective(generation.job)
         node = Node.of_job(generation.job)
         yield Affected(node, {}, runs, is_current=is_current, first=generation.started)

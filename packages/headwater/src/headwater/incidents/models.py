@@ -71,7 +71,8 @@ class AffectedNode(NodeRef):
     by: By
     """`version` if reported versions prove each step to at least one of the runs."""
     isCurrent: bool
-    """True if the present contents of the dataset contain the data, or the newest run used it."""
+    """True if the present contents of the dataset contain the data, as those of a failed or open
+    run may, or if the newest run used it."""
     owners: list[str]
     """Of a dataset without owners, those of the jobs that write it."""
 
@@ -85,6 +86,21 @@ class VersionGap(Answer):
     """The jobs that did not report it."""
 
 
+class TaintInfo(Answer):
+    """A statement that a version is recalled."""
+
+    reason: str
+    at: str | None
+
+
+class TaintedVersion(DatasetRef):
+    """A recalled version."""
+
+    version: str
+    reason: str
+    at: str | None
+
+
 class VersionAnswer(DatasetRef):
     """A version of a dataset: who made it, who read it, and what was made of it."""
 
@@ -92,6 +108,8 @@ class VersionAnswer(DatasetRef):
     version: str
     isReported: bool
     """False for the id of a run that wrote without reporting a version."""
+    taint: TaintInfo | None
+    """Null unless the version was recalled."""
     writers: list[VersionWriter]
     wasRead: Literal["yes", "by_time", "unknown"]
     """`yes` if a run reported to have read it, `by_time` if it follows from times. Without such a

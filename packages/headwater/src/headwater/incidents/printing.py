@@ -13,7 +13,7 @@ from headwater.text import counted
 
 if TYPE_CHECKING:
     from headwater.incidents import models
-    from headwater.query.models import Name
+    from headwater.query.models import Name, Page
 
 _BY = {"version": "", "time": "  by time"}
 _CLEAN = {True: "Clean", False: "Unknown if clean (only times say so)"}
@@ -22,7 +22,10 @@ _MOST_NAMES = 5
 
 def print_version(answer: models.VersionAnswer) -> None:
     """Print the writers, readers and affected nodes of a version, and what is unknown."""
-    new_console().print(Text.assemble(dataset_text(answer), f"  version {answer['version']}"))
+    console = new_console()
+    console.print(Text.assemble(dataset_text(answer), f"  version {answer['version']}"))
+    if taint := answer["taint"]:
+        console.print(Text(f"recalled since {taint['at']}: {taint['reason']}", "red"))
     _print_writers(answer["writers"])
     _print_readers(answer["readers"], answer["readerCount"])
     title = f"Contained in or used by {counted(answer['affectedCount'], 'node')}:"
@@ -142,6 +145,19 @@ def _affected(node: models.AffectedNode) -> tuple[Text, Text]:
     details = Text("  ".join(part for part in parts if part), "dim")
     owners = f"  owned by {', '.join(node['owners'])}" if node["owners"] else ""
     return text, details.append(owners, "yellow")
+
+
+def print_taints(answer: Page[models.TaintedVersion]) -> None:
+    """Print one recalled version per line, with the time and the reason."""
+    rows = (
+        (
+            dataset_text(item).append(f"  version {item['version']}"),
+            Text(f"since {(item['at'] or 'unknown')[:19]}", "dim"),
+            Text(item["reason"], "red"),
+        )
+        for item in answer["items"]
+    )
+    print_table(rows, empty="No version is recalled.")
 
 
 def print_unknown(gaps: Iterable[models.VersionGap]) -> None:

@@ -54,7 +54,7 @@ def gate(
     datasets: Annotated[list[str], typer.Argument(help="Datasets: ids or names.")],
     policy: Annotated[
         Path | None,
-        typer.Option(help="YAML file. [no failed runs, checks passed, no PII]"),
+        typer.Option(help="YAML file. [no failed runs, checks passed, no PII, no recalled data]"),
     ] = None,
 ) -> None:
     """Check the provenance of datasets against a policy.

@@ -46,6 +46,7 @@ from headwater.health.states import health_of
 from headwater.identity import DatasetName
 from headwater.lineage.provenance import deleted_sources, last_use, origin, sources_of
 from headwater.lineage.tags import Tags
+from headwater.lineage.taints import taints_in
 from headwater.lookup import find_dataset
 from headwater.projection import Run, State, outcome
 from headwater.projection.derived import ancestry_of, began_at, is_lost, parent_of
@@ -74,6 +75,8 @@ class Policy(Document):
     """Also judge the runs that had to end before upstream runs, and those that triggered them."""
     quality_passed: bool = True
     no_pii: bool = True
+    no_tainted: bool = True
+    """No version in the provenance was recalled (`headwater taint`)."""
     exists: bool = True
     fresh: bool = False
     allow_deleted_sources: bool = False
@@ -131,6 +134,8 @@ def _violations(known: Generations, root: Node, policy: Policy) -> Iterator[Viol
         yield from _of_rule("fresh", _late(known, generations, root))
         if removal is not None and removal["kind"] == "emptied":
             yield from _of_rule("fresh", [_removal_finding(root, removal)])
+    if policy.no_tainted:
+        yield from _of_rule("no_tainted", _tainted(known, root))
     if policy.quality_passed:
         yield from _of_rule("quality_passed", _failed_checks(state, generations, root))
     if not policy.allow_deleted_sources:
@@ -145,6 +150,13 @@ def _of_rule(rule: str, findings: Iterable[Finding | tuple[Finding, str]]) -> It
     for item in findings:
         found, pipeline = item if isinstance(item, tuple) else (item, None)
         yield {**found, "kind": rule, "pipeline": pipeline, "isMuted": False}
+
+
+def _tainted(known: Generations, root: Node) -> Iterator[Finding]:
+    for name, taint in taints_in(known, root.dataset_name):
+        message = f"has data of the recalled version {taint.version}: {taint.reason}"
+        remedy = "write it again without this version, or clear it with `headwater taint --clear`"
+        yield finding("tainted", name, message, remedy, at=taint.at)
 
 
 def _deleted_sources(known: Generations, generations: Walked, root: Node) -> Iterator[Finding]:

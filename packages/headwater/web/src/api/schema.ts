@@ -1149,6 +1149,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v2/taints": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: {
+            parameters: {
+                query?: {
+                    asOf?: string | null;
+                    cursor?: string | null;
+                    knownAt?: string | null;
+                    limit?: number;
+                    node?: string | null;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Page_TaintedVersion_"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v2/timeline": {
         parameters: {
             query?: never;
@@ -1906,6 +1946,10 @@ export interface components {
             items: components["schemas"]["SchemaChange"][];
             next: string | null;
         };
+        Page_TaintedVersion_: {
+            items: components["schemas"]["TaintedVersion"][];
+            next: string | null;
+        };
         PipelineCompleteness: {
             id: string;
             isMeasured: boolean;
@@ -2263,6 +2307,18 @@ export interface components {
             source: string;
             value: string;
         };
+        TaintedVersion: {
+            at: string | null;
+            id: string;
+            name: string;
+            namespace: string;
+            reason: string;
+            version: string;
+        };
+        TaintInfo: {
+            at: string | null;
+            reason: string;
+        };
         TimelineAnswer: {
             changes: components["schemas"]["GraphChange"][];
             from: string;
@@ -2336,6 +2392,7 @@ export interface components {
             namespace: string;
             readerCount: number;
             readers: components["schemas"]["VersionReader"][];
+            taint: components["schemas"]["TaintInfo"] | null;
             unknown: components["schemas"]["VersionGap"][];
             version: string;
             /** @enum {string} */

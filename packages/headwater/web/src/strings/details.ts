@@ -6,7 +6,7 @@ export const DETAILS = {
   notReported: "not reported",
   inferred: "Inferred from",
   inferredHow: { dataset: ", which writes this dataset", job: ", of which this job is a part" },
-  facts: { state: "State", contents: "Contents", owners: "Owners", tags: "Tags", written: "Last written", freshness: "Freshness", rows: "Rows written", version: "Version", aliases: "Aliases" },
+  facts: { state: "State", contents: "Contents", recalled: "Recalled data", owners: "Owners", tags: "Tags", written: "Last written", freshness: "Freshness", rows: "Rows written", version: "Version", aliases: "Aliases" },
   noWriter: "no writing run reported",
   fresh: {
     late: "late: due",
@@ -46,6 +46,7 @@ export const DETAILS = {
   removed: (name: string, type: string | null) => `− ${name}: ${type ?? ""}`,
   changed: (name: string, from: string | null, to: string | null) => `${name}: ${from ?? ""} → ${to ?? ""}`,
   older: (count: number, program: string) => `Only the newest ${count} history entries are shown; \`${program} history\` lists all.`,
+  recalledVersion: (name: string, version: string) => `${name} @ ${version}`,
   showVersion: (version: string) => `${version}\nShow its readers`,
   rowsPerVersion: "Rows per version",
   rowsTrend: (rows: string, median: string, change: number | null) => `Newest ${rows} rows, median before ${median}${change === null ? "" : change === 0 ? " · as the median" : ` · ${change < 0 ? "−" : "+"}${Math.abs(change).toLocaleString("en")} % against the median`}`,

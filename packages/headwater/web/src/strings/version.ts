@@ -16,6 +16,8 @@ export const VERSION = {
   runs: (count: number) => plural(count, "run"),
   byTime: "by time",
   byTimeAbout: "The runs reported no version: the times of writes and reads decide",
+  recalled: "Recalled",
+  recalledFor: (reason: string) => `Recalled: ${reason}`,
   current: "now",
   incident: "Incident",
   unknown: "Unknown",

@@ -6,9 +6,11 @@ import { HealthState } from "../../components/HealthState";
 import { Link } from "../../components/Link";
 import { RemovalState } from "../../components/Removal";
 import { Tags } from "../../components/Tags";
+import type { Answer } from "../../api/client";
 import { openColumn } from "../../graph/lit";
+import { versionOf } from "../../graph/places";
 import { formatView, type View } from "../../graph/view";
-import { shellQuoted } from "../../graph/words";
+import { parts, shellQuoted } from "../../graph/words";
 import { DETAILS } from "../../strings/details";
 import { Assertion } from "./Assertion";
 import { Commands, Description, Freshness, Owners } from "./About";
@@ -31,6 +33,7 @@ const HISTORY = 200;
 export function DatasetAbout({ node, view }: Props): ReactNode {
   const asOf = view.at ? ` --as-of ${view.at}` : "";
   const { facts } = DETAILS;
+  const { data: recalled } = useAnswer("taints", { node: node.id, asOf: view.at });
   const isGone = node.removal !== null && node.removal.kind !== "emptied";
   return (
     <>
@@ -39,6 +42,7 @@ export function DatasetAbout({ node, view }: Props): ReactNode {
         facts={[
           [facts.state, isGone && node.removal ? <RemovalState key="state" removal={node.removal} /> : <HealthState key="state" health={node.health} />],
           [facts.contents, !isGone && node.removal && <RemovalState key="contents" removal={node.removal} />],
+          [facts.recalled, recalled && recalled.items.length > 0 && <Recalled key="recalled" versions={recalled.items} at={view.at} />],
           [facts.owners, <Owners key="owners" node={node} view={view} />],
           [facts.written, node.writtenAt ? <Ago at={node.writtenAt} /> : <span className="muted">{DETAILS.noWriter}</span>],
           [facts.freshness, node.writtenAt && !isGone && <Freshness node={node} view={view} />],
@@ -54,6 +58,22 @@ export function DatasetAbout({ node, view }: Props): ReactNode {
       <Evidence id={node.id} view={view} />
       <Commands texts={[`headwater tree ${shellQuoted(node.id)}${asOf}`, `headwater impact ${shellQuoted(node.id)}${asOf}`]} />
     </>
+  );
+}
+
+/** The recalled versions whose data a dataset contains, with the reasons. */
+function Recalled({ versions, at }: { versions: Answer<"taints">["items"]; at: string | null }): ReactNode {
+  return (
+    <ul>
+      {versions.map(({ id, name, version, reason }) => (
+        <li key={`${id} ${version}`} className="wrap">
+          <Link className={controls.link} href={versionOf(`${id}@${version}`, at)}>
+            {DETAILS.recalledVersion(parts(name, "dataset").title, version)}
+          </Link>{" "}
+          {reason}
+        </li>
+      ))}
+    </ul>
   );
 }
 

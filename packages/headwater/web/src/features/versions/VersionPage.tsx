@@ -22,6 +22,7 @@ import styles from "./versions.module.css";
 import cards from "../../components/card.module.css";
 import controls from "../../components/controls.module.css";
 import sheets from "../../components/sheet.module.css";
+import states from "../../components/state.module.css";
 import tags from "../../components/tags.module.css";
 
 type VersionAnswer = Answer<"version">;
@@ -70,6 +71,13 @@ export default function VersionPage(): ReactNode {
             <code className="wrap">{data.version}</code>
             <Copy text={data.version} label={PROVENANCE.copyVersion} />
           </p>
+          {data.taint && (
+            <p className={clsx(states.state, states.bad, "wrap")} role="note" aria-label={VERSION.recalled}>
+              <Icon name="alert" />
+              {VERSION.recalledFor(data.taint.reason)}
+              <Ago at={data.taint.at} />
+            </p>
+          )}
           <Part title={VERSION.writtenBy}>
             <Writers writers={data.writers} at={at} />
           </Part>
