@@ -240,6 +240,29 @@ def test_job_that_may_read_a_dataset_without_listing_it_makes_the_verdict_unknow
 
 
 @pytest.mark.parametrize(
+    ("namespace", "text", "materialized", "verdict"),
+    [
+        ("postgres://h", "create view v as with r as (select * from s.t) select id from r", "",
+         "unknown"),
+        ("postgres://h", 'with r as (select * from "s"."t") select id from r', "view", "unknown"),
+        ("postgres://h", "with r as (select * from s.t) select id from r", "table", "safe"),
+        ("postgres://h", "select id, (select count(*) from s.t) from s.t", "view", "safe"),
+        ("duckdb://h", "with r as (select * from s.t) select id from r", "view", "safe"),
+    ],
+)  # fmt: skip
+def test_view_with_a_star_makes_the_verdict_unknown_where_it_uses_all_columns(
+    namespace: str, text: str, materialized: str, verdict: str, build: Any
+) -> None:
+    fields = {"fields": [{"name": "id"}, {"name": "note"}]}
+    view = build.run("COMPLETE", "1", "view", "09:00:00")
+    view["inputs"] = [build.dataset(f"{namespace}|s.t", schema=fields)]
+    model = {"config": {"materialized": materialized}}
+    view["outputs"] = [build.dataset(f"{namespace}|s.v", dbt_model=model)]
+    view["job"]["facets"]["sql"] = {"query": text}
+    assert _verdict(build.state(view), "s.t", "note")[0] == verdict
+
+
+@pytest.mark.parametrize(
     ("producer", "is_listed", "verdict"),
     [(SPARK, True, "safe"), (SPARK, False, "safe"), ("https://example.org", True, "unknown")],
 )

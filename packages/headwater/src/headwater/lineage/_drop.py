@@ -44,8 +44,12 @@ from headwater.lineage._dbt_config import (
     readers_of_unknown_source,
     source_options,
 )
+from headwater.lineage._hidden_uses import (
+    jobs_with_table_in_text,
+    readers_of_folders,
+    views_with_star,
+)
 from headwater.lineage._statements import producer_of_columns
-from headwater.lineage._unlisted_readers import jobs_with_table_in_text, readers_of_folders
 from headwater.lineage.models import AffectedNode, DropReason, DropReasonKind, DropVerdict
 from headwater.projection import Run, RunState
 from headwater.runs.summary import condition_of, newest_run
@@ -151,6 +155,10 @@ def _unlisted(generations: Generations, column: Column) -> list[DropReason | Non
         _reason("unknown_use", "job", "reads a folder that contains the dataset, or a part of it",
                 "read folders that contain the dataset, or parts of it",
                 readers_of_folders(generations, column.dataset)),
+        _reason("unknown_use", "view", "has a `*` of the dataset, so that the database may refuse"
+                " to drop the column",
+                "have a `*` of the dataset, so that the database may refuse to drop the column",
+                views_with_star(generations, column)),
         _reason("unknown_use", "job", "names the dataset and perhaps the column in its SQL text,"
                 " but did not report that it reads the dataset",
                 "name the dataset and perhaps the column in their SQL texts, but did not report"

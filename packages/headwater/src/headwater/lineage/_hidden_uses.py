@@ -1,8 +1,8 @@
-"""Jobs that may use a dataset although no producer listed it as their input.
+"""Uses of a dataset or of a column that no producer reported.
 
 A job that reads a folder reads the files in it, and a job that reads a file of a folder reads the
 folder. Producers also omit tables that a SQL text names: Spark's listener omits those of scalar
-subqueries.
+subqueries. In PostgreSQL and Redshift, a view depends on all columns of a `*` in it.
 """
 
 from __future__ import annotations
@@ -17,6 +17,9 @@ from headwater.graph.generations import Generations
 from headwater.identity import DatasetName
 from headwater.projection import Run, State
 from headwater.runs.summary import newest_run
+
+_BINDS_STARS = ("postgres://", "redshift://")
+_VIEW = re.compile(r"\bcreate\s+(?:or\s+replace\s+)?(?:materialized\s+)?view\b", re.IGNORECASE)
 
 
 def readers_of_folders(generations: Generations, name: DatasetName) -> list[str]:
@@ -64,6 +67,35 @@ def jobs_with_table_in_text(generations: Generations, column: Column) -> list[st
         if any(_may_read(generations, run, name, pattern, text) for name, pattern in tables):
             found.add(ref.name)
     return sorted(found)
+
+
+def views_with_star(generations: Generations, column: Column) -> list[str]:
+    """Return the jobs that create a view with a `*` of a dataset, where this uses all columns."""
+    name, state = column.dataset, generations.state
+    if not name.namespace.startswith(_BINDS_STARS):
+        return []
+    tables = [_read_of(alias) for alias in {name, *state.identity.names(name)}]
+    stars = [re.compile(rf"\*[^();]*{table.pattern}", re.IGNORECASE) for table in tables]
+    return sorted(
+        {
+            ref.name
+            for ref in generations.readers(name)
+            for generation in generations.effective(ref)
+            for run in generation.runs
+            if isinstance(text := run.code.get(Sql.KEY).get("query"), str)
+            and _is_view(run, text)
+            and any(star.search(text) for star in stars)
+        }
+    )
+
+
+def _is_view(run: Run, text: str) -> bool:
+    """Return True if a text creates a view, or is the query of a view of dbt."""
+    models = (use.dataset_facets.get("dbt_model").get("config") for use in run.outputs.values())
+    return _VIEW.search(text) is not None or any(
+        isinstance(config, dict) and config.get("materialized") in ("view", "materialized_view")
+        for config in models
+    )
 
 
 def _read_of(name: DatasetName) -> re.Pattern[str]:
