@@ -175,7 +175,7 @@ def lint() -> None:
         [script("ruff"), "check", "."],
         [script("lint-imports")],
         [script("mypy")],
-        [script("hadolint"), "docker/Dockerfile"],
+        [script("hadolint"), "docker/Dockerfile", "docker/server/Dockerfile"],
         # In a separate environment, because its pinned versions conflict with ours.
         [find_uv(), "tool", "run", "--quiet", "--python", sys.executable, "--from", CHECKOV]
         + ["checkov", "--config-file", "infra/checkov.yaml"],

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import re
+import time
 
+import httpx
 import pytest
 
-from commands.docker import PROJECT
+from commands.docker import FOLDER, PROJECT
 from lakehouse.catalog import open_catalog
 from lakehouse.forecasts import FORECAST
-from tests.containers.conftest import USER_ID, Story, official_images
+from lakehouse.network import ca_bundle
+from lakehouse.settings import REPOSITORY
+from tests.containers.conftest import EVENT, USER_ID, Story, official_images
+from tests.containers.engine import DEBIAN, Engine
 
 pytestmark = pytest.mark.docker
 
@@ -82,3 +87,47 @@ def test_datahub_receives_lineage_of_containers_and_flow(story: Story) -> None:
 
 def test_clean_up_removes_everything(story: Story) -> None:
     assert story.left == []
+
+
+def test_server_image_is_small_and_serves_page_and_events(engine: Engine) -> None:
+    base, bundle = "debian:bookworm-slim", ca_bundle()
+    secret = ["--secret", f"id=ca-bundle,src={bundle.path}"] if bundle else []
+    try:
+        engine.docker("pull", "--quiet", base)
+    except AssertionError:  # no registry is reachable
+        engine.docker("tag", DEBIAN, base)
+    file = str(FOLDER / "server" / "Dockerfile")
+    engine.docker(
+        "build", "--quiet", "--file", file, "--tag", "headwater", *secret, str(REPOSITORY)
+    )
+    sizes = [
+        int(engine.docker("image", "inspect", name, "--format", "{{.Size}}"))
+        for name in ("headwater", base)
+    ]
+    assert sizes[0] - sizes[1] <= 120_000_000  # the official base has 75 to 80 MB
+    options = ["--detach", "--publish", "127.0.0.1::9002", "--env", "HEADWATER_API_KEY=key"]
+    container = engine.docker("run", *options, "headwater").strip()
+    try:
+        address = engine.docker("port", container, "9002").strip()
+        with httpx.Client(base_url=f"http://{address}", auth=("any", "key")) as client:
+            _wait_for(client)
+            assert client.post("/api/v1/lineage", json=EVENT).status_code == 201
+            assert '<div id="root"' in client.get("/").text
+            assert client.get("/", auth=None).status_code == 401
+        engine.docker("exec", container, "headwater", "gate", "--help")
+        started = time.monotonic()
+        engine.docker("stop", container)
+        assert time.monotonic() - started < 9  # it was not killed
+    finally:
+        engine.docker("rm", "--force", "--volumes", container)
+
+
+def _wait_for(client: httpx.Client) -> None:
+    for _ in range(600):
+        try:
+            if client.get("/healthz").status_code == 200:
+                return
+        except httpx.TransportError:
+            pass
+        time.sleep(0.1)  # between two requests to a server that starts
+    raise TimeoutError("the server in the container did not start")
