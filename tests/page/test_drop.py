@@ -115,7 +115,7 @@ def test_lines_of_the_legend_are_visible(theme: str, look: Look) -> None:
             "fee_copy",
             "a",
             "Unknown",
-            "1 downstream view or job reported no column lineage: export_fee.",
+            "1 downstream node reported no column lineage: export_fee.",
         ),
     ],
 )

@@ -98,7 +98,7 @@ def drop_verdict(
                 source_options(generations.state, Column(root.dataset_name, field))),
     ]  # fmt: skip
     open_ = [
-        _reason("no_column_lineage", "downstream view or job", "reported no column lineage",
+        _reason("no_column_lineage", "downstream node", "reported no column lineage",
                 "reported no column lineage", unreported),
         _reason("values_only", "job", "reads the dataset, and only its use of values is known",
                 "read the dataset, and only their use of values is known",
