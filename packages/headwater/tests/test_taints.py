@@ -162,6 +162,7 @@ def test_command_recalls_lists_and_clears(build: Any, tmp_path: Any, call: Call)
     assert "fares in cents" in shown
     assert call("gate", "model", *where).returncode == 1
     assert "recalled since" in call("version", "raw@v0", *where).stdout
+    assert "Read by 1 run" in call("incident", "raw@v0", *where).stdout
     cleared = call("taint", "raw@v0", "--clear", "--reason", "ok", *where)
     assert "No version is recalled." in cleared.stdout
     assert call("gate", "model", *where).returncode == 0
