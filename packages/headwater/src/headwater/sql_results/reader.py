@@ -61,6 +61,7 @@ class SqlReader:
         self._passed = 0.0  # when the last pass over all runs began
         self._jobs: dict[JobRef, None] = {}  # all runs of which are checked
         self._runs: dict[RunKey, None] = {}  # to check
+        self._names: dict[DatasetName, None] = {}  # of datasets whose schema may have changed
         self._inputs: dict[DatasetName, int] = {}  # that reading depends on, as last seen
         self._last: tuple[JobRef, set[object]] | None = None  # the texts of the last job
         self._stored: set[bytes] = set()
@@ -158,7 +159,7 @@ class SqlReader:
         with self._live.reading() as state:
             until = time.perf_counter() + _STEP_SECONDS
             self._note_changes(state)
-            while (self._runs or self._jobs) and time.perf_counter() < until:
+            while self._is_left and time.perf_counter() < until:
                 run = self._next(state)
                 if run is None or self._is_repeated(run):
                     continue
@@ -173,7 +174,11 @@ class SqlReader:
                 characters += len(read[0])
                 if len(found) >= _MOST_TEXTS or characters > _MOST_CHARACTERS:
                     break
-            return found, not (self._jobs or self._runs)
+            return found, not self._is_left
+
+    @property
+    def _is_left(self) -> bool:
+        return bool(self._runs or self._names or self._jobs)
 
     def _note_changes(self, state: State) -> None:
         """Queue the runs whose texts or schemas changed since the last step."""
@@ -186,14 +191,11 @@ class SqlReader:
         renamed = state.renamed.since(since)
         self._state, self._revision = state, state.revision
         if not is_same or is_due or runs is None or names is None or renamed is None:
-            self._jobs, self._runs = dict.fromkeys(state.jobs), {}
+            self._jobs, self._runs, self._names = dict.fromkeys(state.jobs), {}, {}
             self._passed, self._used = time.monotonic(), set()
             return
         self._runs |= dict.fromkeys(runs)
-        for name in {*names, *renamed}:
-            for dataset in state.identity.datasets(name):
-                if self._are_inputs_changed(state, dataset):
-                    self._jobs |= dict.fromkeys(_users(state, dataset))
+        self._names |= dict.fromkeys((*names, *renamed))
 
     def _are_inputs_changed(self, state: State, dataset: DatasetName) -> bool:
         """Return True if the names or the schema of a dataset changed, or at the first call."""
@@ -205,11 +207,17 @@ class SqlReader:
         return inputs != before
 
     def _next(self, state: State) -> Run | None:
-        """Take the next run from the queue; None if it has no SQL."""
+        """Take an item from a queue; return it if it is a run with SQL."""
         if self._runs:
             key, _ = self._runs.popitem()
             run = state.runs.get(key)
             return run if run is not None and _has_sql(run.code) else None
+        if self._names:
+            name, _ = self._names.popitem()
+            for dataset in state.identity.datasets(name):
+                if self._are_inputs_changed(state, dataset):
+                    self._jobs |= dict.fromkeys(_users(state, dataset))
+            return None
         ref, _ = self._jobs.popitem()
         if (job := state.jobs.get(ref)) is not None and _has_sql(job.facets):
             self._runs = dict.fromkeys(job.runs)
