@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
+import uuid
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -12,6 +15,9 @@ from metaflow_openlineage import __all__ as public
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
+PRODUCER = ROOT.parent / "headwater" / "compatibility" / "producer" / "metaflow"
+SCENARIO = PRODUCER / "scenarios" / "line_flow"
+CHECKS = {"is_uuid": uuid.UUID, "is_datetime": datetime.fromisoformat}
 
 
 @pytest.mark.metaflow
@@ -35,6 +41,27 @@ def test_example_connects_table_artifact_and_model(metaflow, tmp_path):
         "LineFlow.train": [["LineFlow/training_data"], ["LineFlow/model"]],
         "LineFlow.end": [["LineFlow/model"], []],
     }
+    tests = json.loads((SCENARIO / "config.json").read_text())["tests"]
+    files = sorted(str(file.relative_to(SCENARIO)) for file in SCENARIO.glob("events/*.json"))
+    assert sorted(test["path"] for test in tests) == files
+    for file in files:
+        expected = json.loads((SCENARIO / file).read_text())
+        (event,) = launch.of(expected["job"]["name"], expected["eventType"])
+        assert list(differences(expected, event)) == [], file
+
+
+def differences(expected, event, place="$"):
+    """Yield where an event lacks an expected value, as OpenLineage's compatibility tests do."""
+    if isinstance(expected, dict) and isinstance(event, dict):
+        for key, value in expected.items():
+            yield from differences(value, event.get(key), f"{place}.{key}")
+    elif isinstance(expected, list) and isinstance(event, list) and len(expected) == len(event):
+        for number, (wanted, item) in enumerate(zip(expected, event, strict=True)):
+            yield from differences(wanted, item, f"{place}[{number}]")
+    elif isinstance(expected, str) and (check := re.match(r"{{ (\w+)\(result\) }}", expected)):
+        CHECKS[check[1]](event)
+    elif expected != event:
+        yield f"{place}: expected {expected}, got {event}"
 
 
 def test_code_in_the_readme_parses():
