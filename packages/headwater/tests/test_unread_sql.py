@@ -10,6 +10,7 @@ import pytest
 
 from headwater.log import EventLog
 from headwater.projection.live import Live
+from headwater.sql import text
 from headwater.trust import _unread_sql
 from headwater.trust._doctor import Spool, doctor, doctor_answer
 
@@ -74,11 +75,19 @@ def test_reason_contains_no_part_of_the_text(events: list[Any], build: Any) -> N
     assert "secret" not in item["reason"]
 
 
-def test_missing_reader_of_sql_is_a_problem(
-    events: list[Any], build: Any, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("replaced", "reason"),
+    [
+        ("find_spec", "is not installed"),
+        ("distribution", "does not work with the compiled parser of sqlglot"),
+    ],
+)
+def test_missing_or_compiled_reader_of_sql_is_a_problem(
+    events: list[Any], build: Any, monkeypatch: pytest.MonkeyPatch, replaced: str, reason: str
 ) -> None:
     state = build.state(*events)
     assert "unread SQL" not in [found["kind"] for found in doctor(state)]
-    monkeypatch.setattr(_unread_sql, "can_read_sql", lambda: False)
+    monkeypatch.setattr(text, replaced, lambda _: None)
+    monkeypatch.setattr(text, "missing_reader", text.missing_reader.__wrapped__)
     (found,) = [found for found in doctor(state) if found["kind"] == "unread SQL"]
-    assert found["message"] == "is not installed, so the SQL texts of 3 jobs are not read"
+    assert found["message"] == f"{reason}, so the SQL texts of 3 jobs are not read"

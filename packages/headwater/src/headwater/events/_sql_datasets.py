@@ -11,14 +11,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import replace
-from functools import cache
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from headwater.events._event import Dataset, Facets, Json
 from headwater.events.column_lineage import objects
 from headwater.sql.changes import FROM_SQL, TableChange, changes_in, table_change
-from headwater.sql.text import SqlText
+from headwater.sql.text import SqlText, missing_reader
 
 if TYPE_CHECKING:
     from headwater.sql.script import LocalNames
@@ -125,10 +123,9 @@ def _only_in_text(
     return [Dataset(sql.namespace, name, io_facets=mark) for name in sorted(found)]
 
 
-@cache
 def can_read_sql() -> bool:
-    """Return True if the extra `sql` is installed."""
-    return find_spec("sqlglot") is not None
+    """Return True if the extra `sql` is installed and works."""
+    return missing_reader() is None
 
 
 def _is_local(item: Dataset, local: LocalNames) -> bool:

@@ -3,12 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
+from importlib.metadata import PackageNotFoundError, distribution
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, NamedTuple
 
 from headwater.sql.names import TableNames, parts_of
 
 if TYPE_CHECKING:  # they need the extra `sql`
     from headwater.sql.results import Arguments, KnownColumns, Script
+
+
+@cache
+def missing_reader() -> tuple[str, str] | None:
+    """Return why no SQL can be read on this machine, and what to do; None if it can.
+
+    The compiled parser of sqlglot, which `sqlglot[c]` and `sqlglot[rs]` install, is not used: its
+    steps cannot be counted, so the time for a text would be unlimited.
+    """
+    if find_spec("sqlglot") is None:
+        return "is not installed", "pip install 'headwater[sql]'"
+    try:
+        distribution("sqlglotc")
+    except PackageNotFoundError:
+        return None
+    return "does not work with the compiled parser of sqlglot", "pip uninstall sqlglotc"
 
 
 class SqlText(NamedTuple):

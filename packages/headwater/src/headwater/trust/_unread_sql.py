@@ -8,13 +8,14 @@ from heapq import nlargest
 from typing import NamedTuple
 
 from headwater import deadline
-from headwater.events import JobRef, can_read_sql
+from headwater.events import JobRef
 from headwater.events.facets import Sql
 from headwater.graph.nodes import Node, node_id
 from headwater.graph.sql_lineage import text_of_run
 from headwater.health.findings import warning
 from headwater.health.models import Finding
 from headwater.projection import Run, State
+from headwater.sql import text as sql_text
 from headwater.sql.text import SqlText
 from headwater.trust.models import UnreadSql
 
@@ -63,12 +64,12 @@ def unread_sql(texts: Iterable[Text]) -> list[UnreadSql]:
 
 def missing_reader(state: State) -> Iterator[Finding]:
     """Find SQL texts on a server that cannot read SQL."""
-    if not can_read_sql():
+    if (reason := sql_text.missing_reader()) is not None:
         jobs = {run.key.job for run in state.runs.values() if run.code.get(Sql.KEY)}
         if jobs:
             yield warning(
                 "unread SQL",
                 "the extra sql",
-                f"is not installed, so the SQL texts of {len(jobs)} jobs are not read",
-                "pip install 'headwater[sql]', and restart the server",
+                f"{reason[0]}, so the SQL texts of {len(jobs)} jobs are not read",
+                f"{reason[1]}, and restart the server",
             )
