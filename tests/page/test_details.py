@@ -169,4 +169,16 @@ def test_details_grade_the_evidence_of_edges(look: Look, lineage: Lineage) -> No
     expect(edges.first).to_have_text(re.compile(f"^Contradicted ?from c{sources} · last seen"))
     verified = edges.filter(has=page.get_by_role("link", name="a", exact=True))
     expect(verified).to_have_text(re.compile(f"^Verified ?from a{sources}, SQL text"))
+    drawn = page.locator(".react-flow__edge.data")
+    for name, grade in (("a", "verified"), ("c", "contradicted")):
+        edge = drawn.and_(page.locator(f'[data-id*="shop.public.{name} job:"]'))
+        expect(edge).to_have_class(re.compile(f"grade-{grade}"))
+    reported, verified_line = (
+        page.locator(f".grade-{grade} .react-flow__edge-path").first
+        for grade in ("contradicted", "verified")
+    )
+    assert reported.evaluate("each => getComputedStyle(each).strokeDasharray") != "none"
+    assert verified_line.evaluate("each => getComputedStyle(each).strokeWidth") == "2.4px"
+    page.get_by_role("button", name="Legend").click()
+    expect(page.get_by_role("list", name="Legend")).to_contain_text("Verified by a second source")
     assert axe_finds(page) == []

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from headwater.errors import ConfigError, NotFoundError
-from headwater.lineage.queries import columns_answer, tree_answer, why_answer
+from headwater.lineage.queries import columns_answer, graph_answer, tree_answer, why_answer
 from headwater.projection import State
 
 _DBT = "https://github.com/OpenLineage/OpenLineage/tree/1.54.0/integration/dbt"
@@ -169,6 +169,16 @@ _PAIRS = {
 }
 
 
+def _assert_grades_of_graph(case: str, state: State) -> None:
+    graph = graph_answer(state, "out", 2)
+    read = {edge["from"][-1]: edge["grade"] for edge in graph["edges"] if "job" in edge["to"]}
+    expected = dict(_PAIRS[case])
+    if case == "sources unknown":
+        expected["b"] = "reported"  # as it feeds the other output
+    assert expected.items() <= read.items()
+    assert {edge["grade"] for edge in graph["edges"] if "job" in edge["from"]} == {"reported"}
+
+
 @pytest.mark.parametrize("case", _PAIRS)
 def test_edge_that_no_source_states_is_only_possible(case: str, build: Any) -> None:
     reads, other = "a" if case == "one input" else "a b", build.dataset(f"{_NS}|d.s.other")
@@ -218,3 +228,4 @@ def test_edge_that_no_source_states_is_only_possible(case: str, build: Any) -> N
         assert (name in _graded(state, "out", "reported")) is (grade == "reported")
     (job,) = why_answer(state, "load", "out")["jobs"]
     assert job["grade"] == "reported"
+    _assert_grades_of_graph(case, state)

@@ -70,6 +70,10 @@ class EffectiveGraph(LazyGraph):
         """Return True if a job has edges."""
         return self._part(ref).has_job(ref)
 
+    def part_of(self, ref: JobRef) -> LevelGraph:
+        """Return the part of the graph with the edges of a job."""
+        return self._part(ref)
+
     def linked(self, node: Node, way: str) -> set[Node]:
         """Return the nodes one direct link upstream (`up`) or downstream (`down`)."""
         near = [node.job_ref] if node.type == "job" else self._derivations(node.dataset_name)

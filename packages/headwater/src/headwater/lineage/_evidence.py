@@ -7,6 +7,7 @@ from typing import Literal
 
 from headwater.events import ONLY_IN_TEXT, Evidence, shown_time
 from headwater.graph.edges import LevelGraph
+from headwater.graph.effective import EffectiveGraph
 from headwater.graph.generation import Generation
 from headwater.graph.generations import Generations
 from headwater.graph.nodes import Node
@@ -22,9 +23,13 @@ from headwater.lineage._statements import (
 )
 from headwater.lineage.columns import combined
 from headwater.lineage.models import Seen
+from headwater.lineage.staleness import missed_runs
 from headwater.projection import Run, State
 from headwater.projection.derived import descendants_of
 from headwater.projection.state import RunKey, Use
+from headwater.query.parameters import Grade
+
+_MOST_OUTPUTS = 20
 
 
 class EdgeEvidence:
@@ -83,6 +88,28 @@ class EdgeEvidence:
             name in text.sources or any(name in sources for sources in text.sources.values())
         )
         return "verified" if is_stated else "reported"
+
+
+def grade_of_edge(generations: Generations, graph: EffectiveGraph, start: Node, end: Node) -> Grade:
+    """Return the grade of the edge between a task and a dataset.
+
+    An input is only possible if no source states that it feeds one of the outputs; only the first
+    outputs of a task with many are examined.
+    """
+    is_read = end.type == "job"
+    job, dataset = (end, start) if is_read else (start, end)
+    name = dataset.dataset_name
+    stated = EdgeEvidence(generations.state, graph.part_of(job.job_ref)).statements(
+        job, dataset, is_read=is_read
+    )
+    grade = stated.grade(missed_runs(generations, job.job_ref, name, is_read=is_read))
+    if grade != "reported" or not is_read:
+        return grade
+    outputs = sorted(graph.edges_of(job.job_ref).targets_of(name) - {name})[:_MOST_OUTPUTS]
+    pairs = (
+        statements_of_pair(generations, job, dataset, Node.of_dataset(output)) for output in outputs
+    )
+    return "possible" if outputs and all(p.grade() == "possible" for p in pairs) else grade
 
 
 def seen(

@@ -240,9 +240,14 @@ class GraphNode(NodeSummary):
 
 
 GraphEdge = TypedDict(
-    "GraphEdge", {"from": str, "to": str, "kind": Literal["data", "control"]}
-)  # fmt: skip
-GraphEdge.__doc__ = """An edge between two nodes, by their ids."""
+    "GraphEdge",
+    {"from": str, "to": str, "kind": Literal["data", "control"], "grade": Grade | None},
+)
+GraphEdge.__doc__ = """An edge between two nodes, by their ids.
+
+`grade` is the grade of its evidence; null for control edges, between pipelines or queries, and
+between two jobs or two datasets.
+"""
 
 
 class ColumnEnd(Answer):

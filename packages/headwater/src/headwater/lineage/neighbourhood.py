@@ -29,10 +29,11 @@ from headwater.graph.walk import (
 )
 from headwater.health.states import health_of
 from headwater.lineage import models
+from headwater.lineage._evidence import grade_of_edge
 from headwater.lineage.control import control_edges
 from headwater.lookup import find_node
 from headwater.projection import State
-from headwater.query.parameters import Depth, LevelName, Name
+from headwater.query.parameters import Depth, Grade, LevelName, Name
 from headwater.query.registry import Times, query
 from headwater.runs.summary import newest_run
 from headwater.search.summary import node_summary
@@ -74,6 +75,12 @@ def graph_answer(
     control = {(Node.of_job(a), Node.of_job(b)) for a, b in pairs}
     control_ends = {node for pair in control if shown.intersection(pair) for node in pair}
     nodes = sorted(shown | control_ends)
+
+    def grade(start: Node, end: Node) -> Grade | None:
+        if chosen is not Level.TASK or start.type == end.type:
+            return None
+        return grade_of_edge(generations, graph_of(state, Level.TASK), start, end)
+
     return {
         "node": node_id(root),
         "level": level,
@@ -95,8 +102,8 @@ def graph_answer(
             for item, above in ((item, _pipeline(generations, item)) for item in nodes)
         ],
         "edges": [
-            *(_edge(a, b, "data") for a in nodes for b in next_to(a, "down") if b in shown
-              and a in shown),
+            *(_edge(a, b, "data", grade(a, b)) for a in nodes for b in next_to(a, "down")
+              if b in shown and a in shown),
             *(_edge(a, b, "control") for a, b in sorted(control) if {a, b} & shown),
         ],
         "sources": _sources(graph, shown, next_to),
@@ -199,9 +206,11 @@ def _pipeline(generations: Generations, node: Node) -> Node | None:
     return None if owner == node else owner
 
 
-def _edge(start: Node, end: Node, kind: Literal["data", "control"]) -> models.GraphEdge:
+def _edge(
+    start: Node, end: Node, kind: Literal["data", "control"], grade: Grade | None = None
+) -> models.GraphEdge:
     memory.charge(512)
-    return {"from": node_id(start), "to": node_id(end), "kind": kind}
+    return {"from": node_id(start), "to": node_id(end), "kind": kind, "grade": grade}
 
 
 def _columns(generations: Generations, shown: set[Node]) -> list[models.GraphColumnEdge]:

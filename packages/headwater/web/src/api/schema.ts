@@ -1620,6 +1620,7 @@ export interface components {
         };
         GraphEdge: {
             from: string;
+            grade: ("verified" | "reported" | "possible" | "contradicted" | "stale") | null;
             /** @enum {string} */
             kind: "data" | "control";
             to: string;

@@ -103,7 +103,7 @@ function joined(shown: Shown, members: readonly NodeId[], id: NodeId, name: stri
   const edges = new Map<string, LineageEdge>();
   for (const edge of shown.edges) {
     const [from, to] = [end(edge.from), end(edge.to)];
-    if (from !== to || edge.from === edge.to) edges.set(`${edge.kind} ${from} ${to}`, inside.has(edge.from) || inside.has(edge.to) ? { ...edge, from, to } : edge);
+    if (from !== to || edge.from === edge.to) edges.set(`${edge.kind} ${from} ${to}`, inside.has(edge.from) || inside.has(edge.to) ? { from, to, kind: edge.kind } : edge);
   }
   const rest = shown.nodes.filter((node) => !inside.has(node.id) && node.id !== id);
   return { ...shown, nodes: [...rest, groupNode(nodes, id, name, kind)], edges: [...edges.values()] };

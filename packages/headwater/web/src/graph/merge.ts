@@ -20,7 +20,7 @@ export function merge(answers: readonly GraphAnswer[]): Graph {
       beyond.set(id, most);
     }
     for (const answerEdge of answer.edges) {
-      const edge = { from: answerEdge.from, to: answerEdge.to, kind: answerEdge.kind } as LineageEdge;
+      const edge = { from: answerEdge.from, to: answerEdge.to, kind: answerEdge.kind, grade: answerEdge.grade } as LineageEdge;
       edges.set(edgeKey(edge), edge);
     }
     for (const answerColumn of answer.columns) {

@@ -80,6 +80,8 @@ export interface LineageEdge {
   from: NodeId;
   to: NodeId;
   kind: "data" | "control";
+  /** The grade of the evidence of a data edge between a task and a dataset. */
+  grade?: "verified" | "reported" | "possible" | "contradicted" | "stale" | null;
 }
 
 /** The inputs of each output of a job. */

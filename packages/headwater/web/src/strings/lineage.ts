@@ -73,7 +73,10 @@ export const LEGEND = {
   credit: "Drawn with React Flow",
   late: "Late, or no end event",
   lines: [
-    ["data", "Data dependency"],
+    ["data", "Data dependency, reported"],
+    ["data grade-verified", "Verified by a second source"],
+    ["data grade-possible", "Possible: no source states that the input feeds an output"],
+    ["data grade-stale", "Contradicted by the SQL text, or stale"],
     ["control", "Control dependency: order only, no data"],
     ["lit", "Highlighted path"],
     ["column lit", "Column lineage: values"],

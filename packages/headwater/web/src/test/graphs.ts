@@ -22,7 +22,7 @@ export function answer(root: string, ...edges: string[]): GraphAnswer {
     nodes: names.map((name) =>
       apiNode(name, data.filter((pair) => pair.ends[1] === name).length, data.filter((pair) => pair.ends[0] === name).length),
     ),
-    edges: pairs.map(({ ends: [from, to], kind }) => ({ from: id(from), to: id(to), kind })),
+    edges: pairs.map(({ ends: [from, to], kind }) => ({ from: id(from), to: id(to), kind, grade: null })),
     sources: [],
     columns: [],
   };

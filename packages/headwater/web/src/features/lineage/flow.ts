@@ -92,7 +92,7 @@ export function flowNodes(laid: Laid, { appearanceOf, columnsOf, litColumns }: F
 
 /** Return an edge between nodes as a React Flow edge. */
 export function flowEdge(edge: LineageEdge, corners: readonly Place[] | undefined, direction: Direction, appearance: Appearance): Edge {
-  const tone = [edge.kind, appearance.isDim && "dim", appearance.isLit && "lit", appearance.mark].filter(Boolean).join(" ");
+  const tone = [edge.kind, edge.grade && `grade-${edge.grade}`, appearance.isDim && "dim", appearance.isLit && "lit", appearance.mark].filter(Boolean).join(" ");
   return {
     id: `${edge.kind} ${edge.from} ${edge.to}`,
     source: edge.from,

@@ -1,6 +1,6 @@
 import { clsx } from "clsx";
 import { Suspense, type ReactNode } from "react";
-import { IS_STATIC } from "../../api/base";
+import { IS_STATIC, ONE_FILE } from "../../api/base";
 import { troubleOf, useAnswer } from "../../api/answers";
 import { lazyView } from "../../components/lazyView";
 import { Link } from "../../components/Link";
@@ -58,10 +58,14 @@ export function StartPage(): ReactNode {
             <Link className={controls.link} href={addressOf("", { from: yesterday(now) })}>
               {START.yesterday}
             </Link>
-            {" · "}
-            <Link className={controls.link} href="/map">
-              {START.map}
-            </Link>
+            {!ONE_FILE && (
+              <>
+                {" · "}
+                <Link className={controls.link} href="/map">
+                  {START.map}
+                </Link>
+              </>
+            )}
             {" · "}
             <Link className={controls.link} href="/completeness">
               {START.incomplete}
@@ -74,7 +78,7 @@ export function StartPage(): ReactNode {
       {isEmpty && <Empty />}
       {health && !isEmpty && (
         <div className={styles.columns}>
-          {counts && counts.jobs + counts.datasets > LARGE && (
+          {counts && counts.jobs + counts.datasets > LARGE && !ONE_FILE && (
             <div className={styles.map}>
               <Suspense fallback={null}>
                 <StartMap />
