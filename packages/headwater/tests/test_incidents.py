@@ -92,12 +92,22 @@ def test_replaced_data_is_clean_only_if_versions_and_commits_prove_it(build: Any
         ("raw", False),
         ("model", False),
     }
+    assert "; 0 nodes contain or use its data now." in answer["message"]
     for event in events:
         for output in event["outputs"]:
             metrics = {"addedRecords": 1, "totalRecords": 1}
             output["outputFacets"] = {"icebergCommitReport": {"commitMetrics": metrics}}
     answer = incident_answer(build.state(*events), "raw@v0")
     assert {(c["name"], c["isProven"]) for c in answer["clean"]} == {("raw", True), ("model", True)}
+
+
+def test_reader_without_a_version_is_not_proven_clean(build: Any) -> None:
+    """It may have read the bad version of a source that no known run wrote."""
+    audit = build.run("COMPLETE", "a", "audit", "08:00:00", reads=("db|raw",))
+    train = build.run("COMPLETE", "t", "train", "09:00:00", reads=("db|raw",))
+    train["outputs"] = [build.dataset("mf|model", datasetType={"datasetType": "MODEL"})]
+    answer = incident_answer(build.state(versioned(audit, raw="v0"), train), "raw@v0")
+    assert [(c["name"], c["isProven"]) for c in answer["clean"]] == [("model", False)]
 
 
 def test_dataset_that_kept_bad_rows_is_not_clean(build: Any) -> None:

@@ -71,6 +71,15 @@ def test_reads_without_a_version_follow_from_times_and_are_named(
     assert "by time" in shown
 
 
+def test_reader_of_another_reported_version_is_no_reader_but_contains_the_data(build: Any) -> None:
+    other = build.run("COMPLETE", "other", "other", "10:30:00", writes=("db|raw",))
+    reader = _read(build, "report", "12:00:00", "200")
+    state = build.state(_load(build, 0, "100"), versioned(other, raw="200"), reader)
+    answer = version_answer(state, "raw@100")
+    assert (answer["wasRead"], answer["readers"]) == ("unknown", [])
+    assert [node["name"] for node in answer["affected"]] == ["report_out"]
+
+
 def test_version_without_known_reader_is_unknown(build: Any) -> None:
     answer = version_answer(build.state(_load(build, 0, "100")), "raw@100")
     assert (answer["wasRead"], answer["readers"], answer["affected"]) == ("unknown", [], [])

@@ -21,7 +21,7 @@ export const VERSION = {
   current: "now",
   incident: "Incident",
   unknown: "Unknown",
-  complete: "None: all runs reported the versions that they read.",
+  complete: "None: every known run reported the versions that it read.",
   more: (count: number) => `And ${count.toLocaleString("en")} more; the command lists them with --limit.`,
 } as const;
 
