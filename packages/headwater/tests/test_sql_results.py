@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -248,6 +250,21 @@ def test_process_that_ends_is_started_again_and_a_fatal_text_is_left_to_queries(
     restart()
     reader.load()
     assert _answers(live) == expected
+
+
+def test_started_reader_reads_everything_and_stops(
+    live: Live, build: Any, restart: Restart
+) -> None:
+    _fill(live, build)
+    reader = SqlReader(live)
+    reader.start()
+    end = time.monotonic() + 60
+    while len(_keys(live.log)) < 5 and time.monotonic() < end:
+        time.sleep(0.05)
+    reader.stop()
+    assert len(_keys(live.log)) == 5
+    assert reader.process.pid is None
+    assert "headwater-sql" not in {thread.name for thread in threading.enumerate()}
 
 
 def test_metric_counts_the_jobs_that_were_not_checked(
