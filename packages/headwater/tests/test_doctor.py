@@ -40,7 +40,7 @@ def test_doctor_finds_no_problems_in_healthy_lineage(build: Any) -> None:
     assert _found(state, now=_NIGHT) == {}
 
 
-def test_log_without_events_is_no_healthy_lineage(build: Any) -> None:
+def test_log_without_events_is_reported(build: Any) -> None:
     assert _found(build.state(), now=_NIGHT).keys() == {"no events"}
 
 
@@ -50,7 +50,7 @@ def test_runs_in_the_future_are_reported(build: Any) -> None:
     state = build.state(build.run("COMPLETE", "1", "a", "08:00:00"), ahead, slightly)
     ((subject, message),) = _found(state, now=_NIGHT)["clock ahead"]
     assert subject == "unnamed, of namespace demo"
-    assert message.startswith("sent 1 run in the future, the last at 2025-11-23")
+    assert message.startswith("reported 1 run in the future, the last at 2025-11-23")
 
 
 def test_producers_are_listed_with_their_last_event(build: Any) -> None:

@@ -1,4 +1,4 @@
-"""Versions of datasets: who made one, who read exactly it, and what was made of it."""
+"""Versions of datasets: their writers, their readers, and what contains their data."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_time_travel_is_a_read_of_the_past_version(build: Any) -> None:
     assert _gaps(first) == {}
 
 
-def test_reads_without_a_version_follow_from_times_and_are_named(
+def test_reads_without_a_version_are_derived_from_times(
     build: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     state = build.state(

@@ -72,10 +72,10 @@ class Verdicts(Strict):
 
 
 class VersionTruth(Strict):
-    """What is true about a version of a dataset; nodes by their names."""
+    """The expected answer about a version of a dataset; nodes by their names."""
 
     read_by: list[str] = []
-    """The jobs that read exactly it, each with `version` or `time` for how it is known."""
+    """The jobs that read it, each with `version` or `time` for how this is known."""
     affects: list[str] = []
     """The datasets that contain its data, each as `dataset@version`."""
     unknown: list[str] = []
@@ -83,7 +83,7 @@ class VersionTruth(Strict):
 
 
 class IncidentTruth(Strict):
-    """What is true about an incident; nodes by their names."""
+    """The expected answer about an incident; nodes by their names."""
 
     versions: list[str]
     """The bad versions, each as `dataset@version`."""
@@ -92,7 +92,7 @@ class IncidentTruth(Strict):
     clean: list[str] = []
     """The datasets that are proven to have no data of them."""
     unproven: list[str] = []
-    """Those that have none only as far as times say so."""
+    """The datasets that have none according to times, without a proof."""
 
 
 class Truth(Strict):

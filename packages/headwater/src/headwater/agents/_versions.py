@@ -1,4 +1,4 @@
-"""The tools about versions of datasets and incidents."""
+"""Tools for versions of datasets and for incidents."""
 
 from __future__ import annotations
 
@@ -14,17 +14,18 @@ _MOST = 50
 
 
 class Version(Tool):
-    """Return who made one version of a dataset, who read exactly it, and what contains its data.
+    """Return the writers and readers of one version of a dataset, and what contains its data.
 
-    `wasRead` is `yes` if a run reported the version, `by_time` if only times show it, and `unknown`
-    if no run is known: a reader may not report. `gaps` lists what was not reported.
+    `wasRead` is `yes` if a run reported that it read the version, `by_time` if this is derived from
+    times, and `unknown` otherwise, because a reader may not report its runs. `unknown` lists what
+    was not reported.
     """
 
     name = "version"
     version: Annotated[
         str,
         Text,
-        Field(description="DATASET@VERSION, or a version or run alone if one dataset has it."),
+        Field(description="DATASET@VERSION, or a version alone if only one dataset has it."),
     ]
     as_of: Time | None = None
 
@@ -62,10 +63,10 @@ class Version(Tool):
 
 
 class Incident(Tool):
-    """From a failed check or bad version: its cause, who used the data, and what to run again.
+    """Return the cause of a failed check or bad version, who used it, and what to run again.
 
-    `affected` with `now` still contain or use the data. Only `clean` is proven to be without it;
-    `unprovenClean` is so as far as times say. `gaps` lists what was not reported.
+    `now` is true for affected nodes that still contain or use the data. Datasets in `clean` are
+    proven not to contain it; those in `unprovenClean` may. `unknown` lists what was not reported.
     """
 
     name = "incident"

@@ -49,12 +49,12 @@ def tainted_datasets(state: State) -> list[DatasetName]:
 
 
 def facet_of(version: str) -> str:
-    """Return the name of the facet that states if a version is recalled."""
+    """Return the name of the facet that states whether a version is recalled."""
     return _PREFIX + sha256(version.encode()).hexdigest()[:16]
 
 
 def stated_at(state: State, name: DatasetName, version: str) -> int:
-    """Return when it was last stated if a version is recalled, in microseconds; 0 if never."""
+    """Return when a version was last recalled or cleared, in microseconds; 0 if never."""
     statement = _statements(state, name).get(facet_of(version))
     return statement[0].time if statement else 0
 

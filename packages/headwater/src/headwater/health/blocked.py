@@ -211,7 +211,7 @@ def _behind_check(
     by, failed, since = checked, None, check.time
     if check.run is not None:
         *_, above = ancestry_of(state, check.run)
-        # What ran before the check in its pipeline is done. The run above may only have an end.
+        # Runs of the pipeline before the check are complete. The run above may have no START.
         runs = (above, *descendants_of(state, above))
         since = min((began for run in runs if (began := began_at(state, run))), default=0)
         failed, by = check.run.key.job, Node.of_job(check.run.key.job)

@@ -1,4 +1,4 @@
-"""Versions and incidents: who made and used a version, and what to do if it is bad."""
+"""Versions and incidents: who wrote and used a version, and what to do if it is bad."""
 
 from headwater.plugins import Plugin
 

@@ -1,4 +1,4 @@
-"""The datasets downstream of bad versions whose present contents have no data of them."""
+"""Datasets downstream of bad versions whose present contents have no data of these versions."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from headwater.lineage.queries import impact_answer
 
 _DEPTH = 100
 _REPLACED = ("model", "artifact")
-"""Kinds of datasets of which a write keeps nothing; a path may be a table or folder."""
+"""Kinds of datasets that every write replaces as a whole. A path may be a table or folder."""
 
 
 def clean_datasets(
     generations: Generations, versions: Sequence[Version], spread: Spread
 ) -> list[CleanDataset]:
-    """Return the datasets downstream without data of the versions, and those of the versions."""
+    """Return the datasets downstream, and those of the versions, that have none of the data now."""
     state = generations.state
     affected = {node.node.dataset_name for node in spread.nodes if _is_current_dataset(node)}
     affected |= {named.name for named in versions if _is_present(generations, named)}
@@ -44,7 +44,7 @@ def _is_current_dataset(node: Affected) -> bool:
 def _is_present(generations: Generations, named: Version) -> bool:
     """Return True if the present contents of a dataset may be of a version.
 
-    They are, for all that is known, if no run is known to have written the version or a later one.
+    They may be if no run is known to have written the dataset.
     """
     writing = {*generations.writing(named.name)}
     return not writing or not writing.isdisjoint(named.writers)

@@ -24,33 +24,35 @@ def gaps_of(
 ) -> Iterator[VersionGap]:
     """Yield what is unknown about a version.
 
-    `writers` and `downstream` are the jobs that reported no versions of their inputs: those that
-    wrote the version, and those that only times connect with it.
+    `writers` and `downstream` are jobs that did not report the versions of their inputs. `writers`
+    wrote the version; `downstream` are connected with it only by times.
     """
     name = named.name.name
     if not named.writers:
         yield _gap("no_writer", f"No run is known to have written this version of {name}")
     elif not named.is_reported:
-        message = f"The run that wrote {name} reported no version: its id stands for the version"
+        message = f"The run that wrote {name} reported no version; its id is used instead"
         yield _gap("no_version", message, [generation.job for generation in named.writers])
     if writers:
-        message = "The versions of its inputs were not reported: they follow from times"
+        message = "The versions of its inputs were not reported; they are derived from times"
         yield _gap("inputs", message, writers)
     if readers.silent:
         jobs = counted(len(readers.silent), "job")
-        message = f"{jobs} read {name} without reporting a version: times decide if it was this one"
+        message = f"{jobs} read {name} without reporting a version; it is derived from times"
         yield _gap("by_time", message, readers.silent)
     if not readers.found:
-        message = f"No run is known to have read this version of {name}: a reader may not report"
+        message = f"No run is known to have read this version of {name}; a reader may not report"
         yield _gap("no_reader", message)
     if downstream:
-        message = "Some jobs reported no versions of what they read: times decide"
+        message = (
+            "Some jobs did not report the versions that they read; they are derived from times"
+        )
         yield _gap("by_time_downstream", message, downstream)
     if deleted_before:
         wrote = [generations.times.of_writes(g, named.name).start for g in named.writers]
         if not wrote or min(wrote) < deleted_before:
             before = shown_time(deleted_before)
-            yield _gap("deleted", f"Events before {before} were deleted: runs may be missing")
+            yield _gap("deleted", f"Events before {before} were deleted; runs may be missing")
 
 
 def _gap(kind: GapKind, message: str, jobs: Sequence[JobRef] = ()) -> VersionGap:

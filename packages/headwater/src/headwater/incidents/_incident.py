@@ -1,4 +1,4 @@
-"""Answer what a failed check or a bad version comes from, who used it, and what to run again."""
+"""The query for the cause of a failed check or a bad version, its users, and what to run again."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def incident_answer(
 ) -> models.IncidentAnswer:
     """Return the cause of a failed check or bad version, who used it, and what to run again.
 
-    A run stands for the versions whose checks failed in it, or else for all that it wrote. `limit`
-    counts the readers, affected nodes and clean datasets each.
+    For a run, these are the versions whose checks failed in it or, if none failed, the versions
+    that it wrote. `limit` applies to the readers, the affected nodes and the clean datasets.
     """
     generations, found = generations_of(state), find_subject(state, subject)
     versions = [bad.version for bad in found.bad]
@@ -86,7 +86,7 @@ def incident_answer(
 
 
 def message_of(state: State, subject: Subject, spread: Spread, readers: int) -> str:
-    """Return the incident in one text, with the owners and their affected nodes."""
+    """Return a message about the incident, with the affected nodes by owner."""
     failed = list(dict.fromkeys(check for bad in subject.bad for check in bad.checks))
     names = ", ".join(f"{bad.version.name.name}@{bad.version.version}" for bad in subject.bad[:3])
     more = f" and {len(subject.bad) - 3} more" if len(subject.bad) > 3 else ""
@@ -113,7 +113,7 @@ def _bad(generations: Generations, bad: Bad) -> models.BadVersion:
 
 
 def _change(generations: Generations, named: Version) -> models.VersionChange | None:
-    """Return what differs from the write before; None if either has no known run."""
+    """Return what differs from the previous write; None if one of the two runs is unknown."""
     writes = sorted(writes_of(generations, named.name), key=lambda write: (write.at, write.version))
     own = next((write for write in writes if write.version == named.version), None)
     before = [write for write in writes if own and write.run is not own.run and write.at <= own.at]
@@ -170,7 +170,7 @@ def _owners(state: State, spread: Spread) -> dict[str, list[str]]:
 def writes_to_repeat(
     generations: Generations, versions: Sequence[Version], spread: Spread
 ) -> Iterator[tuple[Generation, DatasetName]]:
-    """Yield the writes to repeat: of the bad versions, and of what contains their data now."""
+    """Yield the writes of the bad versions, and of the datasets that contain their data now."""
     for named in versions:
         yield from ((writer, named.name) for writer in named.writers)
     for node in spread.nodes:
@@ -205,10 +205,10 @@ def _own_gaps(
     again: Sequence[models.Rerun],
 ) -> Iterator[models.VersionGap]:
     if any(bad.by == "time" for bad in subject.bad):
-        message = "The check did not report the version that it checked: times decide"
+        message = "The check did not report the version that it checked; it is derived from times"
         yield {"kind": "checked_by_time", "message": message, "jobs": []}
     if len(changes) < len(subject.bad):
-        message = "No write before is known to compare the run with"
+        message = "No earlier write is known to compare the run with"
         yield {"kind": "no_previous", "message": message, "jobs": []}
     silent = [
         change["run"]["job"]

@@ -40,7 +40,7 @@ class Version(NamedTuple):
 def find_version(state: State, text: str) -> Version:
     """Return the version that `DATASET@VERSION` names, or a version alone if one dataset has it.
 
-    The version may also be the id of a run above the one that wrote, or of an invocation of dbt.
+    After `DATASET@`, the id of a run above the writer, or of a dbt invocation, is accepted too.
 
     Raises:
         NotFoundError: there is no such dataset or version.
@@ -65,7 +65,7 @@ def find_version(state: State, text: str) -> Version:
     if len(names) > 1:
         ids = [f"{node_id(Node.of_dataset(name))}@{text}" for name in names]
         raise AmbiguousError(
-            f"{text!r} is a version of {len(ids)} datasets; give DATASET@VERSION", ids[:10]
+            f"{text!r} is a version of {len(ids)} datasets; pass DATASET@VERSION", ids[:10]
         )
     if names and (found := _of_dataset(state, names[0], text)) is not None:
         return found
@@ -111,10 +111,10 @@ def _newest(state: State, name: DatasetName) -> list[str]:
 
 
 def _not_a_version(state: State, text: str) -> NotFoundError:
-    """Return the error about a text that is no version; of a dataset, suggest its versions."""
+    """Return the error for a text that is no version. For a dataset, suggest its versions."""
     try:
         name = find_dataset(state, text).dataset_name
     except NotFoundError:
         return NotFoundError(f"no dataset has the version {text!r}; expected DATASET@VERSION")
     known = [f"{text}@{version}" for version in _newest(state, name)]
-    return NotFoundError(f"{text!r} is a dataset; give DATASET@VERSION", known[:_NEAREST])
+    return NotFoundError(f"{text!r} is a dataset; pass DATASET@VERSION", known[:_NEAREST])

@@ -35,8 +35,8 @@ class Readers(NamedTuple):
 def readers_of(generations: Generations, version: Version) -> Readers:
     """Return the runs that read a version.
 
-    A run that reported versions read these; if the version itself was not reported, or the run
-    reported none, times decide as in every other answer.
+    A run that reported versions read exactly these. If the run reported none, or the version is the
+    id of a run, it is derived from times, as in other queries.
     """
     found: list[Reader] = []
     silent: dict[JobRef, None] = {}
@@ -67,7 +67,7 @@ def _reading(generations: Generations, name: DatasetName) -> Iterator[Generation
 def _versions_by_task(
     generations: Generations, generation: Generation, name: DatasetName
 ) -> dict[RunKey, tuple[Run, set[str]]]:
-    """Return the task runs that read a dataset, with the versions that they or queries reported."""
+    """Return the task runs that read a dataset, with the versions that they reported."""
     primary = generations.state.identity.primary
     found: dict[RunKey, tuple[Run, set[str]]] = {}
     versions: dict[RunKey, set[str]] = defaultdict(set)

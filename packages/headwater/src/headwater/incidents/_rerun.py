@@ -56,7 +56,7 @@ def _rerun(state: State, parts: Sequence[_Part]) -> Rerun:
 
 
 def _command(tool: str | None, top: Run, names: Sequence[DatasetName]) -> str | None:
-    """Return the command of a tool that runs a pipeline as in a run; None for other tools."""
+    """Return the command that repeats a run of a pipeline; None if it is unknown."""
     parameters = parameters_of(top)
     if _SECRET in json.dumps(parameters):  # masked when it was stored
         return None

@@ -1,4 +1,4 @@
-"""Find the bad versions of an incident: of a failed check, of a run, or one that is named."""
+"""Find the bad versions of an incident, given a failed check, a run or a version."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ class Subject:
 def find_subject(state: State, text: str) -> Subject:
     """Return the bad versions of a run's id, a version, or a dataset or job with a failed check.
 
-    A run stands for the versions whose checks failed in it and in the runs below, or else for
-    everything that these wrote.
+    For a run, these are the versions whose checks failed in it or in the runs below it or, if none
+    failed, the versions that these runs wrote.
 
     Raises:
         NotFoundError: nothing has that name, the run wrote nothing, or no check fails now.
@@ -76,20 +76,20 @@ def _is_of_job(failure: Failure, ref: JobRef) -> bool:
 
 
 def subject_of_version(named: Version) -> Subject:
-    """Return a version as a subject, whatever its checks say."""
+    """Return a version as a subject, without its failed checks."""
     return Subject("version", _id(named), [Bad(named)])
 
 
 def subject_of_checks(
     state: State, node: Node, failures: Sequence[tuple[DatasetName, Failure]]
 ) -> Subject:
-    """Return the bad versions of failed checks of a dataset, or that a job found.
+    """Return the bad versions of failed checks, of a dataset or reported by a job.
 
     Raises:
         NotFoundError: there are none, or no run is known to have written what was checked.
     """
     if not failures:
-        message = f"no check of {node_id(node)} fails now; give a run, or DATASET@VERSION"
+        message = f"no check of {node_id(node)} fails now; pass the id of a run, or DATASET@VERSION"
         raise NotFoundError(message)
     return Subject("check", node_id(node), _of_checks(state, failures))
 
@@ -131,7 +131,7 @@ def _used_by(state: State, runs: Iterable[Run]) -> set[DatasetName]:
 
 
 def _of_checks(state: State, failures: Sequence[tuple[DatasetName, Failure]]) -> list[Bad]:
-    """Return the versions that failed checks; without a reported one, the one written before.
+    """Return the versions that failed checks; if not reported, the newest one before the check.
 
     Raises:
         NotFoundError: no run is known to have written what was checked.

@@ -39,7 +39,7 @@ def taints_answer(
     limit: Limit = 1_000,
     cursor: Cursor = None,
 ) -> Page[TaintedVersion]:
-    """Return the recalled versions, which a gate refuses by default, by dataset."""
+    """Return the recalled versions by dataset. Gates refuse their data by default."""
     found = list(_all(state) if node is None else _in(state, node))
     items, more = cut(("taints", node), found, _place, limit, cursor)
     return paged([_answer(name, taint) for name, taint in items], more)
@@ -61,7 +61,7 @@ def taint_entry(
         ConfigError: there is no reason.
     """
     if not reason.strip():
-        raise ConfigError("reason: received an empty text, expected why the version is bad or good")
+        raise ConfigError("reason: received an empty text, expected a non-empty string")
     named = find_version(state, text)
     recalled = [taint.version for taint in taints_of(state, named.name)]
     if is_cleared and named.version not in recalled:

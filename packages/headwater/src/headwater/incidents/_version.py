@@ -1,4 +1,4 @@
-"""Answer who made a version of a dataset, who read it, and what was made of it."""
+"""The query for the writers and readers of a version, and the nodes that contain its data."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from headwater.query.registry import Times, query
 from headwater.runs.summary import code_of, place_of_run, run_line
 
 MOST = 20
-"""Versions and runs of an affected node in an answer."""
+"""Maximum number of versions, and of runs, of an affected node in an answer."""
 
 
 def deleted_before(log: EventLog) -> int:
@@ -44,16 +44,15 @@ def deleted_before(log: EventLog) -> int:
 @query("version", Times.THEN, load=deleted_before)
 def version_answer(
     state: State,
-    version: Annotated[
-        str, "DATASET@VERSION, or a version alone if only one dataset has it. Also the id of a run."
-    ],
+    version: Annotated[str, "DATASET@VERSION, or a version alone if only one dataset has it."],
     limit: Limit = 100,
     stored: int = 0,
 ) -> models.VersionAnswer:
-    """Return who made a version of a dataset, who read exactly it, and what was made of it.
+    """Return the writers and readers of a version of a dataset, and what contains its data.
 
-    A version is one that runs reported (an Iceberg snapshot, a version of a model, a hash of a
-    file), or else the id of the run that wrote. `limit` counts the readers and affected nodes.
+    A version is one that runs reported (an Iceberg snapshot, a model version or a file hash) or, if
+    none was reported, the id of the run that wrote it. DATASET@RUN also selects what a run wrote.
+    `limit` applies to the readers and to the affected nodes.
     """
     generations, named = generations_of(state), find_version(state, version)
     readers, spread = readers_of(generations, named), spread_of(generations, named)
@@ -123,7 +122,7 @@ def writers_of(generations: Generations, named: Version) -> Iterator[models.Vers
 
 
 def jobs_by_time(writers: Iterable[models.VersionWriter]) -> list[JobRef]:
-    """Return the jobs that wrote and did not report the versions of all of their inputs."""
+    """Return the jobs of writers that did not report the versions of all their inputs."""
     return [
         JobRef(writer["run"]["job"]["namespace"], writer["run"]["job"]["name"])
         for writer in writers
@@ -223,11 +222,11 @@ class Spread(NamedTuple):
     by_time: list[JobRef]
     """The jobs with runs that only times connect with the version."""
     walk: Walked
-    """The generations that the data reached, with its way."""
+    """The generations that contain or use the data, with the edges on its way."""
 
 
 def spread_of(generations: Generations, *versions: Version) -> Spread:
-    """Return the nodes that contain or use data of one of some versions."""
+    """Return the nodes that contain or use data of at least one of the versions."""
     writes = [(writer, named.name) for named in versions for writer in named.writers]
     reads = [
         (reader.generation, named.name)

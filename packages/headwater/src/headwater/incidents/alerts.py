@@ -1,4 +1,4 @@
-"""The alert rule `incident`: one message about bad data, to all whose data it affects."""
+"""The alert rule `incident`: one message per failed dataset or recalled version."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class _Rule(Protocol):
 
 
 def find_incidents(state: State, rule: _Rule, _changed: object) -> Iterator[tuple[str, Finding]]:
-    """Yield each failed check and recalled version, with the owners and what to run again."""
+    """Yield each dataset with failed checks and each recalled version, with owners and commands."""
     for name in deadline.watched(set(state.identity)):
         if rule.matches_dataset(state.identity.names(name)):
             yield from _failed(state, name)

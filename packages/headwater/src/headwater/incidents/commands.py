@@ -15,14 +15,14 @@ from headwater.query.parameters import Limit
 @query_command("version", print_version, past=True)
 def version(
     version: Annotated[
-        str, typer.Argument(help="DATASET@VERSION; a version or run alone if it is unique.")
+        str, typer.Argument(help="DATASET@VERSION, or a version alone if it is unique.")
     ],
     limit: Limit = 100,
 ) -> None:
-    """Show who made and who read a version of a dataset.
+    """Show who wrote and who read a version of a dataset.
 
-    A version is an Iceberg snapshot, a version of a model or the hash of a file, as runs reported
-    it, or else the id of the run that wrote. Reads of a past snapshot count as reads of it.
+    A version is an Iceberg snapshot, a model version or a file hash that runs reported. If none was
+    reported, it is the id of the run that wrote it. DATASET@RUN also selects what a run wrote.
 
     Example: headwater version yellow_taxi_raw@8123456789012345678
     """
@@ -32,13 +32,16 @@ def version(
 def incident(
     subject: Annotated[
         str,
-        typer.Argument(help="DATASET@VERSION, a run, or a dataset or job with a failed check."),
+        typer.Argument(
+            help="DATASET@VERSION, the id of a run, or a dataset or job whose check fails."
+        ),
     ],
     limit: Limit = 100,
 ) -> None:
     """Show the cause of bad data, who used it, and what to rerun.
 
-    A run stands for the versions whose checks failed in it, or else for all that it wrote.
+    For a run, these are the versions whose checks failed in it or, if none failed, the versions
+    that it wrote.
 
     Example: headwater incident yellow_taxi_raw@8123456789012345678
     """
@@ -51,14 +54,14 @@ def taint(
         str | None, typer.Argument(help="DATASET@VERSION, or a version alone. [list all]")
     ] = None,
     reason: Annotated[
-        str | None, typer.Option(help="Why the version is bad, or good again.")
+        str | None, typer.Option(help="Why the version is bad, or why it is accepted again.")
     ] = None,
     clear: Annotated[bool, typer.Option("--clear", help="Accept the version again.")] = False,
 ) -> None:
     """Recall a bad version, so that gates refuse its data.
 
-    Without a version, list the recalled ones. A gate fails for each dataset whose contents come
-    from a recalled version, until they are written again without it.
+    Without VERSION, list the recalled versions. A gate fails for each dataset whose contents come
+    from a recalled version, until the dataset is written again without it.
 
     Example: headwater taint yellow_taxi_raw@8123456789012345678 --reason "Fares in cents"
     """

@@ -32,7 +32,7 @@ class NewTaint(BaseModel):
     responses={404: {"description": "There is no such version.", "model": Error}},
 )
 def post_taint(live: LiveState, new: NewTaint) -> Response:
-    """Recall a version, so that gates refuse its data, or clear it; 201 once it is durable.
+    """Recall a version, so that gates refuse its data, or clear it; 201 after it is stored.
 
     Returns all recalled versions, like `GET /api/v2/taints`.
     """

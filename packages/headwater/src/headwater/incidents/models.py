@@ -21,7 +21,7 @@ GapKind = Literal[
 
 
 class UsedVersions(DatasetRef):
-    """A dataset that a run read, with the versions."""
+    """A dataset that a run read, with the versions that it read."""
 
     versions: list[str]
     """Empty if unknown."""
@@ -48,7 +48,7 @@ class VersionReader(Answer):
     run: RunSummary
     by: By
     owners: list[str]
-    """Of the job."""
+    """Owners of the job."""
     outputs: list[WrittenVersions]
     """The outputs that contain what it read."""
 
@@ -60,21 +60,21 @@ class AffectedNode(NodeRef):
     """
 
     kind: str
-    """Of a dataset: table, file, model and so on; else `job` or `exposure`."""
+    """The kind of a dataset, such as table, file or model; otherwise `job` or `exposure`."""
     versionCount: int
     versions: list[str]
-    """Those of the dataset that contain data of the version, newest first. None is listed for a
-    view, or if no run was reported."""
+    """The versions of the dataset that contain the data, newest first. Empty for a view, or if no
+    run was reported."""
     runCount: int
     runs: list[RunSummary]
     """The runs that wrote these versions, or that read without writing, newest first."""
     by: By
     """`version` if reported versions prove each step to at least one of the runs."""
     isCurrent: bool
-    """True if the present contents of the dataset contain the data, as those of a failed or open
-    run may, or if the newest run used it."""
+    """True if the present contents of the dataset contain the data, or if the newest run used it.
+    Also true if a failed or running run may have written the data."""
     owners: list[str]
-    """Of a dataset without owners, those of the jobs that write it."""
+    """Owners of the node. If a dataset has none, the owners of the jobs that write it."""
 
 
 class VersionGap(Answer):
@@ -87,7 +87,7 @@ class VersionGap(Answer):
 
 
 class TaintInfo(Answer):
-    """A statement that a version is recalled."""
+    """The recall of a version."""
 
     reason: str
     at: str | None
@@ -102,7 +102,7 @@ class TaintedVersion(DatasetRef):
 
 
 class VersionAnswer(DatasetRef):
-    """A version of a dataset: who made it, who read it, and what was made of it."""
+    """A version of a dataset, with its writers, its readers and what contains its data."""
 
     kind: str
     version: str
@@ -112,14 +112,14 @@ class VersionAnswer(DatasetRef):
     """Null unless the version was recalled."""
     writers: list[VersionWriter]
     wasRead: Literal["yes", "by_time", "unknown"]
-    """`yes` if a run reported to have read it, `by_time` if it follows from times. Without such a
-    run it is `unknown`: a reader may not report its runs."""
+    """`yes` if a run reported that it read the version, `by_time` if this is derived from times,
+    and `unknown` otherwise, because a reader may not report its runs."""
     readerCount: int
     readers: list[VersionReader]
     """Newest first."""
     affectedCount: int
     affected: list[AffectedNode]
-    """In the order in which they were first written, also if they were replaced since."""
+    """In the order of their first runs, including those whose data was replaced since."""
     unknown: list[VersionGap]
 
 
@@ -149,7 +149,7 @@ class InputChange(DatasetRef):
 
 
 class VersionChange(DatasetRef):
-    """What differs between the run that wrote a bad version and the one that wrote before it."""
+    """The differences between the run that wrote a bad version and the previous writer."""
 
     version: str
     previous: str
@@ -166,11 +166,11 @@ class CleanDataset(DatasetRef):
     """A dataset whose present contents have no data of the bad versions, as far as reported."""
 
     isProven: bool
-    """True if reported versions and commits prove it. Otherwise it is only likely: times decide,
-    or a write may have kept rows of earlier versions."""
+    """True if reported versions and commits prove it. Otherwise it is derived from times, or a
+    write may have kept rows of earlier versions."""
 
 
-class OwnerToTell(Answer):
+class OwnerToNotify(Answer):
     """An owner with the affected nodes."""
 
     owner: str
@@ -185,18 +185,18 @@ class Rerun(Answer):
     tool: str | None
     """The integration that reported it, such as AIRFLOW."""
     command: str | None
-    """Null if headwater knows no command for the tool."""
+    """Null if the command is unknown, such as for other tools or if a parameter is masked."""
     writes: list[str]
     """Ids of the datasets to be written again."""
 
 
 class IncidentAnswer(Answer):
-    """A failed check or a bad version, with its cause, everybody who used it, and what to do."""
+    """A failed check or a bad version, with its cause, its users, and what to run again."""
 
     subject: str
     kind: Literal["check", "run", "version"]
     message: str
-    """The incident in one text, for a message to the owners."""
+    """A message about the incident to the owners."""
     versions: list[BadVersion]
     changes: list[VersionChange]
     readerCount: int
@@ -206,6 +206,6 @@ class IncidentAnswer(Answer):
     affected: list[AffectedNode]
     cleanCount: int
     clean: list[CleanDataset]
-    owners: list[OwnerToTell]
+    owners: list[OwnerToNotify]
     reruns: list[Rerun]
     unknown: list[VersionGap]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from headwater.query.models import Name, Page
 
 _BY = {"version": "", "time": "  by time"}
-_CLEAN = {True: "Clean", False: "Unknown if clean (only times say so)"}
+_CLEAN = {True: "Clean", False: "Possibly clean (not proven by reported versions)"}
 _MOST_NAMES = 5
 
 
@@ -44,7 +44,9 @@ def print_incident(answer: models.IncidentAnswer) -> None:
     for change in answer["changes"]:
         _print_change(change)
     _print_readers(answer["readers"], answer["readerCount"])
-    title = f"{counted(answer['affectedCount'], 'node')} affected; * still contains or uses it:"
+    title = (
+        f"{counted(answer['affectedCount'], 'affected node')} (* contains or uses the data now):"
+    )
     _print_affected(title, answer["affected"], answer["affectedCount"])
     for is_proven, title in _CLEAN.items():
         clean = [item for item in answer["clean"] if item["isProven"] is is_proven]
@@ -54,7 +56,7 @@ def print_incident(answer: models.IncidentAnswer) -> None:
         Text.assemble((owner["owner"], "yellow"), "  ", ", ".join(map(_name, owner["nodes"])))
         for owner in answer["owners"]
     ]
-    _print_list("Owners to tell", owners)
+    _print_list("Owners to notify", owners)
     _print_list("Run again, in this order", [_rerun(rerun) for rerun in answer["reruns"]])
     print_unknown(answer["unknown"])
 

@@ -61,7 +61,7 @@ def jobs_without_options(generations: Generations, column: Column) -> list[str]:
 def readers_of_unknown_source(generations: Generations, column: Column) -> list[str]:
     """Return the dbt jobs that read a table of another producer, whose options were not imported.
 
-    Such a table is a source, or a seed of which dbt-ol reports no job.
+    Such a table is a source, or a seed whose job dbt-ol does not report.
     """
     state, name = generations.state, column.dataset
     if any(_is_of_dbt(state, ref) for ref in generations.writers(name)):

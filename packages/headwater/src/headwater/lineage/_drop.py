@@ -5,10 +5,10 @@ lineage with every use, also in filters, joins and groupings, and none of them u
 the newest run of such a job failed, that run must have reported column lineage, too. Nor may the
 SQL text of a job name the column, even if only to select the rows of the dataset that it changes.
 Nor may a job read a folder that contains the dataset, or name the dataset in its SQL text without
-having listed it. Nor may the configuration of its dbt model name the column, such as in
-`unique_key`; for incremental models and snapshots, it must have been imported. If only its writers
-name a column, and neither a schema nor a SQL text contains it, the verdict is unknown: the column
-may exist under another spelling, which a reader uses.
+having listed it. Nor may the configuration of its dbt model or source name the column, such as in
+`unique_key`; for sources, incremental models and snapshots, it must have been imported. If only its
+writers name a column, and neither a schema nor a SQL text contains it, the verdict is unknown: the
+column may exist under another spelling, which a reader uses.
 """
 
 from __future__ import annotations
@@ -120,9 +120,9 @@ def drop_verdict(
                 "write the dataset, and their dbt configurations, which may name the column, were"
                 " not imported",
                 jobs_without_options(generations, Column(root.dataset_name, field))),
-        _reason("no_dbt_config", "job", "of dbt reads the dataset as a source, whose configuration,"
-                " which may name the column, was not imported",
-                "of dbt read the dataset as a source, whose configuration, which may name the"
+        _reason("no_dbt_config", "job", "of dbt reads the dataset as a source, and its"
+                " configuration, which may name the column, was not imported",
+                "of dbt read the dataset as a source, and its configuration, which may name the"
                 " column, was not imported",
                 readers_of_unknown_source(generations, Column(root.dataset_name, field))),
         _reason("spelling", "column", "that is used has a name that differs only in case",

@@ -99,7 +99,7 @@ def _is_view(run: Run, text: str) -> bool:
 
 
 def _read_of(name: DatasetName) -> re.Pattern[str]:
-    """Return the pattern of a table that a statement reads, with what qualifies its name."""
+    """Return the pattern of a table that a statement reads, with the qualifiers of its name."""
     table = re.escape(name.name.rpartition(".")[2])
     part = r"[\"`\[]?\w+[\"`\]]?\s*\.\s*"
     return re.compile(
@@ -112,7 +112,7 @@ def _read_of(name: DatasetName) -> re.Pattern[str]:
 def _may_read(
     generations: Generations, run: Run, name: DatasetName, table: re.Pattern[str], text: str
 ) -> bool:
-    """Return True if a text names a table by its schema, or next to others of its schema."""
+    """Return True if a text names a table with its schema, or the run uses others of its schema."""
     state = generations.state
     matches = list(table.finditer(text))
     if not matches or is_text_complete(state, run):

@@ -1,6 +1,6 @@
-"""The generations that contain data of one version of a dataset, also those replaced since.
+"""The generations that contain or use data of a version, including those replaced since.
 
-It is the inverse of `Generations.upstream_of`, and follows the same flows.
+The walk is the inverse of `Generations.upstream_of`, and follows the same flows.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ def generations_downstream(
     *,
     is_proven: bool = False,
 ) -> Walked:
-    """Return the generations that data reached, from the writes of datasets.
+    """Return the generations that contain or use the data of writes.
 
-    `reads` count as well, whoever wrote the dataset. With `is_proven`, only flows count that
-    reported versions prove.
+    `reads` are further starts of the walk, for data whose writer is unknown. With `is_proven`,
+    follow only flows that reported versions prove.
     """
     found: Walked = {}
     followed: dict[tuple[Generation, bool, DatasetName | None], float] = {}

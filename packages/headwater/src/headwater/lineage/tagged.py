@@ -45,7 +45,7 @@ class TaggedDataset(DatasetRef):
     """A dataset with the columns that have a tag."""
 
     owners: list[str]
-    """If it has none, those of the jobs that write it."""
+    """Owners of the dataset. If it has none, the owners of the jobs that write it."""
     columns: list[TaggedColumn]
 
 
@@ -86,7 +86,7 @@ _TEXTS: tuple[TagStatus, ...] = ("tagged", "derived", "possible", "masked")
 
 
 class _Found(NamedTuple):
-    """The status of a column, and the column that it has the tag from; None if it is tagged."""
+    """The status of a column, and the column that it inherits the tag from; None if tagged."""
 
     status: _Status
     distance: int
@@ -167,7 +167,7 @@ def _path(found: dict[Column, _Found], column: Column) -> list[FieldRef]:
 
 
 def _has(tag: Tag, wanted: str) -> bool:
-    """Return True for a tag with a label, or with a key; `pii` with the value `false` is none."""
+    """Return True if a tag has this label or key. The key `pii` does not match `pii:false`."""
     by_key = tag.key.casefold() == wanted and (wanted != "pii" or tag.is_pii)
     return by_key or tag.label.casefold() == wanted
 
@@ -213,7 +213,7 @@ def _tagged_columns(state: State, wanted: str) -> dict[Column, bool]:
 def _passed_on(
     status: _Status, best: _Status, column: Column, target: Column, *, is_pii: bool
 ) -> _Status:
-    """Return the status of a column that takes values from one with a status."""
+    """Return the status that a column gets from one of its inputs."""
     if column == Column(target.dataset, WHOLE):
         return status
     is_unmasked = best is _Status.MASKED and not is_pii
@@ -221,7 +221,7 @@ def _passed_on(
 
 
 def _is_listed(state: State, column: Column, item: _Found) -> bool:
-    """Return False if the whole dataset stands for the column, or its columns for the dataset."""
+    """Return False if the whole dataset is listed instead, or its columns instead of it."""
     if column.field == WHOLE:
         is_tagged = item.status is _Status.TAGGED
         return not (is_tagged and fields_of(state, Node.of_dataset(column.dataset)))
@@ -230,7 +230,7 @@ def _is_listed(state: State, column: Column, item: _Found) -> bool:
 
 
 def _downstream(state: State, roots: set[DatasetName]) -> set[DatasetName]:
-    """Return the datasets that can have data of others, and these."""
+    """Return some datasets, and all datasets downstream of them."""
     graph = whole_graph_of(state, Level.TASK)
     open_ = [Node.of_dataset(name) for name in roots]
     seen = set(open_)

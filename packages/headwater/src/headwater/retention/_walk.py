@@ -57,7 +57,7 @@ class Walk:
     def spare(self, is_kept: Callable[[Generation], bool]) -> bool:
         """Also follow sources of own rows whose deletion or presence changes an answer.
 
-        Return True if there are any that were not followed before. These are of two kinds:
+        Return True if there are any that were not followed before. There are two kinds:
 
         - After its deletion, a generation no longer replaces the older ones of its task. One of
           these can stay for another reason, and its rows were not part of the table.

@@ -29,7 +29,7 @@ def is_failed(state: State, run: Run) -> bool:
 def causes_of(state: State, run: Run) -> list[Run]:
     """Return the lowest failed descendants of a failed run that were not retried, or the run.
 
-    A child of a retried run is no cause either, such as a query of the first attempt of a task.
+    Children of a retried run, such as queries of a task's first attempt, are not causes either.
     Tests that were not run are not causes. Other tests come last: they fail because of the data.
     """
     failed = [
@@ -46,7 +46,7 @@ def causes_of(state: State, run: Run) -> list[Run]:
 
 
 def was_repeated(state: State, run: Run, top: Run | None = None) -> bool:
-    """Return True if a run was retried, or one above it, up to but without the run `top`."""
+    """Return True if a run was retried, or a run above it and below `top`."""
     above = takewhile(lambda other: other is not top, ancestry_of(state, run))
     return any(is_retried(state, other) for other in above)
 

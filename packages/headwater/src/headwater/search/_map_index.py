@@ -1,8 +1,8 @@
 """An index of all nodes by group, for the roll-up map: counts, edges between groups, due times.
 
 A query first adds the changes since the previous one, so that its cost does not depend on the
-number of nodes. Problems are the nodes whose state is that of `headwater.health.states`; the index
-only selects those that can have one.
+number of nodes. `headwater.health.states` determines the state of a node; the index only selects
+the nodes that can have a problem.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from headwater.search._kept import changes_since, everything
 from headwater.search.listing import place_by_name
 
 Path = tuple[str, ...]
-"""A grouping (platform, owner or domain) and the keys of groups from the outside to the inside."""
+"""A grouping (platform, owner or domain) and the keys of groups, the outermost first."""
 
 PROBLEMS: tuple[HealthState, ...] = ("failed", "failed_checks", "blocked", "late")
 _MOST_PAIRS = 10_000
-"""Of groups that one job connects; more are not drawn as edges."""
+"""Maximum number of pairs of groups that one job connects; a job with more adds no edges."""
 
 
 class Group:

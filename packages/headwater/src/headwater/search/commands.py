@@ -47,7 +47,7 @@ def search(
 def map(
     client: Client,
     path: Annotated[
-        list[str] | None, typer.Argument(help="Groups to look into, such as snowflake. [all]")
+        list[str] | None, typer.Argument(help="Groups to open, such as snowflake. [all]")
     ] = None,
     by: Annotated[str, typer.Option(help="platform, owner or domain.")] = "platform",
     limit: Annotated[int, typer.Option(help="Maximum number of items.", min=1, max=200)] = 50,
@@ -55,8 +55,9 @@ def map(
 ) -> None:
     """Count datasets and problems by platform, owner or domain.
 
-    The levels are platforms, schemas and datasets; or owners or domains, pipelines and tasks. A
-    group is named as printed; a schema or pipeline may also be named without its namespace.
+    The levels are platforms, schemas and datasets; or owners or domains, pipelines and tasks. Name
+    a group by its label. If several have this label, use "NAMESPACE SCHEMA" or
+    job:NAMESPACE:NAME.
 
     Example: headwater map snowflake --by platform
     """

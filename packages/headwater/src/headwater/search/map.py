@@ -55,9 +55,9 @@ class MapItem(Answer):
     label: str
     """Empty for a group without a platform, schema, owner or domain."""
     about: str | None
-    """The namespace of a schema, a dataset or a task."""
+    """The namespace of a schema, a pipeline, a dataset or a task."""
     platform: str | None
-    """Of a pipeline, a dataset or a task, as reported."""
+    """The reported platform of a pipeline, a dataset or a task."""
     node: NodeRef | None
     """The pipeline, dataset or task."""
     count: int
@@ -100,12 +100,12 @@ def map_answer(
     ),
     path: Annotated[
         list[str] | None,
-        "Keys of the groups to look into, from the outside to the inside; by default none.",
+        "Keys of the groups to open, from the outermost to the innermost; none by default.",
     ] = None,
     limit: Annotated[int, Ge(1), Le(200), "Maximum number of items."] = 50,
     cursor: Cursor = None,
 ) -> MapAnswer:
-    """Return the groups of a level with the number of nodes and problems, and their edges.
+    """Return the groups or nodes of one level, with their problems and the edges between them.
 
     By platform, the levels are platforms, schemas or folders, and datasets. By owner or domain (the
     tag `domain`), they are owners or domains, pipelines, and tasks. A pipeline with tasks of two
@@ -195,7 +195,7 @@ def _place(problems: _Problems, where: Path, key: str) -> Place:
 def _members(
     state: State, problems: _Problems, group: Group, where: Path, limit: int, cursor: str | None
 ) -> tuple[list[Node], str | None]:
-    """Return the next nodes of a group, those with problems first; the others are not sorted."""
+    """Return the next nodes of a group, those with problems first."""
     about, wrong = ("map", *where), problems.nodes[where]
     last = None if cursor is None else place_of(about, cursor)
     first = sorted((place_by_name(state, node), node) for node in wrong)
@@ -255,7 +255,7 @@ def _counts(counter: Counter[HealthState]) -> ProblemCounts:
 
 
 def _pairs_of(state: State, nodes: list[Node]) -> set[tuple[str, str]]:
-    """Return the ids of pairs of nodes of one type, between which is one node of the other type."""
+    """Return the ids of pairs of datasets, or of tasks, with one node of the other type between."""
     graph, shown = graph_of(state, Level.TASK), frozenset(nodes)
     return {
         (node_id(above), node_id(node))

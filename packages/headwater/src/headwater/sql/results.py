@@ -42,7 +42,7 @@ class Arguments(NamedTuple):
     known: KnownColumns
     """The columns of tables, with lower-case names."""
     reported: frozenset[Table] = frozenset()
-    """Tables; a name without a schema is that of the only one with this name."""
+    """Tables that the run reported. A name without a schema is the only table with this name."""
 
 
 class Written(NamedTuple):
@@ -104,7 +104,7 @@ _CHECK = 4
 def pack(key: bytes, result: Script | Unread) -> bytes | None:
     """Return a result in a compact form, with a check sum; None if it must not be stored.
 
-    This is the case if a name is not valid Unicode, or if another caller could read the text.
+    This is the case if a name is not valid Unicode, or if the result depends on the caller.
     """
     if isinstance(result, Unread) and result.reason == TOO_DEEP:
         return None
@@ -193,7 +193,7 @@ class _Numbers(Generic[Item]):
 
 
 class Results:
-    """Packed results by key. The least recently used ones are removed; safe in all threads."""
+    """A thread-safe cache of packed results by key. The least recently used ones are removed."""
 
     def __init__(self, most: int) -> None:
         """Create a cache whose results have at most `most` bytes."""

@@ -21,7 +21,7 @@ of `LONGEST` characters without deep nesting needs a third of it."""
 
 
 TOO_DEEP = "it is nested too deeply"
-"""The reason why a text is not read that depends on the caller: on the stack that is left."""
+"""The only reason that depends on the caller: on the size of the remaining stack."""
 
 
 class UnreadError(Exception):
@@ -34,7 +34,7 @@ class Steps:
     def __init__(self, limit: int = MOST_STEPS) -> None:
         self._left = limit
         self.tokens: dict[str, list[Token]] = {}
-        """The tokens of a statement that is parsed next."""
+        """Tokens by statement, for statements that were tokenized but not parsed yet."""
 
     def take(self, count: int = 1) -> None:
         """Count some steps.

@@ -28,7 +28,7 @@ class ProcessError(Exception):
 
 
 class ReaderProcess:
-    """Starts the process when texts are read, and again if it ended."""
+    """The process that reads texts. It is started when needed, and again if it ended."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _STEP_SECONDS = 0.002
-"""Time of a step, in which a query waits for the state."""
+"""Maximum time of a step. Queries wait for the state meanwhile."""
 _REST = 3
 """The pause after a step, in multiples of its time."""
 _MOST_TEXTS, _MOST_CHARACTERS = 20, 100_000
@@ -49,7 +49,7 @@ _DAY = 86_400.0
 
 
 class SqlReader:
-    """Reads the texts of the runs of a log that have no stored result."""
+    """A background reader of the SQL texts that have no stored result."""
 
     def __init__(self, live: Live) -> None:
         from headwater.sql.results import RESULTS, reader_version
@@ -59,7 +59,7 @@ class SqlReader:
         self._state: State | None = None
         self._revision = -1
         self._passed = 0.0  # when the last pass over all runs began
-        self._jobs: dict[JobRef, None] = {}  # all runs of which are checked
+        self._jobs: dict[JobRef, None] = {}  # to check with all their runs
         self._runs: dict[RunKey, None] = {}  # to check
         self._names: dict[DatasetName, None] = {}  # of datasets whose schema may have changed
         self._inputs: dict[DatasetName, int] = {}  # that reading depends on, as last seen
@@ -75,7 +75,7 @@ class SqlReader:
 
     @property
     def unread(self) -> int:
-        """The number of jobs with runs whose texts were not checked since the start."""
+        """The number of jobs with runs that are still to be checked."""
         return len({*tuple(self._jobs), *(key.job for key in tuple(self._runs))})
 
     def start(self) -> None:
@@ -151,7 +151,7 @@ class SqlReader:
         return not is_done
 
     def _unread(self) -> tuple[dict[bytes, tuple[str, Arguments]], bool]:
-        """Return texts without a stored result, by key, and whether all runs were checked."""
+        """Return texts without a stored result, by key, and True if all runs were checked."""
         from headwater.sql.results import key_of
 
         found: dict[bytes, tuple[str, Arguments]] = {}
@@ -224,7 +224,7 @@ class SqlReader:
         return None
 
     def _is_repeated(self, run: Run) -> bool:
-        """Return True if the last run was of the same job, text and datasets."""
+        """Return True if a run with the same job, text and datasets was just checked."""
         text = (run.code.packed(Sql.KEY), frozenset(run.inputs), frozenset(run.outputs))
         if self._last is None or self._last[0] != run.key.job:
             self._last = run.key.job, set()
@@ -234,7 +234,7 @@ class SqlReader:
         return is_known
 
     def _take_known(self, key: bytes) -> bool:
-        """Queue the result of a query for the table; return False if there is none."""
+        """Queue a result that a query computed to be stored; return False if there is none."""
         if (packed := self._results.packed(key)) is None:
             return False
         self._rows[key] = packed

@@ -1,4 +1,4 @@
-"""The runs on which others depend by control: earlier tasks, and the tasks that triggered them."""
+"""Control dependencies between runs: earlier tasks, and the tasks that triggered a run."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from headwater.projection.derived import (
 
 
 def control_upstream(state: State, runs: Iterable[Run]) -> list[Run]:
-    """Return the runs on which some runs, or their ancestors, depend by control, also indirectly.
+    """Return the direct and indirect control dependencies of runs and of their ancestors.
 
     Control dependencies are those of the jobDependencies facet, and the upstream tasks that Airflow
-    reports. Of a pipeline that triggered another one, the tasks count too.
+    reports. If a pipeline triggered another one, its tasks are dependencies too.
     """
     found: dict[RunKey, Run] = {}
     waiting = list(runs)
@@ -68,7 +68,7 @@ def _airflow_tasks(run: Run, parent: Run) -> set[JobRef]:
 def _referenced(
     state: State, reference: Reference, siblings: Iterable[Run], until: float
 ) -> list[Run]:
-    """Return the run that a dependency names; without a run id, siblings or the newest run."""
+    """Return the runs of a dependency; without a run id, siblings or the newest run."""
     if reference.run_id is not None:
         run = resolve(state, RunKey(reference.run_id, reference.job))
         return [run] if run is not None and run.has_events else []

@@ -34,7 +34,7 @@ _SPARK_OPERATOR = re.compile(
 )
 _PORT = re.compile(r":\d+$")
 _SCHEME = re.compile(r"^[a-z0-9+.-]+://")
-_AHEAD = 600_000_000  # microseconds: smaller differences of clocks are no problem
+_AHEAD = 600_000_000  # microseconds; smaller differences of clocks are ignored
 _SILENT = 3  # times the longest pause of a producer so far
 _NEWEST = 1_000  # events that are searched for warnings
 _LINE = re.compile(r"[@:]\d+(\[\d+\])?$")  # place in a file
@@ -96,23 +96,24 @@ def _no_events(state: State) -> Iterator[Finding]:
         yield warning(
             "no events",
             "the log",
-            "received no event, so that nothing is known about any job or dataset",
+            "received no events; no job or dataset is known",
             "set OPENLINEAGE_URL of a producer to the address of this server, or import events"
             " with `headwater ingest` or `headwater harvest`",
         )
 
 
 def _clocks_ahead(state: State) -> Iterator[Finding]:
-    """Find producers whose newest runs are in the future; they hide that others are missing."""
+    """Find producers with runs in the future, which hide that later runs are missing."""
     for name, times in sorted(_times_by_producer(state).items()):
         ahead = sum(time > state.now + _AHEAD for time in times)
         if ahead and state.now:
             yield warning(
                 "clock ahead",
                 name,
-                f"sent {counted(ahead, 'run')} in the future, the last at {shown_time(times[-1])}",
-                "correct the clock or the time zone of the producer: until then, these runs count"
-                " as the newest, and its silence is not noticed",
+                f"reported {counted(ahead, 'run')} in the future, the last at"
+                f" {shown_time(times[-1])}",
+                "correct the clock or the time zone of the producer. Until then, these runs count"
+                " as the newest, and missing runs of the producer are not reported",
             )
 
 

@@ -1,7 +1,7 @@
 """The gate: check the provenance of datasets against a policy.
 
-Only data edges count, and for failed runs also control edges. `examples/policy.yaml` documents
-every key of a policy.
+The gate follows data edges, and to failed runs also control edges. `examples/policy.yaml`
+documents every key of a policy.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Policy(Document):
 
     no_failed_runs: bool = True
     follow_control: bool = True
-    """Also judge the runs that had to end before upstream runs, and those that triggered them."""
+    """Also check the runs that had to end before upstream runs, and those that triggered them."""
     quality_passed: bool = True
     no_pii: bool = True
     no_tainted: bool = True

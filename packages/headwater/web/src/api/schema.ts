@@ -1751,7 +1751,7 @@ export interface components {
             /** @enum {string} */
             kind: "check" | "run" | "version";
             message: string;
-            owners: components["schemas"]["OwnerToTell"][];
+            owners: components["schemas"]["OwnerToNotify"][];
             readerCount: number;
             readers: components["schemas"]["VersionReader"][];
             reruns: components["schemas"]["Rerun"][];
@@ -1921,7 +1921,7 @@ export interface components {
             /** @enum {string} */
             type: "job" | "dataset";
         };
-        OwnerToTell: {
+        OwnerToNotify: {
             nodes: string[];
             owner: string;
         };

@@ -28,7 +28,7 @@ import tags from "../../components/tags.module.css";
 type VersionAnswer = Answer<"version">;
 type RunLine = VersionAnswer["readers"][number]["run"];
 
-/** Who made a version of a dataset, who read it, and what contains its data. */
+/** The writers and readers of a version of a dataset, and what contains its data. */
 export default function VersionPage(): ReactNode {
   const { version, at } = parseVersion(useAddress().searchParams);
   const answer = useAnswer("version", { version, asOf: at });
