@@ -1,4 +1,4 @@
-"""Run a DAG with the lineage API in versions of Airflow, and check what headwater makes of it.
+"""Run a DAG with the lineage API in versions of Airflow, and check its lineage in headwater.
 
     .venv/bin/python -m tests.airflow.every_version 3.1.8 3.2.2@2026-06-15 3.3.2
 
@@ -27,7 +27,7 @@ NEWEST = [
     *(f"apache-airflow-providers-common-{name}" for name in ("compat", "sql")),
     *(f"openlineage-{name}" for name in ("python", "integration-common", "sql")),
 ]
-"""Packages that are also installed in versions after the date of an Airflow."""
+"""Packages whose newest version is installed, regardless of the date after `@`."""
 NAMESPACE = "shop_airflow"
 NOW = "2100-01-01T00:00:00Z"
 EDGES = {
@@ -35,7 +35,7 @@ EDGES = {
     "query.manual_query.1": (["shop.public.orders"], ["shop.public.totals"]),
     "write": ([], ["/srv/shop/report.csv"]),
 }
-"""Job below the DAG: its inputs and outputs."""
+"""Inputs and outputs by job of the DAG."""
 
 
 def run_dag(programs: Path, folder: Path) -> Path:

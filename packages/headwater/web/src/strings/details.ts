@@ -49,7 +49,7 @@ export const DETAILS = {
   recalledVersion: (name: string, version: string) => `${name} @ ${version}`,
   showVersion: (version: string) => `${version}\nShow its readers`,
   rowsPerVersion: "Rows per version",
-  rowsTrend: (rows: string, median: string, change: number | null) => `Newest ${rows} rows, median before ${median}${change === null ? "" : change === 0 ? " · as the median" : ` · ${change < 0 ? "−" : "+"}${Math.abs(change).toLocaleString("en")} % against the median`}`,
+  rowsTrend: (rows: string, median: string, change: number | null) => `Newest ${rows} rows, median before ${median}${change === null ? "" : change === 0 ? " · equal to the median" : ` · ${change < 0 ? "−" : "+"}${Math.abs(change).toLocaleString("en")} % against the median`}`,
   matrix: (checks: number) => `Results of the last ${plural(checks, "check")}, the newest at the right.`,
   olderChecks: (count: number) => ` ${plural(count, "older check")} below.`,
   notPart: "not part of the check",

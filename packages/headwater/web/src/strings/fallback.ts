@@ -4,7 +4,7 @@ export const FALLBACK = {
     "/lineage": ["Graph", "Upstream and downstream lineage", "The graph shows the jobs and data around a table, a model or a job, now or at any time."],
     "/provenance": ["Provenance", "Upstream versions", "Provenance lists every upstream version, run and commit of a table or model, down to the files."],
     "/impact": ["Impact", "Downstream impact", "Impact lists everything downstream of a table, a column or a job, by owner."],
-    "/version": ["Version", "One version of a dataset", "A version shows who made and who read one snapshot of a table, model or file. Select a dataset, then one of its versions."],
+    "/version": ["Version", "One version of a dataset", "A version shows who wrote and who read one snapshot of a table, model or file. Select a dataset, then one of its versions."],
     "/incident": ["Incident", "Incidents", "An incident shows the cause of a failed check or bad version, who used the data, and what to run again. Select a dataset whose checks fail."],
     "/search": ["Search", "Search the lineage", "Search lists every match in names, columns, tags, owners, descriptions and SQL."],
   },
