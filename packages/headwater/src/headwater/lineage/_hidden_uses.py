@@ -70,7 +70,7 @@ def jobs_with_table_in_text(generations: Generations, column: Column) -> list[st
 
 
 def views_with_star(generations: Generations, column: Column) -> list[str]:
-    """Return the jobs that create a view with a `*` of a dataset, where this uses all columns."""
+    """Return the jobs that create a view with a `*` of a dataset, if this uses all its columns."""
     name, state = column.dataset, generations.state
     if not name.namespace.startswith(_BINDS_STARS):
         return []
