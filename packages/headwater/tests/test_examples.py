@@ -15,6 +15,7 @@ from typing import Any
 import orjson
 import pytest
 
+import headwater_client
 from headwater.cli import command_line
 from headwater.log import EventLog
 
@@ -25,7 +26,7 @@ Run = Callable[[str], Answer]
 pytestmark = pytest.mark.server
 
 _BIN = Path(sys.executable).parent
-_LINEAGE = Path(__file__).resolve().parents[2] / "headwater-client" / "examples" / "lineage.yaml"
+_LINEAGE = Path(headwater_client.__file__).with_name("lineage.yaml")
 
 
 def _examples(command: Any) -> Iterator[str]:
