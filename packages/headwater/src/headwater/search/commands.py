@@ -47,7 +47,7 @@ def search(
 def map(
     client: Client,
     path: Annotated[
-        list[str] | None, typer.Argument(help="Groups to open, such as iceberg. [all]")
+        list[str] | None, typer.Argument(help="Groups to open, such as hive. [all]")
     ] = None,
     by: Annotated[str, typer.Option(help="platform, owner or domain.")] = "platform",
     limit: Annotated[int, typer.Option(help="Maximum number of items.", min=1, max=200)] = 50,
@@ -59,7 +59,7 @@ def map(
     a group by its label. If several have this label, use "NAMESPACE SCHEMA" or
     job:NAMESPACE:NAME.
 
-    Example: headwater map iceberg --by platform
+    Example: headwater map hive --by platform
     """
     where = {"by": by, "path": path or [], "limit": limit, "cursor": cursor}
     client.print("map", where, print_map)
