@@ -158,6 +158,8 @@ def _url(path: str, parameters: list[Any], node: str, run: str) -> str:
         "key": "k",
         "source": namespace,
         "version": "1",
+        "tag": "k",
+        "subject": run,
     }
     if path.endswith("/diff"):
         values |= {"from": "2025-11-20T00:00:00Z", "to": "2025-11-23T00:00:00Z"}

@@ -106,7 +106,8 @@ def _print_writers(writers: list[models.VersionWriter]) -> None:
         code = " ".join(str(value) for value in writer["code"].values() if value)
         rows = [(Text(""), Text("code", "dim"), Text(code, "yellow"))] if code else []
         rows += [(Text(""), Text("read", "dim"), _used(used)) for used in writer["inputs"]]
-        print_table(rows)
+        if rows:
+            print_table(rows)
 
 
 def _print_readers(readers: list[models.VersionReader], count: int) -> None:
