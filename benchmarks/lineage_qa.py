@@ -22,9 +22,9 @@ from typing import Any
 
 import yaml
 
-from headwater.agents._reply import Context
-from headwater.agents.tools import call
 from headwater.log import EventLog, entry_of
+from headwater.plugins.agents._reply import Context
+from headwater.plugins.agents.tools import call
 from headwater.projection.live import Batch, Live
 from headwater.query.registry import ask, load_queries
 from headwater.server.sample import PRESENT

@@ -28,17 +28,16 @@ def main() -> None:
     public = [node for tree in trees for node in _public(tree)]
     documented = [text for node in public if (text := ast.get_docstring(node))]
     code, test_code = _lines(source), _lines(tests)
-    plugins = _plugins()
-    of_plugins = [path for path in source if _feature(path) in plugins]
-    imports = [(_feature(path), name) for path in source for name in _plugins_imported(path)]
+    of_plugins = [path for path in source if "plugins" in path.relative_to(PACKAGE).parts]
+    imports = [(_plugin(path), name) for path in source for name in _plugins_imported(path)]
     figures = {
         "lines of source": f"{code:,}",
         "lines of code without plugins": f"{_code(set(source) - set(of_plugins)):,}",
         "lines of code of the plugins": f"{_code(of_plugins):,}",
         "imports of a plugin by another": sum(
-            name != feature and feature in plugins for feature, name in imports
+            plugin not in (None, name) for plugin, name in imports
         ),
-        "imports of a plugin by the rest": sum(feature not in plugins for feature, _ in imports),
+        "imports of a plugin by the rest": sum(plugin is None for plugin, _ in imports),
         "files from an event to an edge (ARCHITECTURE.md)": len(_steps()),
         "their lines": f"{_lines(_steps()):,}",
         "words in the glossary of the graph": _glossary().count("\n| ") - 1,
@@ -59,18 +58,15 @@ def _project(package: str) -> Any:
     return tomllib.loads((PACKAGE.parent / package / "pyproject.toml").read_text())["project"]
 
 
-def _plugins() -> set[str]:
-    """Return the features of headwater that are plugins."""
-    return set(_project("headwater")["entry-points"]["headwater.plugins"])
-
-
-def _feature(path: Path) -> str:
-    return path.relative_to(PACKAGE / "src" / "headwater").parts[0]
+def _plugin(path: Path) -> str | None:
+    """Return the plugin of a file, if it is of one."""
+    parts = path.relative_to(PACKAGE / "src" / "headwater").parts
+    return parts[1] if parts[0] == "plugins" else None
 
 
 def _plugins_imported(path: Path) -> Iterator[str]:
     """Yield the plugin that each import statement of a file names, if any."""
-    pattern = rf"^ *(?:from|import) headwater\.({'|'.join(_plugins())})\b"
+    pattern = r"^ *(?:from|import) headwater\.plugins\.(\w+)"
     yield from re.findall(pattern, path.read_text(), re.MULTILINE)
 
 

@@ -12,11 +12,11 @@ import pytest
 import yaml
 
 from commands.services import headwater_environ
-from headwater.alerts.rules import read_rules
-from headwater.alerts.watch import Watch
 from headwater.log import EventLog, entry_of
+from headwater.plugins.alerts.rules import read_rules
+from headwater.plugins.alerts.watch import Watch
+from headwater.plugins.trust.queries import check_answer
 from headwater.projection.live import Batch, Live
-from headwater.trust.queries import check_answer
 from lakehouse.settings import REPOSITORY, load_settings
 from packages.headwater.tests.recording_backend import pipeline
 

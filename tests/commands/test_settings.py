@@ -18,7 +18,7 @@ import pytest
 from commands.cli import app
 from commands.processes import Service
 from commands.services import deliver_environ
-from headwater.delivery.backends import read_backends
+from headwater.plugins.delivery.backends import read_backends
 from lakehouse.errors import SettingsError
 from lakehouse.settings import REPOSITORY, Settings, load_settings
 

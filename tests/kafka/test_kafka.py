@@ -26,9 +26,9 @@ from prometheus_client.core import Metric
 
 from commands.environment import script
 from headwater.errors import LogError, UnstorableError
-from headwater.kafka.partitions import metrics
-from headwater.kafka.reader import KafkaReader, workers
 from headwater.log import EventLog
+from headwater.plugins.kafka.partitions import metrics
+from headwater.plugins.kafka.reader import KafkaReader, workers
 from headwater.projection.live import Batch, Live, Receipt
 from headwater.settings import Settings
 

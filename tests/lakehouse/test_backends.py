@@ -12,8 +12,8 @@ from openlineage.client.event_v2 import Job, Run, RunEvent, RunState
 from openlineage.client.transport import get_default_factory
 
 from commands.services import deliver_environ
-from headwater.delivery.backends import read_backends
-from headwater.delivery.rewrite.datazone import TRIMMED
+from headwater.plugins.delivery.backends import read_backends
+from headwater.plugins.delivery.rewrite.datazone import TRIMMED
 from infra.proxy_local.datazone import DataZoneServer
 from lakehouse.backends import (
     BACKENDS,

@@ -12,10 +12,10 @@ from typing import Any
 import orjson
 import pytest
 
-from headwater.delivery.backend import Delivery
-from headwater.delivery.backends import read_backends
-from headwater.delivery.rewrite.datazone import MOST_BYTES, client_token
 from headwater.errors import ConfigError, DeliveryError, UnavailableError
+from headwater.plugins.delivery.backend import Delivery
+from headwater.plugins.delivery.backends import read_backends
+from headwater.plugins.delivery.rewrite.datazone import MOST_BYTES, client_token
 from headwater_aws import _clients
 from headwater_aws.audit import audit
 from headwater_aws.datazone import DataZone, DataZoneSettings

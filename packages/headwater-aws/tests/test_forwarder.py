@@ -10,11 +10,11 @@ from typing import Any
 import orjson
 import pytest
 
-from headwater.delivery import forwarder
-from headwater.delivery._store import delivery_statuses
-from headwater.delivery.backends import read_backends
-from headwater.delivery.forwarder import Forwarder
 from headwater.log import EventLog, entry_of
+from headwater.plugins.delivery import forwarder
+from headwater.plugins.delivery._store import delivery_statuses
+from headwater.plugins.delivery.backends import read_backends
+from headwater.plugins.delivery.forwarder import Forwarder
 from headwater.posting import Backoff
 from headwater.projection.live import Batch, Live
 from headwater_aws.datazone import DataZone

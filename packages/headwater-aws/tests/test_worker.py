@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from botocore.exceptions import EndpointConnectionError
 
-from headwater.delivery.backend import Delivery
 from headwater.errors import DeliveryError, UnavailableError
+from headwater.plugins.delivery.backend import Delivery
 from headwater_aws.payloads import Attributes, Record
 from headwater_aws.worker import LONGEST_WAIT, MOST_RECEIVES_EVER, Queue, Worker
 

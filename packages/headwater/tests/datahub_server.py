@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from headwater.delivery.backends import DataHub
-from headwater.delivery.context import engine_of
-from headwater.delivery.forwarder import Forwarder
-from headwater.delivery.models import DataHubSettings
-from headwater.delivery.rewrite._datahub import platform_name
+from headwater.plugins.delivery.backends import DataHub
+from headwater.plugins.delivery.context import engine_of
+from headwater.plugins.delivery.forwarder import Forwarder
+from headwater.plugins.delivery.models import DataHubSettings
+from headwater.plugins.delivery.rewrite._datahub import platform_name
 from headwater.posting import Backoff
 from headwater.projection.live import Batch, Live
 
@@ -74,7 +74,7 @@ class Store:
                 value = json.loads(mcp["aspect"]["value"])
                 self.aspects[mcp["entityUrn"], mcp["aspectName"]] = value
             return Said(200, {"value": "ok"})
-        from headwater.delivery.rewrite._datahub_proposals import flow_urn, job_urn
+        from headwater.plugins.delivery.rewrite._datahub_proposals import flow_urn, job_urn
 
         if (reason := endpoint_error(body)) is not None:
             return Said(500, {"message": reason})

@@ -7,9 +7,9 @@ from typing import Any
 import orjson
 from hypothesis import strategies as st
 
-from headwater.export.queries import export
 from headwater.lineage.queries import edges_answer
 from headwater.log import Entry, entry_of, make_alias
+from headwater.plugins.export.queries import export
 from headwater.projection import State
 
 _TYPES = ("START", "RUNNING", "COMPLETE", "FAIL", "ABORT", "OTHER")

@@ -13,12 +13,12 @@ import orjson
 from jsonschema import Draft202012Validator, FormatChecker
 from referencing import Registry, Resource
 
-from headwater.delivery.backend import Delivery
-from headwater.delivery.forwarder import Forwarder
-from headwater.delivery.payloads import payloads
-from headwater.delivery.rewrite import Rewriting
 from headwater.errors import EventError
 from headwater.log import EventLog, entry_of
+from headwater.plugins.delivery.backend import Delivery
+from headwater.plugins.delivery.forwarder import Forwarder
+from headwater.plugins.delivery.payloads import payloads
+from headwater.plugins.delivery.rewrite import Rewriting
 from headwater.projection.live import Batch, Live
 
 Json = dict[str, Any]

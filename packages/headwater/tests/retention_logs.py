@@ -7,8 +7,6 @@ from typing import Any, Literal
 from hypothesis import strategies as st
 from sqlalchemy import update
 
-from headwater.alerts._causes import Changed
-from headwater.alerts.rules import Rule
 from headwater.datasets.removal import removal_of
 from headwater.datasets.schemas import drift
 from headwater.graph.nodes import Node, node_id
@@ -20,12 +18,14 @@ from headwater.lineage.queries import (
     tree_answer,
 )
 from headwater.log import Entry, EventLog, schema
-from headwater.plugins import parts
+from headwater.plugin import parts
+from headwater.plugins.alerts._causes import Changed
+from headwater.plugins.alerts.rules import Rule
+from headwater.plugins.trust.gate import gate_answer
 from headwater.projection import State
 from headwater.projection.live import Live
 from headwater.projection.past import Moment
 from headwater.query.parameters import LevelName
-from headwater.trust.gate import gate_answer
 
 from .conftest import Build
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from headwater.collect.spool import StuckFile
 from headwater.events import JobRef
-from headwater.marquez._versions import Versions
+from headwater.plugins.marquez._versions import Versions
 from headwater.projection.live import Live
 
 from .sample import run_id

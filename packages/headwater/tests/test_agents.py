@@ -20,13 +20,13 @@ from fastapi.testclient import TestClient
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headwater.agents._in_flight import limited
-from headwater.agents._reply import MOST_CHARACTERS, Context
-from headwater.agents.tools import TOOLS
-from headwater.agents.tools import call as call_tool
 from headwater.errors import ConfigError, HeadwaterError
 from headwater.keys.store import add_key
 from headwater.log import EventLog, entry_of
+from headwater.plugins.agents._in_flight import limited
+from headwater.plugins.agents._reply import MOST_CHARACTERS, Context
+from headwater.plugins.agents.tools import TOOLS
+from headwater.plugins.agents.tools import call as call_tool
 from headwater.projection.live import Batch, Live
 from headwater.query.registry import ask, load_queries
 from headwater.server._options import ServerOptions

@@ -13,12 +13,12 @@ from typing import Any, get_args
 import orjson
 import pytest
 
-from headwater.alerts.endpoints import alerts_answer
-from headwater.alerts.rules import Action, read_rules
-from headwater.alerts.watch import Watch
 from headwater.errors import ConfigError
 from headwater.events import parse_time, to_micros
-from headwater.plugins import parts
+from headwater.plugin import parts
+from headwater.plugins.alerts.endpoints import alerts_answer
+from headwater.plugins.alerts.rules import Action, read_rules
+from headwater.plugins.alerts.watch import Watch
 from headwater.posting import Backoff
 from headwater.projection.live import Batch, Live
 

@@ -17,9 +17,9 @@ from headwater.aliases._service import alias_entry
 from headwater.aliases.queries import aliases_answer
 from headwater.errors import NotFoundError
 from headwater.events import parse_time, to_micros
-from headwater.export.queries import export
 from headwater.identity import DatasetName
 from headwater.log import EventLog, make_alias, read_logged
+from headwater.plugins.export.queries import export
 from headwater.projection import State, project
 from headwater.projection.live import Batch, Live
 from headwater.projection.past import Moment

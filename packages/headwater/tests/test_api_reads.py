@@ -10,7 +10,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from headwater.events import from_micros
-from headwater.marquez._stats import intervals
+from headwater.plugins.marquez._stats import intervals
 from headwater.projection.live import Batch, Live
 from headwater.server.app import make_app
 

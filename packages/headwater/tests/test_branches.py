@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from headwater.graph.current import generations_of
+from headwater.plugins.trust._health import health_answer
+from headwater.plugins.trust.queries import findings_answer
 from headwater.projection import State, project
 from headwater.projection._apply import apply
-from headwater.trust._health import health_answer
-from headwater.trust.queries import findings_answer
 
 _FIRST, _MONTH_LATER = "2025-11-01T06:00:00Z", "2025-12-02T06:00:00Z"
 

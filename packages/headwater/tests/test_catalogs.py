@@ -12,13 +12,13 @@ from urllib.parse import unquote
 
 import pytest
 
-from headwater.delivery._store import delivery_statuses
-from headwater.delivery.backends import Marquez, OpenMetadata
-from headwater.delivery.forwarder import Forwarder
-from headwater.delivery.models import MarquezSettings, OpenMetadataSettings
-from headwater.delivery.rewrite._marquez import MARQUEZ
 from headwater.errors import EventError, UnavailableError
 from headwater.events import parse_time
+from headwater.plugins.delivery._store import delivery_statuses
+from headwater.plugins.delivery.backends import Marquez, OpenMetadata
+from headwater.plugins.delivery.forwarder import Forwarder
+from headwater.plugins.delivery.models import MarquezSettings, OpenMetadataSettings
+from headwater.plugins.delivery.rewrite._marquez import MARQUEZ
 from headwater.posting import Backoff
 from headwater.projection.live import Batch, Live
 

@@ -15,10 +15,10 @@ import yaml
 from headwater.errors import ConfigError
 from headwater.keys.store import add_key
 from headwater.log import EventLog
+from headwater.plugins.trust._contract import captured_of, differences, updated
+from headwater.plugins.trust._odcs import contract_of
+from headwater.plugins.trust.queries import check_answer
 from headwater.projection import State
-from headwater.trust._contract import captured_of, differences, updated
-from headwater.trust._odcs import contract_of
-from headwater.trust.queries import check_answer
 
 from .conftest import Call
 from .graphs import two_orchestrators

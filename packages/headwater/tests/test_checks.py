@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from headwater.changes.queries import history_answer
+from headwater.plugins.changes.queries import history_answer
+from headwater.plugins.trust._health import health_answer
+from headwater.plugins.trust.completeness import completeness_answer
+from headwater.plugins.trust.gate import gate_answer
+from headwater.plugins.trust.queries import findings_answer
 from headwater.projection import State
-from headwater.trust._health import health_answer
-from headwater.trust.completeness import completeness_answer
-from headwater.trust.gate import gate_answer
-from headwater.trust.queries import findings_answer
 
 from .graphs import DAG, TASK
 from .test_health import at

@@ -14,8 +14,8 @@ from headwater.lineage.queries import (
     provenance_answer,
     tree_answer,
 )
+from headwater.plugins.trust.queries import gate_answer
 from headwater.projection import State
-from headwater.trust.queries import gate_answer
 
 
 def _column(field: str, *sources: str) -> dict[str, Any]:

@@ -10,8 +10,6 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from headwater.agents._reply import Context, undelimited
-from headwater.agents.tools import call as call_tool
 from headwater.datasets.writes import writes_of, written_by
 from headwater.events import parse_time, to_micros
 from headwater.graph.current import generations_of, graph_of, latest_of, whole_graph_of
@@ -21,11 +19,6 @@ from headwater.graph.nodes import Node, node_id
 from headwater.health.blocked import blockers_of
 from headwater.health.recovery import is_recovered
 from headwater.health.states import health_of
-from headwater.incidents._clean import clean_datasets
-from headwater.incidents._named import Version, version_of
-from headwater.incidents._readers import readers_of
-from headwater.incidents._taints import taint_entry
-from headwater.incidents._version import spread_of, version_answer
 from headwater.lineage.queries import (
     columns_answer,
     edges_answer,
@@ -37,14 +30,21 @@ from headwater.lineage.queries import (
 )
 from headwater.log import EventLog
 from headwater.lookup import find_dataset
-from headwater.marquez._graphs import get_lineage
+from headwater.plugins.agents._reply import Context, undelimited
+from headwater.plugins.agents.tools import call as call_tool
+from headwater.plugins.incidents._clean import clean_datasets
+from headwater.plugins.incidents._named import Version, version_of
+from headwater.plugins.incidents._readers import readers_of
+from headwater.plugins.incidents._taints import taint_entry
+from headwater.plugins.incidents._version import spread_of, version_answer
+from headwater.plugins.marquez._graphs import get_lineage
+from headwater.plugins.trust.gate import gate_answer
 from headwater.projection import State, apply
 from headwater.projection.live import Batch, Live
 from headwater.projection.past import Moment
 from headwater.query.registry import load_queries
 from headwater.redaction import DEFAULT
 from headwater.runs.failures import was_repeated
-from headwater.trust.gate import gate_answer
 
 from .entry_strategies import canonical
 

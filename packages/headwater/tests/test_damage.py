@@ -13,13 +13,13 @@ import pytest
 from starlette.testclient import TestClient
 
 from headwater.console.client import Client
-from headwater.delivery._store import delivery_statuses
-from headwater.delivery.backend import Delivery
-from headwater.delivery.forwarder import Forwarder
 from headwater.errors import LogError
-from headwater.export.commands import events_of
 from headwater.log import EventLog
 from headwater.log.schema import VERSION
+from headwater.plugins.delivery._store import delivery_statuses
+from headwater.plugins.delivery.backend import Delivery
+from headwater.plugins.delivery.forwarder import Forwarder
+from headwater.plugins.export.commands import events_of
 from headwater.projection.live import Batch, Live
 from headwater.projection.past import Moment
 from headwater.projection.snapshots.state import save

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from headwater.delivery.context import Contexts, RunContext, engine_of
-from headwater.delivery.rewrite import DATAHUB
-from headwater.delivery.rewrite._datahub import rewrite
-from headwater.delivery.rewrite._datahub_proposals import dataset_urn, flow_urn, job_urn
 from headwater.errors import UnavailableError
 from headwater.log import EventLog
+from headwater.plugins.delivery.context import Contexts, RunContext, engine_of
+from headwater.plugins.delivery.rewrite import DATAHUB
+from headwater.plugins.delivery.rewrite._datahub import rewrite
+from headwater.plugins.delivery.rewrite._datahub_proposals import dataset_urn, flow_urn, job_urn
 from headwater.projection.live import Live
 
 from .datahub_server import Json, Store, converter_urn, delivering, endpoint_error, fill

@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from headwater.delivery._loss import losses
-from headwater.delivery.backend import Delivery
-from headwater.delivery.forwarder import Forwarder
-from headwater.delivery.payloads import payloads_with_context
-from headwater.delivery.rewrite import DATAHUB
-from headwater.delivery.rewrite._datahub_proposals import proposals
 from headwater.errors import EventError
 from headwater.log import EventLog
+from headwater.plugins.delivery._loss import losses
+from headwater.plugins.delivery.backend import Delivery
+from headwater.plugins.delivery.forwarder import Forwarder
+from headwater.plugins.delivery.payloads import payloads_with_context
+from headwater.plugins.delivery.rewrite import DATAHUB
+from headwater.plugins.delivery.rewrite._datahub_proposals import proposals
 from headwater.projection.live import Live
 from headwater.server.sample import sample_events
 

@@ -13,14 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy.engine import make_url
 
-from headwater.delivery._store import Deliveries, delivery_statuses
-from headwater.delivery.backend import Delivery
-from headwater.delivery.backends import Http
-from headwater.delivery.forwarder import Forwarder
-from headwater.delivery.models import HttpSettings
 from headwater.errors import DeliveryError, LogError, NotFoundError, UnavailableError
 from headwater.events import JobRef, RunEvent
 from headwater.log import EventLog
+from headwater.plugins.delivery._store import Deliveries, delivery_statuses
+from headwater.plugins.delivery.backend import Delivery
+from headwater.plugins.delivery.backends import Http
+from headwater.plugins.delivery.forwarder import Forwarder
+from headwater.plugins.delivery.models import HttpSettings
 from headwater.posting import Backoff
 from headwater.projection import RunKey
 from headwater.projection.live import Batch, Live

@@ -11,13 +11,13 @@ from typing import Any
 import orjson
 import pytest
 
-from headwater.delivery import plugin
-from headwater.delivery.backends import read_backends
-from headwater.delivery.forwarder import Forwarder
-from headwater.delivery.models import HttpSettings
 from headwater.errors import ConfigError, UnavailableError
 from headwater.log import entry_of
-from headwater.plugins import GROUP
+from headwater.plugin import GROUP
+from headwater.plugins.delivery import plugin
+from headwater.plugins.delivery.backends import read_backends
+from headwater.plugins.delivery.forwarder import Forwarder
+from headwater.plugins.delivery.models import HttpSettings
 from headwater.projection.live import Batch, Live
 
 from .sinks import Sink, serving
@@ -119,7 +119,7 @@ def test_missing_package_of_datazone_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     own = [point for point in entry_points(group=GROUP) if point.name != "aws"]
-    monkeypatch.setattr("headwater.plugins.entry_points", lambda group: own)
+    monkeypatch.setattr("headwater.plugin.entry_points", lambda group: own)
     file = _write(tmp_path / "deliver.yaml", "backends: [{name: a, type: datazone}]")
     hint = "datazone requires headwater-aws. In a clone, run: pip install './packages/"
     with pytest.raises(ConfigError, match=hint):

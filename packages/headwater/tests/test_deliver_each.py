@@ -8,18 +8,18 @@ from typing import Any
 
 import pytest
 
-from headwater.delivery import plugin
-from headwater.delivery._store import delivery_statuses
-from headwater.delivery.backend import Backend
-from headwater.delivery.backends import DataHub, Http, Marquez, OpenMetadata
-from headwater.delivery.forwarder import Forwarder
-from headwater.delivery.models import (
+from headwater.errors import UnavailableError
+from headwater.plugins.delivery import plugin
+from headwater.plugins.delivery._store import delivery_statuses
+from headwater.plugins.delivery.backend import Backend
+from headwater.plugins.delivery.backends import DataHub, Http, Marquez, OpenMetadata
+from headwater.plugins.delivery.forwarder import Forwarder
+from headwater.plugins.delivery.models import (
     DataHubSettings,
     HttpSettings,
     MarquezSettings,
     OpenMetadataSettings,
 )
-from headwater.errors import UnavailableError
 from headwater.posting import Backoff
 from headwater.projection.live import Batch, Live
 

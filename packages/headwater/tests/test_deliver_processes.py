@@ -68,7 +68,7 @@ def test_deliver_once_status_and_retry(
 def test_deliver_once_gives_up_on_a_closed_port(
     tmp_path: Path, filled: Path, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("headwater.delivery.forwarder._ONCE_TRIES", 2)
+    monkeypatch.setattr("headwater.plugins.delivery.forwarder._ONCE_TRIES", 2)
     with serving(Sink()) as gone:
         url = gone.url
     config = tmp_path / "deliver.yaml"

@@ -12,8 +12,8 @@ import pytest
 
 from headwater.aliases._service import alias_entry
 from headwater.events import parse_time, to_micros
+from headwater.plugins.trust._doctor import doctor, producers_of
 from headwater.projection import State, project
-from headwater.trust._doctor import doctor, producers_of
 
 from .conftest import Call
 from .graphs import scheduled

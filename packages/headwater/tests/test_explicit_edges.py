@@ -20,8 +20,8 @@ from headwater.lineage.queries import (
     tags_answer,
     tree_answer,
 )
+from headwater.plugins.trust.completeness import completeness_answer
 from headwater.projection import project
-from headwater.trust.completeness import completeness_answer
 
 from .test_explicit_lineage import (
     DB,

@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 import pytest
 
-from headwater.export import _file
+from headwater.plugins.export import _file
 
 from .conftest import Call
 

@@ -10,9 +10,9 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from headwater.alerts.rules import read_rules
-from headwater.alerts.watch import Watch
 from headwater.log import EventLog
+from headwater.plugins.alerts.rules import read_rules
+from headwater.plugins.alerts.watch import Watch
 from headwater.projection.live import Batch, Live
 from headwater.server.app import make_app
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from headwater.plugins.trust._freshness import datasets_freshness_answer
 from headwater.projection import State
-from headwater.trust._freshness import datasets_freshness_answer
 
 from .test_health import at
 from .test_states import _day

@@ -13,9 +13,9 @@ from headwater.documents import validated
 from headwater.errors import ConfigError, NotFoundError
 from headwater.health.states import health_of
 from headwater.lookup import find_dataset
+from headwater.plugins.trust.gate import Policy
+from headwater.plugins.trust.queries import gate_answer
 from headwater.projection import State
-from headwater.trust.gate import Policy
-from headwater.trust.queries import gate_answer
 
 from .graphs import DAG, TASK
 from .test_health import _WEEK, at

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from headwater.changes.queries import diff_answer
 from headwater.events import JobRef
 from headwater.graph.generations import Generations
 from headwater.lineage.queries import tree_answer
+from headwater.plugins.changes.queries import diff_answer
+from headwater.plugins.trust._health import health_answer
+from headwater.plugins.trust.completeness import completeness_answer
 from headwater.projection._apply import apply
 from headwater.runs.queries import runs_answer
-from headwater.trust._health import health_answer
-from headwater.trust.completeness import completeness_answer
 
 from .graphs import APP, FLOW, SQL, STEP, TASK, all_names, edges, loads, names
 

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 
 from headwater.collect.logs import events_in
 from headwater.errors import ConfigError
-from headwater.harvest.harvester import load_harvester
-from headwater.harvest.joined import Joiner
 from headwater.log import EventLog
+from headwater.plugins.harvest.harvester import load_harvester
+from headwater.plugins.harvest.joined import Joiner
 
 from .conftest import Call
 from .servers import Command, Server, until
@@ -200,7 +200,7 @@ def test_invalid_arguments_are_explained(call: Call, tmp_path: Path) -> None:
 
 def test_missing_package_is_named(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     loaded = [module for module in sys.modules if module.startswith("headwater.sql")]
-    for module in ("headwater_aws.harvest.redshift", "headwater.harvest._dbt", *loaded):
+    for module in ("headwater_aws.harvest.redshift", "headwater.plugins.harvest._dbt", *loaded):
         monkeypatch.delitem(sys.modules, module, raising=False)
     monkeypatch.setitem(sys.modules, "sqlglot", None)
     result = call("harvest", "redshift", "dev", "--cluster", "lake", "--dry-run")
@@ -223,12 +223,12 @@ def test_package_adds_a_harvester_as_an_entry_point(tmp_path: Path) -> None:
     (package / "METADATA").write_text("Metadata-Version: 2.1\nName: acme-lineage\nVersion: 1\n")
     (package / "entry_points.txt").write_text("[headwater.plugins]\nacme = acme_plugin:plugin\n")
     (tmp_path / "acme_plugin.py").write_text(
-        "from headwater.plugins import Plugin\n"
+        "from headwater.plugin import Plugin\n"
         'plugin = Plugin(harvesters={"acme": "acme_lineage:acme"})\n'
     )
     (tmp_path / "acme_lineage.py").write_text(
         "from typing import Annotated\nimport typer\n"
-        "from headwater.harvest._sources import airflow_logs\n"
+        "from headwater.plugins.harvest._sources import airflow_logs\n"
         "from pathlib import Path\n"
         "def acme(folder: Path, days: Annotated[int, typer.Option(help='Days to read.')] = 3):\n"
         '    """Import the events of ACME."""\n'

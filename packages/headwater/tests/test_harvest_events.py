@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from headwater.harvest.events import (
+from headwater.plugins.harvest.events import (
     FinishedRun,
     dataset_event,
     location,

@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 from headwater.collect.lines import Lines
 from headwater.errors import LogError
 from headwater.events import parse_time
-from headwater.harvest._logs import LogFiles
-from headwater.harvest._run import Harvest, State
-from headwater.harvest.harvester import Cursor, Portion
-from headwater.harvest.printing import print_summary
+from headwater.plugins.harvest._logs import LogFiles
+from headwater.plugins.harvest._run import Harvest, State
+from headwater.plugins.harvest.harvester import Cursor, Portion
+from headwater.plugins.harvest.printing import print_summary
 from headwater.redaction import DEFAULT, Redactor
 
 from .conftest import Build

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from headwater.events import parse_time, to_micros
 from headwater.health.findings import failed_run
+from headwater.plugins.trust._health import health_answer
+from headwater.plugins.trust.completeness import completeness_answer
+from headwater.plugins.trust.queries import findings_answer, freshness_answer, pipelines_answer
 from headwater.projection import State
-from headwater.trust._health import health_answer
-from headwater.trust.completeness import completeness_answer
-from headwater.trust.queries import findings_answer, freshness_answer, pipelines_answer
 
 from .graphs import APP, DAG, STEP, TASK
 from .test_history import checked, schema, wrote

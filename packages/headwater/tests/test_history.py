@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headwater.changes.printing import print_history
-from headwater.changes.queries import drift_answer, history_answer
 from headwater.log import entry_of
+from headwater.plugins.changes.printing import print_history
+from headwater.plugins.changes.queries import drift_answer, history_answer
 from headwater.projection import facet_books, project
 
 SPARK, PYTHON = "https://example.org/spark", "https://example.org/python"

@@ -13,10 +13,10 @@ from headwater.lineage.queries import (
     provenance_answer,
 )
 from headwater.log import Entry, EventLog
+from headwater.plugins.retention.prune import plan, prune
+from headwater.plugins.trust.gate import gate_answer
 from headwater.projection.live import Batch, Live
 from headwater.projection.past import Moment
-from headwater.retention.prune import plan, prune
-from headwater.trust.gate import gate_answer
 
 from .retention_logs import (
     BASE,

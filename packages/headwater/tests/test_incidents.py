@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from headwater.errors import NotFoundError
-from headwater.incidents.printing import print_incident
-from headwater.incidents.queries import incident_answer
+from headwater.plugins.incidents.printing import print_incident
+from headwater.plugins.incidents.queries import incident_answer
 
 from .test_provenance import _coded as coded
 from .test_provenance import _versioned as versioned

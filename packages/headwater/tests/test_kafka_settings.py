@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from headwater.errors import ConfigError
-from headwater.kafka.partitions import Partition, Progress, metrics, save
-from headwater.kafka.reader import workers
 from headwater.log import EventLog
+from headwater.plugins.kafka.partitions import Partition, Progress, metrics, save
+from headwater.plugins.kafka.reader import workers
 from headwater.projection.live import Live
 from headwater.settings import Settings
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from headwater.plugins.trust._lateness import lateness_answer
+from headwater.plugins.trust.queries import findings_answer, freshness_answer
 from headwater.projection import State
-from headwater.trust._lateness import lateness_answer
-from headwater.trust.queries import findings_answer, freshness_answer
 
 from .graphs import DAG, TASK
 from .test_health import at

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from headwater.delivery._loss import losses
+from headwater.plugins.delivery._loss import losses
 
 from .conftest import Call
 from .generated_docs import check_written

@@ -14,8 +14,8 @@ from fastapi.testclient import TestClient
 from prometheus_client.parser import text_string_to_metric_families
 
 from headwater.collect.spool import SpoolTail
-from headwater.delivery._store import Deliveries
 from headwater.keys.store import add_key
+from headwater.plugins.delivery._store import Deliveries
 from headwater.projection.live import Batch, Live
 from headwater.server._counts import NodeStates
 from headwater.server.app import make_app

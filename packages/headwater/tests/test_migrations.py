@@ -6,14 +6,14 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
-from headwater.delivery._store import delivery_statuses
-from headwater.delivery.forwarder import Forwarder
 from headwater.log import EventLog
 from headwater.log.schema import VERSION
+from headwater.plugins.delivery._store import delivery_statuses
+from headwater.plugins.delivery.forwarder import Forwarder
+from headwater.plugins.trust.finding_states import FindingStates, stored_states
 from headwater.projection import State
 from headwater.projection.live import Live
 from headwater.projection.snapshots.state import save
-from headwater.trust.finding_states import FindingStates, stored_states
 
 _VERSION_1 = """
 CREATE TABLE meta (key VARCHAR(64) NOT NULL, value TEXT NOT NULL, PRIMARY KEY (key));

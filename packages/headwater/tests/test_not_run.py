@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from headwater.changes.printing import print_history
-from headwater.changes.queries import history_answer
 from headwater.graph.current import generations_of
 from headwater.health.states import health_of
 from headwater.lookup import find_node
+from headwater.plugins.changes.printing import print_history
+from headwater.plugins.changes.queries import history_answer
+from headwater.plugins.trust.gate import gate_answer
+from headwater.plugins.trust.queries import findings_answer
 from headwater.projection import State
 from headwater.runs.service import run_answer
-from headwater.trust.gate import gate_answer
-from headwater.trust.queries import findings_answer
 
 _MODELS = {"stg": "raw", "orders": "stg", "report": "orders", "other": "raw"}
 

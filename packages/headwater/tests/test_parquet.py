@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 import pytest
 
-from headwater.export._parquet import COLUMNS, type_of
+from headwater.plugins.export._parquet import COLUMNS, type_of
 
 from .conftest import Call
 from .generated_docs import check_written, table

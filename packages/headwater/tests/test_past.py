@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headwater import deadline
-from headwater.changes.queries import diff_answer
 from headwater.errors import ConfigError, DeadlineError
-from headwater.export.queries import export
 from headwater.lineage.queries import edges_answer, tree_answer
 from headwater.log import EventLog
+from headwater.plugins.changes.queries import diff_answer
+from headwater.plugins.export.queries import export
 from headwater.projection import State, project
 from headwater.projection.live import Batch, Live
 from headwater.projection.past import Moment

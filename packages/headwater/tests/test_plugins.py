@@ -19,7 +19,7 @@ import pytest
 import headwater
 from headwater.cli import command_line
 from headwater.errors import ConfigError
-from headwater.plugins import GROUP, Plugin, load_all, parts
+from headwater.plugin import GROUP, Plugin, load_all, parts
 
 _NAMED = ("alerts", "backends", "harvesters")
 
@@ -64,9 +64,9 @@ def test_plugin_adds_parts_after_those_of_headwater(monkeypatch: pytest.MonkeyPa
     [
         (
             Plugin(backends={"file": "acme:File"}),
-            "backends: 'file' is already defined by headwater.delivery",
+            "backends: 'file' is already defined by headwater.plugins.delivery",
         ),
-        (Plugin, "acme_package:plugin is a type, expected a headwater.plugins.Plugin"),
+        (Plugin, "acme_package:plugin is a type, expected a headwater.plugin.Plugin"),
     ],
 )
 def test_unusable_plugin_is_named(
@@ -77,7 +77,7 @@ def test_unusable_plugin_is_named(
 
 
 def test_command_of_two_plugins_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("headwater.plugins.entry_points", lambda **_: [*_own(), *_own()[:1]])
+    monkeypatch.setattr("headwater.plugin.entry_points", lambda **_: [*_own(), *_own()[:1]])
     name = _own()[0].name
     with pytest.raises(ConfigError, match=f"plugin {name}: commands: '.*' is already defined"):
         command_line()
@@ -106,7 +106,7 @@ _ACME = '''
 import os
 import typer
 from fastapi import APIRouter
-from headwater.plugins import Plugin
+from headwater.plugin import Plugin
 from headwater.projection import State
 from headwater.query.registry import query
 
@@ -186,7 +186,7 @@ def _without(folder: Path, *features: str) -> None:
     ignored = shutil.ignore_patterns("built", "__pycache__")
     shutil.copytree(Path(headwater.__file__).parent, folder / "headwater", ignore=ignored)
     for feature in features:
-        shutil.rmtree(folder / "headwater" / feature)
+        shutil.rmtree(folder / "headwater" / "plugins" / feature)
     left = [f"{item.name} = {item.value}" for item in _own() if item.name not in features]
     _install(folder, "headwater", "\n".join(left))
     _install(folder, "headwater_aws", "")
@@ -195,7 +195,7 @@ def _without(folder: Path, *features: str) -> None:
 _LOAD_ALL = """
 from dataclasses import fields
 from headwater.cli import command_line
-from headwater.plugins import Plugin, load_all, parts
+from headwater.plugin import Plugin, load_all, parts
 from headwater.query.registry import load_queries
 import headwater.server.app
 for field in fields(Plugin):
@@ -224,11 +224,11 @@ def test_each_plugin_can_be_removed(feature: str, tmp_path: Path) -> None:
 _WITHOUT_TRUST = """
 import json, sys
 from pathlib import Path
-from headwater.agents._reply import Context
-from headwater.agents.tools import call
-from headwater.alerts.endpoints import alerts_answer
-from headwater.alerts.rules import read_rules
-from headwater.alerts.watch import Watch
+from headwater.plugins.agents._reply import Context
+from headwater.plugins.agents.tools import call
+from headwater.plugins.alerts.endpoints import alerts_answer
+from headwater.plugins.alerts.rules import read_rules
+from headwater.plugins.alerts.watch import Watch
 from headwater.errors import ConfigError, MissingQueryError
 from headwater.log import EventLog, entry_of
 from headwater.projection.live import Batch, Live

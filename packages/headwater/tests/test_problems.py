@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from headwater.plugins.trust._error_lines import telling_lines
+from headwater.plugins.trust._health import health_answer
+from headwater.plugins.trust._problems import problems_answer
+from headwater.plugins.trust.queries import findings_answer
 from headwater.projection import State
-from headwater.trust._error_lines import telling_lines
-from headwater.trust._health import health_answer
-from headwater.trust._problems import problems_answer
-from headwater.trust.queries import findings_answer
 
 from .graphs import TASK
 from .test_health import at

@@ -14,9 +14,9 @@ from headwater.errors import NotFoundError
 from headwater.lineage.printing import print_provenance
 from headwater.lineage.queries import impact_answer, provenance_answer
 from headwater.log import entry_of
+from headwater.plugins.trust.queries import gate_answer
 from headwater.projection import project
 from headwater.runs.queries import runs_answer
-from headwater.trust.queries import gate_answer
 
 from .graphs import APP, STEP, TASK, commit, loads
 

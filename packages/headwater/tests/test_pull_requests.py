@@ -12,8 +12,8 @@ import orjson
 import pytest
 import yaml
 
+from headwater.plugins.trust._markdown import _plain
 from headwater.sql.files import Edge, read_file
-from headwater.trust._markdown import _plain
 
 from .conftest import Call
 

@@ -13,12 +13,12 @@ from fastapi.testclient import TestClient
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from headwater.alerts._store import Alerts
 from headwater.collect.lines import sort_lines
 from headwater.collect.spool import SpoolTail
-from headwater.delivery._store import Deliveries
 from headwater.health.findings import finding
 from headwater.log import EventLog, RejectedLine
+from headwater.plugins.alerts._store import Alerts
+from headwater.plugins.delivery._store import Deliveries
 from headwater.projection.live import Live
 from headwater.redaction import DEFAULT
 from headwater.server._bodies import SMALL

@@ -7,11 +7,7 @@ from typing import Any
 
 import pytest
 
-from headwater.agents._lineage import flat
-from headwater.changes._history import history_answer
-from headwater.changes.printing import print_history
 from headwater.datasets.printing import removal_text
-from headwater.export.queries import export
 from headwater.health.states import health_of
 from headwater.lineage.overview import print_overview
 from headwater.lineage.printing import print_provenance, print_tree_answer
@@ -22,6 +18,13 @@ from headwater.lineage.queries import (
     tree_answer,
 )
 from headwater.lookup import find_dataset
+from headwater.plugins.agents._lineage import flat
+from headwater.plugins.changes._history import history_answer
+from headwater.plugins.changes.printing import print_history
+from headwater.plugins.export.queries import export
+from headwater.plugins.trust._health import findings_of
+from headwater.plugins.trust.completeness import completeness_answer
+from headwater.plugins.trust.gate import gate_answer
 from headwater.projection import State
 from headwater.search.commands import print_search
 from headwater.search.queries import (
@@ -30,9 +33,6 @@ from headwater.search.queries import (
     node_answer,
     search_answer,
 )
-from headwater.trust._health import findings_of
-from headwater.trust.completeness import completeness_answer
-from headwater.trust.gate import gate_answer
 
 _JOB = {"namespace": "demo", "name": "cleanup"}
 

@@ -13,14 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headwater.datasets.schemas import drift
-from headwater.delivery._store import Deliveries
 from headwater.errors import ConfigError, LogError
 from headwater.identity import DatasetName
 from headwater.log import Entry, EventLog, read_logged
+from headwater.plugins.delivery._store import Deliveries
+from headwater.plugins.retention.prune import NEWEST, Plan, plan, prune
+from headwater.plugins.retention.pruner import Pruner, workers
 from headwater.projection.live import Batch, Live
 from headwater.projection.past import Moment
-from headwater.retention.prune import NEWEST, Plan, plan, prune
-from headwater.retention.pruner import Pruner, workers
 from headwater.settings import Settings
 
 from .conftest import Call
@@ -308,7 +308,7 @@ def test_server_without_keep_prunes_nothing(live: Live) -> None:
 _PRUNE_AND_WAIT = """
 import sys, time
 from headwater.log import EventLog
-from headwater.retention.prune import plan, prune
+from headwater.plugins.retention.prune import plan, prune
 
 def wait(*_):
     print("deleted, not committed", flush=True)

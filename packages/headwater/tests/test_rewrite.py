@@ -9,8 +9,8 @@ from typing import Any
 import orjson
 import pytest
 
-from headwater.delivery.context import RunContext
-from headwater.delivery.rewrite import REWRITINGS, Rewriting
+from headwater.plugins.delivery.context import RunContext
+from headwater.plugins.delivery.rewrite import REWRITINGS, Rewriting
 
 from .recording_backend import Specification, events_of, sent
 

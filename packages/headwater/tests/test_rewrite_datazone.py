@@ -7,9 +7,9 @@ from typing import Any
 import orjson
 import pytest
 
-from headwater.delivery.context import RunContext
-from headwater.delivery.rewrite.datazone import DATAZONE, MOST_BYTES, TRIMMED, client_token
 from headwater.errors import DeliveryError
+from headwater.plugins.delivery.context import RunContext
+from headwater.plugins.delivery.rewrite.datazone import DATAZONE, MOST_BYTES, TRIMMED, client_token
 
 from .recording_backend import sent
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from headwater.delivery.rewrite import REWRITINGS
+from headwater.plugins.delivery.rewrite import REWRITINGS
 
 from .recording_backend import sent
 from .test_explicit_lineage import dataset, how, into, run_event

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from headwater.errors import AmbiguousError, NotFoundError
+from headwater.plugins.trust.queries import findings_answer
 from headwater.projection import State
 from headwater.runs.queries import runs_answer, runtree_answer
-from headwater.trust.queries import findings_answer
 
 _DAG_RUN = {"dagRun": {"run_id": "manual__1", "conf": {"month": "2025-11"}}}
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from headwater.trust.queries import freshness_answer
+from headwater.plugins.trust.queries import freshness_answer
 
 from .graphs import DAG, scheduled
 from .test_health import at

@@ -19,8 +19,8 @@ from urllib.error import URLError
 import orjson
 import pytest
 
-from headwater.export.queries import export
 from headwater.log import EventLog, entry_of
+from headwater.plugins.export.queries import export
 from headwater.projection import project
 
 from .conftest import Call

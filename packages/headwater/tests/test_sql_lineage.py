@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from headwater.agents._lineage import flat
 from headwater.graph.current import generations_of
 from headwater.lineage.printing import print_tree_answer
 from headwater.lineage.queries import (
@@ -16,6 +15,7 @@ from headwater.lineage.queries import (
     impact_answer,
     tree_answer,
 )
+from headwater.plugins.agents._lineage import flat
 from headwater.projection import State
 from headwater.search.queries import datasets_answer
 from headwater.sql._cache import TextCache

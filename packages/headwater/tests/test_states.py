@@ -21,15 +21,15 @@ from headwater.lineage.neighbourhood import graph_answer
 from headwater.lineage.printing import print_tree_answer
 from headwater.lineage.queries import impact_answer, tree_answer
 from headwater.lookup import find_node
+from headwater.plugins.trust._doctor import _late_jobs
+from headwater.plugins.trust._health import health_answer
+from headwater.plugins.trust._lateness import lateness_answer
+from headwater.plugins.trust.gate import gate_answer
+from headwater.plugins.trust.queries import findings_answer
 from headwater.projection import State
 from headwater.runs.printing import print_runs
 from headwater.runs.queries import runs_answer
 from headwater.search.queries import datasets_answer, jobs_answer, node_answer, search_answer
-from headwater.trust._doctor import _late_jobs
-from headwater.trust._health import health_answer
-from headwater.trust._lateness import lateness_answer
-from headwater.trust.gate import gate_answer
-from headwater.trust.queries import findings_answer
 
 from .graphs import DAG, TASK
 from .test_health import at

@@ -10,16 +10,16 @@ import orjson
 import pytest
 from starlette.testclient import TestClient
 
-from headwater.alerts.endpoints import alerts_answer
-from headwater.alerts.rules import read_rules
-from headwater.alerts.watch import Watch
 from headwater.collect.spool import SpoolTail
-from headwater.delivery._store import delivery_statuses
-from headwater.delivery.backends import Http
-from headwater.delivery.forwarder import Forwarder
-from headwater.delivery.models import HttpSettings
 from headwater.errors import UnavailableError
 from headwater.log import EventLog, Offset, RejectedLine
+from headwater.plugins.alerts.endpoints import alerts_answer
+from headwater.plugins.alerts.rules import read_rules
+from headwater.plugins.alerts.watch import Watch
+from headwater.plugins.delivery._store import delivery_statuses
+from headwater.plugins.delivery.backends import Http
+from headwater.plugins.delivery.forwarder import Forwarder
+from headwater.plugins.delivery.models import HttpSettings
 from headwater.projection.live import Batch, Live
 from headwater.server.app import make_app
 

@@ -8,17 +8,17 @@ import pytest
 from fastapi.testclient import TestClient
 
 from headwater.errors import ConfigError, NotFoundError
-from headwater.incidents._taints import taint_entry
-from headwater.incidents.alerts import find_incidents
-from headwater.incidents.queries import taints_answer, version_answer
 from headwater.log import EventLog
+from headwater.plugins.incidents._taints import taint_entry
+from headwater.plugins.incidents.alerts import find_incidents
+from headwater.plugins.incidents.queries import taints_answer, version_answer
+from headwater.plugins.retention.prune import plan, prune
+from headwater.plugins.trust.gate import gate_answer
 from headwater.projection import State, apply
 from headwater.projection.live import Batch, Live
 from headwater.query.registry import ask, load_queries
 from headwater.redaction import DEFAULT
-from headwater.retention.prune import plan, prune
 from headwater.server.app import make_app
-from headwater.trust.gate import gate_answer
 
 from .conftest import Call
 from .test_provenance import _versioned as versioned

@@ -18,14 +18,14 @@ import pytest
 from rich.table import Table
 from rich.text import Text
 
-from headwater.alerts._store import Alert
-from headwater.alerts.rules import Log
 from headwater.cli import main
 from headwater.console.render import SafeConsole, SafeFormatter, job_text, log_to_stderr
-from headwater.delivery._store import Deliveries
 from headwater.health.findings import finding
 from headwater.keys import commands as keys
 from headwater.log import EventLog
+from headwater.plugins.alerts._store import Alert
+from headwater.plugins.alerts.rules import Log
+from headwater.plugins.delivery._store import Deliveries
 from headwater.redaction import DEFAULT
 
 _EVIL = "e\x1b]52;c;eA==\x07\x1b]0;title\x07\x1b[2J\x9b31m\u202eli\u2028v\rx\nFORGED job"

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from headwater.graph.current import generations_of
 from headwater.lineage.queries import impact_answer, tree_answer
+from headwater.plugins.trust._health import health_answer
+from headwater.plugins.trust.completeness import completeness_answer
+from headwater.plugins.trust.gate import gate_answer
 from headwater.projection import RunState, State, outcome, start_of
 from headwater.projection.derived import is_lost, is_streaming
-from headwater.trust._health import health_answer
-from headwater.trust.completeness import completeness_answer
-from headwater.trust.gate import gate_answer
 
 STREAM = {"jobType": {"processingType": "STREAMING"}}
 

@@ -9,8 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headwater.changes._steps import steps_of
-from headwater.changes.queries import diff_answer, timeline_answer
 from headwater.errors import ConfigError
 from headwater.events import JobRef
 from headwater.graph import generation as of_task
@@ -19,6 +17,8 @@ from headwater.graph.generation import Generation
 from headwater.graph.levels import Level
 from headwater.lineage.queries import graph_answer
 from headwater.log import EventLog
+from headwater.plugins.changes._steps import steps_of
+from headwater.plugins.changes.queries import diff_answer, timeline_answer
 
 from .conftest import Call
 from .graphs import DAG, SQL, TASK, loads

@@ -11,8 +11,8 @@ from typing import Any
 import orjson
 import pytest
 
-from headwater.incidents._taints import taint_entry
 from headwater.log import EventLog, entry_of
+from headwater.plugins.incidents._taints import taint_entry
 from headwater.projection.live import Batch, Live
 from headwater.query.registry import ask, load_queries
 from headwater.redaction import DEFAULT

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from headwater.log import EventLog
+from headwater.plugins.trust import _unread_sql
+from headwater.plugins.trust._doctor import Spool, doctor, doctor_answer
 from headwater.projection.live import Live
 from headwater.sql import text
-from headwater.trust import _unread_sql
-from headwater.trust._doctor import Spool, doctor, doctor_answer
 
 from .conftest import Call
 

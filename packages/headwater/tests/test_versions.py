@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from headwater.errors import AmbiguousError, NotFoundError
-from headwater.incidents.printing import print_version
-from headwater.incidents.queries import version_answer
 from headwater.log import EventLog
+from headwater.plugins.incidents.printing import print_version
+from headwater.plugins.incidents.queries import version_answer
 from headwater.projection.live import Batch, Live
 from headwater.query.registry import ask, load_queries
 from headwater.search._search import search

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from headwater.changes.printing import print_history
-from headwater.changes.queries import history_answer
 from headwater.errors import NotFoundError
 from headwater.graph.current import generations_of
 from headwater.lineage.queries import graph_answer, provenance_answer
+from headwater.plugins.changes.printing import print_history
+from headwater.plugins.changes.queries import history_answer
 from headwater.projection import State, apply
 from headwater.runs.service import run_answer
 from headwater.search.queries import node_answer

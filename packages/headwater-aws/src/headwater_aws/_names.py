@@ -13,9 +13,9 @@ from pathlib import Path
 from string import Formatter
 
 from headwater.config import filled, read_yaml
-from headwater.delivery.body import Body
 from headwater.errors import ConfigError
 from headwater.events.renaming import rename_datasets
+from headwater.plugins.delivery.body import Body
 
 BUILT_IN = Path(__file__).with_name("names.yaml")
 

@@ -16,13 +16,13 @@ from typing import Any, Literal
 import orjson
 from pydantic import ValidationError, field_validator
 
-from headwater.delivery.backend import Delivery
-from headwater.delivery.body import Body
-from headwater.delivery.context import RunContext
-from headwater.delivery.models import BackendSettings
-from headwater.delivery.payloads import payloads
-from headwater.delivery.rewrite.datazone import DATAZONE, client_token
 from headwater.errors import ConfigError, DeliveryError, UnavailableError
+from headwater.plugins.delivery.backend import Delivery
+from headwater.plugins.delivery.body import Body
+from headwater.plugins.delivery.context import RunContext
+from headwater.plugins.delivery.models import BackendSettings
+from headwater.plugins.delivery.payloads import payloads
+from headwater.plugins.delivery.rewrite.datazone import DATAZONE, client_token
 from headwater.posting import response_error
 from headwater_aws._clients import client, variable
 from headwater_aws._names import BUILT_IN, read_names

@@ -1,6 +1,6 @@
 """The plugin that adds the backend and the harvesters of this package to headwater."""
 
-from headwater.plugins import Plugin
+from headwater.plugin import Plugin
 
 plugin = Plugin(
     backends={"datazone": "headwater_aws.datazone:DataZone"},

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from headwater.delivery.backend import Backend, Delivery
 from headwater.errors import DeliveryError, EventError, UnavailableError
 from headwater.log import read_entry
+from headwater.plugins.delivery.backend import Backend, Delivery
 from headwater.projection import State, project
 from headwater_aws._batch import failed_records, group_of, receives_of
 from headwater_aws._clients import client, number, variable

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from headwater.harvest.harvester import Harvester
+from headwater.plugins.harvest.harvester import Harvester
 
 Region = Annotated[str | None, typer.Option(help="AWS region. [boto3's]")]
 Streams = Annotated[str, typer.Option(help="Prefix of the log streams to read.")]

@@ -28,8 +28,15 @@ from openlineage.client.facet_v2 import (
 )
 
 from headwater.collect.lines import Lines
-from headwater.harvest.events import FinishedRun, dataset_event, location, run_id, schema, to_json
-from headwater.harvest.harvester import Cursor, Portion
+from headwater.plugins.harvest.events import (
+    FinishedRun,
+    dataset_event,
+    location,
+    run_id,
+    schema,
+    to_json,
+)
+from headwater.plugins.harvest.harvester import Cursor, Portion
 from headwater.redaction import Redactor
 from headwater_aws.harvest._aws import OVERLAP, Account, aws_errors
 from headwater_client.events import PRODUCER

@@ -10,8 +10,8 @@ from typing import Any
 
 from headwater.collect.lines import Lines
 from headwater.collect.logs import events_in
-from headwater.harvest.harvester import Cursor, Portion
-from headwater.harvest.joined import Joiner
+from headwater.plugins.harvest.harvester import Cursor, Portion
+from headwater.plugins.harvest.joined import Joiner
 from headwater.redaction import Redactor
 from headwater_aws.harvest._aws import Account, aws_errors, start_of
 

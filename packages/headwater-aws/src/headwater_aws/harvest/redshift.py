@@ -24,8 +24,8 @@ from openlineage.client.facet_v2 import (
 
 from headwater.collect.lines import Lines
 from headwater.errors import ConfigError, ServerError
-from headwater.harvest.events import FinishedRun, location, run_id, schema, to_json
-from headwater.harvest.harvester import Cursor, Portion
+from headwater.plugins.harvest.events import FinishedRun, location, run_id, schema, to_json
+from headwater.plugins.harvest.harvester import Cursor, Portion
 from headwater.redaction import Redactor
 from headwater.sql.model import Statement, after
 from headwater.sql.relations import Origins, Table

@@ -1,6 +1,6 @@
 """ACME's plugin for headwater. This module should import nothing else, to load quickly."""
 
-from headwater.plugins import Plugin
+from headwater.plugin import Plugin
 
 plugin = Plugin(
     backends={"csv": "acme_lineage.backend:Csv"},

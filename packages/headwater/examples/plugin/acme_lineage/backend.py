@@ -6,10 +6,10 @@ import csv
 from pathlib import Path
 from typing import Literal
 
-from headwater.delivery.backend import Delivery
-from headwater.delivery.models import BackendSettings
 from headwater.errors import UnavailableError
 from headwater.events import RunEvent, shown_time
+from headwater.plugins.delivery.backend import Delivery
+from headwater.plugins.delivery.models import BackendSettings
 
 _ENDS = ("COMPLETE", "FAIL", "ABORT")
 

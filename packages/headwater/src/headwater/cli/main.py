@@ -16,7 +16,6 @@ import typer.main
 from typer.core import TyperGroup
 
 from headwater.aliases.commands import alias
-from headwater.changes.commands import diff, drift, history, timeline
 from headwater.cli._run import run
 from headwater.collect.commands import ingest
 from headwater.config import name_value
@@ -33,7 +32,7 @@ from headwater.lineage.commands import (
     tree,
     why,
 )
-from headwater.plugins import load_named
+from headwater.plugin import load_named
 from headwater.runs.commands import runs
 from headwater.search.commands import map as map_groups
 from headwater.search.commands import search
@@ -41,13 +40,14 @@ from headwater.server.commands import repair, serve
 from headwater.text import escaped
 from headwater_client.old_name import adopt
 
+_GROUPS = ("Collect", "Query", "Compare", "Operate", "Trust")
+"""The order of the groups in the help; those of other packages follow."""
 _COMMANDS = {
     "Collect": (serve, ingest),
     "Query": (
         *(show, tree, columns, search, impact, path, why),
         *(provenance, tags, tagged, map_groups, runs),
     ),
-    "Compare": (history, timeline, drift, diff),
     "Operate": (alias, repair),
 }
 
@@ -59,7 +59,7 @@ class _Commands(TyperGroup):
         """Write each group with its commands, all in one column."""
         width = max(map(len, self.commands))
         groups = [getattr(command, "rich_help_panel", "") for command in self.commands.values()]
-        for group in dict.fromkeys(groups):
+        for group in dict.fromkeys((*(name for name in _GROUPS if name in groups), *groups)):
             rows = [
                 (name.ljust(width), command.get_short_help_str(formatter.width - width - 6))
                 for name, command in self.commands.items()

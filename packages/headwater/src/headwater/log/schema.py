@@ -18,7 +18,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from headwater.errors import LogError
-from headwater.plugins import load_all
+from headwater.plugin import load_all
 
 VERSION = 6
 OPENLINEAGE = "openlineage"

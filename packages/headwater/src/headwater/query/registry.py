@@ -17,7 +17,7 @@ from headwater import deadline
 from headwater.errors import ConfigError, MissingQueryError
 from headwater.events import parse_time, run_id_of, to_micros
 from headwater.log import EventLog
-from headwater.plugins import load_all
+from headwater.plugin import load_all
 from headwater.projection import State, outcome
 from headwater.projection.past import Moment
 from headwater.wire import http_name
@@ -86,7 +86,7 @@ class ApiQuery(NamedTuple):
         return found
 
 
-_FEATURES = ("aliases", "changes", "lineage", "runs", "search")
+_FEATURES = ("aliases", "lineage", "runs", "search")
 _QUERIES: dict[str, ApiQuery] = {}
 _MAY_READ_SQL, _STORED = _INTERNAL_ARGUMENTS = ("may_read_sql", "stored")
 """Arguments of queries that are not parameters of the API."""

@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from headwater import deadline
 from headwater.errors import LogError
 from headwater.health.models import HealthState
-from headwater.plugins import load_all
+from headwater.plugin import load_all
 from headwater.projection.live import Live
 from headwater.server._counts import RequestCounts
 from headwater.server._state import ServerState, server_state

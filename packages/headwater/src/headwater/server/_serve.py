@@ -28,7 +28,7 @@ from headwater.keys.store import keys_of
 from headwater.log import EventLog
 from headwater.memory import return_large_blocks
 from headwater.old_name import report
-from headwater.plugins import load_all
+from headwater.plugin import load_all
 from headwater.projection.live import Live
 from headwater.projection.snapshot_writer import Snapshotter
 from headwater.server._connections import BoundedProtocol

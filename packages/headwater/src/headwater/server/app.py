@@ -19,7 +19,7 @@ from headwater.errors import HeadwaterError
 from headwater.http.admission import Admission
 from headwater.http.routes import RawPath, answer, failure
 from headwater.keys import endpoints as keys
-from headwater.plugins import load_all
+from headwater.plugin import load_all
 from headwater.projection.live import Live
 from headwater.server import _intake as intake
 from headwater.server import _metrics as metrics

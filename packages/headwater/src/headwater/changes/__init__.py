@@ -1,1 +1,0 @@
-"""Changes over time: history, timeline and differences between two moments."""

@@ -1,0 +1,119 @@
+"""Find violations of alert rules: pure functions of the state.
+
+The key of a cause is stable, so that it fires only once. Rules about runs check root runs, or with
+patterns the runs of the matching jobs: a failed pipeline is one alert that names the failed tasks,
+not one alert per task and query.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from headwater.datasets.quality import Failure, checks_of
+from headwater.datasets.schemas import drift
+from headwater.graph.nodes import Node
+from headwater.health.findings import (
+    failed_checks,
+    failed_run,
+    late_job,
+    lost_run,
+    warning,
+)
+from headwater.health.freshness import is_ad_hoc, late
+from headwater.health.models import Finding
+from headwater.identity import DatasetName
+from headwater.plugins.alerts.rules import Rule
+from headwater.projection import Run, State
+from headwater.projection.derived import ancestry_of, is_lost
+from headwater.runs.failures import is_failed
+
+Cause = tuple[str, Finding]
+"""The key of a violation of a rule, and the finding of the violation."""
+
+
+class Changed(NamedTuple):
+    """Runs and datasets that may have changed since the last check."""
+
+    runs: Iterable[Run]
+    datasets: Iterable[DatasetName]
+
+
+def find_failed(state: State, rule: Rule, changed: Changed) -> Iterator[Cause]:
+    """Find runs that failed or were aborted."""
+    for run in changed.runs:
+        if is_failed(state, run) and _concerns(state, rule, run):
+            yield _of_run(failed_run(state, run))
+
+
+def find_lost(state: State, rule: Rule, _changed: Changed) -> Iterator[Cause]:
+    """Find stale runs."""
+    for run in state.runs.values():
+        is_open = run.has_events and run.end is None and (run.last or 0) < state.stale_before
+        if is_open and _concerns(state, rule, run) and is_lost(state, run):
+            yield _of_run(lost_run(state, run))
+
+
+def find_late(state: State, rule: Rule, _changed: Changed) -> Iterator[Cause]:
+    """Find jobs that are later than usual."""
+    jobs = (
+        job.ref
+        for job in state.jobs.values()
+        if (rule.matches_job(job.ref) if rule.jobs else not job.parents)
+    )
+    for job in late(state, jobs):
+        if not job["isStopped"]:
+            found = late_job(job)
+            yield f"{found['subject']} {job['lastStartedAt']}", found
+
+
+def find_quality(state: State, rule: Rule, changed: Changed) -> Iterator[Cause]:
+    """Find failed checks of datasets, except those of severity `warn`."""
+    for name in _datasets(state, rule, changed):
+        for check in checks_of(state, name):
+            if check.failed and (check.run is None or rule.matches_job(check.run.key.job)):
+                failures = [Failure(check, assertion) for assertion in check.failed]
+                found = failed_checks(Node.of_dataset(name), failures)
+                yield f"{found['subject']} {found['runId'] or check.time}", found
+
+
+def find_schema(state: State, rule: Rule, changed: Changed) -> Iterator[Cause]:
+    """Find schema changes of datasets."""
+    remedy = "check that the jobs that read it expect the change"
+    for name in _datasets(state, rule, changed):
+        for change in drift(state, name):
+            names = {
+                "added": [field["name"] for field in change["added"]],
+                "removed": [field["name"] for field in change["removed"]],
+                "changed": [field["name"] for field in change["changed"]],
+            }
+            fields = [f"{kind} {', '.join(listed)}" for kind, listed in names.items() if listed]
+            message = f"has another schema: {'; '.join(fields)}"
+            found = warning("schema", name, message, remedy)
+            found["runId"], found["at"] = change["runId"], change["at"]
+            yield f"{change['id']} {change['at']}", found
+
+
+OF_EVENTS = frozenset({"failed", "quality", "schema"})
+"""Kinds whose causes arise only from new events; the others are checked periodically."""
+
+ONCE = OF_EVENTS | {"lost", "late"}
+"""Kinds whose causes never recur; causes of other kinds may be resolved and fire again."""
+
+
+def _concerns(state: State, rule: Rule, run: Run) -> bool:
+    if rule.jobs:
+        return rule.matches_job(run.key.job)
+    _, *ancestors = ancestry_of(state, run)
+    is_root = not any(ancestor.has_events for ancestor in ancestors)
+    return is_root and not is_ad_hoc(state, run.key.job)  # whoever runs it sees its error
+
+
+def _datasets(state: State, rule: Rule, changed: Changed) -> Iterator[DatasetName]:
+    for name in set(map(state.identity.primary, changed.datasets)):
+        if rule.matches_dataset(state.identity.names(name)):
+            yield name
+
+
+def _of_run(found: Finding) -> Cause:
+    return f"{found['runId']} {found['subject']}", found

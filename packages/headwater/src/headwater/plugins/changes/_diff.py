@@ -1,0 +1,131 @@
+"""Differences between two states of the lineage."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+from headwater import deadline
+from headwater.events.facets import Schema, SourceCode, SourceCodeLocation
+from headwater.graph.current import level_of, whole_graph_of
+from headwater.graph.nodes import Node, kind_of, node_id, typed_name
+from headwater.plugins.changes.models import CodeDifference, DiffAnswer, SchemaDifference
+from headwater.projection import Run, RunState, State, outcome
+from headwater.projection.derived import ancestry_of, records_of
+from headwater.projection.facet_books import Stamp, parsed
+from headwater.query.parameters import LevelName
+from headwater.query.registry import Times, query
+from headwater.runs.models import RunInfo
+from headwater.runs.service import run_info
+
+Change = TypeVar("Change", SchemaDifference, CodeDifference)
+
+
+@query("diff", Times.BETWEEN)
+def diff_answer(before: State, after: State, level: LevelName = "task") -> DiffAnswer:
+    """Return the differences between two moments: nodes, edges, schemas, code and failed runs."""
+    old_edges, new_edges = (
+        set(whole_graph_of(state, level_of(level)).edges()) for state in (before, after)
+    )
+    old_nodes, new_nodes = _nodes(old_edges), _nodes(new_edges)
+    both = sorted(old_nodes & new_nodes)
+    edges = old_edges ^ new_edges
+    schemas = _changes(both, "dataset", lambda node: _schema(before, after, node))
+    code = _changes(both, "job", lambda node: _code(before, after, node))
+    other = {item["node"] for item in schemas} | {item["node"] for item in code}
+    named = (old_nodes ^ new_nodes) | _nodes(edges) | {n for n in both if node_id(n) in other}
+    return {
+        "level": level,
+        "nodes": {
+            node_id(node): {
+                **typed_name(node),
+                "kind": _kind(after if node in new_nodes else before, node),
+            }
+            for node in sorted(named)
+        },
+        "added": sorted(map(node_id, new_nodes - old_nodes)),
+        "removed": sorted(map(node_id, old_nodes - new_nodes)),
+        "edgesAdded": sorted(map(_shown, new_edges - old_edges)),
+        "edgesRemoved": sorted(map(_shown, old_edges - new_edges)),
+        "schemas": schemas,
+        "code": code,
+        "failed": _failed(before, after),
+    }
+
+
+def _kind(state: State, node: Node) -> str | None:
+    return kind_of(state, node) if node.type == "dataset" else None
+
+
+def _failed(before: State, after: State) -> list[RunInfo]:
+    failed = {
+        run.key: run
+        for run in deadline.watched(after.runs.values())
+        if run.has_events and _has_failed(after, run) and not _has_failed(before, run)
+    }
+    above = {up.key for run in failed.values() for up in list(ancestry_of(after, run))[1:]}
+    deepest = [run for key, run in failed.items() if key not in above]
+    deepest.sort(key=lambda run: (outcome(after, run).ended or 0, run.key), reverse=True)
+    return [run_info(after, run) for run in deepest]
+
+
+def _has_failed(state: State, run: Run) -> bool:
+    """Return True if a run, taken from any state, failed or was aborted in this state."""
+    own = state.runs.get(run.key)
+    return own is not None and outcome(state, own).state in (RunState.FAILED, RunState.ABORTED)
+
+
+def _nodes(edges: Iterable[tuple[Node, Node]]) -> set[Node]:
+    return {node for edge in edges for node in edge}
+
+
+def _shown(edge: tuple[Node, Node]) -> list[str]:
+    return [node_id(edge[0]), node_id(edge[1])]
+
+
+def _changes(
+    nodes: list[Node], type_: str, changed: Callable[[Node], Change | None]
+) -> list[Change]:
+    found = (changed(node) for node in deadline.watched(nodes) if node.type == type_)
+    return [change for change in found if change]
+
+
+def _schema(before: State, after: State, node: Node) -> SchemaDifference | None:
+    schemas = _newest_schema(before, node), _newest_schema(after, node)
+    is_same = schemas[0].producer == schemas[1].producer  # else compare names only
+    old, new = (
+        {
+            f"{name}: {field.type}" if is_same else name
+            for name, field in schema.fields.items()
+            if not field.is_nested
+        }
+        for schema in schemas
+    )
+    if not old or not new or old == new:
+        return None
+    return {"node": node_id(node), "added": sorted(new - old), "removed": sorted(old - new)}
+
+
+def _newest_schema(state: State, node: Node) -> Schema:
+    """Return the newest schema of a dataset, under any alias."""
+    found: tuple[Stamp, bytes] | None = None
+    for record in records_of(state, node.dataset_name):
+        schema = record.facets.stamped().get(Schema.KEY)
+        if schema and (found is None or schema[0] > found[0]):
+            found = schema
+    return parsed(found[1], Schema.parse) if found else Schema.parse({})
+
+
+def _code(before: State, after: State, node: Node) -> CodeDifference | None:
+    ref = node.job_ref
+    old, new = before.jobs[ref].facets, after.jobs[ref].facets
+    versions = [book.parsed(SourceCodeLocation).version for book in (old, new)]
+    is_other = old.parsed(SourceCode).sourceCode != new.parsed(SourceCode).sourceCode
+    if versions[0] == versions[1] and not is_other:
+        return None
+    return {
+        "node": node_id(node),
+        "from": versions[0],
+        "to": versions[1],
+        "isSourceChanged": is_other,
+    }

@@ -1,0 +1,62 @@
+"""The harvesters of this package: functions whose parameters are the options of their commands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from headwater.plugins.harvest.harvester import Harvester
+
+Paths = Annotated[list[Path], typer.Argument(help="Files or folders.")]
+
+
+def spark_logs(paths: Paths) -> Harvester:
+    """Import the events of Spark's console transport from log files, also with .gz.
+
+    Example: headwater harvest spark-logs logs/ --yes
+    """
+    from headwater.plugins.harvest._logs import LogFiles
+
+    return LogFiles("spark-logs", paths)
+
+
+def airflow_logs(paths: Paths) -> Harvester:
+    """Import the events of the console transport from logs of Airflow tasks.
+
+    Example: headwater harvest airflow-logs logs/ --since 2026-11-01 --dry-run
+    """
+    from headwater.plugins.harvest._logs import LogFiles
+
+    return LogFiles("airflow-logs", paths)
+
+
+def dbt(
+    project: Annotated[Path, typer.Argument(help="Folder of the project.")] = Path(),
+    target_path: Annotated[
+        Path | None, typer.Option(help="Folder of the artifacts. [the project's target/]")
+    ] = None,
+    profiles_dir: Annotated[Path | None, typer.Option(help="Folder of profiles.yml.")] = None,
+    dbt_profile: Annotated[
+        str | None, typer.Option("--profile", help="dbt's profile. [the project's]")
+    ] = None,
+    target: Annotated[str | None, typer.Option(help="Its target. [that of the run]")] = None,
+    namespace: Annotated[
+        str, typer.Option(envvar="OPENLINEAGE_NAMESPACE", help="Namespace of the jobs.")
+    ] = "dbt",
+) -> Harvester:
+    """Import the last run of a dbt project from its artifacts.
+
+    Example: headwater harvest dbt rides/ --dry-run
+    """
+    from headwater.plugins.harvest._dbt import Dbt
+
+    return Dbt(
+        project=project.absolute(),
+        target_path=target_path.absolute() if target_path else None,
+        profiles=profiles_dir,
+        profile=dbt_profile,
+        target=target,
+        namespace=namespace,
+    )

@@ -1,0 +1,139 @@
+"""`headwater harvest`: import lineage, with one command per harvester."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from headwater.console.client import Database, Key, Url, moment, settings_of
+from headwater.errors import ConfigError
+
+if TYPE_CHECKING:
+    from headwater.plugins.harvest.harvester import Harvester
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Options:
+    """The options of all harvesters."""
+
+    since: Annotated[
+        str | None, typer.Option(help="Earliest event: 2026-11-21T08:30 or 08:30.")
+    ] = None
+    from_start: Annotated[bool, typer.Option("--from-start", help="Ignore the last position.")] = (
+        False
+    )
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Store nothing.")] = False
+    url: Url = None
+    database: Database = None
+    api_key: Key = None
+
+
+class _Harvesters(TyperGroup):
+    """One command for each harvester, also of other packages, created when it is needed."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names of all harvesters."""
+        from headwater.plugin import parts
+
+        return list(parts("harvesters"))
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return the command of a harvester: its own options and the common ones."""
+        from headwater.plugins.harvest.harvester import load_harvester
+
+        create = load_harvester(cmd_name)
+        if create is None:
+            return None
+        own, common = _command(create), _command(_Options)
+        program = ctx.find_root().info_name if ctx else "headwater"
+
+        def run(**values: Any) -> None:
+            options = {item.name: values.pop(item.name) for item in common.params}
+            _run(lambda: own.callback(**values), common.callback(**options))
+
+        return TyperCommand(
+            cmd_name,
+            callback=run,
+            params=[*own.params, *common.params],
+            help=own.help.replace("Example: headwater ", f"Example: {program} "),
+            rich_markup_mode=None,
+        )
+
+
+app = typer.Typer(
+    cls=_Harvesters,
+    help="""Import lineage from logs and catalogs.
+
+    Example: headwater harvest spark-logs logs/ --dry-run
+    """,
+    no_args_is_help=True,
+)
+
+
+def _command(function: Callable[..., Any]) -> Any:
+    """Return the click command of a function."""
+    single = typer.Typer(rich_markup_mode=None, add_completion=False)
+    single.command()(function)
+    return typer.main.get_command(single)
+
+
+def _run(create: Callable[[], Harvester], options: _Options) -> None:
+    """Harvest; show the summary before or after storing, and ask in between unless `yes`."""
+    from headwater.collect.store import opened_store
+    from headwater.console.render import print_line
+    from headwater.plugins.harvest._run import Harvest, State
+    from headwater.plugins.harvest.printing import print_summary
+    from headwater.redaction import Redactor
+
+    if not (options.yes or options.dry_run or sys.stdin.isatty()):
+        raise ConfigError(
+            "stdin is not a terminal: pass --yes to store without confirmation, or --dry-run"
+        )
+    if options.yes and options.dry_run:
+        raise ConfigError("received --yes and --dry-run, expected only one of them")
+    settings = settings_of(url=options.url, database=options.database, api_key=options.api_key)
+    is_local = options.database is not None
+    target = settings.database if is_local else settings.url
+    harvester = create()
+    state = State.of(settings.harvests, harvester.source, target, is_reset=options.from_start)
+    harvest = Harvest(harvester, state, Redactor.of(settings.redact), _time(options.since))
+    if options.yes:
+        with opened_store(settings, is_local=is_local) as store:
+            print_summary(harvest.store(store))
+    else:
+        with tempfile.TemporaryFile() as buffer:
+            print_summary(harvest.count(None if options.dry_run else buffer))
+            if options.dry_run:
+                return
+            if harvest.summary.new and not typer.confirm(f"Store the new events in {target}?"):
+                print_line("Nothing was stored.")
+                return
+            with opened_store(settings, is_local=is_local) as store:
+                harvest.store_from(buffer, store)
+    stored = harvest.summary.stored
+    print_line(f"stored {stored['taken']}, duplicates {stored['repeated']}")
+
+
+def _time(text: str | None) -> datetime | None:
+    if text is None:
+        return None
+    from headwater.events import parse_time
+
+    try:
+        return parse_time(moment(text, "--since"))
+    except (ValueError, OverflowError, ConfigError):
+        raise ConfigError(
+            f"--since: received {text!r}, expected a time such as 2026-11-21T08:30"
+        ) from None
+
+
+commands = typer.Typer()
+commands.add_typer(app, name="harvest", rich_help_panel="Collect")

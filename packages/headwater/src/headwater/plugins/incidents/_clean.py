@@ -1,0 +1,84 @@
+"""Datasets downstream of bad versions whose present contents have no data of these versions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from headwater.events.facets import CommitReport
+from headwater.graph.generation import Generation
+from headwater.graph.generations import Generations
+from headwater.graph.nodes import Node, dataset_ref, kind_of, node_id
+from headwater.identity import DatasetName
+from headwater.lineage.queries import impact_answer
+from headwater.plugins.incidents._named import Version
+from headwater.plugins.incidents._version import Affected, Spread
+from headwater.plugins.incidents.models import CleanDataset
+
+_DEPTH = 100
+_REPLACED = ("model", "artifact")
+"""Kinds of datasets that every write replaces as a whole. A path may be a table or folder."""
+
+
+def clean_datasets(
+    generations: Generations, versions: Sequence[Version], spread: Spread
+) -> list[CleanDataset]:
+    """Return the datasets downstream, and those of the versions, that have none of the data now."""
+    state = generations.state
+    affected = {node.node.dataset_name for node in spread.nodes if _is_current_dataset(node)}
+    affected |= {named.name for named in versions if _is_present(generations, named)}
+    names = {named.name for named in versions if named.name in state.identity}
+    for named in versions:
+        below = impact_answer(state, node_id(named.node), depth=_DEPTH)["affected"]
+        names |= {DatasetName(n["namespace"], n["name"]) for n in below if n["type"] == "dataset"}
+    bad = {named.name for named in versions}
+    return [
+        {**dataset_ref(name), "isProven": _is_proven(generations, name, bad)}
+        for name in sorted(names - affected)
+    ]
+
+
+def _is_current_dataset(node: Affected) -> bool:
+    return node.node.type == "dataset" and node.is_current
+
+
+def _is_present(generations: Generations, named: Version) -> bool:
+    """Return True if the present contents of a dataset may be of a version.
+
+    They may be if no run is known to have written the dataset.
+    """
+    writing = {*generations.writing(named.name)}
+    return not writing or not writing.isdisjoint(named.writers)
+
+
+def _is_proven(generations: Generations, name: DatasetName, bad: set[DatasetName]) -> bool:
+    """Return True if versions and commits prove all flows to the present contents of a dataset.
+
+    A table without a commit report may have kept rows of earlier versions. A run may have read a
+    bad version unless it reported which version it read.
+    """
+    times = generations.times
+    walk = generations.upstream_of(generations.writing(name), name)
+    return bool(walk) and all(
+        generation.runs
+        and all(_is_known(generations, generation, written) for written in edges.writes)
+        and all(times.versions_read(generation, read) for read in edges.reads & bad)
+        and all(
+            flow.is_proven or flow.is_kept
+            for flow in generations.flows(generation)
+            if flow.source in walk and (flow.dataset in edges.reads or flow.is_kept)
+        )
+        for generation, edges in walk.items()
+    )
+
+
+def _is_known(generations: Generations, generation: Generation, name: DatasetName) -> bool:
+    """Return True if it is known which rows of a dataset a generation kept."""
+    state = generations.state
+    if kind_of(state, Node.of_dataset(name)) in _REPLACED:
+        return True
+    return any(
+        use.facets.parsed(CommitReport).is_reported
+        for run in generation.runs
+        for spelled, use in run.outputs.items()
+        if state.identity.primary(spelled) == name
+    )

@@ -1,0 +1,84 @@
+"""The commands that run pipelines again."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from headwater.graph.generation import Generation
+from headwater.graph.generations import Generations
+from headwater.graph.levels import Level
+from headwater.graph.nodes import Node, name_of, node_id, platform_of
+from headwater.identity import DatasetName
+from headwater.plugins.incidents.models import Rerun
+from headwater.projection import Run, State
+from headwater.runs.service import parameters_of
+from headwater.runs.summary import code_of, place_of_run
+
+_SECRET = "***"
+
+
+class _Part(NamedTuple):
+    run: Run
+    name: DatasetName
+    started: int
+
+
+def reruns(
+    generations: Generations, writes: Iterable[tuple[Generation, DatasetName]]
+) -> list[Rerun]:
+    """Return the pipelines that write some datasets again, in the order in which they ran.
+
+    `writes` are the datasets with the generations that wrote them.
+    """
+    parts: dict[object, list[_Part]] = {}
+    for generation, name in writes:
+        for run in generation.runs:
+            top = generations.levels.owner(run, Level.PIPELINE)
+            part = _Part(top, name, generation.started)
+            parts.setdefault(top.key.job, []).append(part)
+    ordered = sorted(parts.values(), key=lambda found: min(part.started for part in found))
+    return [_rerun(generations.state, found) for found in ordered]
+
+
+def _rerun(state: State, parts: Sequence[_Part]) -> Rerun:
+    top = max((part.run for part in parts), key=lambda run: place_of_run(state, run))
+    names = sorted({part.name for part in parts})
+    tool = platform_of(state, Node.of_job(top.key.job))
+    return {
+        "job": name_of(top.key.job),
+        "tool": tool,
+        "command": _command(tool, top, names),
+        "writes": [node_id(Node.of_dataset(name)) for name in names],
+    }
+
+
+def _command(tool: str | None, top: Run, names: Sequence[DatasetName]) -> str | None:
+    """Return the command that repeats a run of a pipeline; None if it is unknown."""
+    parameters = parameters_of(top)
+    if _SECRET in json.dumps(parameters):  # masked when it was stored
+        return None
+    match (tool or "").upper():
+        case "AIRFLOW":
+            words = ["airflow", "dags", "trigger", top.key.job.name]
+            return shlex.join([*words, *(["--conf", json.dumps(parameters)] if parameters else [])])
+        case "METAFLOW":
+            path = code_of(top).get("path") or ""
+            if not path.endswith(".py"):
+                return None
+            options = [word for key, value in parameters.items() for word in _option(key, value)]
+            return shlex.join(["python", path, "run", *options])
+        case "DBT":
+            models = dict.fromkeys(name.name.rpartition(".")[2] for name in names)
+            return shlex.join(["dbt", "build", "--select", *models])
+    return None
+
+
+def _option(name: str, value: object) -> list[str]:
+    return (
+        []
+        if value is None
+        else [f"--{name}", value if isinstance(value, str) else json.dumps(value)]
+    )

@@ -1,0 +1,78 @@
+"""Group findings by their cause."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from headwater.graph.current import generations_of
+from headwater.graph.levels import Level
+from headwater.graph.nodes import Node
+from headwater.health.models import Finding
+from headwater.lookup import find_node
+from headwater.plugins.trust.models import HealthFinding
+from headwater.projection import Run, RunKey, State
+
+
+class Cause(NamedTuple):
+    """A cause, with the findings that it explains."""
+
+    node: Node
+    """The failed task, also if one of its queries failed; else the subject of the finding."""
+    run: Run | None
+    """The lowest failed or stale run."""
+    finding: Finding
+    """The finding about the lowest failed run, or the only finding."""
+    parts: list[HealthFinding]
+
+    @property
+    def is_open(self) -> bool:
+        """Return True if a finding with this cause is neither muted nor acknowledged."""
+        return any(part["state"] == "open" for part in self.parts)
+
+
+def causes_of_findings(state: State, findings: Iterable[HealthFinding]) -> list[Cause]:
+    """Return the causes of findings.
+
+    A failed pipeline has one cause per failed task. Failed checks that a failed run reported have
+    the same cause as the run.
+    """
+    found: dict[tuple[str, Node], Cause] = {}
+    checks: list[HealthFinding] = []
+    for finding in findings:
+        if finding["kind"] == "quality":
+            checks.append(finding)
+            continue
+        for lowest in finding.get("causes") or [finding]:
+            cause = _cause_of(state, lowest)
+            same = found.setdefault((finding["kind"], cause.node), cause)
+            if finding not in same.parts:
+                same.parts.append(finding)
+    by_run: dict[str, list[Cause]] = {}
+    for (kind, _), cause in found.items():
+        if kind == "failed" and cause.run:
+            by_run.setdefault(cause.run.key.run_id, []).append(cause)
+    for check in checks:
+        match by_run.get(check["runId"] or ""):
+            case [cause]:
+                cause.parts.append(check)
+            case _:
+                node = find_node(state, check["subject"])
+                found["quality", node] = Cause(node, None, check, [check])
+    return list(found.values())
+
+
+def open_causes(state: State, findings: Iterable[HealthFinding]) -> int:
+    """Return the number of causes with an open finding, of errors and warnings."""
+    return sum(cause.is_open for cause in causes_of_findings(state, findings))
+
+
+def _cause_of(state: State, finding: Finding) -> Cause:
+    node, run_id = find_node(state, finding["subject"]), finding["runId"]
+    if run_id is None or node.type != "job":
+        return Cause(node, None, finding, [])
+    run = state.runs[RunKey(run_id, node.job_ref)]
+    levels = generations_of(state).levels
+    if levels.of(node.job_ref) is Level.QUERY:
+        node = Node.of_job(levels.owner(run, Level.TASK).key.job)
+    return Cause(node, run, finding, [])

@@ -1,0 +1,200 @@
+"""Health: current failures, late jobs and failed checks."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from functools import cache, partial
+from typing import get_args
+
+from headwater.errors import ConfigError
+from headwater.events import parse_time, shown_time, to_micros
+from headwater.graph.current import generations_of, graph_of
+from headwater.graph.levels import Level
+from headwater.graph.nodes import Node
+from headwater.health.blocked import blocked_nodes
+from headwater.health.branches import mixed_jobs
+from headwater.health.failing import (
+    checked_nodes,
+    decided_root,
+    failed_part,
+    failing_run,
+    is_superseded,
+    is_void,
+    recent_roots,
+)
+from headwater.health.findings import (
+    failed_checks,
+    failed_run,
+    late_dataset,
+    late_job,
+    lost_run,
+    several_branches,
+)
+from headwater.health.freshness import late
+from headwater.health.models import Finding
+from headwater.health.project import removed_model
+from headwater.health.recovery import is_recovered
+from headwater.health.states import failures_of, health_of, lateness_of
+from headwater.plugin import load_named
+from headwater.plugins.trust._causes import open_causes
+from headwater.plugins.trust.finding_states import ALL_OPEN, FindingStates
+from headwater.plugins.trust.models import HealthAnswer, ProblemKind
+from headwater.projection import Run, RunKey, State
+from headwater.projection.derived import ancestry_of, is_lost
+from headwater.query.pages import Place
+from headwater.runs.failures import causes_of, is_failed
+from headwater.text import counted
+
+_KINDS = get_args(ProblemKind)
+_LATEST = 2**62  # microseconds
+Blocked = dict[RunKey, list[Node]]
+"""The nodes that wait for each failed run."""
+
+
+def health_answer(state: State, stored: FindingStates = ALL_OPEN) -> HealthAnswer:
+    """Return the size of the graph and the number of open findings; `findings` lists them.
+
+    Muted and acknowledged findings do not count. Stopped jobs do not affect `isHealthy`.
+    """
+    findings = [stored.of(found, state.now) for found in findings_of(state)]
+    count = Counter(found["severity"] for found in findings if found["state"] == "open")
+    errors, warnings = count["error"], count["warning"]
+    return {
+        "at": shown_time(state.now),
+        "isHealthy": not errors,
+        "counts": {
+            "jobs": len(state.jobs),
+            "runs": sum(run.has_events for run in state.runs.values()),
+            "datasets": len(state.identity),
+            "errors": errors,
+            "warnings": warnings,
+            "problems": open_causes(state, findings),
+        },
+    }
+
+
+def place_of_finding(found: Finding) -> Place:
+    """Return the sort key of a finding: its kind, the newest first or the longest late first."""
+    time = to_micros(parse_time(found["at"])) if found["at"] else 0
+    is_late = found["kind"] in ("late", "stopped")
+    rank = time if is_late else _LATEST - time
+    return _KINDS.index(found["kind"]), rank, found["subject"], found["runId"] or ""
+
+
+def findings_of(state: State) -> Iterator[Finding]:
+    """Yield failed and stale runs, late, stopped and mixed jobs, and failed checks.
+
+    A root run is the newest of its job that ended or is stale, even while a newer one is running.
+    A failed child run is a finding unless an ancestor run is one. If its pipeline has run as a
+    whole since, it is only a warning, or no finding if another job took over its data.
+    """
+    blocked = blocked_nodes(state)
+    for ref in state.jobs:
+        run = decided_root(state, ref)
+        if run is not None:
+            is_decided = run is recent_roots(state, ref)[-1]
+            yield from _failed_or_lost(state, run, blocked, has_retry=not is_decided)
+    for ref in state.jobs:
+        part = failed_part(state, ref)
+        if part is not None and not is_void(state, part):
+            yield from _part_findings(state, part, blocked)
+    slow = late(state, (ref for ref in state.jobs if recent_roots(state, ref)))
+    yield from map(late_job, slow)
+    yield from _late_datasets(state)
+    for node in checked_nodes(state):
+        if failures := failures_of(state, node):
+            yield failed_checks(node, failures)
+    for ref, mixes in mixed_jobs(state):
+        yield several_branches(state, ref, mixes)
+    for plugin, find in _added_findings():
+        yield from _checked(plugin, find(state))
+
+
+_added_findings = cache(partial(load_named, "findings"))
+
+
+def _checked(plugin: str, findings: Iterable[Finding]) -> Iterator[Finding]:
+    """Yield the findings of a plugin; an error would contradict the states of nodes."""
+    for found in findings:
+        if found["severity"] != "warning" or found["kind"] not in _KINDS:
+            raise ConfigError(
+                f"plugin {plugin}: finding: received {found['severity']!r} of the kind "
+                f"{found['kind']!r}, expected a warning of a kind of {', '.join(_KINDS)}"
+            )
+        yield found
+
+
+def _failed_or_lost(
+    state: State, run: Run, blocked: Blocked, *, has_retry: bool
+) -> Iterator[Finding]:
+    if is_failed(state, run):
+        found = _with_blocked(state, failed_run(state, run), run, blocked)
+    elif is_lost(state, run):
+        found = lost_run(state, run)
+    else:
+        return
+    if has_retry:
+        found["remedy"] = f"a newer run has not ended yet; if it fails too, {found['remedy']}"
+    yield found
+
+
+def _with_blocked(state: State, found: Finding, run: Run, blocked: Blocked) -> Finding:
+    """Add the number of jobs and datasets that wait for a failed run or for one of its causes."""
+    runs = {run.key, *(cause.key for cause in causes_of(state, run))}
+    nodes = dict.fromkeys(node for key in runs for node in blocked.get(key, ()))
+    counts = Counter(node.type for node in nodes)
+    if nodes:
+        parts = [counted(counts[kind], kind) for kind in ("job", "dataset") if counts[kind]]
+        found["message"] += f"; blocks {' and '.join(parts)}"
+    return found
+
+
+def _part_findings(state: State, run: Run, blocked: Blocked) -> Iterator[Finding]:
+    """Yield the finding about a failed child run, if it still counts."""
+    if is_superseded(state, run):
+        if _is_left_out(state, run):
+            yield _left_out_warning(state, run)
+    elif not _has_failing_ancestor(state, run):
+        yield _with_blocked(state, failed_run(state, run), run, blocked)
+
+
+def _has_failing_ancestor(state: State, run: Run) -> bool:
+    """Return True if an ancestor of a failed run is reported as failing itself."""
+    _, *ancestors = ancestry_of(state, run)
+    return any(failing_run(state, ancestor.key.job) is ancestor for ancestor in ancestors)
+
+
+def _is_left_out(state: State, run: Run) -> bool:
+    """Return True if a failed task is still in its project and not all its data was taken over."""
+    ref = run.key.job
+    if generations_of(state).levels.of(ref) < Level.TASK or removed_model(state, Node.of_job(ref)):
+        return False
+    written = graph_of(state, Level.TASK).edges_of(ref).writes
+    return not written or not all(is_recovered(state, run, name) for name in written)
+
+
+def _left_out_warning(state: State, run: Run) -> Finding:
+    """Return the warning about a failed task that was not part of a later run of its pipeline."""
+    warning = failed_run(state, run)
+    warning["severity"] = "warning"
+    warning["message"] += "; its pipeline ran again without it"
+    warning["remedy"] = (
+        "run the job, or mute the finding if the pipeline no longer contains the job"
+    )
+    return warning
+
+
+def _late_datasets(state: State) -> Iterator[Finding]:
+    """Yield the datasets that are late although the pipelines that write them are not."""
+    for name in sorted(set(state.identity)):
+        node = Node.of_dataset(name)
+        rhythm = lateness_of(state, node)
+        if rhythm is None or not rhythm.is_late(state.now):
+            continue
+        writers = map(Node.of_job, generations_of(state).writers(name))
+        if health_of(state, node)["state"] == "late" and not any(
+            (of_job := lateness_of(state, writer)) and of_job.is_late(state.now)
+            for writer in writers
+        ):
+            yield late_dataset(name, rhythm)

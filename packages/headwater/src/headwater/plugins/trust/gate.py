@@ -1,0 +1,348 @@
+"""The gate: check the provenance of datasets against a policy.
+
+The gate follows data edges, and to failed runs also control edges. `examples/policy.yaml`
+documents every key of a policy.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Container, Iterable, Iterator
+from fnmatch import fnmatchcase
+from functools import partial
+from math import inf
+from typing import Annotated
+
+from annotated_types import Ge, Le
+
+from headwater.datasets.models import Removal
+from headwater.datasets.printing import removal_text
+from headwater.datasets.quality import Check, checks_of, current_failures
+from headwater.datasets.removal import removal_of
+from headwater.documents import Document, Text, decoded, validated
+from headwater.events import JobRef, shown_time
+from headwater.graph.column_graph import Column
+from headwater.graph.current import generations_of
+from headwater.graph.frontier import Walked
+from headwater.graph.generation import Generation
+from headwater.graph.generations import Generations
+from headwater.graph.levels import Level
+from headwater.graph.nodes import Node, facets_of, node_id
+from headwater.graph.run_edges import derived_dataset, only_datasets
+from headwater.health.blocked import blockers_of
+from headwater.health.failing import decisive_run, failing_run
+from headwater.health.findings import (
+    failed_checks,
+    failed_run,
+    finding,
+    late_job,
+    lost_run,
+    names_of,
+)
+from headwater.health.freshness import late
+from headwater.health.models import Finding, Measure
+from headwater.health.recovery import is_recovered
+from headwater.health.states import health_of
+from headwater.identity import DatasetName
+from headwater.lineage.provenance import deleted_sources, last_use, origin, sources_of
+from headwater.lineage.tags import Tags
+from headwater.lineage.taints import taints_in
+from headwater.lookup import find_dataset
+from headwater.plugins.trust._control import control_upstream
+from headwater.plugins.trust.completeness import measure_units, units_of
+from headwater.plugins.trust.finding_states import ALL_OPEN, FindingStates, stored_states
+from headwater.plugins.trust.models import GateAnswer, GatedDataset, Violation
+from headwater.projection import Run, State, outcome
+from headwater.projection.derived import ancestry_of, began_at, is_lost, parent_of
+from headwater.query.registry import Times, query
+from headwater.runs.failures import is_failed, was_repeated
+from headwater.runs.summary import place_of_run
+from headwater.text import counted
+
+_HEALTH_KINDS = {
+    "no_failed_runs": ("failed", "lost"),
+    "fresh": ("late", "stopped"),
+    "quality_passed": ("quality",),
+}
+"""The kinds of findings of health that violate a rule."""
+
+
+class Policy(Document):
+    """The rules of a gate; by default those that need no parameters."""
+
+    no_failed_runs: bool = True
+    follow_control: bool = True
+    """Also check the runs that had to end before upstream runs, and those that triggered them."""
+    quality_passed: bool = True
+    no_pii: bool = True
+    no_tainted: bool = True
+    """No version in the provenance was recalled (`headwater taint`)."""
+    exists: bool = True
+    fresh: bool = False
+    allow_deleted_sources: bool = False
+    """Pass even if older sources were deleted (`headwater prune --horizon`)."""
+    allow_muted: bool = False
+    """Pass despite violations whose findings of health are muted."""
+    sources: list[Text] | None = None
+    """Patterns of `NAMESPACE:NAME`."""
+    completeness: dict[Measure, Annotated[float, Ge(0), Le(1)]] = {}
+
+
+@query("gate", Times.THEN, load=stored_states)
+def gate_answer(
+    state: State,
+    dataset: Annotated[list[str], "A dataset: an id or a short name; any number of them."],
+    policy: Annotated[str | None, "The policy as JSON; without it the default one."] = None,
+    stored: FindingStates = ALL_OPEN,
+) -> GateAnswer:
+    """Check the provenance of datasets against a policy."""
+    body = decoded(policy or "null", "policy")
+    rules = validated(Policy, {} if body is None else body, "policy")
+    muted = stored.muted(state.now)
+    datasets: list[GatedDataset] = []
+    for node in [find_dataset(state, text) for text in dataset]:
+        violations = list(_violations(generations_of(state), node, rules))
+        for violation in violations:
+            violation["isMuted"] = _is_muted(violation, muted)
+        passed = all(rules.allow_muted and violation["isMuted"] for violation in violations)
+        datasets.append({"id": node_id(node), "violations": violations, "passed": passed})
+    return {
+        "at": shown_time(state.now),
+        "passed": all(gated["passed"] for gated in datasets),
+        "datasets": datasets,
+        "policy": rules.model_dump(mode="json"),
+    }
+
+
+def _is_muted(violation: Violation, muted: Container[tuple[str, str]]) -> bool:
+    """Return True if the health finding about a violation or its pipeline is muted."""
+    kinds = _HEALTH_KINDS.get(violation["kind"], ())
+    subjects = (violation["subject"], violation["pipeline"])
+    return any((kind, about) in muted for kind in kinds for about in subjects)
+
+
+def _violations(known: Generations, root: Node, policy: Policy) -> Iterator[Violation]:
+    state, generations = known.state, origin(known, root)
+    if policy.sources is not None:
+        yield from _of_rule("sources", _unknown_sources(state, generations, root, policy.sources))
+    removal = removal_of(state, root.dataset_name)
+    if policy.exists and removal is not None and removal["kind"] != "emptied":
+        yield from _of_rule("exists", [_removal_finding(root, removal)])
+    if policy.no_failed_runs:
+        yield from _of_rule("no_failed_runs", _failed_runs(known, generations, root, policy))
+    if policy.fresh:
+        yield from _of_rule("fresh", _late(known, generations, root))
+        if removal is not None and removal["kind"] == "emptied":
+            yield from _of_rule("fresh", [_removal_finding(root, removal)])
+    if policy.no_tainted:
+        yield from _of_rule("no_tainted", _tainted(known, root))
+    if policy.quality_passed:
+        yield from _of_rule("quality_passed", _failed_checks(state, generations, root))
+    if not policy.allow_deleted_sources:
+        yield from _of_rule("deleted_sources", _deleted_sources(known, generations, root))
+    yield from _of_rule("completeness", _incomplete(known, generations, policy))
+    if policy.no_pii:
+        yield from _of_rule("no_pii", _pii(known, generations, root))
+
+
+def _of_rule(rule: str, findings: Iterable[Finding | tuple[Finding, str]]) -> Iterator[Violation]:
+    """Yield findings, some with the id of their pipeline, as violations of a rule."""
+    for item in findings:
+        found, pipeline = item if isinstance(item, tuple) else (item, None)
+        yield {**found, "kind": rule, "pipeline": pipeline, "isMuted": False}
+
+
+def _tainted(known: Generations, root: Node) -> Iterator[Finding]:
+    for name, taint in taints_in(known, root.dataset_name):
+        message = f"has data of the recalled version {taint.version}: {taint.reason}"
+        remedy = "write it again without this version, or clear it with `headwater taint --clear`"
+        yield finding("tainted", name, message, remedy, at=taint.at)
+
+
+def _deleted_sources(known: Generations, generations: Walked, root: Node) -> Iterator[Finding]:
+    if deleted := deleted_sources(known, generations):
+        message = f"has older sources that were deleted on {deleted['deletedAt']}"
+        remedy = "reload it completely, or set `allow_deleted_sources` in the policy"
+        yield finding("deleted_sources", root, message, remedy)
+
+
+def _unknown_sources(
+    state: State, generations: Walked, root: Node, patterns: Iterable[str]
+) -> Iterator[Finding]:
+    for source in sorted(sources_of(generations, root)):
+        names = [f"{name.namespace}:{name.name}" for name in state.identity.names(source)]
+        if not any(fnmatchcase(name, pattern) for name in names for pattern in patterns):
+            remedy = "read an allowed source, or add it to the `sources` of the policy"
+            yield finding("source", source, "is not an allowed source", remedy)
+
+
+def _failed_runs(
+    known: Generations, generations: Walked, root: Node, policy: Policy
+) -> Iterator[tuple[Finding, str]]:
+    """Yield the findings about failed and stale runs, each with the id of its pipeline."""
+    state, until = known.state, _until(known, generations, root)
+    runs = [unit.run for unit in units_of(known, _runs(generations))]
+    runs += _newest_runs(state, until)
+    if policy.follow_control:
+        runs += control_upstream(state, _runs(generations))
+    # The failed loads that the state of the dataset names, even if they wrote nothing.
+    runs += [b.run for b in blockers_of(state, root) if b.distance == 1 and b.run is not None]
+    for run in {run.key: run for run in runs}.values():
+        *_, top = ancestry_of(state, run)
+        pipeline = node_id(Node.of_job(top.key.job))
+        if not (is_failed(state, run) or is_lost(state, run)):
+            continue
+        used = until.get(known.levels.owner(run, Level.TASK).key.job, {})
+        if used and all(is_recovered(state, run, name, last) for name, last in used.items()):
+            continue
+        if is_failed(state, run) and not was_repeated(state, run):
+            yield failed_run(state, run), pipeline
+        elif is_lost(state, run):
+            yield lost_run(state, run), pipeline
+
+
+def _until(
+    known: Generations, generations: Walked, root: Node
+) -> dict[JobRef, dict[DatasetName, float]]:
+    """Return, by upstream job and dataset, the end of the last run that read what the job wrote.
+
+    For the writers of the dataset itself, it is infinity.
+    """
+    found: dict[JobRef, dict[DatasetName, float]] = defaultdict(dict)
+    for generation in generations:
+        for flow in known.flows_into(generation):
+            job, name = flow.source.job, flow.dataset
+            if flow.source in generations and derived_dataset(job) is None:
+                end = last_use(known, flow, generation)
+                found[job][name] = max(end, found[job].get(name, 0))
+    for writer in known.writing(root.dataset_name):
+        if derived_dataset(writer.job) is None:
+            found[writer.job][root.dataset_name] = inf
+    return found
+
+
+def _newest_runs(state: State, until: dict[JobRef, dict[DatasetName, float]]) -> Iterator[Run]:
+    """Yield the newest run of each upstream job, with its siblings, even without data.
+
+    If it has not ended yet, also the newest that did, and the one by which the job fails now. A run
+    that failed before it read or wrote anything has no generation. A run that began after the last
+    reader of its job's outputs ended is ignored, because it cannot have affected that reader.
+    """
+    for ref, used in until.items():
+        last = max(used.values())
+        runs = [state.runs[key] for key in state.jobs[ref].runs]
+        begun = [run for run in runs if run.has_events and (began_at(state, run) or 0) <= last]
+        ended = [run for run in begun if outcome(state, run).ended is not None]
+        by_then = [run for run in ended if (outcome(state, run).ended or 0) <= last]
+        decided = decisive_run(state, by_then)  # a run of a backfill may fail last
+        for newest in filter(None, (_newest(state, begun), _newest(state, ended), decided)):
+            above = parent_of(state, newest)
+            yield from (
+                run for run in begun if run is newest or (above and parent_of(state, run) is above)
+            )
+        if last == inf and (failing := failing_run(state, ref)) is not None:
+            yield failing
+
+
+def _newest(state: State, runs: Iterable[Run]) -> Run | None:
+    return max(runs, key=partial(place_of_run, state), default=None)
+
+
+def _late(known: Generations, generations: Walked, root: Node) -> Iterator[Finding]:
+    """Yield the late pipelines upstream, and the dataset if it is late or blocked.
+
+    If it is not blocked, also yield the blocked datasets upstream, because it contains old data.
+    """
+    roots = {known.levels.lineage(run)[-1].key.job for run in _runs(generations)}
+    found = [late_job(job) for job in late(known.state, sorted(roots))]
+    yield from found
+    health = health_of(known.state, root)
+    remedy = "write it again once the cause is corrected; `headwater health` names it"
+    if health["state"] == "blocked" or (health["state"] == "late" and not found):
+        yield finding("late", root, f"is {health['state']}: {health['message']}", remedy)
+    if health["state"] != "blocked":
+        for name in sorted(only_datasets({n for e in generations.values() for n in e.reads})):
+            health = health_of(known.state, node := Node.of_dataset(name))
+            if health["state"] == "blocked":
+                yield finding("late", node, f"is blocked: {health['message']}", remedy)
+
+
+def _removal_finding(root: Node, removal: Removal) -> Finding:
+    """Return the finding about a dataset that was dropped, renamed or emptied."""
+    remedy = "write it again"
+    if removal["renamedTo"]:
+        remedy = f"use {removal['renamedTo']['name']} instead"
+    found = finding("removed", root, f"was {removal_text(removal)}", remedy)
+    return {**found, "at": removal["at"]}
+
+
+def _failed_checks(state: State, generations: Walked, root: Node) -> Iterator[Finding]:
+    for name, versions in sorted(_upstream_versions(state, generations, root).items()):
+        by_version: dict[str | None, list[Check]] = defaultdict(list)
+        for check in checks_of(state, name):
+            if check.version is None or check.version in versions:
+                by_version[check.version].append(check)
+        for checks in by_version.values():
+            for failure in current_failures(state, checks):
+                yield failed_checks(Node.of_dataset(name), [failure])
+
+
+def _upstream_versions(
+    state: State, generations: Walked, root: Node
+) -> dict[DatasetName, set[str]]:
+    """Return the upstream datasets with the versions that producers reported."""
+    found: dict[DatasetName, set[str]] = {root.dataset_name: set()}
+    for run in _runs(generations):
+        for uses in (run.inputs, run.outputs):
+            for name, use in uses.items():
+                versions = found.setdefault(state.identity.primary(name), set())
+                versions |= use.version_names
+    return found
+
+
+def _incomplete(known: Generations, generations: Walked, policy: Policy) -> Iterator[Finding]:
+    if not policy.completeness:
+        return
+    results = measure_units(known, units_of(known, _runs(generations)))
+    for measure, minimum in policy.completeness.items():
+        share, findings = results[measure]["share"], results[measure]["findings"]
+        is_unknown = share is None and bool(findings)
+        if is_unknown or (share is not None and share < minimum):
+            runs = counted(results[measure]["runs"], "run")
+            stated = "an unknown share" if share is None else f"{share:.0%}"
+            message = (
+                f"{measure}: {stated} of {runs} are complete, the policy requires {minimum:.0%};"
+                f" incomplete: {names_of(findings)}"
+            )
+            yield {**findings[0], "severity": "error", "message": message}
+
+
+def _pii(known: Generations, generations: Walked, root: Node) -> Iterator[Finding]:
+    """Yield PII columns of the dataset itself and of the inputs of upstream models."""
+    tags = Tags(known, generations)
+    checked = {root.dataset_name}
+    for edges in generations.values():
+        if any(_is_model(known.state, name) for name in edges.writes):
+            checked |= only_datasets(edges.reads)
+    for tagged in (tagged for name in sorted(checked) for tagged in tags.of(name)):
+        if tagged.tag.is_pii:
+            column, origin = tagged.column, tagged.origin
+            # A dataset without column lineage may contain everything that its run read.
+            message = "contains PII" if column.field or origin == column else "may contain PII"
+            message += f" in {column.field}" if column.field else ""
+            message += f" from {_title(origin)}" if origin != column else ""
+            remedy = "mask it by a transformation with `masking: true`, or leave it out"
+            yield finding("pii", column.dataset, message, remedy, column=column.field or None)
+
+
+def _title(column: Column) -> str:
+    return ".".join(filter(None, (column.dataset.name, column.field)))
+
+
+def _is_model(state: State, name: DatasetName) -> bool:
+    books = facets_of(state, Node.of_dataset(name))
+    return any(str(book.get("datasetType").get("datasetType")).upper() == "MODEL" for book in books)
+
+
+def _runs(generations: Iterable[Generation]) -> list[Run]:
+    return [run for generation in generations for run in generation.runs]
