@@ -1651,22 +1651,6 @@ export interface components {
             version: string | null;
             writtenAt: string | null;
         };
-        headwater__incidents__models__AffectedNode: {
-            /** @enum {string} */
-            by: "version" | "time";
-            id: string;
-            isCurrent: boolean;
-            kind: string;
-            name: string;
-            namespace: string;
-            owners: string[];
-            runCount: number;
-            runs: components["schemas"]["RunSummary"][];
-            /** @enum {string} */
-            type: "job" | "dataset";
-            versionCount: number;
-            versions: string[];
-        };
         headwater__lineage__models__AffectedNode: {
             distance: number;
             field: string | null;
@@ -1686,7 +1670,23 @@ export interface components {
             type: "job" | "dataset" | "column";
             writtenBy: components["schemas"]["RunSummary"] | null;
         };
-        headwater__trust__models__AffectedNode: {
+        headwater__plugins__incidents__models__AffectedNode: {
+            /** @enum {string} */
+            by: "version" | "time";
+            id: string;
+            isCurrent: boolean;
+            kind: string;
+            name: string;
+            namespace: string;
+            owners: string[];
+            runCount: number;
+            runs: components["schemas"]["RunSummary"][];
+            /** @enum {string} */
+            type: "job" | "dataset";
+            versionCount: number;
+            versions: string[];
+        };
+        headwater__plugins__trust__models__AffectedNode: {
             id: string;
             kind: string;
             name: string;
@@ -1743,7 +1743,7 @@ export interface components {
             possible?: components["schemas"]["headwater__lineage__models__AffectedNode"][];
         };
         IncidentAnswer: {
-            affected: components["schemas"]["headwater__incidents__models__AffectedNode"][];
+            affected: components["schemas"]["headwater__plugins__incidents__models__AffectedNode"][];
             affectedCount: number;
             changes: components["schemas"]["VersionChange"][];
             clean: components["schemas"]["CleanDataset"][];
@@ -1977,7 +1977,7 @@ export interface components {
             total: number;
         };
         Problem: {
-            affected: components["schemas"]["headwater__trust__models__AffectedNode"][];
+            affected: components["schemas"]["headwater__plugins__trust__models__AffectedNode"][];
             at: string | null;
             cause: components["schemas"]["NodeRef"];
             datasets: number;
@@ -2384,7 +2384,7 @@ export interface components {
             value: string;
         };
         VersionAnswer: {
-            affected: components["schemas"]["headwater__incidents__models__AffectedNode"][];
+            affected: components["schemas"]["headwater__plugins__incidents__models__AffectedNode"][];
             affectedCount: number;
             id: string;
             isReported: boolean;
