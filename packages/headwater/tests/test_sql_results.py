@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import threading
 import time
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import orjson
@@ -236,8 +235,14 @@ def test_process_that_ends_is_started_again_and_a_fatal_text_is_left_to_queries(
     def read_or_die(items: Any) -> list[bytes | None]:
         if any(fatal in text for text, _ in items):
             read([])  # starts the process
-            assert reader.process.pid is not None
-            os.kill(reader.process.pid, signal.SIGKILL)
+            started = reader.process._process
+            assert started is not None
+            assert started.stdin is not None
+            # It ends when it is about to receive the text, not before.
+            own = SimpleNamespace(
+                write=started.stdin.write, flush=started.kill, close=started.stdin.close
+            )
+            monkeypatch.setattr(started, "stdin", own)
         return read(items)
 
     monkeypatch.setattr(reader.process, "read", read_or_die)

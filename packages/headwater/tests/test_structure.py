@@ -55,7 +55,7 @@ def test_errors_docstring_lists_every_error() -> None:
 def test_queries_module_imports_all_queries_of_its_feature() -> None:
     for file in _SOURCE.rglob("*.py"):
         if re.search(r"^@query\(", file.read_text(), re.MULTILINE) and file.stem != "queries":
-            name = f"headwater.{file.parent.name}.{file.stem}"
+            name = ".".join(file.relative_to(_SOURCE.parent).with_suffix("").parts)
             assert name in _imports(file.with_name("queries.py")), f"{name} is not registered"
 
 

@@ -1670,22 +1670,6 @@ export interface components {
             type: "job" | "dataset" | "column";
             writtenBy: components["schemas"]["RunSummary"] | null;
         };
-        headwater__plugins__incidents__models__AffectedNode: {
-            /** @enum {string} */
-            by: "version" | "time";
-            id: string;
-            isCurrent: boolean;
-            kind: string;
-            name: string;
-            namespace: string;
-            owners: string[];
-            runCount: number;
-            runs: components["schemas"]["RunSummary"][];
-            /** @enum {string} */
-            type: "job" | "dataset";
-            versionCount: number;
-            versions: string[];
-        };
         headwater__plugins__trust__models__AffectedNode: {
             id: string;
             kind: string;
@@ -1743,7 +1727,7 @@ export interface components {
             possible?: components["schemas"]["headwater__lineage__models__AffectedNode"][];
         };
         IncidentAnswer: {
-            affected: components["schemas"]["headwater__plugins__incidents__models__AffectedNode"][];
+            affected: components["schemas"]["NodeWithVersion"][];
             affectedCount: number;
             changes: components["schemas"]["VersionChange"][];
             clean: components["schemas"]["CleanDataset"][];
@@ -1920,6 +1904,22 @@ export interface components {
             namespace: string;
             /** @enum {string} */
             type: "job" | "dataset";
+        };
+        NodeWithVersion: {
+            /** @enum {string} */
+            by: "version" | "time";
+            id: string;
+            isCurrent: boolean;
+            kind: string;
+            name: string;
+            namespace: string;
+            owners: string[];
+            runCount: number;
+            runs: components["schemas"]["RunSummary"][];
+            /** @enum {string} */
+            type: "job" | "dataset";
+            versionCount: number;
+            versions: string[];
         };
         OwnerToNotify: {
             nodes: string[];
@@ -2384,7 +2384,7 @@ export interface components {
             value: string;
         };
         VersionAnswer: {
-            affected: components["schemas"]["headwater__plugins__incidents__models__AffectedNode"][];
+            affected: components["schemas"]["NodeWithVersion"][];
             affectedCount: number;
             id: string;
             isReported: boolean;

@@ -192,7 +192,7 @@ class Affected:
             job_owners(state, self.node) if self.node.type == "dataset" else []
         )
 
-    def answer(self, state: State) -> models.AffectedNode:
+    def answer(self, state: State) -> models.NodeWithVersion:
         """Return the node as part of an answer."""
         memory.charge(2_048)
         is_job = self.node.type == "job"

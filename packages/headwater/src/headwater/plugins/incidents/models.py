@@ -53,7 +53,7 @@ class VersionReader(Answer):
     """The outputs that contain what it read."""
 
 
-class AffectedNode(NodeRef):
+class NodeWithVersion(NodeRef):
     """A dataset, or a job without outputs such as an exposure, that contains or uses the version.
 
     The lists have at most 20 items; the counts are exact.
@@ -118,7 +118,7 @@ class VersionAnswer(DatasetRef):
     readers: list[VersionReader]
     """Newest first."""
     affectedCount: int
-    affected: list[AffectedNode]
+    affected: list[NodeWithVersion]
     """In the order of their first runs, including those whose data was replaced since."""
     unknown: list[VersionGap]
 
@@ -203,7 +203,7 @@ class IncidentAnswer(Answer):
     readers: list[VersionReader]
     """Newest first."""
     affectedCount: int
-    affected: list[AffectedNode]
+    affected: list[NodeWithVersion]
     cleanCount: int
     clean: list[CleanDataset]
     owners: list[OwnerToNotify]

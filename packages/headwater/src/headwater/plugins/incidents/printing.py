@@ -127,7 +127,7 @@ def _print_readers(readers: list[models.VersionReader], count: int) -> None:
     _print_more(count - len(rows))
 
 
-def _print_affected(title: str, nodes: list[models.AffectedNode], count: int) -> None:
+def _print_affected(title: str, nodes: list[models.NodeWithVersion], count: int) -> None:
     if not nodes:
         return
     console = new_console()
@@ -137,7 +137,7 @@ def _print_affected(title: str, nodes: list[models.AffectedNode], count: int) ->
     _print_more(count - len(nodes))
 
 
-def _affected(node: models.AffectedNode) -> tuple[Text, Text]:
+def _affected(node: models.NodeWithVersion) -> tuple[Text, Text]:
     text = job_text(node) if node["type"] == "job" else dataset_text(node)
     newest = node["versions"][:1] + [run["runId"] for run in node["runs"][:1]]
     parts = [
