@@ -102,7 +102,7 @@ def test_lines_of_the_legend_are_visible(theme: str, look: Look) -> None:
     page = look("/lineage?node=yellow_taxi_raw", theme=theme)
     page.get_by_role("button", name="Legend").click()
     lines = page.locator("ul[aria-label=Legend] svg path")
-    expect(lines).to_have_count(7)
+    expect(lines).to_have_count(10)
     assert min(lines.evaluate_all(_CONTRASTS)) >= 3
 
 
