@@ -56,7 +56,7 @@ def test_memory_folder_needs_a_folder_and_free_memory(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("cores", "gigabytes", "count"), [(2, 24, 5), (2, 7.8, 2), (1, 24, 3), (16, 64, 5), (4, 2, 1)]
+    ("cores", "gigabytes", "count"), [(2, 24, 4), (2, 7.8, 2), (1, 24, 2), (16, 64, 4), (4, 2, 1)]
 )
 def test_processes_depend_on_cores_and_memory(cores: int, gigabytes: float, count: int) -> None:
     assert process_count(cores, gigabytes) == count
