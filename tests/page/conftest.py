@@ -33,9 +33,13 @@ class Lineage:
         self.port = free_ports(1)
         self.url = f"http://127.0.0.1:{self.port}"
         self._database = f"sqlite:///{folder / 'log.db'}"
+        self._process: subprocess.Popen[str] | None = None
         self.start()
 
     def start(self) -> None:
+        """Start the server unless it runs."""
+        if self._process is not None and self._process.poll() is None:
+            return
         options = ["--port", str(self.port), "--database", self._database]
         self._process = subprocess.Popen(
             [script("headwater"), "serve", *options],
@@ -51,8 +55,9 @@ class Lineage:
         assert "listens" in self._process.stdout.readline()
 
     def stop(self) -> None:
+        assert self._process is not None
         self._process.terminate()
-        self._process.communicate(timeout=20)
+        self._process.communicate(timeout=60)
 
     def take(self, *events: dict[str, Any]) -> None:
         httpx.post(f"{self.url}/api/v1/lineage/batch", json=events).raise_for_status()
@@ -80,6 +85,7 @@ def look(browser: Browser, lineage: Lineage) -> Iterator[Look]:
     """Return a function that opens a path; it fails on page errors or requests to other hosts."""
     with looking(browser, lineage.url) as open_:
         yield open_
+    lineage.start()  # if the test failed while it was stopped
 
 
 @pytest.fixture(scope="package")
