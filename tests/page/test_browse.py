@@ -168,7 +168,7 @@ def _audited(name: str) -> list[dict[str, Any]]:
     tags = {"tags": [{"key": name, "value": "true", "field": "mail"}]}
     direct = [{"type": "DIRECT", "subtype": "IDENTITY"}]
     source = {**where, "name": f"{name}.raw", "field": "mail", "transformations": direct}
-    runs = [_written(where["namespace"], f"{name}.{table}") for table in ("raw", "day", "model")]
+    runs = [_written(where["namespace"], f"{name}.{table}") for table in ("raw", "day", "share")]
     for run, table in zip(runs[1:], ("raw", "day"), strict=True):
         run["inputs"] = [{**where, "name": f"{name}.{table}"}]
     runs[0]["outputs"][0]["facets"] = {"tags": tags}
@@ -194,12 +194,12 @@ def test_columns_with_a_tag_are_listed_with_their_path_and_saved(
     expect(page.get_by_text(summary)).to_be_visible()
     day = page.get_by_role("region", name=f"{name}.day").get_by_role("listitem")
     expect(day).to_have_text("whoDerivedraw.mail")
-    model = page.get_by_role("region", name=f"{name}.model").get_by_role("listitem")
-    expect(model).to_have_text("whole datasetPossibleraw.mail → day.who")
+    share = page.get_by_role("region", name=f"{name}.share").get_by_role("listitem")
+    expect(share).to_have_text("whole datasetPossibleraw.mail → day.who")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert axe_finds(page) == []
     page.get_by_role("group", name="Status").get_by_role("button", name="Derived").click()
-    expect(model).to_have_count(0)
+    expect(share).to_have_count(0)
     with page.expect_download() as saved:
         page.get_by_role("button", name="CSV").click()
     assert saved.value.path().read_text().splitlines()[1:] == [

@@ -82,6 +82,19 @@ def test_large_store_is_explored_from_platforms_to_a_table(look: Look) -> None:
     expect(tree).to_have_count(0)
 
 
+def test_start_page_without_the_code_of_its_map_keeps_the_search(
+    look: Look, project: Lineage
+) -> None:
+    page = look("/map")
+    page.route("**/StartMap-*.js", lambda route: route.abort())
+    with page.expect_event("requestfailed", lambda request: "StartMap" in request.url):
+        page.goto(project.url)
+    expect(page.get_by_role("region", name="Pipelines")).to_be_visible()
+    page.get_by_role("combobox").fill("shop")
+    expect(page.get_by_role("option").first).to_be_visible()
+    expect(page.get_by_role("region", name="Map")).to_have_count(0)
+
+
 def test_menu_of_the_map_leads_to_the_views_of_a_node(look: Look) -> None:
     page = look("/map?path=snowflake&path=shop.prod")
     box = _box(page, "mart_17")

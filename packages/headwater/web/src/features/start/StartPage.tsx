@@ -1,8 +1,7 @@
 import { clsx } from "clsx";
-import { Suspense, type ReactNode } from "react";
+import { lazy, Suspense, type ReactNode } from "react";
 import { IS_STATIC, ONE_FILE } from "../../api/base";
 import { troubleOf, useAnswer } from "../../api/answers";
-import { lazyView } from "../../components/lazyView";
 import { Link } from "../../components/Link";
 import { useNow } from "../../components/now";
 import { Search } from "../../components/Search";
@@ -19,7 +18,8 @@ import { StartProblems } from "./StartProblems";
 import styles from "./start.module.css";
 import controls from "../../components/controls.module.css";
 
-const StartMap = lazyView(() => import("../map/StartMap"));
+/** The map of a large store. If its code cannot be loaded, only the map is missing, not the search. */
+const StartMap = lazy(() => import("../map/StartMap").catch(() => ({ default: () => null })));
 /** Number of nodes above which the map is the first picture. */
 const LARGE = 300;
 
