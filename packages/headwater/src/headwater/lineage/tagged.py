@@ -25,7 +25,7 @@ from headwater.query.parameters import Cursor, Limit
 from headwater.query.registry import Times, query
 
 TagStatus = Literal["tagged", "derived", "possible", "masked"]
-"""How a column has a tag: `tagged` if it was reported, for the column or its whole dataset;
+"""Origin of a column's tag: `tagged` if it was reported, for the column or its whole dataset;
 `derived` if the column takes values from a tagged column; `possible` if the run that wrote the
 dataset reported no column lineage and read tagged data; `masked` if all its tagged values passed
 through a masking transformation, which only stops PII."""

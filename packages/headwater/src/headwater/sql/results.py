@@ -46,7 +46,7 @@ class Arguments(NamedTuple):
 
 
 class Written(NamedTuple):
-    """What the statements of a text write into one table."""
+    """The columns that the statements of a text write into one table, and their sources."""
 
     sources: frozenset[Table]
     columns: tuple[tuple[str, Origins], ...]
@@ -65,7 +65,7 @@ class Unread(NamedTuple):
 
 
 class Script(NamedTuple):
-    """What the statements of a text read and write."""
+    """The tables and columns that the statements of a text read and write."""
 
     written: tuple[tuple[Table, Written], ...]
     used: frozenset[tuple[Table, str]]

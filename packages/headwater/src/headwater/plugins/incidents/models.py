@@ -11,7 +11,7 @@ from headwater.query.models import Answer, CodeLocation, DatasetRef, Name, NodeR
 from headwater.runs.models import RunSummary
 
 By = Literal["version", "time"]
-"""How a version is known: reported by the runs, or derived from the times of writes and reads."""
+"""Source of a version: reported by the runs, or derived from the times of writes and reads."""
 
 
 GapKind = Literal[
