@@ -11,7 +11,8 @@ import orjson
 import pytest
 from fastapi.testclient import TestClient
 
-from headwater.events import event_warnings, load
+from headwater.collect.event_warnings import event_warnings
+from headwater.events import load
 from headwater.log import EventLog, entry_of
 from headwater.projection.live import Batch, Live
 from headwater.server.app import make_app

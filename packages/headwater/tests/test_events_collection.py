@@ -12,8 +12,9 @@ import orjson
 import pytest
 from fastapi.testclient import TestClient
 
+from headwater.collect.event_warnings import event_warnings
 from headwater.errors import EventError
-from headwater.events import event_warnings, load
+from headwater.events import load
 from headwater.log import EventLog, entry_of
 from headwater.projection.live import Live
 from headwater.server.app import make_app

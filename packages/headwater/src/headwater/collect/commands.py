@@ -15,7 +15,7 @@ from headwater.console.render import SafeConsole, print_line
 from headwater.text import escaped
 
 if TYPE_CHECKING:
-    from headwater.events import EventWarning
+    from headwater.collect.event_warnings import EventWarning
 
 _SHOWN = 20  # reasons of rejected lines
 _WARNINGS = 3  # warnings that differ

@@ -9,9 +9,9 @@ from typing import AnyStr
 
 import orjson
 
+from headwater.collect.event_warnings import EventWarning, event_warnings
 from headwater.collect.lines import Lines
 from headwater.console.source import request
-from headwater.events import EventWarning, event_warnings
 from headwater.log import Entry, EventLog
 from headwater.projection.live import Batch, Live
 from headwater.settings import Settings

@@ -18,6 +18,7 @@ from headwater.events._event import (
 from headwater.events._explicit_lineage import DatasetId, Entry, parse_derivation, parse_entries
 from headwater.events._limits import check_limits
 from headwater.events._parse import (
+    kind_of,
     load,
     load_plain,
     parse_alias,
@@ -32,7 +33,13 @@ from headwater.events._sql_datasets import (
     misread_text_of,
     text_of,
 )
-from headwater.events._times import from_micros, parse_time, shown_time, to_micros
+from headwater.events._times import (
+    from_micros,
+    parse_time,
+    shown_time,
+    to_micros,
+    without_region,
+)
 from headwater.events.column_lineage import (
     EVERY_ROW,
     UNKNOWN_COLUMN,
@@ -45,7 +52,6 @@ from headwater.events.column_lineage import (
     source_datasets,
 )
 from headwater.events.column_reporting import reports_indirect
-from headwater.events.event_warnings import EventWarning, event_warnings
 
 __all__ = [
     "ONLY_IN_TEXT",
@@ -67,7 +73,6 @@ __all__ = [
     "Json",
     "Legacy",
     "Logged",
-    "EventWarning",
     "Relation",
     "RunEvent",
     "Transformation",
@@ -76,9 +81,9 @@ __all__ = [
     "dump",
     "from_micros",
     "identity_of",
+    "kind_of",
     "load",
     "load_plain",
-    "event_warnings",
     "parse_alias",
     "parse_columns",
     "parse_derivation",
@@ -95,4 +100,5 @@ __all__ = [
     "text_of",
     "to_micros",
     "with_parent",
+    "without_region",
 ]

@@ -13,10 +13,10 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
 from headwater import deadline
+from headwater.collect.event_warnings import event_warnings
 from headwater.errors import ConfigError, EventError
 from headwater.events import (
     RunEvent,
-    event_warnings,
     identity_of,
     load,
     parse_event,

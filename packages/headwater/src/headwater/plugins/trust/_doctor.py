@@ -9,8 +9,9 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from headwater import deadline
+from headwater.collect.event_warnings import event_warnings
 from headwater.errors import EventError
-from headwater.events import JobRef, event_warnings, load, shown_time
+from headwater.events import JobRef, load, shown_time
 from headwater.events.facets import JobType
 from headwater.graph.nodes import Node, node_id
 from headwater.health.failing import recent_roots

@@ -9,9 +9,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from headwater.errors import shown
-from headwater.events._event import EventType, Json
-from headwater.events._parse import kind_of
-from headwater.events._times import without_region
+from headwater.events import EventType, Json, kind_of, without_region
 from headwater.events.column_lineage import is_name
 
 _TYPES = ", ".join(EventType)
