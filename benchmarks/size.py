@@ -1,6 +1,8 @@
 """Print the size and readability figures of headwater (see docs/decisions/0010-size.md).
 
-Usage: python benchmarks/size.py
+Usage: python -m benchmarks.size [--packages]
+
+With `--packages` it also prints the lines of code of each package and plugin.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ import ast
 import re
 import sys
 import tomllib
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -52,6 +55,18 @@ def main() -> None:
     }
     for name, figure in figures.items():
         sys.stdout.write(f"{figure:>8}  {name}\n")
+    if "--packages" in sys.argv:
+        for name, count in _packages(source).most_common():
+            sys.stdout.write(f"{count:>8,}  {name}\n")
+
+
+def _packages(paths: Iterable[Path]) -> Counter[str]:
+    """Return the lines of code by package, or by plugin, such as `plugins/trust`."""
+    counts: Counter[str] = Counter()
+    for path in paths:
+        parts = path.relative_to(PACKAGE / "src" / "headwater").parts
+        counts["/".join(parts[: 1 + (parts[0] == "plugins")])] += _code_of(path)
+    return counts
 
 
 def _project(package: str) -> Any:

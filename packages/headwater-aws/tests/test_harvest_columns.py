@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headwater.sql.model import Statement, after
-from headwater.sql.session import Session, SessionTable
-from headwater.sql.statements import read_statement
-from headwater.sql.steps import UnreadError
+from headwater.plugins.sql.model import Statement, after
+from headwater.plugins.sql.session import Session, SessionTable
+from headwater.plugins.sql.statements import read_statement
+from headwater.plugins.sql.steps import UnreadError
 
 _COLUMNS = {
     "rides": "id at zone fare tip",

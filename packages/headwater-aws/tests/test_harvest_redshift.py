@@ -15,8 +15,8 @@ import pytest
 from botocore.session import get_session
 from botocore.validate import ParamValidator
 
-from headwater.sql.session import Session
-from headwater.sql.statements import read_statement
+from headwater.plugins.sql.session import Session
+from headwater.plugins.sql.statements import read_statement
 from headwater_aws.harvest import redshift
 
 Harvest = Callable[..., Any]

@@ -199,7 +199,7 @@ def test_invalid_arguments_are_explained(call: Call, tmp_path: Path) -> None:
 
 
 def test_missing_package_is_named(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    loaded = [module for module in sys.modules if module.startswith("headwater.sql")]
+    loaded = [module for module in sys.modules if module.startswith("headwater.plugins.sql.")]
     for module in ("headwater_aws.harvest.redshift", "headwater.plugins.harvest._dbt", *loaded):
         monkeypatch.delitem(sys.modules, module, raising=False)
     monkeypatch.setitem(sys.modules, "sqlglot", None)

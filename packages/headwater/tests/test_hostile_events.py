@@ -16,10 +16,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from headwater.log import EventLog
+from headwater.plugins.sql.dialects import dialect_of
 from headwater.projection.live import Live
 from headwater.server._options import ServerOptions
 from headwater.server.app import make_app
-from headwater.sql.dialects import dialect_of
 
 from .test_api_junk import _full
 

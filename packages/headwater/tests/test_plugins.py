@@ -43,6 +43,7 @@ def test_parts_of_all_plugins_are_found_and_can_be_imported() -> None:
         "mutes",
         "queries",
         "routers",
+        "sql",
         "tables",
         "workers",
     ):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +11,10 @@ import orjson
 import pytest
 import yaml
 
+from headwater.plugins.sql import reader as sql_reader
+from headwater.plugins.sql.files import read_file
 from headwater.plugins.trust._markdown import _plain
-from headwater.sql.files import Edge, read_file
+from headwater.sql.reader import Edge
 
 from .conftest import Call
 
@@ -144,7 +145,7 @@ def test_missing_sqlglot_is_named(
     repository: Path, database: str, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (repository / "daily.sql").unlink()
-    monkeypatch.setitem(sys.modules, "headwater.sql.files", None)
+    monkeypatch.setattr(sql_reader, "missing", lambda: ("is not installed", ""))
     output = _report(call, "--database", database)
     assert "columns of 1 changed SQL file. In a clone, run:" in output
 

@@ -16,11 +16,11 @@ from headwater.lineage.queries import (
     tree_answer,
 )
 from headwater.plugins.agents._lineage import flat
+from headwater.plugins.sql._cache import TextCache
+from headwater.plugins.sql.script import local_names, read_script
 from headwater.projection import State
 from headwater.search.queries import datasets_answer
-from headwater.sql._cache import TextCache
-from headwater.sql.results import Arguments, Unread
-from headwater.sql.script import local_names, read_script
+from headwater.sql.reader import Arguments, Unread
 
 _AIRFLOW = "https://github.com/apache/airflow/tree/providers-openlineage/2.20.3"
 _SHOP = "postgres://shop:5432|shop.public."

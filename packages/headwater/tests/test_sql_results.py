@@ -13,13 +13,13 @@ import pytest
 import sqlalchemy as sa
 
 from headwater.log import EventLog
-from headwater.plugins.sql_results import store
-from headwater.plugins.sql_results.reader import SqlReader, metrics
+from headwater.plugins.sql import results, script, store
+from headwater.plugins.sql._cache import TextCache
+from headwater.plugins.sql.background import SqlReader, metrics
+from headwater.plugins.sql.results import Results, key_of, pack, unpack
 from headwater.projection.live import Batch, Live
 from headwater.query.registry import load_queries
-from headwater.sql import results, script
-from headwater.sql._cache import TextCache
-from headwater.sql.results import Arguments, Results, Script, key_of, pack, unpack
+from headwater.sql.reader import Arguments, Script
 
 from .test_sql_truth import _PLACES, _TABLES, _statements
 

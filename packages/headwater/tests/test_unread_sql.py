@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from headwater.log import EventLog
+from headwater.plugins.sql import reader
 from headwater.plugins.trust import _unread_sql
 from headwater.plugins.trust._doctor import Spool, doctor, doctor_answer
 from headwater.projection.live import Live
@@ -87,7 +88,8 @@ def test_missing_or_compiled_reader_of_sql_is_a_problem(
 ) -> None:
     state = build.state(*events)
     assert "unread SQL" not in [found["kind"] for found in doctor(state)]
-    monkeypatch.setattr(text, replaced, lambda _: None)
+    monkeypatch.setattr(reader, replaced, lambda _: None)
+    monkeypatch.setattr(reader, "missing", reader.missing.__wrapped__)
     monkeypatch.setattr(text, "missing_reader", text.missing_reader.__wrapped__)
     (found,) = [found for found in doctor(state) if found["kind"] == "unread SQL"]
     assert found["message"] == f"{reason}, so the SQL texts of 3 jobs are not read"

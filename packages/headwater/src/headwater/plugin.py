@@ -59,6 +59,9 @@ class Plugin:
     """Modules (without a name) that declare queries of the API with `query.registry.query`."""
     routers: Sequence[str] = ()
     """FastAPI routers of the server."""
+    sql: Sequence[str] = ()
+    """Modules (without a name) with the functions of `sql.reader.SqlReader`, which read SQL texts.
+    The first one is used."""
     tables: Sequence[str] = ()
     """SQLAlchemy's `MetaData` with the plugin's tables, which are created when a log is opened."""
     workers: Sequence[str] = ()

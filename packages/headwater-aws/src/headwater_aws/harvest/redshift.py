@@ -26,12 +26,12 @@ from headwater.collect.lines import Lines
 from headwater.errors import ConfigError, ServerError
 from headwater.plugins.harvest.events import FinishedRun, location, run_id, schema, to_json
 from headwater.plugins.harvest.harvester import Cursor, Portion
+from headwater.plugins.sql.model import Statement, after
+from headwater.plugins.sql.session import SESSIONS, Columns, Session, SessionTable
+from headwater.plugins.sql.statements import read_statement
+from headwater.plugins.sql.steps import UnreadError
 from headwater.redaction import Redactor
-from headwater.sql.model import Statement, after
-from headwater.sql.relations import Origins, Table
-from headwater.sql.session import SESSIONS, Columns, Session, SessionTable
-from headwater.sql.statements import read_statement
-from headwater.sql.steps import UnreadError
+from headwater.sql.reader import Origins, Table
 from headwater_aws.harvest._aws import Account, aws_errors, start_of
 from headwater_client.events import PRODUCER
 from headwater_client.parents import RunRef

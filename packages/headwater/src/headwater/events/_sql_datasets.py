@@ -11,15 +11,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from headwater.events._event import Dataset, Facets, Json
 from headwater.events.column_lineage import objects
 from headwater.sql.changes import FROM_SQL, TableChange, changes_in, table_change
-from headwater.sql.text import SqlText, missing_reader
-
-if TYPE_CHECKING:
-    from headwater.sql.script import LocalNames
+from headwater.sql.reader import LocalNames
+from headwater.sql.text import SqlText, dialect_of, local_names, missing_reader
 
 ONLY_IN_TEXT = "headwater_sql"
 """Facet that marks an input as named only by the SQL text."""
@@ -39,9 +37,6 @@ def with_sql_datasets(
     if text is None or not listed:
         return inputs, outputs if inputs else _with_table_change(facet, outputs)
     outputs = _with_changes(text, inputs, outputs)
-    from headwater.sql.dialects import dialect_of
-    from headwater.sql.script import local_names
-
     reported = value if isinstance(value := facet.get("dialect"), str) else None
     dialect = dialect_of(reported, listed[0].namespace)
     if dialect is None:

@@ -34,8 +34,7 @@ from headwater.sql.names import parts_of
 from headwater.sql.text import SqlText
 
 if TYPE_CHECKING:
-    from headwater.sql.relations import Origin, Origins, Table
-    from headwater.sql.results import Script
+    from headwater.sql.reader import Origin, Origins, Script, Table
 
 _INVENTED = re.compile(r"_\d+")
 """Names that openlineage-sql gives to columns without one."""

@@ -1,4 +1,1 @@
-"""The tables, files and columns that SQL statements read and write, without running them.
-
-It needs the extra `sql` (sqlglot).
-"""
+"""SQL texts: the changes of tables that they state, and the reader of the rest (a plugin)."""

@@ -4,30 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cache
-from importlib.metadata import PackageNotFoundError, distribution
-from importlib.util import find_spec
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from headwater.sql.names import TableNames, parts_of
+from headwater.sql.reader import Arguments, KnownColumns, LocalNames, Script, Unread, reader
 
-if TYPE_CHECKING:  # they need the extra `sql`
-    from headwater.sql.results import Arguments, KnownColumns, Script
+_MISSING = "is not installed", "pip install 'headwater[sql]'"
 
 
 @cache
 def missing_reader() -> tuple[str, str] | None:
-    """Return why no SQL can be read on this machine, and what to do; None if it can.
+    """Return why no SQL can be read on this machine, and what to do; None if it can."""
+    return _MISSING if (found := reader()) is None else found.missing()
 
-    The compiled parser of sqlglot, which `sqlglot[c]` and `sqlglot[rs]` install, is not used: its
-    steps cannot be counted, so the time for a text would be unlimited.
-    """
-    if find_spec("sqlglot") is None:
-        return "is not installed", "pip install 'headwater[sql]'"
-    try:
-        distribution("sqlglotc")
-    except PackageNotFoundError:
-        return None
-    return "does not work with the compiled parser of sqlglot", "pip uninstall sqlglotc"
+
+def dialect_of(reported: str | None, namespace: str) -> str | None:
+    """Return the reader's name of a dialect: the reported one, or that of a namespace."""
+    return None if (found := reader()) is None else found.dialect_of(reported, namespace)
+
+
+def local_names(text: str, dialect: str) -> LocalNames:
+    """Return the names of the common table expressions and temporary tables of a text."""
+    return LocalNames() if (found := reader()) is None else found.local_names(text, dialect)
 
 
 class SqlText(NamedTuple):
@@ -59,20 +57,15 @@ class SqlText(NamedTuple):
 
     def read(self, known: KnownColumns = ()) -> Script | str:
         """Return what the text reads and writes, or why it cannot be read."""
-        from headwater.sql.results import Unread
-        from headwater.sql.script import read_script
-
         arguments = self.arguments(known)
         if isinstance(arguments, str):
             return arguments
-        found = read_script(self.text, arguments)
+        assert (sql := reader()) is not None  # it knows the dialect
+        found = sql.read_script(self.text, arguments)
         return found.reason if isinstance(found, Unread) else found
 
     def arguments(self, known: KnownColumns = ()) -> Arguments | str:
         """Return the arguments for reading the text, or why it cannot be read."""
-        from headwater.sql.dialects import dialect_of
-        from headwater.sql.results import Arguments
-
         dialect = dialect_of(self.dialect, self.namespace)
         if dialect is None:
             return f"its dialect is unknown: {self.dialect or self.namespace}"

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from headwater.lineage.models import AffectedNode, ImpactAnswer
     from headwater.plugins.trust._contract import Contract
     from headwater.plugins.trust.models import CheckAnswer, GateAnswer
-    from headwater.sql.files import SqlFile
+    from headwater.sql.reader import SqlFile
 
 _MOST_NODES = 200
 _MOST_BYTES = 1_000_000
@@ -176,15 +176,16 @@ def _compare_sql(report: Report, revision: Revision, dialect: str) -> Iterator[_
     paths = revision.changed("*.sql")
     if not paths:
         return
-    try:
-        from headwater.sql.files import read_file
-    except ImportError:
+    from headwater.sql.reader import reader
+
+    sql = reader()
+    if sql is None or sql.missing():
         files = counted(len(paths), "changed SQL file")
         report["missing"].append(f"columns of {files}. {how_to_install('sql')}")
         return
 
     def read(text: str | None, path: str) -> SqlFile:
-        return read_file((text or "")[:_MOST_BYTES], Path(path).stem, dialect)
+        return sql.read_file((text or "")[:_MOST_BYTES], Path(path).stem, dialect)
 
     for path in paths:
         file = revision.root / path

@@ -19,8 +19,8 @@ from headwater.events import JobRef, can_read_sql
 from headwater.events.facets import Schema, Sql
 from headwater.graph.sql_lineage import TextNames, text_of_run
 from headwater.identity import DatasetName
-from headwater.plugins.sql_results import store
-from headwater.plugins.sql_results.process import ProcessError, ReaderProcess
+from headwater.plugins.sql import store
+from headwater.plugins.sql.process import ProcessError, ReaderProcess
 from headwater.projection import Run, RunKey, State
 from headwater.projection.derived import records_of
 from headwater.projection.facet_books import FacetBook
@@ -30,7 +30,7 @@ from headwater.settings import Settings
 if TYPE_CHECKING:
     from prometheus_client.core import Metric
 
-    from headwater.sql.results import Arguments
+    from headwater.sql.reader import Arguments
 
 log = logging.getLogger(__name__)
 
@@ -52,7 +52,7 @@ class SqlReader:
     """A background reader of the SQL texts that have no stored result."""
 
     def __init__(self, live: Live) -> None:
-        from headwater.sql.results import RESULTS, reader_version
+        from headwater.plugins.sql.results import RESULTS, reader_version
 
         self._live, self._results, self._version = live, RESULTS, reader_version()
         self.process = ReaderProcess()
@@ -99,7 +99,7 @@ class SqlReader:
 
     def load(self) -> None:
         """Load the results that this version of the reader stored. Raises LogError."""
-        from headwater.sql.results import is_intact
+        from headwater.plugins.sql.results import is_intact
 
         store.remove_other_versions(self._live.log, self._version)
         for key, packed in store.results_of(self._live.log, self._version):
@@ -152,7 +152,7 @@ class SqlReader:
 
     def _unread(self) -> tuple[dict[bytes, tuple[str, Arguments]], bool]:
         """Return texts without a stored result, by key, and True if all runs were checked."""
-        from headwater.sql.results import key_of
+        from headwater.plugins.sql.results import key_of
 
         found: dict[bytes, tuple[str, Arguments]] = {}
         characters = 0

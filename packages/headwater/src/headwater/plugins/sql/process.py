@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 if TYPE_CHECKING:
-    from headwater.sql.results import Arguments
+    from headwater.sql.reader import Arguments
 
 _SECONDS = 1_800.0
 """Wall time for a batch of texts on a busy machine. The CPU time of a text is about 2 s at most."""
@@ -96,8 +96,9 @@ def _plain(text: str, arguments: Arguments) -> list[Any]:
 
 
 def _answer(line: bytes) -> bytes:
-    from headwater.sql.results import Arguments, key_of, pack
-    from headwater.sql.script import read_uncached
+    from headwater.plugins.sql.results import key_of, pack
+    from headwater.plugins.sql.script import read_uncached
+    from headwater.sql.reader import Arguments
 
     found: list[str | None] = []
     for text, dialect, database, schema, target, known, reported in orjson.loads(line):

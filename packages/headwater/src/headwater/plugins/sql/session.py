@@ -13,9 +13,10 @@ from pydantic import TypeAdapter
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect, NormalizationStrategy
 
-from headwater.sql._kinds import IDENTITY
-from headwater.sql.relations import NONE, Origin, Origins, Relation, Table
-from headwater.sql.steps import Steps, UnreadError
+from headwater.plugins.sql._kinds import IDENTITY
+from headwater.plugins.sql.relations import NONE, Relation
+from headwater.plugins.sql.steps import Steps, UnreadError
+from headwater.sql.reader import Origin, Origins, Table
 
 Columns = Mapping[Table, Mapping[str, str]]
 """The types of the columns of tables, by name and in their order."""

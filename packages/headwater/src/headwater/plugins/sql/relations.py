@@ -12,21 +12,8 @@ from typing import NamedTuple
 
 from sqlglot import exp
 
-from headwater.sql._kinds import Kind
+from headwater.sql.reader import Kind, Origin, Origins
 
-Table = tuple[str, str, str]
-"""Database, schema and name."""
-
-
-class Origin(NamedTuple):
-    """A column that another column, or all rows of a table, depend on."""
-
-    table: Table
-    column: str
-    kind: Kind
-
-
-Origins = frozenset[Origin]
 NONE: Origins = frozenset()
 NamedColumns = Sequence[tuple[str, Origins]]
 

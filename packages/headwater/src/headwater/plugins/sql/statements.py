@@ -15,9 +15,9 @@ from typing import Any
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from headwater.sql._changes import read_delete, read_merge, read_update
-from headwater.sql._forms import parsed_statement, split
-from headwater.sql.model import (
+from headwater.plugins.sql._changes import read_delete, read_merge, read_update
+from headwater.plugins.sql._forms import parsed_statement, split
+from headwater.plugins.sql.model import (
     Statement,
     columns_of,
     name_columns,
@@ -25,9 +25,10 @@ from headwater.sql.model import (
     read_query,
     target_of,
 )
-from headwater.sql.relations import NONE, Table
-from headwater.sql.session import Session, SessionTable
-from headwater.sql.steps import UnreadError, parse_statement, reason_of
+from headwater.plugins.sql.relations import NONE
+from headwater.plugins.sql.session import Session, SessionTable
+from headwater.plugins.sql.steps import UnreadError, parse_statement, reason_of
+from headwater.sql.reader import Table
 
 logging.getLogger("sqlglot").setLevel(logging.ERROR)  # statements that fail to parse are reported
 

@@ -8,30 +8,20 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from headwater.sql._kinds import (
-    FILTER,
-    GROUP_BY,
-    IDENTITY,
-    JOIN,
-    SORT,
-    Kind,
-    parts_of,
-)
-from headwater.sql._pivots import pivot_of, pivoted
-from headwater.sql._stars import PSEUDO_COLUMNS, chooses_columns, name_pattern
-from headwater.sql.relations import (
+from headwater.plugins.sql._kinds import FILTER, GROUP_BY, IDENTITY, JOIN, SORT, parts_of
+from headwater.plugins.sql._pivots import pivot_of, pivoted
+from headwater.plugins.sql._stars import PSEUDO_COLUMNS, chooses_columns, name_pattern
+from headwater.plugins.sql.relations import (
     NONE,
     Frame,
     NamedColumns,
-    Origin,
-    Origins,
     Relation,
     Resolved,
-    Table,
     combined,
     under,
 )
-from headwater.sql.steps import Steps
+from headwater.plugins.sql.steps import Steps
+from headwater.sql.reader import Kind, Origin, Origins, Table
 
 
 class Reader:

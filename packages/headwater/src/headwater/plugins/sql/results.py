@@ -10,72 +10,18 @@ import importlib.metadata
 import threading
 import zlib
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable
 from functools import cache
 from hashlib import blake2b
 from importlib.resources import files
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar
 
 import orjson
 
-from headwater.sql._kinds import Kind
-from headwater.sql.relations import Origin, Origins, Table
-from headwater.sql.steps import TOO_DEEP
+from headwater.plugins.sql.steps import TOO_DEEP
+from headwater.sql.reader import Arguments, Kind, Origin, Origins, Script, Table, Unread, Written
 
 Item = TypeVar("Item", bound=Hashable)
-
-KnownColumns = tuple[tuple[Table, tuple[str, ...]], ...]
-"""The columns of the tables whose schema is known, in their order."""
-
-
-class Arguments(NamedTuple):
-    """The arguments of `read_script` besides the text."""
-
-    dialect: str
-    """A dialect of sqlglot."""
-    database: str
-    """The database of names without one."""
-    schema: str
-    """The schema of names without one."""
-    target: Table | None
-    """The table that a query alone defines, as in a dbt model."""
-    known: KnownColumns
-    """The columns of tables, with lower-case names."""
-    reported: frozenset[Table] = frozenset()
-    """Tables that the run reported. A name without a schema is the only table with this name."""
-
-
-class Written(NamedTuple):
-    """The columns that the statements of a text write into one table, and their sources."""
-
-    sources: frozenset[Table]
-    columns: tuple[tuple[str, Origins], ...]
-    rows: Origins
-    """Columns that determine the rows, and those whose values go into unknown columns."""
-    has_all_columns: bool
-    """True if `columns` has every column that is written."""
-    has_unknown_columns: bool
-    """True if some of the used columns are unknown, or the tables to which they belong."""
-
-
-class Unread(NamedTuple):
-    """The reason why a text could not be read."""
-
-    reason: str
-
-
-class Script(NamedTuple):
-    """The tables and columns that the statements of a text read and write."""
-
-    written: tuple[tuple[Table, Written], ...]
-    used: frozenset[tuple[Table, str]]
-    """The columns that the statements name, even if no written table depends on them."""
-    is_complete: bool
-    """True if every column that the statements use is in `used`, or an origin in `written`."""
-    spellings: Mapping[str, str]
-    """The spelling of the columns that the statements define, by lower-case name."""
-    skipped: tuple[str, ...]
-    """The first words of statements, such as CALL, whose effects are unknown."""
 
 
 def key_of(text: str, arguments: Arguments) -> bytes:
@@ -90,10 +36,10 @@ def key_of(text: str, arguments: Arguments) -> bytes:
 def reader_version() -> str:
     """Return the identity of the code that reads texts, sqlglot's version included."""
     digest = blake2b(importlib.metadata.version("sqlglot").encode(), digest_size=16)
-    folder = files("headwater.sql")
-    for file in sorted(folder.iterdir(), key=lambda item: item.name):
-        if file.name.endswith(".py"):
-            digest.update(file.read_bytes())
+    for folder in map(files, ("headwater.sql", "headwater.plugins.sql")):
+        for file in sorted(folder.iterdir(), key=lambda item: item.name):
+            if file.name.endswith(".py"):
+                digest.update(file.read_bytes())
     return digest.hexdigest()
 
 

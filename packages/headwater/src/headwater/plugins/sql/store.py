@@ -1,7 +1,7 @@
 """The table of the results of reading SQL texts, which can be emptied at any time.
 
 `key` identifies a text with the schemas that were known, `version` the code that read it. `result`
-is packed and has a check sum, see `headwater.sql.results`.
+is packed and has a check sum, see `headwater.plugins.sql.results`.
 """
 
 from __future__ import annotations

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator
 
 from sqlglot import exp
 
-from headwater.sql._kinds import CONDITIONAL, GROUP_BY, IDENTITY, Kind
-from headwater.sql._stars import chooses_columns, name_pattern
-from headwater.sql.relations import NONE, NamedColumns, Origins, Relation, under
+from headwater.plugins.sql._kinds import CONDITIONAL, GROUP_BY, IDENTITY
+from headwater.plugins.sql._stars import chooses_columns, name_pattern
+from headwater.plugins.sql.relations import NONE, NamedColumns, Relation, under
+from headwater.sql.reader import Kind, Origins
 
 OriginsOf = Callable[[exp.Expr, Kind], Origins]
 """Returns the origins of an expression of the relation that is pivoted."""

@@ -9,27 +9,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import NamedTuple
 
 from sqlglot import TokenType, exp
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import SqlglotError
 from sqlglot.helper import ensure_list
 
-from headwater.sql._cache import TextCache
-from headwater.sql.model import Statement, after
-from headwater.sql.relations import NONE, Origins, Table
-from headwater.sql.results import (
-    RESULTS,
-    Arguments,
-    Script,
-    Unread,
-    Written,
-    key_of,
-)
-from headwater.sql.session import Columns, Session, SessionTable
-from headwater.sql.statements import defined_columns, read_statements, read_uses
-from headwater.sql.steps import (
+from headwater.plugins.sql._cache import TextCache
+from headwater.plugins.sql.model import Statement, after
+from headwater.plugins.sql.relations import NONE
+from headwater.plugins.sql.results import RESULTS, key_of
+from headwater.plugins.sql.session import Columns, Session, SessionTable
+from headwater.plugins.sql.statements import defined_columns, read_statements, read_uses
+from headwater.plugins.sql.steps import (
     LONGEST,
     Steps,
     UnreadError,
@@ -37,6 +29,7 @@ from headwater.sql.steps import (
     parse_statements,
     reason_of,
 )
+from headwater.sql.reader import Arguments, LocalNames, Origins, Script, Table, Unread, Written
 
 _QUERY = re.compile(r"(?:\s|--[^\n]*\n|/\*.*?\*/|\()*+(?:select|with)\b", re.I | re.S)
 _COMMENT = r"(?:\s|--[^\n]*\n|/\*.*?\*/)*+"
@@ -111,28 +104,6 @@ def read_uncached(text: str, arguments: Arguments) -> Script | Unread:
         {name: own for item in reversed(read) for name, own in item.spellings.items()},
         tuple(skipped),
     )
-
-
-class LocalNames(NamedTuple):
-    """Lower-case names that a text gives to queries, and that are no tables of it."""
-
-    names: frozenset[str] = frozenset()
-    temporary: frozenset[str] = frozenset()
-    """Those of temporary tables."""
-    tables: frozenset[tuple[str, ...]] = frozenset()
-    """Names, in parts, of the text's tables that share a name with a common table expression."""
-
-    def has(self, name: str) -> bool:
-        """Return True if a dataset's name is one of these and not a table of the text."""
-        parts = tuple(name.lower().split("."))
-        if parts[-1] in self.names:
-            return True
-        same = [table for table in self.tables if table[-1] == parts[-1]]
-        return bool(same) and not any(
-            parts[-count:] == table[-count:]
-            for table in same
-            for count in (min(len(table), len(parts)),)
-        )
 
 
 def local_names(text: str, dialect: str) -> LocalNames:

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from headwater.sql._query import Reader
-from headwater.sql.relations import NONE, Origins, Relation, Table
-from headwater.sql.session import Session, SessionTable, Temporary
-from headwater.sql.steps import UnreadError
+from headwater.plugins.sql._query import Reader
+from headwater.plugins.sql.relations import NONE, Relation
+from headwater.plugins.sql.session import Session, SessionTable, Temporary
+from headwater.plugins.sql.steps import UnreadError
+from headwater.sql.reader import Origins, Table
 
 _CATALOGS = ("information_schema", "pg_catalog")
 """Schemas of views that describe tables."""

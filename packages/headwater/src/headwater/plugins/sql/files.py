@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from sqlglot import TokenType
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import SqlglotError
 
-from headwater.sql.model import Statement, after
-from headwater.sql.relations import Table
-from headwater.sql.session import Session, SessionTable
-from headwater.sql.statements import read_statements
-from headwater.sql.steps import UnreadError, reason_of
+from headwater.plugins.sql.model import Statement, after
+from headwater.plugins.sql.session import Session, SessionTable
+from headwater.plugins.sql.statements import read_statements
+from headwater.plugins.sql.steps import UnreadError, reason_of
+from headwater.sql.reader import Edge, SqlFile, Table
 
 _QUERY = re.compile(r"(?:\s|--[^\n]*\n|/\*.*?\*/|\()*+(?:select|with)\b", re.I | re.S)
 _REF = re.compile(
@@ -23,24 +22,6 @@ _REF = re.compile(
 _CONFIG = re.compile(r"\{\{-?\s*config\(.*?\)\s*-?\}\}|\{#.*?#\}", re.S)
 _THIS = re.compile(r"\{\{-?\s*this\s*-?\}\}")
 _PLACEHOLDER = re.compile(r"(?<!\{)\{(\w+)\}(?!\})")  # of Python's str.format
-
-
-class Edge(NamedTuple):
-    """A table or column that another one is computed from."""
-
-    target: str
-    """`TABLE` or `TABLE.COLUMN`; `TABLE.*` means all rows."""
-    source: str
-    kind: str
-    """`table`, or the subtype of the transformation."""
-
-
-class SqlFile(NamedTuple):
-    """The edges of a file, the tables that it writes, and the errors of unsupported statements."""
-
-    edges: frozenset[Edge]
-    targets: frozenset[str]
-    unread: tuple[str, ...]
 
 
 def read_file(text: str, name: str, dialect: str) -> SqlFile:

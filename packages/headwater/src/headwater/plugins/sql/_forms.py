@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from sqlglot import exp
 from sqlglot.errors import ParseError
 
-from headwater.sql.steps import Steps, parse_statement
+from headwater.plugins.sql.steps import Steps, parse_statement
 
 _Changes = exp.Insert | exp.Update | exp.Delete | exp.Merge
 

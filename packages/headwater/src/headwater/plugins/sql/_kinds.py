@@ -14,36 +14,16 @@ The rules for expressions follow OpenLineage's Spark listener where it has one:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from sqlglot import exp
 from sqlglot.helper import ensure_list
 
-__all__ = ["CONDITIONAL", "FILTER", "GROUP_BY", "IDENTITY", "JOIN", "SORT", "Kind", "parts_of"]
+from headwater.sql.reader import Kind
 
-
-class Kind(NamedTuple):
-    """Type, subtype and masking of a transformation."""
-
-    type: str
-    subtype: str
-    masking: bool = False
-
-    def over(self, inner: Kind) -> Kind:
-        """Return the kind of a dependency that passes through `inner` and then through this one.
-
-        An indirect step makes the whole path indirect; of direct steps the strongest one counts.
-        """
-        if self.type == _INDIRECT:
-            return self
-        if inner.type == _INDIRECT:
-            return inner
-        subtype = max(self.subtype, inner.subtype, key=_STRENGTH.index)
-        return Kind(_DIRECT, subtype, self.masking or inner.masking)
+__all__ = ["CONDITIONAL", "FILTER", "GROUP_BY", "IDENTITY", "JOIN", "SORT", "parts_of"]
 
 
 _DIRECT, _INDIRECT = "DIRECT", "INDIRECT"
-_STRENGTH = ("IDENTITY", "TRANSFORMATION", "AGGREGATION")
 
 IDENTITY = Kind(_DIRECT, "IDENTITY")
 _TRANSFORMATION = Kind(_DIRECT, "TRANSFORMATION")

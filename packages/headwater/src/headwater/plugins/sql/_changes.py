@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from sqlglot import exp
 
-from headwater.sql.model import (
+from headwater.plugins.sql.model import (
     Statement,
     columns_of,
     name_columns,
@@ -14,8 +14,8 @@ from headwater.sql.model import (
     read_query,
     target_of,
 )
-from headwater.sql.relations import Origins, Table
-from headwater.sql.session import Session
+from headwater.plugins.sql.session import Session
+from headwater.sql.reader import Origins, Table
 
 
 def read_update(parsed: exp.Update, session: Session) -> Statement | None:

@@ -1,0 +1,58 @@
+"""The functions by which headwater reads SQL texts (`headwater.sql.reader.SqlReader`).
+
+They import sqlglot when a text is read: commands start faster, and it may be missing.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.metadata import PackageNotFoundError, distribution
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from headwater.sql.reader import Arguments, LocalNames, Script, SqlFile, Unread
+
+
+@cache
+def missing() -> tuple[str, str] | None:
+    """Return why no text can be read on this machine, and what to do; None if texts can.
+
+    The compiled parser of sqlglot, which `sqlglot[c]` and `sqlglot[rs]` install, is not used: its
+    steps cannot be counted, so the time for a text would be unlimited.
+    """
+    if find_spec("sqlglot") is None:
+        return "is not installed", "pip install 'headwater[sql]'"
+    try:
+        distribution("sqlglotc")
+    except PackageNotFoundError:
+        return None
+    return "does not work with the compiled parser of sqlglot", "pip uninstall sqlglotc"
+
+
+def dialect_of(reported: str | None, namespace: str) -> str | None:
+    """Return sqlglot's name of a dialect: the reported one, or that of a dataset's namespace."""
+    from headwater.plugins.sql import dialects
+
+    return dialects.dialect_of(reported, namespace)
+
+
+def read_script(text: str, arguments: Arguments) -> Script | Unread:
+    """Return what one or more statements read and write, or why one cannot be read."""
+    from headwater.plugins.sql import script
+
+    return script.read_script(text, arguments)
+
+
+def local_names(text: str, dialect: str) -> LocalNames:
+    """Return the names of the common table expressions and temporary tables of a text."""
+    from headwater.plugins.sql import script
+
+    return script.local_names(text, dialect)
+
+
+def read_file(text: str, name: str, dialect: str) -> SqlFile:
+    """Return the edges that a file states. Raises ImportError if sqlglot is missing."""
+    from headwater.plugins.sql import files
+
+    return files.read_file(text, name, dialect)

@@ -1,0 +1,170 @@
+"""What a reader of SQL texts returns, and the reader of this machine.
+
+A plugin adds the reader, see `Plugin.sql`. Without one, no text is read, and the lineage of runs
+with SQL is what their producers reported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import NamedTuple, Protocol
+
+from headwater.plugin import load_all
+
+
+class Kind(NamedTuple):
+    """Type, subtype and masking of a transformation."""
+
+    type: str
+    subtype: str
+    masking: bool = False
+
+    def over(self, inner: Kind) -> Kind:
+        """Return the kind of a dependency that passes through `inner` and then through this one.
+
+        An indirect step makes the whole path indirect; of direct steps the strongest one counts.
+        """
+        if self.type == _INDIRECT:
+            return self
+        if inner.type == _INDIRECT:
+            return inner
+        subtype = max(self.subtype, inner.subtype, key=_STRENGTH.index)
+        return Kind(_DIRECT, subtype, self.masking or inner.masking)
+
+
+_DIRECT, _INDIRECT = "DIRECT", "INDIRECT"
+_STRENGTH = ("IDENTITY", "TRANSFORMATION", "AGGREGATION")
+
+
+Table = tuple[str, str, str]
+"""Database, schema and name."""
+
+
+class Origin(NamedTuple):
+    """A column that another column, or all rows of a table, depend on."""
+
+    table: Table
+    column: str
+    kind: Kind
+
+
+Origins = frozenset[Origin]
+
+KnownColumns = tuple[tuple[Table, tuple[str, ...]], ...]
+"""The columns of the tables whose schema is known, in their order."""
+
+
+class Arguments(NamedTuple):
+    """The arguments of `read_script` besides the text."""
+
+    dialect: str
+    """A dialect of sqlglot."""
+    database: str
+    """The database of names without one."""
+    schema: str
+    """The schema of names without one."""
+    target: Table | None
+    """The table that a query alone defines, as in a dbt model."""
+    known: KnownColumns
+    """The columns of tables, with lower-case names."""
+    reported: frozenset[Table] = frozenset()
+    """Tables that the run reported. A name without a schema is the only table with this name."""
+
+
+class Written(NamedTuple):
+    """The columns that the statements of a text write into one table, and their sources."""
+
+    sources: frozenset[Table]
+    columns: tuple[tuple[str, Origins], ...]
+    rows: Origins
+    """Columns that determine the rows, and those whose values go into unknown columns."""
+    has_all_columns: bool
+    """True if `columns` has every column that is written."""
+    has_unknown_columns: bool
+    """True if some of the used columns are unknown, or the tables to which they belong."""
+
+
+class Unread(NamedTuple):
+    """The reason why a text could not be read."""
+
+    reason: str
+
+
+class Script(NamedTuple):
+    """The tables and columns that the statements of a text read and write."""
+
+    written: tuple[tuple[Table, Written], ...]
+    used: frozenset[tuple[Table, str]]
+    """The columns that the statements name, even if no written table depends on them."""
+    is_complete: bool
+    """True if every column that the statements use is in `used`, or an origin in `written`."""
+    spellings: Mapping[str, str]
+    """The spelling of the columns that the statements define, by lower-case name."""
+    skipped: tuple[str, ...]
+    """The first words of statements, such as CALL, whose effects are unknown."""
+
+
+class LocalNames(NamedTuple):
+    """Lower-case names that a text gives to queries, and that are no tables of it."""
+
+    names: frozenset[str] = frozenset()
+    temporary: frozenset[str] = frozenset()
+    """Those of temporary tables."""
+    tables: frozenset[tuple[str, ...]] = frozenset()
+    """Names, in parts, of the text's tables that share a name with a common table expression."""
+
+    def has(self, name: str) -> bool:
+        """Return True if a dataset's name is one of these and not a table of the text."""
+        parts = tuple(name.lower().split("."))
+        if parts[-1] in self.names:
+            return True
+        same = [table for table in self.tables if table[-1] == parts[-1]]
+        return bool(same) and not any(
+            parts[-count:] == table[-count:]
+            for table in same
+            for count in (min(len(table), len(parts)),)
+        )
+
+
+class Edge(NamedTuple):
+    """A table or column that another one is computed from."""
+
+    target: str
+    """`TABLE` or `TABLE.COLUMN`; `TABLE.*` means all rows."""
+    source: str
+    kind: str
+    """`table`, or the subtype of the transformation."""
+
+
+class SqlFile(NamedTuple):
+    """The edges of a file, the tables that it writes, and the errors of unsupported statements."""
+
+    edges: frozenset[Edge]
+    targets: frozenset[str]
+    unread: tuple[str, ...]
+
+
+class SqlReader(Protocol):
+    """The functions that read SQL texts, without running them."""
+
+    def missing(self) -> tuple[str, str] | None:
+        """Return why no text can be read on this machine, and what to do; None if texts can."""
+
+    def dialect_of(self, reported: str | None, namespace: str) -> str | None:
+        """Return the reader's name of a dialect: the reported one, or that of a namespace."""
+
+    def read_script(self, text: str, arguments: Arguments) -> Script | Unread:
+        """Return what one or more statements read and write, or why one cannot be read."""
+
+    def local_names(self, text: str, dialect: str) -> LocalNames:
+        """Return the names of the common table expressions and temporary tables of a text."""
+
+    def read_file(self, text: str, name: str, dialect: str) -> SqlFile:
+        """Return the edges that a file states. Raises ImportError if a package is missing."""
+
+
+@cache
+def reader() -> SqlReader | None:
+    """Return the reader of the first plugin that has one; None without such a plugin."""
+    return next(iter(load_all("sql")), None)
