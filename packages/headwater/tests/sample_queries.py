@@ -134,7 +134,10 @@ def _own() -> Asked:
             *({**node, "columns": True, "up": 9, "down": 9} for node in nodes),
         ],
         "/api/v2/node": [*nodes, {"node": "job:shop:forecast.train"}],
-        "/api/v2/tree": [{"node": _REPORT}, *({**node, "direction": "both"} for node in nodes)],
+        "/api/v2/tree": [
+            {"node": _REPORT, "control": True},
+            *({**node, "direction": "both"} for node in nodes),
+        ],
         "/api/v2/diff": [
             {"from_": late},
             {"from_": late, "to": early},
@@ -167,7 +170,7 @@ def _own() -> Asked:
             {"text": "orders", "facets": True, "type_": "table"},
         ],
         "/api/v2/newest": [{}],
-        "/api/v2/path": [{"from_": _RAW, "to": _TABLE}],
+        "/api/v2/path": [{"from_": _RAW, "to": _TABLE, "control": True}],
         "/api/v2/why": [
             {"from_": _RAW, "to": _TABLE},
             {"from_": _TABLE, "to": "job:shop:shop_daily.load"},

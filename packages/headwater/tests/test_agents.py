@@ -129,6 +129,25 @@ def test_path_notes_the_reversed_direction(small: Live) -> None:
     assert not _ask(small, "path", start="raw", end="end").get("note")
 
 
+def test_control_dependencies_are_marked_and_only_followed_on_request(
+    live: Live, build: Any
+) -> None:
+    load = build.run("COMPLETE", "r1", "load", "08:00:00", reads=("db|raw",), writes=("db|a",))
+    report = build.run("COMPLETE", "r2", "report", "08:10:00", reads=("db|raw",), writes=("db|b",))
+    facet = {"upstream": [{"job": {"namespace": "demo", "name": "load"}}]}
+    report["run"]["facets"]["jobDependencies"] = facet
+    live.ingest(Batch([build.entry(load), build.entry(report)]))
+    path = _ask(live, "path", start="a", end="b", control=True)
+    assert path["status"] == "none"  # `a` is written by the job that `report` waits for
+    path = _ask(live, "path", start="load", end="b", control=True)
+    assert path["byControl"] == ["job:demo:report"]
+    assert _ask(live, "path", start="load", end="b")["status"] == "none"
+    items = _ask(live, "upstream", node="b", control=True)["upstream"]
+    only = {item["id"]: item.get("isControlOnly", False) for item in items}
+    assert only == {"job:demo:report": False, "job:demo:load": True, "dataset:db:raw": False}
+    assert len(_ask(live, "upstream", node="b")["upstream"]) == 2
+
+
 def test_checking_job_has_no_outputs(live: Live, build: Any) -> None:
     event = build.run("COMPLETE", "r1", "check", "08:00:00", reads=("db|raw",))
     assertion = {"assertion": "not_null", "success": True}

@@ -236,6 +236,26 @@ def test_pipeline_is_shown_at_its_own_level_by_default(
     assert "No downstream lineage reported." in call("tree", "Flow", "--down", *log).stdout
 
 
+def test_control_dependencies_are_marked_and_only_shown_on_request(
+    tmp_path: Path, build: Any, call: Call
+) -> None:
+    report = build.run("COMPLETE", "2", "report", "08:20:00", writes=("db|b",))
+    load = {"job": {"namespace": "demo", "name": "load"}, "run": {"runId": "1"}}
+    report["run"]["facets"]["jobDependencies"] = {"upstream": [load]}
+    events = tmp_path / "events.jsonl"
+    written = build.run("COMPLETE", "1", "load", "08:10:00", writes=("db|a",))
+    events.write_bytes(orjson.dumps([written, report]))
+    log = ("--database", str(tmp_path / "log.db"))
+    call("ingest", str(events), *log)
+    tree = call("tree", "b", "--control", *log).stdout.splitlines()
+    assert [line.split()[1] for line in tree[1:]] == ["report", "load"]
+    assert [line.endswith("  control") for line in tree] == [False, False, True]
+    path = call("path", "load", "b", "--control", *log).stdout.split("\n")
+    assert [line.split() for line in path[:2]] == [["load"], ["⇢", "control", "report"]]
+    assert "load" not in call("tree", "b", *log).stdout
+    assert call("path", "load", "b", *log).returncode == 1
+
+
 def test_search_prints_matches_as_lines_or_exits_with_1(database: str, call: Call) -> None:
     result = call("search", "trips", "--database", database)
     assert result.stdout == "db.trips  (hive://h)\n"

@@ -30,11 +30,14 @@ _NODE = {"node": "dataset:db:d0"}
 _ASKED: dict[str, list[dict[str, Any]]] = {
     "graph": [{"node": f"dataset:db:d{_COUNT}", "up": 100, "columns": True}],
     "node": [{"node": "dataset:db:hub"}, {"node": "job:demo:often"}],
-    "tree": [{"node": f"dataset:db:d{_COUNT}"}, {**_NODE, "direction": "down"}],
+    "tree": [{"node": f"dataset:db:d{_COUNT}", "control": True}, {**_NODE, "direction": "down"}],
     "columns": [{"node": f"dataset:db:d{_COUNT}"}, {**_NODE, "direction": "down"}],
     "column": [{"node": f"dataset:db:d{_COUNT}", "field": "x"}],
     "impact": [_NODE, {**_NODE, "field": "x"}],
-    "path": [{"from_": "d0", "to": f"d{_COUNT}"}],
+    "path": [
+        {"from_": "d0", "to": f"d{_COUNT}"},
+        {"from_": "d0", "to": f"d{_COUNT}", "control": True},
+    ],
     "provenance": [{"node": f"dataset:db:d{_COUNT}"}],
     "history": [{"node": "dataset:db:hub"}, {"node": "job:demo:often"}],
     "drift": [{}, {"node": "dataset:db:hub"}],

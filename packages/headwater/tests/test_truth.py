@@ -11,6 +11,7 @@ from typing import Any
 import orjson
 import pytest
 
+from headwater.errors import NotFoundError
 from headwater.log import EventLog, entry_of
 from headwater.plugins.incidents._taints import taint_entry
 from headwater.projection.live import Batch, Live
@@ -87,6 +88,40 @@ def test_trees_and_impact_reach_exactly_what_is_true(case: Case, server: Server,
         if way == "downstream":
             affected = server.ask("impact", node=dataset)["affected"]
             assert {server.name(node) for node in affected} - {dataset} == expected, dataset
+
+
+@pytest.mark.parametrize("way", ["upstream", "downstream"])
+@pytest.mark.parametrize(
+    "case",
+    [case for case in _CASES if case.truth.control is not None],
+    ids=lambda case: case.name,
+    indirect=True,
+    scope="module",
+)
+def test_control_dependencies_only_add_to_trees(case: Case, server: Server, way: Any) -> None:
+    """Trees with them are the default trees plus exactly the true nodes; paths reach the same."""
+    truth, side = case.truth.control, _WAYS[way]
+    assert truth is not None
+    added_to = {"up": truth.upstream, "down": truth.downstream}[side]
+    rows = server.ask("edges", kind="control")["items"]
+    found = {f"{row['upstream']['name']} -> {row['downstream']['name']}" for row in rows}
+    assert found == set(truth.edges)
+    for dataset in case.datasets:
+        default = server.ask("tree", node=dataset, direction=side)[side]
+        with_control = server.ask("tree", node=dataset, direction=side, control=True)[side]
+        shown = set(_names_below(server, with_control)) - {dataset}
+        assert _without_control(with_control) == default, dataset
+        if dataset not in added_to:
+            continue
+        added = shown - set(_names_below(server, default))
+        assert added == set(_flat(added_to[dataset])), dataset
+        for name in added:
+            ends = (name, dataset) if way == "upstream" else (dataset, name)
+            path = server.ask("path", from_=ends[0], to=ends[1], control=True)
+            assert not path["isReversed"], ends
+            assert any(node["isControl"] for node in path["path"]), ends
+            with pytest.raises(NotFoundError):
+                server.ask("path", from_=ends[0], to=ends[1])
 
 
 def test_evidence_of_a_tree_is_that_of_why(case: Case, server: Server) -> None:
@@ -235,6 +270,17 @@ def _names_below(server: Server, node: dict[str, Any]) -> Iterator[str]:
     for child in node["children"]:
         yield server.name(child)
         yield from _names_below(server, child)
+
+
+def _without_control(node: dict[str, Any]) -> dict[str, Any]:
+    """Return a tree without the nodes that control dependencies lead to."""
+    kept = [child for child in node["children"] if not child["isControl"]]
+    return node | {"children": [_without_control(child) for child in kept]}
+
+
+def _flat(names: list[Any]) -> Iterator[str]:
+    for name in names:
+        yield from [name] if isinstance(name, str) else _flat(name)
 
 
 def _expanded(edges: list[str], found: set[str]) -> set[str]:

@@ -95,6 +95,16 @@ class IncidentTruth(Strict):
     """The datasets that have none according to times, without a proof."""
 
 
+class ControlTruth(Strict):
+    """Control dependencies: all of them at the level of tasks, and what trees with them add."""
+
+    edges: list[str]
+    """Each as `job -> job`."""
+    upstream: dict[str, list[str | list[str]]] = {}
+    """By dataset: the nodes that only control dependencies lead to."""
+    downstream: dict[str, list[str | list[str]]] = {}
+
+
 class Truth(Strict):
     """What is true about the events of a case."""
 
@@ -126,6 +136,7 @@ class Truth(Strict):
     """
     unreported_columns: list[str] = []
     """True column edges that the events do not determine; an answer may have or lack them."""
+    control: ControlTruth | None = None
     absent: list[str] = []
     """Names that are no dataset."""
     versions: dict[str, VersionTruth] = {}

@@ -1,16 +1,14 @@
-"""The impact of a change of a node or column, and paths between nodes.
+"""The impact of a change of a node or column.
 
-Both follow the data edges of the generations that the node's tree shows.
+It follows the data edges of the generations that the node's tree shows.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from typing import NamedTuple
 
 from headwater import deadline, memory
 from headwater.datasets.removal import removal_of
-from headwater.errors import NotFoundError
 from headwater.filter_values import type_of
 from headwater.graph.column_graph import (
     ColumnGraph,
@@ -18,23 +16,18 @@ from headwater.graph.column_graph import (
     from_unnamed_columns,
     is_text_complete,
 )
-from headwater.graph.current import generations_of, level_of
 from headwater.graph.edges import LevelGraph
 from headwater.graph.frontier import Walked
 from headwater.graph.generations import Generations
 from headwater.graph.levels import Level
-from headwater.graph.nodes import Node, kind_of, node_id, node_ref, owners_of
-from headwater.graph.walk import Place, neighbours, parts_of, places_next, reach, reached, replaced
+from headwater.graph.nodes import Node, kind_of, node_ref, owners_of
+from headwater.graph.walk import neighbours, parts_of, reach, reached, replaced
 from headwater.health.states import health_of
 from headwater.identity import DatasetName
 from headwater.lineage.columns import Step, columns_below
-from headwater.lineage.models import AffectedNode, PathAnswer
+from headwater.lineage.models import AffectedNode
 from headwater.lineage.tags import Tags, tags_of_tree
-from headwater.lookup import find_node
-from headwater.projection import State
 from headwater.projection.derived import newest_of
-from headwater.query.parameters import LevelName, Name
-from headwater.query.registry import Times, query
 from headwater.runs.summary import newest_run, run_line
 
 Affected = list[AffectedNode]
@@ -129,41 +122,6 @@ def _possibly_affected(
             found.add(node)
             open_ += neighbours(graph, node, "down")
     return found
-
-
-@query("path", Times.THEN)
-def path_answer(state: State, from_: Name, to: Name, level: LevelName = "task") -> PathAnswer:
-    """Return the shortest lineage path between two nodes, in either direction."""
-    start, end, chosen = find_node(state, from_), find_node(state, to), level_of(level)
-    generations = generations_of(state)
-    for first, last in ((start, end), (end, start)):
-        graph = LevelGraph.build(generations, chosen, reached(generations, last, "up", chosen))
-        if found := _shortest(graph, last, first):
-            path = [node_ref(node) for node in found]
-            return {"level": level, "path": path, "isReversed": first != start}
-    raise NotFoundError(
-        f"no lineage path between {node_id(start)} and {node_id(end)} at the level {level}"
-    )
-
-
-def _shortest(graph: LevelGraph, end: Node, start: Node) -> list[Node]:
-    """Return the path from start to end, searched upstream; empty if there is none."""
-    last = Place(end)
-    leads_to = {last: last}
-    open_ = deque([last])
-    while open_:
-        place = open_.popleft()
-        if place.node == start:
-            found = [place.node]
-            while place != last:
-                place = leads_to[place]
-                found.append(place.node)
-            return found
-        for above in places_next(graph, place, "up"):
-            if above not in leads_to:
-                leads_to[above] = place
-                open_.append(above)
-    return []
 
 
 class _Describe:

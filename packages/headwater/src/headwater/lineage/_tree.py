@@ -5,12 +5,15 @@ data that still contains them. Each node is expanded at its first occurrence and
 repeated. A path longer than both MOST_STEPS and the depth is cut and marked with `hasMore`. Between
 pipelines, datasets inside a pipeline are left out. A job without inputs and outputs at the level
 has its parts as children, or the job that it is a part of.
+
+With control dependencies, the jobs that they lead to are further children, each with its own tree.
+These are expanded last, so that the other nodes are those of the tree without them.
 """
 
 from __future__ import annotations
 
 from functools import cache, partial
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
 from headwater import memory
 from headwater.datasets.removal import removal_of
@@ -20,17 +23,24 @@ from headwater.graph.generations import Generations
 from headwater.graph.levels import Level
 from headwater.graph.nodes import Node, aliases_of, node_id, node_ref
 from headwater.graph.walk import Place, parts_of, places_next, reach, walked_from
+from headwater.lineage._control_steps import ControlSteps, End, Stop, Way
 from headwater.lineage._evidence import EdgeEvidence, seen, statements_of_pair
 from headwater.lineage._statements import DECLARED
 from headwater.lineage.models import TreeAnswer, TreeNode
 from headwater.lineage.staleness import missed_runs
 from headwater.lookup import find_node
 from headwater.projection import State
-from headwater.query.parameters import MOST_STEPS, Depth, Grade, LevelName, Name, WithGrade
+from headwater.query.parameters import (
+    MOST_STEPS,
+    Depth,
+    Grade,
+    LevelName,
+    Name,
+    WithControl,
+    WithGrade,
+)
 from headwater.query.registry import Times, query
 from headwater.runs.summary import newest_run, run_line
-
-Way = Literal["up", "down"]
 
 
 @query("tree", Times.THEN)
@@ -41,6 +51,7 @@ def tree_answer(
     depth: Depth = 20,
     level: LevelName | None = None,
     evidence: WithGrade = None,
+    control: WithControl = False,
 ) -> TreeAnswer:
     """Return the tree of the nodes upstream or downstream of a node.
 
@@ -58,29 +69,48 @@ def tree_answer(
         "level": chosen.name.lower(),
     }
     ways: tuple[Way, ...] = ("up", "down")
+    steps = ControlSteps(generations, chosen) if control else None
     for way in ways:
         if direction in (way, "both"):
-            answer[way] = _tree_one_way(generations, root, way, depth, chosen, evidence)
+            answer[way] = _tree_one_way(generations, root, way, depth, chosen, evidence, steps)
     return answer
 
 
-def _tree_one_way(
-    generations: Generations, root: Node, way: Way, depth: int, level: Level, grade: Grade | None
-) -> TreeNode:
-    graph = walked_from(generations, root, way, level)
-    parts = parts_of(generations, graph, root, level) if root.type == "job" else []
-    within = {node for start in (root, *parts) for node in reach(graph, start, way, depth)}
-    data_of = cache(partial(_leaf, generations.state, graph))  # a node may have several leaves
-    edge_evidence = EdgeEvidence(generations.state, graph)
+class _Data:
+    """The data tree of a node in one direction."""
 
-    def leaf_of(node: Node, parent: Node | None = None, origin: Node | None = None) -> TreeNode:
+    def __init__(self, generations: Generations, way: Way, level: Level, root: Node) -> None:
+        self._generations, self._way, self._level = generations, way, level
+        self.root = root
+        self.graph = walked_from(generations, root, way, level)
+        self.parts: list[Node] = []
+        self.evidence = EdgeEvidence(generations.state, self.graph)
+        # a node may have several leaves
+        self._data_of = cache(partial(_leaf, generations.state, self.graph))
+        self.within = cache(self._within)
+
+    def _within(self, depth: int) -> set[Node]:
+        starts = (self.root, *self.parts)
+        return {node for start in starts for node in reach(self.graph, start, self._way, depth)}
+
+    def next(self, place: Place) -> list[Place]:
+        """Return the places one step further; of a node that only has parts, these."""
+        if self.parts and place.node == self.root:
+            return list(map(Place, self.parts))
+        return places_next(self.graph, place, self._way)
+
+    def leaf(self, node: Node, parent: Node | None = None, origin: Node | None = None) -> TreeNode:
+        """Return a node without children; a data edge connects it with `parent`."""
         memory.charge()
-        evidence = edge_evidence.between(parent, node) if parent else None
+        generations, way, level = self._generations, self._way, self._level
+        evidence = self.evidence.between(parent, node) if parent else None
         times = seen(generations, parent, node, way) if parent and level is Level.TASK else None
-        leaf: TreeNode = {**data_of(node), "children": [], "evidence": evidence, "seen": times}
+        leaf: TreeNode = {
+            **self._data_of(node), "children": [], "evidence": evidence, "seen": times
+        }  # fmt: skip
         if parent and parent.type != node.type:
             is_read = (way == "up") == (node.type == "dataset")
-            stated = edge_evidence.statements(parent, node, is_read=is_read)
+            stated = self.evidence.statements(parent, node, is_read=is_read)
             job, dataset = (node, parent) if node.type == "job" else (parent, node)
             missed = 0
             if level is Level.TASK:
@@ -95,32 +125,69 @@ def _tree_one_way(
             leaf["grade"], leaf["statedBy"] = "reported", [DECLARED.answer()]
         return leaf
 
-    top, deepest = leaf_of(root), max(depth, MOST_STEPS)
-    expanded: set[tuple[Place, Node | None]] = set()
-    open_: list[tuple[Place, TreeNode, int, Node | None]] = [(Place(root), top, 0, None)]
-    while open_:
-        place, leaf, steps, origin = open_.pop()
-        is_divided = parts and place.node == root
-        others = list(map(Place, parts)) if is_divided else places_next(graph, place, way)
-        visit = place, origin if edge_evidence.differs_by_output(place.node) else None
+
+class _Open(NamedTuple):
+    """A leaf to expand, in the tree `data` whose root is `base` steps from that of the answer."""
+
+    data: _Data
+    place: Place
+    leaf: TreeNode
+    steps: int
+    base: int = 0
+    origin: Node | None = None
+    end: End | None = None
+
+
+def _tree_one_way(
+    generations: Generations,
+    root: Node,
+    way: Way,
+    depth: int,
+    level: Level,
+    grade: Grade | None,
+    control: ControlSteps | None,
+) -> TreeNode:
+    data_of = cache(partial(_Data, generations, way, level))
+    first, deepest = _Data(generations, way, level, root), max(depth, MOST_STEPS)
+    top = first.leaf(root)
+    if root.type == "job":
+        first.parts = parts_of(generations, first.graph, root, level)
+    end = control.first(root, way).end if control and not first.parts else None
+    expanded: set[tuple[object, ...]] = set()
+    open_, later = [_Open(first, Place(root), top, 0, end=end)], list[_Open]()
+    while open_ or later:
+        data, place, leaf, steps, base, origin, end = (open_ or later).pop()
+        others = data.next(place)
+        stops = control.next(Stop(place.node, end), way) if control else []
+        by_origin = origin if data.evidence.differs_by_output(place.node) else None
+        visit = place, by_origin, end, *others
         if visit in expanded:
-            leaf["isRepeated"] = bool(others)
+            leaf["isRepeated"] = bool(others or stops)
             continue
         if steps == deepest:  # a node may be first reached by a path through all others
-            leaf["hasMore"] = bool(others)
+            leaf["hasMore"] = bool(others or stops)
             continue
         expanded.add(visit)
-        parent = None if is_divided else place.node
+        parent = None if data.parts and place.node == data.root else place.node
         grown = [
-            (other, leaf_of(other.node, parent, origin), steps + 1, parent)
+            _Open(data, other, data.leaf(other.node, parent, origin), steps + 1, base, parent)
             for other in others
-            if other.node in within
+            if other.node in data.within(depth - base)
         ]
-        if grade is not None and parent is not None:
-            grown = [step for step in grown if step[1]["grade"] == grade]
-        leaf["hasMore"] = len(grown) < len(others)
-        leaf["children"] = [child for _, child, *_ in grown]
+        if grade is not None:
+            stops = []
+            grown = [step for step in grown if parent is None or step.leaf["grade"] == grade]
+        waiting: list[_Open] = []
+        if steps < depth:
+            for stop in stops:
+                tree, below = data_of(stop.node), steps + 1
+                found: TreeNode = {**tree.leaf(stop.node), "isControl": True}
+                place = Place(stop.node)
+                waiting.append(_Open(tree, place, found, below, below, end=stop.end))
+        leaf["hasMore"] = len(grown) + len(waiting) < len(others) + len(stops)
+        leaf["children"] = [step.leaf for step in (*grown, *waiting)]
         open_ += reversed(grown)
+        later += reversed(waiting)
     return top
 
 
@@ -138,6 +205,7 @@ def _leaf(state: State, graph: LevelGraph, node: Node) -> TreeNode:
         "seen": None,
         "grade": None,
         "statedBy": [],
+        "isControl": False,
     }
     if node.type == "job":
         ref = node.job_ref

@@ -19,7 +19,15 @@ from headwater.lineage.printing import (
     print_tree_answer,
     print_why,
 )
-from headwater.query.parameters import Cursor, Depth, Level, LevelName, Limit, WithGrade
+from headwater.query.parameters import (
+    Cursor,
+    Depth,
+    Level,
+    LevelName,
+    Limit,
+    WithControl,
+    WithGrade,
+)
 
 if TYPE_CHECKING:
     from headwater.lineage.models import OverviewAnswer, TreeAnswer
@@ -72,14 +80,18 @@ def tree(
         Level | None, typer.Option(help="Level of detail. [task; for a pipeline: pipeline]")
     ] = None,
     evidence: WithGrade = None,
+    control: WithControl = False,
 ) -> None:
     """Print the upstream or downstream tree of a dataset or job.
+
+    Jobs that control dependencies lead to are marked with `control`.
 
     Example: headwater tree yellow_rides_hourly_forecast --up --depth 4
     """
     direction = "both" if up and down else "down" if down else "up"
     where = {"node": node, "direction": direction, "depth": depth, "level": level}
-    client.print("tree", {**where, "evidence": evidence}, print_tree_answer)
+    edges = {"evidence": evidence, "control": control}
+    client.print("tree", {**where, **edges}, print_tree_answer)
 
 
 @with_client(past=True)
@@ -124,6 +136,7 @@ def path(
     start: Annotated[str, typer.Argument(help="A node: an id or a name.")],
     end: Annotated[str, typer.Argument(help="Another node.")],
     level: LevelName = "task",
+    control: WithControl = False,
 ) -> None:
     """Print the shortest lineage path between two nodes.
 

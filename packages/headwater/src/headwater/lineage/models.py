@@ -107,6 +107,8 @@ class TreeNode(NodeRef):
     """Grade of the same edge; `stale` and `possible` only at the level of tasks."""
     statedBy: list[EdgeStatement]
     """Sources of the same edge in the run that it comes from."""
+    isControl: bool
+    """True if a control dependency, not data, connects the node with its parent in the tree."""
 
 
 class TreeAnswer(Answer):
@@ -293,11 +295,18 @@ class GraphAnswer(Answer):
     columns: list[GraphColumnEdge]
 
 
+class PathNode(NodeRef):
+    """A node of a path."""
+
+    isControl: bool
+    """True if a control dependency, not data, leads from the previous node to this one."""
+
+
 class PathAnswer(Answer):
     """The nodes of the shortest path, in the direction of the data."""
 
     level: str
-    path: list[NodeRef]
+    path: list[PathNode]
     isReversed: bool
     """True if the data flows from `to` to `from`."""
 

@@ -108,7 +108,7 @@ def print_path(answer: models.PathAnswer) -> None:
         print_line("No path in this direction. The data flows the other way:")
     print_table(
         (
-            Text("→" if index else "", "dim"),
+            Text("⇢ control" if node["isControl"] else "→" if index else "", "dim"),
             job_text(node) if node["type"] == "job" else dataset_text(node),
         )
         for index, node in enumerate(answer["path"])
@@ -172,6 +172,7 @@ def _column_node(node: models.ColumnNode) -> Text:
 def _tree_marks(node: models.TreeNode | models.ColumnNode) -> Text:
     marks = _EVIDENCE.get(node["evidence"], "") if node["type"] in ("job", "dataset") else ""
     marks += "  possible" if node["grade"] == "possible" else ""
+    marks += "  control" if node.get("isControl") else ""
     marks += "  (see above)" if node["isRepeated"] else ""
     return Text(marks + ("  …" if node["hasMore"] else ""), "dim")
 

@@ -21,7 +21,8 @@ from headwater.graph.nodes import (
 from headwater.lineage import models
 from headwater.lineage._column_producers import column_answer
 from headwater.lineage._drop import drop_verdict
-from headwater.lineage._impact import column_impact, impact, path_answer
+from headwater.lineage._impact import column_impact, impact
+from headwater.lineage._paths import path_answer
 from headwater.lineage._tree import tree_answer
 from headwater.lineage._why import why_answer
 from headwater.lineage.columns import columns_answer

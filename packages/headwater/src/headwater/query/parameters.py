@@ -34,6 +34,10 @@ the dataset, `stale` if the three newest finished runs of the task do not have i
 
 WithGrade = Annotated[Grade | None, "Only edges of this grade, and what they lead to."]
 
+WithControl = Annotated[
+    bool, "Also follow control dependencies between jobs, such as triggers; they are no data edges."
+]
+
 Condition = Literal["NEW", "RUNNING", "COMPLETED", "FAILED", "ABORTED", "LOST"]
 """The state of a run; LOST if it is stale."""
 

@@ -1243,6 +1243,7 @@ export interface paths {
             parameters: {
                 query: {
                     asOf?: string | null;
+                    control?: boolean;
                     depth?: number;
                     direction?: "up" | "down" | "both";
                     evidence?: ("verified" | "reported" | "possible" | "contradicted" | "stale") | null;
@@ -2354,6 +2355,7 @@ export interface components {
             grade: ("verified" | "reported" | "possible" | "contradicted" | "stale") | null;
             hasMore: boolean;
             id: string;
+            isControl: boolean;
             isRepeated: boolean;
             latestRun: components["schemas"]["RunSummary"] | null;
             name: string;

@@ -19,7 +19,7 @@ from headwater.plugins.agents._reply import (
     reply,
     shortened,
 )
-from headwater.plugins.agents._tool import ColumnName, Depth, Level, Node, Time, Tool, Way
+from headwater.plugins.agents._tool import ColumnName, Control, Depth, Level, Node, Time, Tool, Way
 from headwater.query.models import Json
 
 
@@ -36,10 +36,11 @@ class Upstream(_Followed):
 
     name = "upstream"
     level: Level = "task"
+    control: Control = False
 
     def answer(self, context: Context) -> Json:
         """Return the upstream nodes with their distances."""
-        where = {"node": self.node, "level": self.level}
+        where: Params = {"node": self.node, "level": self.level, "control": self.control}
         found = context.query("tree", {**where, "depth": self.depth, "direction": "up"})
         health = context.health()
         items = flat(found["up"])
@@ -182,17 +183,21 @@ class Path(Tool):
     start: Node
     end: Node
     level: Level = "task"
+    control: Control = False
     as_of: Time | None = None
 
     def answer(self, context: Context) -> Json:
-        """Return the ids of the nodes on the path."""
-        where = {"from_": self.start, "to": self.end, "level": self.level}
+        """Return the ids of the nodes on the path; `byControl` follow a control dependency."""
+        where: Params = {"from_": self.start, "to": self.end, "level": self.level}
+        where = {**where, "control": self.control}
         nodes: list[str] = []
+        by_control: list[str] = []
         status: Status = "found"
         note = None
         try:
             found = context.query("path", where)
             nodes = [node["id"] for node in found["path"]]
+            by_control = [node["id"] for node in found["path"] if node["isControl"]]
             note = "The data flows from `end` to `start`." if found["isReversed"] else None
         except NotFoundError:
             status = self._empty(context)
@@ -201,6 +206,7 @@ class Path(Tool):
             status,
             context.health(),
             path=nodes,
+            byControl=by_control or None,
             note=note,
             about=nodes,
             page=context.page("lineage", node=nodes[0]) if nodes else None,
@@ -267,23 +273,37 @@ _PATH_NOTES: Mapping[Status, str] = {
 }
 
 
-def walk(top: Json) -> Iterator[tuple[int, Json, Json]]:
-    """Yield the nodes below the top of a tree, nearest first, with distance and parent."""
+def walk(top: Json, *, control: bool = True) -> Iterator[tuple[int, Json, Json]]:
+    """Yield the nodes below the top of a tree, nearest first, with distance and parent.
+
+    Without `control`, control dependencies are not followed.
+    """
     level = [top]
     steps = 0
     while level:
         steps += 1
-        pairs = [(leaf, child) for leaf in level for child in leaf["children"]]
+        pairs = [
+            (leaf, child)
+            for leaf in level
+            for child in leaf["children"]
+            if control or not child.get("isControl")
+        ]
         for above, leaf in pairs:
             yield steps, leaf, above
         level = [leaf for _, leaf in pairs]
 
 
 def flat(top: Json) -> list[Json]:
-    """Return each node of a tree once, nearest first; of a job, its state unless it completed."""
+    """Return each node of a tree once, nearest first; of a job, its state unless it completed.
+
+    Nodes that only control dependencies lead to are marked.
+    """
     items: dict[str, Json] = {}
+    by_data = {leaf["id"] for _, leaf, _ in walk(top, control=False)}
     for steps, leaf, _ in walk(top):
         item: Json = {"id": leaf["id"], "steps": steps}
+        if leaf["id"] not in by_data:
+            item["isControlOnly"] = True
         latest = leaf["latestRun"]
         if latest and latest["state"] != "COMPLETED":
             item |= {"latestRun": latest["state"], "runId": latest["runId"]}

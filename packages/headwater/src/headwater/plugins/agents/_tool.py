@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
 
@@ -24,6 +24,8 @@ Time = Annotated[
 ]
 Depth = Annotated[int, Field(ge=1, le=100, description="Maximum number of steps along edges.")]
 Level = Annotated[parameters.Level, Field(description="Level of detail of jobs.")]
+_CONTROL = get_args(parameters.WithControl)[1]
+Control = Annotated[bool, Field(description=_CONTROL)]
 Way = Literal["up", "down"]
 
 
