@@ -108,9 +108,11 @@ def demo(
         Literal["yellow", "green"], typer.Option(help="Taxi service to ingest and train on.")
     ] = "yellow",
     backend: Backend = None,
+    dbt: Annotated[bool, typer.Option("--dbt", help="Also build marts with dbt.")] = False,
 ) -> None:
     """Run the demo: ingest with Airflow, train with Metaflow, show the lineage."""
     from commands.demo import run_demo
+    from commands.marts import require_marts
     from lakehouse.sources import parse_months
 
     if real and data:
@@ -118,14 +120,9 @@ def demo(
     settings = _settings(
         data_source="real" if real else data, forecast_model=model, lineage_backend=backend
     )
-    run_demo(settings, parse_months(months), service=service, exit_when_done=exit_)
-
-
-_SLOW = (
-    *("spark", "airflow", "docker", "server", "postgresql"),
-    *("metaflow", "node", "browser", "replay"),
-)
-"""Markers of the tests that `--fast` skips."""
+    if dbt:
+        require_marts(settings)
+    run_demo(settings, parse_months(months), service=service, has_marts=dbt, exit_when_done=exit_)
 
 
 @app.command(context_settings=PASS_ON)
@@ -134,33 +131,17 @@ def test(context: typer.Context) -> None:
 
     Options such as -k are passed to pytest.
     """
-    if "--help" in context.args:
-        say("./run test [--fast] [--times] [PYTEST OPTIONS] runs pytest, whose options follow.\n")
-    import psutil
+    from commands.suite import run_tests
 
-    from commands.suite import memory_folder, process_count
+    run_tests(context.args)
 
-    report = ["-p", "commands.suite", "--durations=10", "--durations-min=1"]
-    # Folders in memory are only kept for failed tests.
-    report += ["-o", "tmp_path_retention_policy=failed", "-o", "tmp_path_retention_count=1"]
-    parallel = ["--dist=loadscope", "--no-loadscope-reorder"]
-    cores = psutil.cpu_count() or 1
-    arguments = list(context.args)
-    is_fast = "--fast" in arguments
-    if is_fast:
-        arguments.remove("--fast")
-        arguments += ["-m", f"not ({' or '.join(_SLOW)})"]
-        parallel.append(f"--numprocesses={cores}")
-    else:
-        memory = psutil.virtual_memory().total / 2**30
-        parallel.append(f"--numprocesses={process_count(cores, memory)}")
-    os.chdir(REPOSITORY)
-    # Each core runs one process. OpenBLAS threads would only double the CPU time.
-    environ = {"OPENBLAS_NUM_THREADS": "1"}
-    if folder := memory_folder(gigabytes=2 if is_fast else 12):
-        environ["PYTEST_DEBUG_TEMPROOT"] = str(folder)
-    environ |= os.environ
-    become([sys.executable, "-m", "pytest", *report, *parallel, *arguments], environ)
+
+@app.command()
+def wheels(
+    folder: Annotated[Path, typer.Argument(help="Folder of the wheels.")] = Path("dist"),
+) -> None:
+    """Build the packages and the page; `./run` does it without the packages of the project."""
+    become([str(REPOSITORY / "run"), "wheels", str(folder.absolute())], dict(os.environ))
 
 
 @app.command()

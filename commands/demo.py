@@ -16,6 +16,7 @@ from commands.demo_output import (
     restart_commands,
     show_result,
 )
+from commands.marts import build_marts
 from commands.processes import Service, stopping, wait_for_interrupt
 from commands.progress import Progress
 from commands.services import (
@@ -40,9 +41,16 @@ CAUGHT_UP_SECONDS = 300
 
 
 def run_demo(
-    settings: Settings, months: list[str], *, service: str = "yellow", exit_when_done: bool
+    settings: Settings,
+    months: list[str],
+    *,
+    service: str = "yellow",
+    has_marts: bool = False,
+    exit_when_done: bool,
 ) -> None:
     """Run the demo for a taxi service until Ctrl-C, or with `exit_when_done` until it is done.
+
+    With `has_marts`, dbt builds its marts from the tables.
 
     Raises:
         PipelineError: a step failed; the message says which one and where to look.
@@ -59,12 +67,15 @@ def run_demo(
             if is_embedded(settings):
                 with progress.stage("Lineage ingested"):
                     services[0].wait_until(lambda: lineage_caught_up(settings), CAUGHT_UP_SECONDS)
+            if has_marts:
+                with progress.stage("Marts, built by dbt"):
+                    build_marts(settings, service)
             if deliveries(settings):
                 with progress.stage(f"Lineage delivered to {settings.lineage_backend}"):
                     services[0].wait_until(lambda: lineage_delivered(settings), 300)
         for note in notes:
             console.print(f"[yellow]{note}[/yellow]", soft_wrap=True)
-        show_result(console, settings, service)
+        show_result(console, settings, service, has_marts=has_marts)
         console.print("", progress.timings(), locations(settings), sep="\n")
         if exit_when_done:
             console.print(

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table as Grid
 
 from commands.environment import addresses, child_environ, script
+from commands.marts import EXPOSURE
 from lakehouse.backends import deliveries, is_embedded, is_on
 from lakehouse.errors import PipelineError
 from lakehouse.forecasts import forecast_table, newest_forecasts
@@ -45,8 +46,10 @@ def data_line(settings: Settings, service: str, months: list[str]) -> str:
     return f"Data: {settings.taxi_url} and {settings.weather_url}, {service} taxis, {chosen}."
 
 
-def show_result(console: Console, settings: Settings, service: str) -> None:
-    """Print some forecasts of a taxi service and their lineage.
+def show_result(
+    console: Console, settings: Settings, service: str, *, has_marts: bool = False
+) -> None:
+    """Print some forecasts of a taxi service and their lineage, then that of the marts' report.
 
     Raises:
         DemoFailed: there are no forecasts, or the lineage server does not respond.
@@ -70,6 +73,8 @@ def show_result(console: Console, settings: Settings, service: str) -> None:
         grid.add_row(*(str(row[str(column.header)]) for column in grid.columns))
     console.print(grid)
     _show_tree(console, settings, table.name)
+    if has_marts:
+        _show_command(console, settings, "Upstream of the report on dbt's marts", "tree", EXPOSURE)
 
 
 def _show_tree(console: Console, settings: Settings, table: str) -> None:

@@ -6,15 +6,20 @@ CPU time includes the child processes of a test, such as servers and Spark drive
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections import Counter, defaultdict
 from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import psutil
 import pytest
+
+from commands.output import say
+from commands.processes import become
+from lakehouse.settings import REPOSITORY
 
 _Status = tuple[str, str, str | tuple[str, dict[str, bool]]]
 """The category, letter and word of a report."""
@@ -22,6 +27,11 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 _TIMES = "suite_times"
 """The attribute of a test report with its time and that of its fixtures."""
 _MOST_FIXTURES = 25
+_SLOW = (
+    *("spark", "airflow", "docker", "server", "postgresql"),
+    *("metaflow", "node", "browser", "replay"),
+)
+"""Markers of the tests that `--fast` skips."""
 _MEMORY = Path("/dev/shm")
 _MOST_PROCESSES = 4
 _GIGABYTES_PER_PROCESS = 3.5
@@ -238,3 +248,30 @@ def table(times: dict[str, Time]) -> list[str]:
     """Return the lines of a table of the largest times."""
     rows = sorted(times.items(), key=lambda row: -max(row[1].wall, row[1].cpu))[:_MOST_FIXTURES]
     return [f"{spent.cpu:8.1f} {spent.wall:8.1f}  {name}" for name, spent in rows]
+
+
+def run_tests(args: list[str]) -> NoReturn:
+    """Become pytest with the arguments of `./run test`."""
+    if "--help" in args:
+        say("./run test [--fast] [--times] [PYTEST OPTIONS] runs pytest, whose options follow.\n")
+    report = ["-p", "commands.suite", "--durations=10", "--durations-min=1"]
+    # Folders in memory are only kept for failed tests.
+    report += ["-o", "tmp_path_retention_policy=failed", "-o", "tmp_path_retention_count=1"]
+    parallel = ["--dist=loadscope", "--no-loadscope-reorder"]
+    cores = psutil.cpu_count() or 1
+    arguments = list(args)
+    is_fast = "--fast" in arguments
+    if is_fast:
+        arguments.remove("--fast")
+        arguments += ["-m", f"not ({' or '.join(_SLOW)})"]
+        parallel.append(f"--numprocesses={cores}")
+    else:
+        memory = psutil.virtual_memory().total / 2**30
+        parallel.append(f"--numprocesses={process_count(cores, memory)}")
+    os.chdir(REPOSITORY)
+    # Each core runs one process. OpenBLAS threads would only double the CPU time.
+    environ = {"OPENBLAS_NUM_THREADS": "1"}
+    if folder := memory_folder(gigabytes=2 if is_fast else 12):
+        environ["PYTEST_DEBUG_TEMPROOT"] = str(folder)
+    environ |= os.environ
+    become([sys.executable, "-m", "pytest", *report, *parallel, *arguments], environ)

@@ -121,3 +121,34 @@ def test_missing_uv_is_explained_if_nothing_can_install_it(script: Path, bare: P
     assert done.returncode == 1
     assert "uv could not be installed" in done.stderr
     assert "apt install python3-venv" in done.stderr
+
+
+def test_wheels_are_built_without_the_packages_of_the_project(script: Path, tmp_path: Path) -> None:
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    npm = '#!/bin/sh\necho "npm $*" >>"$CALLS"\n'
+    (tools / "npm").write_text(npm)
+    (tools / "uv").write_text(
+        '#!/bin/sh\necho "uv $*" >>"$CALLS"\nfor last; do :; done\ncase "$1" in\n'
+        'venv) mkdir -p "$last/bin" && cp "$TOOLS/npm" "$last/bin/npm" ;;\n'
+        'build) mkdir -p "$4" && : >"$4/$(basename "$last").whl" ;;\nesac\n'
+    )
+    for tool in tools.iterdir():
+        tool.chmod(0o755)
+    for package in ("headwater/web", "headwater-client"):
+        (script.parent / "packages" / package).mkdir(parents=True)
+    calls = tmp_path / "calls"
+    environ = {"CALLS": str(calls), "TOOLS": str(tools), "PATH": f"{tools}:{os.environ['PATH']}"}
+    command = [script, "wheels", "out"]
+    done = subprocess.run(
+        command, env=os.environ | environ, cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    built = [str(tmp_path / "out" / f"{name}.whl") for name in ("headwater", "headwater-client")]
+    assert sorted(done.stdout.split()) == sorted(built)
+    lines = calls.read_text().splitlines()
+    assert [line.split()[:2] for line in lines] == [
+        *(["uv", "venv"], ["uv", "pip"], ["npm", "ci"], ["npm", "run"], ["npm", "run"]),
+        *(["uv", "build"], ["uv", "build"]),
+    ]
+    node = next(line.split()[-1] for line in lines if line.startswith("uv pip"))
+    assert f'"{node}"' in (script.parent / "pyproject.toml").read_text()

@@ -197,6 +197,13 @@ def test_ephemeral_models_are_replaced_with_their_sources(harvest: Harvest, quer
     assert not names & {"db.main.cte_a", "db.main.cte_b"}
 
 
+def test_source_has_the_name_of_its_table(harvest: Harvest, query: Query) -> None:
+    project = _shop()
+    project["source.shop.fx"]["identifier"] = "rates_v2"
+    harvest(project)
+    assert _inputs(query, "db.main.shop.daily") == {"db.main.orders", "db.main.rates_v2"}
+
+
 def test_exposures_read_the_tables_behind_their_metrics(
     harvest: Harvest, query: Query, call: Call, tmp_path: Path
 ) -> None:

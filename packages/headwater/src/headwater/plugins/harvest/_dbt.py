@@ -195,6 +195,8 @@ class _Processor(DbtLocalArtifactProcessor):  # type: ignore[misc]
             folder = self.get_dbt_profiles_dir(self.dbt_command_line)
             raise missing_profile(error, folder, self.profile_name) from None
         check_manifest(manifest, self.manifest_path)
+        for source in manifest.get("sources", {}).values():  # the library reads only the name
+            source["name"] = source.get("identifier") or source["name"]
         results["results"] = [
             item
             for item in results["results"]
