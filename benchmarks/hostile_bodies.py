@@ -134,7 +134,7 @@ def _waits(port: int, is_done: threading.Event) -> Iterator[float]:
         start = time.monotonic()
         request(port, "GET", "/api/v2/jobs")
         yield time.monotonic() - start
-        is_done.wait(0.02)
+        is_done.wait(0.1)
 
 
 def measure(pid: int, port: int, body: bytes) -> Measured:

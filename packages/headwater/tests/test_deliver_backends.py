@@ -119,7 +119,7 @@ def test_missing_package_of_datazone_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     own = [point for point in entry_points(group=GROUP) if point.name != "aws"]
-    monkeypatch.setattr("headwater.plugin.entry_points", lambda group: own)
+    monkeypatch.setattr("headwater.plugin._installed", lambda path: own)
     file = _write(tmp_path / "deliver.yaml", "backends: [{name: a, type: datazone}]")
     hint = "datazone requires headwater-aws. In a clone, run: pip install './packages/"
     with pytest.raises(ConfigError, match=hint):

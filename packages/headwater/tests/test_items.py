@@ -87,11 +87,11 @@ def test_long_key_is_rejected_with_its_path(build: Any) -> None:
 
 
 def test_array_is_read_up_to_a_thousand_rejected_items(client: TestClient) -> None:
-    answer = client.post("/api/v1/lineage", content=b"[" + b"0," * 3_000_000 + b"0]")
+    answer = client.post("/api/v1/lineage", content=b"[" + b"0," * 300_000 + b"0]")
     body = answer.json()
     errors = body.pop("errors")
     assert (answer.status_code, len(errors)) == (422, 100)
-    assert body == {"stored": 0, "duplicates": 0, "rejected": 1_000, "unread": 2_999_001}
+    assert body == {"stored": 0, "duplicates": 0, "rejected": 1_000, "unread": 299_001}
     assert errors[99] == {"index": 99, "path": "$", "received": "0", "expected": "an object"}
 
 

@@ -78,7 +78,7 @@ def test_unusable_plugin_is_named(
 
 
 def test_command_of_two_plugins_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("headwater.plugin.entry_points", lambda **_: [*_own(), *_own()[:1]])
+    monkeypatch.setattr("headwater.plugin._installed", lambda _: [*_own(), *_own()[:1]])
     name = _own()[0].name
     with pytest.raises(ConfigError, match=f"plugin {name}: commands: '.*' is already defined"):
         command_line()
