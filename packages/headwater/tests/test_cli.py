@@ -15,6 +15,7 @@ import orjson
 import pytest
 
 from headwater.cli import command_line
+from headwater.query.registry import load_queries
 
 from .conftest import Call
 from .servers import Server
@@ -481,6 +482,21 @@ def _check_names_as_typed(call: Call, *where: str) -> None:
         result = call(*arguments, *where)
         assert result.returncode == 2
         assert result.stderr.startswith(f"headwater: {name}: received 'no-run', expected a time")
+
+
+def test_unused_switches_are_not_sent(monkeypatch: pytest.MonkeyPatch, call: Call) -> None:
+    sent: list[str] = []
+
+    def answer(settings: object, path: str) -> dict[str, object]:
+        sent.append(path)
+        return {"items": [], "next": None}
+
+    monkeypatch.setattr("headwater.console.source.request", answer)
+    call("runs", "--url", "http://localhost:1")
+    (path,) = sent
+    assert "False" not in path
+    defaults = [p.default for query in load_queries().values() for p in query.parameters]
+    assert not any(default is True for default in defaults)
 
 
 def test_errors_name_options_as_typed(database: str, call: Call) -> None:

@@ -94,11 +94,12 @@ class Client:
         (print_json if self.as_json else printer)(answer)
 
     def query(self, name: str, params: Params) -> Any:
-        """Return the answer to a query; parameters that are None are not sent.
+        """Return the answer to a query; parameters that are None or False are not sent.
 
+        Unused switches are therefore no error for an older server that does not know them.
         A name of one dataset and of jobs, such as that of a dbt model, means the dataset.
         """
-        present = {key: value for key, value in params.items() if value is not None}
+        present = {k: v for k, v in params.items() if v is not None and v is not False}
         for key, text in (("as_of", self.as_of), ("known_at", self.known_at)):
             if text:
                 present[key] = text
