@@ -486,15 +486,10 @@ def _check_names_as_typed(call: Call, *where: str) -> None:
 
 def test_unused_switches_are_not_sent(monkeypatch: pytest.MonkeyPatch, call: Call) -> None:
     sent: list[str] = []
-
-    def answer(settings: object, path: str) -> dict[str, object]:
-        sent.append(path)
-        return {"items": [], "next": None}
-
-    monkeypatch.setattr("headwater.console.source.request", answer)
-    call("runs", "--url", "http://localhost:1")
-    (path,) = sent
-    assert "False" not in path
+    monkeypatch.setattr("headwater.console.source.request", lambda _, path: sent.append(path))
+    call("tree", "a", "--json", "--url", "http://localhost:1")
+    assert sent
+    assert not [path for path in sent if "False" in path]
     defaults = [p.default for query in load_queries().values() for p in query.parameters]
     assert not any(default is True for default in defaults)
 
