@@ -10,6 +10,8 @@ from headwater.redaction import DEFAULT
 from headwater_client.masking.source import mask_source
 from headwater_client.masking.text import mask_text
 
+from . import secret_sources as sources
+
 _SECRET = "Vr7mPz2kQx"
 _FORMS = [
     '.option("user", "app").option("password", s"§")',
@@ -57,7 +59,7 @@ _PLAIN = [
 ]
 
 
-@pytest.mark.parametrize("form", _FORMS)
+@pytest.mark.parametrize("form", [*_FORMS, *sources.BRACES, *sources.SHELL])
 def test_secret_in_source_code_is_masked(form: str) -> None:
     code = form.replace("§", _SECRET)
     for masked in (DEFAULT.redact_text(code), mask_text(code)):
@@ -65,13 +67,38 @@ def test_secret_in_source_code_is_masked(form: str) -> None:
         assert "***" in masked
 
 
-@pytest.mark.parametrize("code", _PLAIN)
+@pytest.mark.parametrize("code", [*_PLAIN, *sources.HARMLESS])
 def test_source_code_without_secrets_stays_readable(code: str) -> None:
     assert DEFAULT.redact_text(code) == code
     assert mask_text(code) == code
 
 
-@pytest.mark.parametrize("form", [*_FORMS, "password = ", "password_a.b-", "\n password", "- - "])
+_UNITS = (
+    *(
+        '"',
+        '\\"',
+        "'",
+        "`",
+        '"""',
+        "/*",
+        "//",
+        "a<",
+        "(",
+        "[",
+        "{",
+        ")",
+        "f(",
+        "$(",
+        "a$(",
+        "<<A\n",
+    ),
+    *('password = "', 'f("password",', '"password" -> (', "password\n", "password?:", "password=("),
+    *("password=$(", "read password <<A\nA", "--password ", "case $a in ", "a'", "password='a'\""),
+    *("password = ", "password_a.b-", "\n password", "- - "),
+)
+
+
+@pytest.mark.parametrize("form", [*_FORMS, *_UNITS])
 def test_time_grows_linearly_with_hostile_source_code(form: str) -> None:
     unit = form.split("§")[0] or form
 

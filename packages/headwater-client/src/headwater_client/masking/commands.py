@@ -71,6 +71,7 @@ _PROGRAMS: dict[str, _Program] = {
     "unzip": _program(flags="-P"),
     "7z": _program(glued="-p"),
     "openssl": _program(flags="-k -K", glued="pass:"),
+    "kubectl": _program(pairs="--from-literal", separator="=", words="secret"),
     "keytool": _program(flags="-storepass -keypass -srcstorepass -deststorepass"),
 }
 PROGRAMS = frozenset(_PROGRAMS) - {
@@ -147,8 +148,14 @@ class _Reader:
             yield begin, stop
         if not word.startswith("-") and not flag:
             self._words.append((word, begin, stop))
-        if program.words and "login" in program.words and not self._has_word(program):
+        if program.words and not program.last and not self._has_word(program):
             return
+        if word.startswith("--") and not flag:
+            flag, found, value = word.partition("=")
+            if found and flag in program.flags | program.pairs:  # --user=app:x
+                yield from self._secret(program, value, flag, stop - len(value))
+                return
+            flag = ""
         if is_glued and flag == program.glued:
             word, begin = flag + word, begin - len(flag)
             flag = ""

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import singledispatch
 from itertools import pairwise, zip_longest
 
+from .callees import BUILDERS, OTHERS, READERS, SETTERS, words_of
 from .names import is_secret_name
 from .values import is_plain, looks_like_name
 
@@ -27,7 +28,6 @@ warnings.filterwarnings("ignore", module=_FILE)
 _ESCAPES = re.compile(r"\\[^\n]")
 _LINES = re.compile(rb"\r\n|\r|\n")
 _BRACKETS = re.compile(r"[(\[{)\]}]")
-_WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 
 
 def mask_python(text: str, mask: str) -> str:
@@ -212,26 +212,6 @@ def _(node: ast.ClassDef) -> Iterator[ast.expr]:
     yield from (item.value for item in node.keywords if item.arg and is_secret_name(item.arg))
 
 
-_SETTERS = frozenset(
-    (
-        *("add", "arg", "argument", "assign", "conf", "config", "configuration"),
-        *("credential", "credentials", "decouple", "default", "define", "entry", "env"),
-        *("environ", "environment", "export", "get", "getenv", "header", "headers", "hset"),
-        *("kv", "option", "options", "override", "param", "parameter", "params", "pop"),
-        *("prop", "property", "properties", "put", "putenv", "register", "save", "secret"),
-        *("secrets", "set", "setattr", "setdefault", "setenv", "setting", "settings", "setx"),
-        *("store", "update", "variable", "var", "write"),
-    )
-)
-"""Words of functions that take a name and its value."""
-_OTHERS = frozenset(
-    (
-        *("agg", "alias", "by", "col", "column", "columns", "debug", "drop", "error"),
-        *("field", "fields", "filter", "group", "info", "join", "log", "print", "rename"),
-        *("renamed", "replace", "select", "sort", "split", "sub", "warning", "where"),
-    )
-)
-"""Words of functions whose arguments are names of columns, or texts."""
 _AUTHENTICATIONS = frozenset(
     (
         *("basicauth", "digestauth", "httpbasicauth", "httpdigestauth", "httpproxyauth"),
@@ -249,21 +229,21 @@ def _(node: ast.Call) -> Iterator[ast.expr]:
     fields = [(item.arg or "", item.value) for item in node.keywords]
     yield from _named_value(fields)
     callee = _name(node.func)
-    words = {word.lower() for word in _WORDS.findall(callee)}
+    words = words_of(callee)
     for index, (argument, following) in enumerate(zip_longest(node.args, node.args[1:])):
         if not _is_secret_text(argument):
             continue
         if following is not None and _takes_pair(words, following, index):
             yield following
-        if not words & _OTHERS:
+        if not words & OTHERS:
             yield from (value for key, value in fields if _VALUE_FIELD.fullmatch(key))
     yield from _last_argument(node, callee, words)
 
 
 def _takes_pair(words: set[str], value: ast.expr, index: int) -> bool:
-    if words & _OTHERS:
+    if words & OTHERS:
         return False
-    if words & _SETTERS:
+    if words & SETTERS:
         return True
     return index < 2 and not looks_like_name(_text(value) or "a")
 
@@ -273,24 +253,11 @@ def _last_argument(node: ast.Call, callee: str, words: set[str]) -> Iterator[ast
     if not node.args:
         return
     is_setter = bool(words & {"set", "with", "put", "add", "update", "change", "reset", "use"})
-    is_builder = isinstance(node.func, ast.Attribute) and callee.lower() in _BUILDERS
+    is_builder = isinstance(node.func, ast.Attribute) and callee.lower() in BUILDERS
     if callee.lower() in _AUTHENTICATIONS or (
         is_secret_name(callee) and (is_setter or (is_builder and len(node.args) == 1))
     ):
         yield node.args[-1]
-
-
-_BUILDERS = {"password", "passwd", "pwd", "token", "secret", "apikey", "api_key", "accesskey"}
-
-
-_READERS = frozenset(
-    (
-        *("client", "env", "environ", "fetch", "file", "find", "get", "getenv", "getpass"),
-        *("input", "load", "lookup", "open", "path", "prompt", "read", "resolve", "resource"),
-        *("var", "variable", "secret", "parameter"),
-    )
-)
-"""Words of functions whose first argument names what they read."""
 
 
 def _strings(node: ast.expr) -> Iterator[ast.expr]:
@@ -324,8 +291,8 @@ def _of_call(node: ast.Call) -> list[ast.expr]:
     if isinstance(node.func, ast.Attribute) and _text(node.func.value) is not None:
         # "x".encode("utf-8")
         return [node.func.value, *(node.args if node.func.attr in ("join", "format") else ())]
-    words = {word.lower() for word in _WORDS.findall(_name(node.func))}
-    if words & _READERS or (node.args and _is_secret(node.args[0])):
+    words = words_of(_name(node.func))
+    if words & READERS or (node.args and _is_secret(node.args[0])):
         return [*inner, *node.args[1:]]
     return [*inner, *node.args]
 

@@ -1,4 +1,4 @@
-"""Find secrets in the syntax of Scala, Java, shells, R, JavaScript, YAML, HCL and properties.
+"""Find secrets in the syntax of R, YAML, HCL and properties, and in that of braces and shells.
 
 Every quantifier has an upper limit, so that the time grows linearly with the text.
 """
@@ -8,12 +8,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from .names import is_secret_name, strength
+from .braces import secrets_in_braces
+from .names import strength
+from .shell import secrets_in_shell
 from .spans import Span, matches, replace_spans, sorted_spans
-from .values import is_plain, looks_like_name
+from .values import is_no_secret, looks_like_name
 
 _MOST = 262_144
 """Characters of the longest text that is searched, which takes up to a second."""
+_MARKER = re.compile(
+    "pass|pw|psw|secret|key|token|cred|auth|cookie|sign|pat|sas|account", re.IGNORECASE | re.ASCII
+)
+"""A part of every secret name."""
 _LONGEST = 16_384
 """Upper limit of the characters of a match."""
 
@@ -34,14 +40,7 @@ _LINE = r"(?m:^)[ \t-]{0,64}+['\"]?(?P<name>[\w.-]{1,128}+)['\"]?[ \t]{0,8}"
 _RANDOM = r"(?=\S{0,256}[\d!$%^*+=~])"
 
 _PATTERNS = (
-    # password <- "x", token: Option[String] = Some("x"), config["password"] = `x`
-    rf"{_KEY}{_TYPE}{_ASSIGN}{_WRAPPED_TEXT}",
-    # option("password", s"x") and "accessToken" -> raw"x"
-    rf"{_KEY}\s{{0,8}}(?:,|->)\s{{0,8}}(?=[a-z]{{1,3}}['\"`]){_LITERAL}",
-    # password = env.X || "x", password = isTest ? var.x : "x"
-    rf"{_KEY}{_ASSIGN}(?:[^\n;,\"'`]|\"\"){{1,160}}?(?:\|\||\?\?|:|\belse)\s{{0,4}}{_LITERAL}",
-    # setPassword("x".toCharArray), getPassword() { return "x"; }, password.equals("x")
-    rf"(?<![\w.])(?P<name>[\w.]{{1,128}}+)\(\s{{0,8}}(?=[^\n]{{1,512}}\.toCharArray){_LITERAL}",
+    # getPassword() { return "x"; } and password.equals("x")
     rf"{_NAME}\(\s{{0,4}}\)\s{{0,4}}(?::\s{{0,4}}\w{{1,32}}\s{{0,4}}=?)?\s{{0,4}}\{{"
     rf"\s{{0,64}}return\s{{1,4}}{_LITERAL}",
     rf"(?<![\w.])(?P<name>\w{{1,128}})\.equals(?:IgnoreCase)?\(\s{{0,4}}{_LITERAL}",
@@ -51,12 +50,6 @@ _PATTERNS = (
     rf"(?m:^)[ \t]{{0,64}}{_LITERAL}\s{{0,4}}->>?\s{{0,4}}(?P<name>[\w.]{{1,128}}+)",
     # ${db.password:x} and ${PASSWORD:=x}
     r"\$\{(?P<name>[\w.-]{1,128}?)(?::[=-]?|=)(?P<text>[^}\s:=+?-][^}\n]{0,256})\}",
-    # echo "x" | docker login --password-stdin
-    r"\b(?:echo|printf)\s{1,4}(?:-\w\s|['\"]?%s(?:\\n)?['\"]?\s)?['\"]?"
-    r"(?P<text>[^'\"\n|$]{1,512}?)['\"]?\s{0,4}\|"
-    r"[^\n|;]{0,256}?--(?P<name>password|with-token)",
-    # read password <<< "x"
-    rf"{_NAME}\s{{0,4}}<<<\s{{0,4}}['\"]?(?P<text>[^\s'\"$]{{1,512}})",
     # password: !!str x, password: &a x
     rf"{_LINE}:[ \t]{{1,8}}(?:!!?\w{{1,16}}|&\w{{1,32}})[ \t]{{1,4}}"
     rf"(?P<text>[^\s#'\"][^\n#]{{0,512}})",
@@ -96,25 +89,17 @@ _COMPILED = tuple(re.compile(pattern, re.IGNORECASE | re.ASCII) for pattern in _
 
 def mask_source(text: str, mask: str) -> str:
     """Mask the values of secret names in source code and configuration files of limited size."""
-    if len(text) > _MOST or text.isidentifier():
+    if len(text) > _MOST or text.isidentifier() or _MARKER.search(text) is None:
         return text
     return replace_spans(text, sorted_spans(_secrets(text)), mask)
 
 
 def _secrets(text: str) -> Iterator[Span]:
+    yield from secrets_in_braces(text)
+    yield from secrets_in_shell(text)
     for pattern in _COMPILED:
         for match in matches(pattern, text, _LONGEST):
-            if strength(match["name"]) and not _is_no_secret(match["text"]):
+            if strength(match["name"]) and not (
+                is_no_secret(match["text"]) or looks_like_name(match["text"].strip())
+            ):
                 yield match.span("text")
-
-
-def _is_no_secret(value: str) -> bool:
-    """Return True for a placeholder, a name, a mask, or a text with one."""
-    value = value.strip()
-    return (
-        is_plain(value)
-        or is_secret_name(value)
-        or looks_like_name(value)
-        or "***" in value
-        or value.startswith(("${", "$(", "{{", "#{", "%"))
-    )

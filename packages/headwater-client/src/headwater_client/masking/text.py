@@ -25,8 +25,8 @@ _COMMAND = _names(PROGRAMS, r"(?:\.exe)?(?=[\s'\",\\])")
 _CALL = _names(FUNCTIONS, r"\s{0,4}\(")
 # password = 'x', "password": "x", password => 'x' and PASSWORD N'x'
 _NAMED = re.compile(
-    r"(?<![\w.-])(?P<name>[\w.-]{1,128}+)(?:\\{0,4}[\"'`]\]?)?\s{0,8}"
-    r"(?:(?:=>|->|:=|[=!]=|<>|[=:])\s{0,8}[nNbrfu]{0,2}|(?<=\s)[nN]?(?='))\\{0,4}"
+    r"(?<![\w.-])(?P<name>(?P<flag>-)?+[\w.-]{1,128}+)(?:\\{0,4}[\"'`]\]?)?\s{0,8}"
+    r"(?:(?:=>|->|:=|[=!]=|<>|[=:])\s{0,8}[nNbrfu]{0,2}|(?(flag)(?!)|(?<=\s)[nN]?(?=')))\\{0,4}"
     r"(?P<quote>['\"])(?P<text>(?:(?!(?P=quote))[^\\]|\\[^'\"]|\\.(?!\s*[,}])|(?P=quote){2})*+)",
     re.DOTALL,
 )
@@ -54,6 +54,7 @@ _FORMS = re.compile(
     r"(?:\bconfigure set \S{0,64}(?:key|token)\S{0,16}\s{1,8}|pwd%3d|[?&]code=(?=[\w%+/=~.-]{16})"
     r"|basic\.auth\.user\.info\s{0,8}[=:]\s{0,8}[^:'\"\s]{1,128}:"
     r"|\bgetConnection\([^()\n]{1,512},[^(),\n]{1,256},\s{0,8}['\"]"
+    r"|\blogin\s{1,8}\S{1,128}\s{1,8}password\s{1,8}(?!['\"])"
     r"|\baz login\b[^\n|;&]{0,256}?\s(?:-p|--password)\s{1,8})"
     r"(?P<text>(?:(?!%3b)[^\s&'\"]){1,512})",
     re.IGNORECASE,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from .names import is_secret_name
+
 TYPES = (
     "any|big(?:int|num)|binary|bool(?:ean)?|bytes?|char|date(?:time)?|decimal|double|float|int(?:eger)?"
     "|long|nil|none|null(?:able)?|num(?:ber|eric)|object|optional|secretstr|str(?:ing)?|text"
@@ -27,3 +29,14 @@ def is_plain(text: str) -> bool:
 def looks_like_name(text: str) -> bool:
     """Return True if a text may be the name of a column or a variable."""
     return _NAME.fullmatch(text) is not None
+
+
+def is_no_secret(text: str) -> bool:
+    """Return True for a placeholder, a name of a secret, a mask, or a text with one."""
+    text = text.strip()
+    return (
+        is_plain(text)
+        or is_secret_name(text)
+        or "***" in text
+        or text.startswith(("${", "$(", "{{", "#{", "%"))
+    )
