@@ -129,6 +129,7 @@ BRACES = (
     'env.put(Context.SECURITY_CREDENTIALS, (Object) "§");',
     'Map.of("user", user, "password", "§")',
     'Map("user" -> "it\'s \\" x", "password".->("§"))',
+    'mapOf("user" to "app", "password" to "§")',
     'new AbstractMap.SimpleEntry<>("password", "§")',
     'new String[][] {{"user", "app"}, {"password", "§"}};',
     'new SecretKeySpec("§".getBytes("UTF-8"), "AES")',

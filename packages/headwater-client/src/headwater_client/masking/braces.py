@@ -145,6 +145,9 @@ class _Scanner:
 
     def _read_name(self, frame: _Frame, path: str) -> None:
         last = path.rpartition(".")[2]
+        if path == "to" and frame.last == "string":
+            self._read_link(frame, "->")  # Kotlin
+            return
         if last == "match":
             frame.is_match = is_secret_name(frame.name)
         frame.is_default = frame.last == ")" and frame.is_text and is_secret_name(frame.name)
