@@ -35,6 +35,8 @@ _TEXTS = frozenset(
 """Names of values with SQL or code, in answers and in facets, without separators."""
 _EXPRESSIONS = frozenset({"transformationdescription"})
 """Names of texts that may be an expression."""
+_TRANSFORMATIONS = ("DIRECT", "INDIRECT")
+"""Types of transformations of columns, whose `description` may be an expression."""
 _KEPT = frozenset({"dialect", "language", "hidden"})
 """Fields next to SQL that are shown."""
 _FACETS = {"spark.logicalPlan", "spark_unknown", "extractionError"}
@@ -139,14 +141,18 @@ def without_sql(value: Any) -> Any:
     is_hidden = False
     is_code = value.keys() >= _CODE
     is_line = value.keys() == _LINE
+    is_transformation = value.get("type") in _TRANSFORMATIONS
+    expressions = _EXPRESSIONS | {"description"} if is_transformation else _EXPRESSIONS
     for key, item in value.items():
-        shown = _shown(key, item, is_code=is_code and key == "source", is_line=is_line)
+        shown = _shown(key, item, expressions, is_code=is_code and key == "source", is_line=is_line)
         is_hidden = is_hidden or _loses(item, shown)
         result[REASON if reads_as_sql(key) else key] = shown
     return {**result, "hidden": REASON} if is_hidden else result
 
 
-def _shown(key: str, item: Any, *, is_code: bool, is_line: bool) -> Any:
+def _shown(
+    key: str, item: Any, expressions: frozenset[str], *, is_code: bool, is_line: bool
+) -> Any:
     """Return the value of a key without SQL and code."""
     if not item:
         return item
@@ -155,7 +161,7 @@ def _shown(key: str, item: Any, *, is_code: bool, is_line: bool) -> Any:
     name = key.replace("_", "").replace("-", "").lower()
     if name in _TEXTS:
         return _without_texts(item)
-    if isinstance(item, str) and name in _EXPRESSIONS and reads_as_expression(item):
+    if isinstance(item, str) and name in expressions and reads_as_expression(item):
         return None
     return None if _is_sql(item) else without_sql(item)
 
