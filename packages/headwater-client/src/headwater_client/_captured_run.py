@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -14,7 +14,6 @@ from openlineage.client.facet_v2 import (
     DatasetFacet,
     JobFacet,
     dataset_version_dataset,
-    lineage,
     schema_dataset,
     source_code_job,
     sql_job,
@@ -35,6 +34,17 @@ class CoarseLineageFacet(DatasetFacet):
     """States that the sources of an output are all inputs of its run that may feed it."""
 
     isCoarse: bool = True
+
+
+@attr.define
+class ExplicitLineageFacet(JobFacet):
+    """The facet `lineage` of a job, which openlineage-python has only since 1.53."""
+
+    entries: list[dict[str, Any]]
+
+    @staticmethod
+    def _get_schema() -> str:
+        return "https://openlineage.io/spec/facets/1-0-0/LineageFacet.json#/$defs/LineageJobFacet"
 
 
 def with_captured(run: ReportedRun, capture: Capture) -> ReportedRun:
@@ -67,7 +77,7 @@ def with_captured(run: ReportedRun, capture: Capture) -> ReportedRun:
         run,
         inputs=[*run.inputs, *new_inputs],
         outputs=[*run.outputs, *new_outputs],
-        job_facets={**run.job_facets, **_lineage_facet(stated)},
+        job_facets={**run.job_facets, **explicit_lineage(stated)},
     )
 
 
@@ -126,11 +136,17 @@ class _Columns:
         return facets
 
 
-def _lineage_facet(stated: dict[Name, list[Name]]) -> dict[str, JobFacet]:
-    entries: list[Any] = [
-        lineage.LineageDatasetEntry(
-            *target, "DATASET", [lineage.LineageDatasetInput(*name, "DATASET") for name in sources]
-        )
+def explicit_lineage(
+    stated: Mapping[Name, Iterable[Name]], producer: str = PRODUCER
+) -> dict[str, JobFacet]:
+    """Return the facet of the sources of each output; empty without outputs."""
+    entries = [
+        {**_entity(target), "inputs": [_entity(source) for source in sources]}
         for target, sources in stated.items()
     ]
-    return {"lineage": lineage.LineageJobFacet(entries, producer=PRODUCER)} if entries else {}
+    return {"lineage": ExplicitLineageFacet(entries, producer=producer)} if entries else {}
+
+
+def _entity(name: Name) -> dict[str, Any]:
+    namespace, dataset = name
+    return {"namespace": namespace, "name": dataset, "type": "DATASET"}

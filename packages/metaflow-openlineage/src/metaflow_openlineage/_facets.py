@@ -19,6 +19,7 @@ from openlineage.client import facet_v2 as fv
 from openlineage.client.constants import DEFAULT_PRODUCER
 
 from headwater_client import RunRef
+from headwater_client._captured_run import explicit_lineage
 from headwater_client.masking import mask_text
 
 from ._dataset import ColumnSource, Dataset, Direct, merge
@@ -214,14 +215,7 @@ def source(code: Any, location: Mapping[str, str], *, with_code: bool) -> JobFac
 
 def lineage(stated: Mapping[tuple[str, str], Iterable[tuple[str, str]]]) -> JobFacets:
     """Create the facet of the inputs that feed each output (explicit lineage, experimental)."""
-    m = fv.lineage
-    entries = [
-        m.LineageDatasetEntry(
-            *target, "DATASET", [m.LineageDatasetInput(*source, "DATASET") for source in sources]
-        )
-        for target, sources in stated.items()
-    ]
-    return {"lineage": _facet(m.LineageJobFacet, entries)} if entries else {}
+    return explicit_lineage(stated, PRODUCER)
 
 
 def _dataset_facets(dataset: Dataset) -> dict[str, Any]:
