@@ -215,8 +215,9 @@ def _follow(settings: Settings, airflow: Airflow, progress: Progress, runs: dict
     states = dict.fromkeys(runs, "")
     while not all(state in ("success", "failed") for state in states.values()):
         for dag, run in runs.items():
-            states[dag] = airflow.run_state(dag, run)
-            progress.show(dag, airflow.tasks(dag, run))
+            if states[dag] not in ("success", "failed"):
+                states[dag] = airflow.run_state(dag, run)
+                progress.show(dag, airflow.tasks(dag, run))
         time.sleep(POLL_SECONDS)
     for dag, run in runs.items():
         if states[dag] == "failed":

@@ -72,13 +72,15 @@ class Service:
             SetupError: a program ended, or the time ran out; the message has the end of the log.
         """
         deadline = time.monotonic() + seconds
+        pause = 0.1
         while not ready():
             self.check()
             if time.monotonic() > deadline:
                 raise SetupError(
                     f"{self.name} is not ready after {seconds:.0f} s. {self._log_tail()}"
                 )
-            time.sleep(0.2)
+            time.sleep(pause)
+            pause = min(1.0, pause * 1.2)  # the checks take CPU time from what is waited for
 
     def stop(self) -> None:
         """End the programs and everything they started."""

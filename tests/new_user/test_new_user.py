@@ -147,7 +147,7 @@ def until(condition: Callable[[], object], process: subprocess.Popen[bytes], log
     while not condition():
         assert process.poll() is None, log.read_text()[-5000:]
         assert time.monotonic() < deadline, log.read_text()[-5000:]
-        time.sleep(0.2)
+        time.sleep(0.5)
 
 
 def gone(clone: Clone) -> bool:
