@@ -16,7 +16,7 @@ from headwater.query.registry import ask, load_queries
 from lakehouse.catalog import open_catalog
 from lakehouse.errors import SettingsError, SetupError
 from lakehouse.names import DATABASE, Table
-from lakehouse.settings import REPOSITORY, Settings
+from lakehouse.settings import REPOSITORY, load_settings
 
 _RIDES = Table("yellow_rides_hourly_actuals")
 
@@ -29,7 +29,7 @@ def test_marts_are_downstream_of_the_lakehouse(
         ensure_dbt()
     except SetupError as error:
         pytest.skip(str(error))
-    settings = Settings(state_dir=tmp_path)
+    settings = load_settings(state_dir=tmp_path)
     catalog = open_catalog(settings)
     catalog.create_namespace(DATABASE)
     hours = [datetime(2025, 5, 1) + timedelta(hours=hour) for hour in range(30)]
@@ -91,5 +91,5 @@ def _without(text: str, parts: dict[str, str]) -> str:
 
 def test_marts_need_local_tables_and_the_lineage_server(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="LINEAGE_BACKEND=none"):
-        require_marts(Settings(state_dir=tmp_path, lineage_backend="none"))
+        require_marts(load_settings(state_dir=tmp_path, lineage_backend="none"))
     assert not (REPOSITORY / "dbt_marts" / "target").exists()

@@ -139,7 +139,7 @@ def test_wheels_are_built_without_the_packages_of_the_project(script: Path, tmp_
         (script.parent / "packages" / package).mkdir(parents=True)
     calls = tmp_path / "calls"
     environ = {"CALLS": str(calls), "TOOLS": str(tools), "PATH": f"{tools}:{os.environ['PATH']}"}
-    command = [script, "wheels", "out"]
+    command = [str(script), "wheels", "out"]
     done = subprocess.run(
         command, env=os.environ | environ, cwd=tmp_path, capture_output=True, text=True, check=True
     )
