@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from typing import Any, Literal
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, expect, sync_playwright
+from playwright.sync_api import Error as PlaywrightError
 from playwright.sync_api import TimeoutError as PageTimeoutError
 
 from commands.page import WEB
@@ -66,21 +67,28 @@ def looking(
         page = context.new_page()
         _slow_down(page)
         page.set_default_timeout(PATIENCE_MS)
-        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("pageerror", lambda error: wrong.append(_described(error)))
         page.on("request", lambda each: note(each.url, url, "data:"))
-        page.on("console", lambda each: note(each.text) if each.type == "error" else None)
+        page.on(
+            "console", lambda each: note(each.text, source=each) if each.type == "error" else None
+        )
         page.goto(url + path)
         return page
 
-    def note(text: str, *fine: str) -> None:
+    def note(text: str, *fine: str, source: ConsoleMessage | None = None) -> None:
         # Some tests expect rejected requests and stopped servers.
         if not text.startswith((*fine, *expected, "Failed to load resource")):
-            wrong.append(text)
+            wrong.append(f"{text!r} at {source.location} of {source.args}" if source else text)
 
     yield open_
     for context in contexts:
         context.close()
     assert wrong == []
+
+
+def _described(error: PlaywrightError) -> str:
+    """Return the name, message and stack of a page error; any of them may be empty."""
+    return f"{error.name}: {error.message}\n{error.stack}"
 
 
 _DELAYS = """
@@ -105,11 +113,21 @@ TRANSFERRED = """() => performance.getEntries()
 """Returns the kB that a page received since its navigation, with headers and without the stream."""
 
 
+_HAS_THEME = """theme => {
+    const { colorScheme } = getComputedStyle(document.documentElement);
+    const chosen = ["light", "dark"].includes(colorScheme) ? colorScheme : theme;
+    const [red, green, blue, alpha = 1] =
+        getComputedStyle(document.body).backgroundColor.match(/[\\d.]+/g).map(Number);
+    return alpha === 0 || (red + green + blue > 384 ? "light" : "dark") === chosen;
+}"""
+
+
 def _in_each_theme(page: Page) -> Iterator[str]:
     """Show the page in the light and then in the dark theme, without loading it again."""
     themes: tuple[Literal["light", "dark"], ...] = ("light", "dark")
     for theme in themes:
         page.emulate_media(color_scheme=theme)
+        page.wait_for_function(_HAS_THEME, arg=theme)  # a busy browser keeps the last colors
         yield theme
 
 
@@ -241,6 +259,7 @@ def walk_every_view(page: Page) -> None:
     press("Enter")
     changes = page.get_by_role("complementary", name="Differences")
     expect(changes).to_be_visible()
+    expect(page).not_to_have_url(re.compile("[?&]at="))  # with now
     press("Enter")
     expect(changes).to_be_hidden()
     for level in ("Pipeline", "Query"):

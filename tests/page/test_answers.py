@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 from base64 import b64encode
+from io import StringIO
 from pathlib import Path
 from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.looking import Look, axe_finds, keep
+from tests.looking import Look, axe_finds, details, keep
 
 pytestmark = [pytest.mark.browser, pytest.mark.server]
 
@@ -186,7 +188,7 @@ def test_failed_check_leads_to_those_who_used_the_data(look: Look) -> None:
 
 
 def _saved(page: Page, choice: str) -> tuple[str, bytes]:
-    page.get_by_role("button", name="Export").press("ArrowDown")
+    page.get_by_role("button", name="Share").press("ArrowDown")
     expect(page.get_by_role("menuitem").first).to_be_focused()
     with page.expect_download() as download:
         page.get_by_role("menuitem", name=re.compile(choice)).press("Enter")
@@ -234,7 +236,7 @@ _COLOURS = """async url => {
 }"""
 
 
-def test_graph_is_exported_as_mermaid_and_json(look: Look) -> None:
+def test_graph_is_exported_as_mermaid_csv_and_json(look: Look) -> None:
     page = look(_at("lineage", ACTUALS, up="1", down="1"))
     expect(page.locator("[data-node]")).to_have_count(3)
     _, text = _saved(page, "Mermaid")
@@ -243,6 +245,15 @@ def test_graph_is_exported_as_mermaid_and_json(look: Look) -> None:
         "TrainForecastModelFlow.compute_actuals",
         "TrainForecastModelFlow.prepare_training_data",
     ]
+    _, table = _saved(page, "CSV")
+    rows = list(csv.DictReader(StringIO(table.decode())))
+    assert [row["downstream"].rpartition(".")[2] for row in rows if row["kind"] == "table"] == [
+        "prepare_training_data"
+    ]
+    for choice, message in (("this view", "Link copied"), ("at this time", "Link copied")):
+        page.get_by_role("button", name="Share").press("ArrowDown")
+        page.get_by_role("menuitem", name=re.compile(choice)).press("Enter")
+        expect(page.get_by_role("status").filter(has_text=message)).to_be_attached()
     _, data = _saved(page, "JSON")
     exported = json.loads(data)
     assert (exported["node"], len(exported["nodes"]), len(exported["edges"])) == (ACTUALS, 3, 2)
@@ -251,7 +262,7 @@ def test_graph_is_exported_as_mermaid_and_json(look: Look) -> None:
 def test_escape_closes_the_export_but_not_the_details(look: Look) -> None:
     page = look(VIEWS["column"])
     page.get_by_role("button", name="Options").click()
-    button = page.get_by_role("button", name="Export")
+    button = page.get_by_role("button", name="Share")
     expect(button).to_be_enabled()
     button.press("ArrowDown")
     page.keyboard.press("ArrowUp")
@@ -261,3 +272,11 @@ def test_escape_closes_the_export_but_not_the_details(look: Look) -> None:
     expect(page.get_by_role("menu")).to_be_hidden()
     expect(button).to_be_focused()
     expect(page.get_by_role("complementary", name="Details")).to_be_visible()
+    details(page).get_by_role("button", name="Wrap lines").first.click()
+    details(page).get_by_role("button", name="Enlarge").first.click()
+    code = page.get_by_role("dialog", name="SQL")
+    expect(code.get_by_role("button", name="Wrap lines")).to_have_attribute("aria-pressed", "true")
+    assert axe_finds(page) == []
+    page.keyboard.press("Escape")
+    expect(code).to_be_hidden()
+    expect(details(page)).to_be_visible()

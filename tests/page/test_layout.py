@@ -84,7 +84,14 @@ def test_six_nodes_are_one_line_and_many_neighbours_collapse(look: Look, lineage
     more = page.get_by_role("button", name="Show 18 more nodes downstream of part_2")
     expect(more).to_have_text("18 more")
     more.click()
+    others = page.get_by_role("region", name="18 more downstream of part_2")
+    others.get_by_role("searchbox").fill("reader_2 trial")
+    others.get_by_role("button", name="Show reader_29").click()
+    _wait_for_graph(page, 5 + 13)
+    others = page.get_by_role("region", name="17 more downstream of part_2")
+    others.get_by_role("button", name="Show all 17", exact=True).click()
     _wait_for_graph(page, 5 + 30)
+    expect(others).to_be_hidden()
 
 
 def test_demo_is_readable_on_a_phone_from_top_to_bottom(look_at_demo: Look) -> None:
@@ -193,7 +200,7 @@ def test_column_path_is_highlighted_in_rows_and_from_top_to_bottom(look: Look) -
 def test_exported_picture_has_the_proportions_of_a_page(look_at_demo: Look, tmp_path: Path) -> None:
     page = look_at_demo(_FORECAST)
     _wait_for_graph(page, 17)
-    page.get_by_role("button", name="Export").click()
+    page.get_by_role("button", name="Share").click()
     with page.expect_download() as download:
         page.get_by_role("menuitem", name=re.compile("Drawing")).or_(
             page.get_by_role("button", name=re.compile("Drawing"))

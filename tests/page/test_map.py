@@ -6,13 +6,14 @@ import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from itertools import islice
+from urllib.parse import urlencode
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from benchmarks.dbt_project import FAILED, LATE, events
 from commands.page import ensure_page
-from tests.looking import Look, axe_finds, looking
+from tests.looking import Look, axe_finds, details, looking
 
 from .conftest import Lineage
 
@@ -138,3 +139,65 @@ def test_map_fits_a_phone(look: Look) -> None:
     assert box["x"] + box["width"] <= 390
     page.get_by_role("button", name="Show groups").click()
     expect(_current(page)).to_have_text(re.compile(r"shop\.prod"))
+
+
+_DATES = "dataset:snowflake://org-acct:shop.prod.dim_dates"
+_COLOR = "element => getComputedStyle(element).backgroundColor"
+
+
+def test_many_neighbours_are_chosen_by_owner_or_pipeline(look: Look) -> None:
+    page = look(f"/lineage?{urlencode({'node': _DATES})}")
+    nodes = page.locator("[data-node]")
+    page.get_by_role("button", name=re.compile("Show 87 more nodes downstream")).click()
+    others = page.get_by_role("region", name="87 more downstream of dim_dates")
+    expect(others.get_by_role("searchbox")).to_be_focused()
+    assert axe_finds(page) == []
+    count = nodes.count()
+    others.get_by_role("searchbox").fill("mart_9 growth")
+    others.get_by_role("button", name="Pipeline", exact=True).click()
+    expect(others.get_by_role("heading", level=3)).to_have_text("dbtShow all 5")
+    others.get_by_role("button", name="Show all 5 of dbt").click()
+    expect(nodes).not_to_have_count(count)
+    expect(page.locator('[data-node="job:shop:dbt.mart_99"]')).to_be_attached()
+    others = page.get_by_role("region", name="82 more downstream of dim_dates")
+    expect(others).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(others).to_be_hidden()
+    expect(page.locator(f'[data-node="{_DATES}"]')).to_be_focused()
+
+
+def test_forced_colors_show_what_is_selected_and_bars(look: Look) -> None:
+    job = {"node": "job:shop:dbt", "level": "pipeline", "open": "job:shop:dbt", "tab": "runs"}
+    page = look(f"/lineage?{urlencode(job)}")
+    details(page).get_by_role("listitem").get_by_role("link").first.click()
+    page.get_by_role("tab", name="Child runs").click()
+    rows = details(page).get_by_role("listitem")
+    expect(rows.nth(1)).to_contain_text(FAILED)  # failed first
+    page.emulate_media(forced_colors="active")
+    for name, other in (
+        ("Pipeline", "Task"),
+        ("All", "24 h"),
+        ("Failed and slow first", "By start"),
+    ):
+        selected, rest = (
+            page.get_by_role("button", name=text, exact=True).evaluate(_COLOR)
+            for text in (name, other)
+        )
+        assert selected != rest, name
+    tabs = [page.get_by_role("tab", name=name) for name in ("Child runs", "About")]
+    assert tabs[0].evaluate(_COLOR) != tabs[1].evaluate(_COLOR)
+    canvas = page.locator("body").evaluate(_COLOR)
+    for bar in (
+        page.get_by_role("button", name="View the graph at that time").locator("i").first,
+        rows.nth(1).locator("i"),
+    ):
+        assert bar.evaluate(_COLOR) != canvas
+    page.set_viewport_size({"width": 720, "height": 450})  # zoomed to 200 %
+    graph, panel = page.get_by_role("region", name="Lineage graph"), details(page)
+    page.wait_for_function("document.documentElement.scrollWidth <= 720")
+    boxes = graph.bounding_box(), panel.bounding_box()
+    assert boxes[0]
+    assert boxes[1]
+    assert boxes[0]["x"] + boxes[0]["width"] <= boxes[1]["x"] + 1 or (
+        boxes[0]["y"] + boxes[0]["height"] <= boxes[1]["y"] + 1
+    )

@@ -27,10 +27,12 @@ def _held(page: Page, pattern: str) -> Iterator[None]:
     """Hold all requests of a pattern until the end of the context."""
     held: list[Route] = []
     page.route(pattern, lambda route: held.append(route))
-    yield
-    for route in held:
-        route.continue_()
-    page.unroute(pattern)
+    try:
+        yield
+    finally:  # a page that is closed while it waits reports errors
+        for route in held:
+            route.continue_()
+        page.unroute(pattern)
 
 
 def test_skeleton_shows_after_300_ms_of_waiting(look: Look) -> None:
@@ -91,7 +93,7 @@ def test_graph_stays_until_the_next_response(look: Look) -> None:
     nodes = page.locator("[data-node]")
     expect(nodes).to_have_count(3)
     more = page.get_by_role("button", name=re.compile("Show 1 more node upstream of .*compute"))
-    export = page.get_by_role("button", name="Export")
+    export = page.get_by_role("button", name="Share")
     with _held(page, "**/api/v2/graph?*"):
         with page.expect_request("**/api/v2/graph?*grown=*"):
             more.click()
@@ -110,7 +112,7 @@ def test_rejected_request_leaves_no_graph_to_export(look: Look) -> None:
     )
     page.get_by_role("button", name=re.compile("Show 1 more node upstream of .*compute")).click()
     expect(page.get_by_role("alert").get_by_text("Too large")).to_be_visible()
-    expect(page.get_by_role("button", name="Export")).to_be_disabled()
+    expect(page.get_by_role("button", name="Share")).to_be_disabled()
 
 
 _HOLD_LAYOUTS = """() => {

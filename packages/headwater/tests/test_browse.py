@@ -38,7 +38,7 @@ def state(build: Any) -> State:
     own = {"owners": [{"name": "masterdata"}]}
     load["outputs"] = [
         build.dataset(tables[0], tags=tags, storage=iceberg),
-        build.dataset(tables[1], ownership=own),
+        build.dataset(tables[1], ownership=own, storage={"storageLayer": "Unknown"}),
     ]
     begin = build.run("START", "2", "report", "09:00:00", kind="SPARK/TASK")
     make = build.run(

@@ -98,13 +98,13 @@ def owners_of(state: State, node: Node) -> list[str]:
 
 
 def platform_of(state: State, node: Node) -> str | None:
-    """Return the reported integration of a job, or the storage layer of a dataset."""
+    """Return the integration of a job or storage layer of a dataset, unless it is "unknown"."""
     books = facets_of(state, node)
     if node.type == "job":
         values = [book.parsed(JobType).integration for book in books]
     else:
         values = [book.parsed(Storage).storageLayer for book in books]
-    return next(filter(None, values), None)
+    return next((value for value in values if value and value.lower() != "unknown"), None)
 
 
 def kind_of(state: State, node: Node) -> str:

@@ -36,6 +36,8 @@ export const ICONS = {
   left: "M15 5l-7 7 7 7",
   down: "M6 9l6 6 6-6",
   up: "M6 15l6-6 6 6",
+  wrap: "M4 6h16M4 12h13a3 3 0 0 1 0 6h-5M4 18h4M14 15.5L11.5 18l2.5 2.5",
+  share: "M12 3v12M8 7l4-4 4 4M5 12v8h14v-8",
   fit: "M4 9V4h5M15 4h5v5M20 15v5h-5M9 20H4v-5",
   clock: "M12 7v5l3 2M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18",
   compare: "M7 4v16M17 4v16M3 8h8M13 16h8",

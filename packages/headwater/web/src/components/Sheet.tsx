@@ -2,6 +2,7 @@ import { clsx } from "clsx";
 import type { ReactNode } from "react";
 import type { ImpactView } from "../graph/places";
 import { moment } from "../graph/words";
+import { Command } from "./Copy";
 import { Icon, type IconName } from "./Icon";
 import { Link } from "./Link";
 import { useTitle } from "./useTitle";
@@ -39,6 +40,16 @@ export function Sheet({ icon, kind, title, name, about, actions, isBusy = false,
         {children}
       </div>
     </main>
+  );
+}
+
+/** The command with the same answer. */
+export function CommandPart({ text }: { text: string }): ReactNode {
+  return (
+    <section className={styles.part}>
+      <h2>{COMPONENTS.commandLine}</h2>
+      <Command text={text} />
+    </section>
   );
 }
 

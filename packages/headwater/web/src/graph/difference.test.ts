@@ -21,7 +21,7 @@ const DIFF = {
     { node: "job:n:dag.new", from: null, to: null, isSourceChanged: true },
   ],
   failed: [
-    { runId: "r", job: { namespace: "n", name: "dag.load" }, state: "FAILED", startedAt: null, endedAt: null, durationMs: null, error: "no disk" },
+    { runId: "r", job: { namespace: "n", name: "dag.load" }, state: "FAILED", startedAt: "2026-01-01T02:00:00Z", endedAt: null, durationMs: null, error: "no disk" },
     { runId: "s", job: { namespace: "n", name: "dag.load" }, state: "FAILED", startedAt: null, endedAt: null, durationMs: null, error: null },
   ],
 } as unknown as DiffAnswer;
@@ -57,9 +57,13 @@ test("list contains each change once", () => {
     "changed table weather: + x: int\n+ z: date\n− y: int\n− z: text\n− bare",
     "changed task train: code 0123456 → abcdefa",
     "changed task job:n:dag.new: code unknown → unknown",
-    "failed task load: no disk",
+    "failed task load: 2026-01-01 02:00:00 UTC\nno disk",
     "failed task load: ",
   ]);
+});
+
+test("jobs name their pipeline", () => {
+  expect(changesOf(DIFF).filter(({ above }) => above === "dag").map(({ text }) => text)).toContain("load");
 });
 
 test("changes are grouped by dataset and job; edges have both ends", () => {

@@ -2,7 +2,7 @@ import type { Answer } from "../api/client";
 import { columnKey, type ColumnKey } from "./lit";
 import { columnEdgeKey } from "./merge";
 import type { GraphAnswer } from "./types";
-import { distinctNames } from "./words";
+import { distinctNames, moment, parts } from "./words";
 
 export type DiffAnswer = Answer<"diff">;
 export type Mark = "added" | "removed" | "changed";
@@ -81,6 +81,8 @@ export interface Change {
   run?: string;
   isSchema?: boolean;
   text: string;
+  /** The pipeline of a job; empty if the text has it. */
+  above: string;
   detail: string;
   /** Nodes to show: the two ends of an edge, or the changed node. */
   ends: string[];
@@ -94,7 +96,12 @@ export function changesOf(diff: DiffAnswer): Change[] {
   const nodesById = new Map([...listed, ...failed]);
   const names = distinctNames([...nodesById].map(([id, node]) => ({ id, ...node })));
   const name = (id: string) => names.get(id) ?? id;
-  const about = (id: string) => ({ node: id, ends: [id], kind: nodesById.get(id)?.kind ?? (id.startsWith("dataset:") ? "table" : diff.level), text: name(id) });
+  const aboveOf = (id: string, title: string) => {
+    const node = nodesById.get(id);
+    const above = node?.type === "job" ? parts(node.name, "job").above : "";
+    return title.includes(above) ? "" : above;
+  };
+  const about = (id: string) => ({ node: id, ends: [id], kind: nodesById.get(id)?.kind ?? (id.startsWith("dataset:") ? "table" : diff.level), text: name(id), above: aboveOf(id, name(id)) });
   const nodes = (ids: readonly string[], mark: Mark): Change[] => ids.map((id) => ({ key: `${mark} ${id}`, mark, ...about(id), detail: about(id).kind }));
   const fresh = new Set([...diff.added, ...diff.removed]);
   const edges = (pairs: readonly string[][], mark: Mark): Change[] =>
@@ -131,7 +138,7 @@ export function changesOf(diff: DiffAnswer): Change[] {
       mark: "failed" as const,
       ...about(jobOf(run)),
       run: run.runId,
-      detail: run.error ?? "",
+      detail: [run.startedAt && moment(run.startedAt), run.error].filter(Boolean).join("\n"),
     })),
   ];
 }
@@ -141,6 +148,7 @@ export interface ChangeGroup {
   node: string;
   kind: string;
   text: string;
+  above: string;
   changes: Change[];
 }
 
@@ -148,8 +156,8 @@ export interface ChangeGroup {
 export function changeGroups(changes: readonly Change[]): { type: "datasets" | "jobs"; groups: ChangeGroup[] }[] {
   const groups = new Map<string, ChangeGroup>();
   for (const change of changes) {
-    const { node, kind, text } = change;
-    const group = groups.get(node) ?? { node, kind, text, changes: [] };
+    const { node, kind, text, above } = change;
+    const group = groups.get(node) ?? { node, kind, text, above, changes: [] };
     group.changes.push(change);
     groups.set(node, group);
   }

@@ -14,11 +14,24 @@ const NOW = Date.parse(at(20));
 
 test("each run is a bar below its parent, in response order", () => {
   const tree = run("dag", 0, 10, { children: [run("a", 0, 4, { children: [run("q", 1, 3)] }), run("b", 5, 10)] });
-  const { rows, length } = ganttOf(tree, NOW);
+  const { rows, length } = ganttOf(tree, NOW, "start");
   expect(length).toBe(600_000);
   expect(rows.map((row) => [row.run.runId, row.depth, row.left, row.width])).toEqual([["dag", 0, 0, 100], ["a", 1, 0, 40], ["q", 2, 10, 20], ["b", 1, 50, 50]]);
   expect(rows.map((row) => row.took)).toEqual(["10 min", "4 min", "2 min", "5 min"]);
   expect(rows[2]?.text).toBe("completed, from 2026-01-01 00:01:00 UTC, 2 min");
+});
+
+test("failed and slow child runs come first, or those that started first", () => {
+  const tree = run("dag", 0, 10, { children: [run("fast", 0, 1), run("unknown", null, null, { state: "COMPLETED" }), run("slow", 0, 9), run("failed", 3, 4, { state: "FAILED" }), run("lost", 1, null, { state: "LOST" })] });
+  const names = (order?: "start") => ganttOf(tree, NOW, order).rows.map((row) => row.run.runId).join(" ");
+  expect(names()).toBe("dag failed lost slow fast unknown");
+  expect(names("start")).toBe("dag fast unknown slow failed lost");
+});
+
+test("critical path leads back from the last run to end", () => {
+  const tree = run("dag", 0, 10, { children: [run("a", 0, 4), run("b", 0, 3), run("c", 4, 10, { children: [run("q", 5, 6), run("r", 6, 10)] }), run("d", 4, 8), run("none", null, null)] });
+  const critical = ganttOf(tree, NOW, "start").rows.filter((row) => row.isCritical).map((row) => row.run.runId);
+  expect(critical).toEqual(["a", "c", "q", "r"]);
 });
 
 test("running bar ends now, stale bar has no end, short bar is visible", () => {

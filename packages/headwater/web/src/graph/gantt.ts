@@ -12,7 +12,12 @@ export interface GanttRow {
   text: string;
   /** Duration, or duration so far; empty if unknown. */
   took: string;
+  /** The run is on the critical path, which is inferred from times. */
+  isCritical: boolean;
 }
+
+/** Child runs with failed ones first, then the slowest; or in response order. */
+export type GanttOrder = "worst" | "start";
 
 export interface Gantt {
   rows: GanttRow[];
@@ -22,23 +27,50 @@ export interface Gantt {
 
 const LEAST_WIDTH = 0.6;
 
-/** Return the bars of a run and its child runs in response order; running ones end at `now`. */
-export function ganttOf(root: RunTree, now: number): Gantt {
+const RANKS = ["FAILED", "ABORTED", "LOST", "RUNNING", "NEW"];
+
+/** Return the bars of a run and its child runs; running ones end at `now`. */
+export function ganttOf(root: RunTree, now: number, order: GanttOrder = "worst"): Gantt {
+  const critical = criticalOf(root, now);
+  const lengthOf = (run: RunTree) => spanOf(run, now)?.reduce((from, to) => to - from) ?? 0;
+  const rankOf = ({ state }: RunTree) => (RANKS.includes(state) ? RANKS.indexOf(state) : RANKS.length);
+  const sorted = (runs: readonly RunTree[]) => (order === "start" ? [...runs] : runs.toSorted((a, b) => rankOf(a) - rankOf(b) || lengthOf(b) - lengthOf(a)));
   const flat: { run: RunTree; depth: number; span: [number, number] | null }[] = [];
   const open = [{ run: root, depth: 0 }];
   for (let entry = open.pop(); entry; entry = open.pop()) {
     flat.push({ ...entry, span: spanOf(entry.run, now) });
     const { depth } = entry;
-    open.push(...entry.run.children.map((run) => ({ run, depth: depth + 1 })).reverse());
+    open.push(...sorted(entry.run.children).map((run) => ({ run, depth: depth + 1 })).reverse());
   }
   const spans = flat.map((row) => row.span).filter((span) => span !== null);
   const begin = Math.min(...spans.map(([from]) => from));
   const length = spans.length === 0 ? 0 : Math.max(1, Math.max(...spans.map(([, to]) => to)) - begin);
   const rows = flat.map(({ run, depth, span }) => {
     const [left, width] = span ? [(100 * (span[0] - begin)) / length, (100 * (span[1] - span[0])) / length] : [0, 0];
-    return { run, depth, left: Math.min(left, 100 - LEAST_WIDTH), width: span ? Math.max(width, LEAST_WIDTH) : 0, text: textOf(run, span), took: tookOf(run, span) };
+    return { run, depth, left: Math.min(left, 100 - LEAST_WIDTH), width: span ? Math.max(width, LEAST_WIDTH) : 0, text: textOf(run, span), took: tookOf(run, span), isCritical: critical.has(run) };
   });
   return { rows, length };
+}
+
+/** Return the runs on the critical path: of a run's children the last one to end, the last one that had ended when it started, and so on. */
+function criticalOf(root: RunTree, now: number): Set<RunTree> {
+  const critical = new Set<RunTree>();
+  const open = [root];
+  for (let run = open.pop(); run; run = open.pop()) {
+    const spans = run.children.flatMap((child) => {
+      const span = spanOf(child, now);
+      return span ? [{ child, span }] : [];
+    });
+    spans.sort((a, b) => b.span[1] - a.span[1] || b.span[0] - a.span[0]);
+    let start = Infinity;
+    for (const { child, span } of spans) {
+      if (span[1] > start) continue;
+      critical.add(child);
+      open.push(child);
+      start = span[0];
+    }
+  }
+  return critical;
 }
 
 function spanOf(run: RunTree, now: number): [number, number] | null {

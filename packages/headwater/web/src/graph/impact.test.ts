@@ -26,6 +26,11 @@ test("dataset without owners has those of its writing job", () => {
   expect([mail?.field, mail?.how, mail?.tags, mail?.title, mail?.above]).toEqual(["mail", "group by", ["pii, derived"], "raw", "db"]);
 });
 
+test("a column has one entry with all its transformations and the fewest steps", () => {
+  const twice = reachedOf([column("db.raw", "mail", 3), { ...column("db.raw", "mail", 2), transformation: "IDENTITY" }, column("db.raw", "name", 2)]);
+  expect(twice.map(({ field, how, distance }) => [field, how, distance])).toEqual([["mail", "group by, identity", 2], ["name", "group by", 2]]);
+});
+
 test("owners are sorted by size, no owner last", () => {
   expect(byOwner(ALL).map(({ owner, reached }) => [owner, reached.length])).toEqual([["bob", 2], ["ann", 1], [null, 2]]);
   expect(byOwner(reachedOf([job("a", 1, ["b"]), job("b", 1, ["a"])])).map((group) => group.owner)).toEqual(["a", "b"]);

@@ -36,30 +36,38 @@ export interface OwnerGroup {
 
 type Entry = ImpactAnswer["affected"][number];
 
-/** Convert the API's impact entries for display. */
+/** Convert the API's impact entries for display: one per node or column, with all its transformations. */
 export function reachedOf(entries: readonly Entry[]): Reached[] {
-  return entries.map((entry, place) => {
-    const { title, above } = parts(entry.name, entry.type === "job" ? "job" : "dataset");
-    const { tags, jobOwners, field } = entry;
-    const isByJob = entry.owners.length === 0 && jobOwners.length > 0;
-    return {
-      key: `${entry.id} ${field ?? ""} ${place}`,
-      id: entry.id as NodeId,
-      type: entry.type,
-      kind: entry.kind,
-      title,
-      above,
-      namespace: entry.namespace,
-      field,
-      distance: entry.distance,
-      owners: isByJob ? jobOwners : entry.owners,
-      isByJob,
-      tags: field === null ? datasetTags(tags, entry.id) : columnTags(tags, entry.id),
-      isPii: tags.some(isPii),
-      how: transformationName(entry.transformation),
-      run: entry.run ?? entry.writtenBy,
-    };
-  });
+  const all = new Map<string, Reached>();
+  for (const reached of entries.map(toReached)) {
+    const other = all.get(reached.key);
+    const how = [...new Set([other?.how, reached.how].filter(Boolean).flatMap((text) => String(text).split(", ")))].join(", ");
+    all.set(reached.key, { ...(other ?? reached), how, distance: Math.min(other?.distance ?? Infinity, reached.distance) });
+  }
+  return [...all.values()];
+}
+
+function toReached(entry: Entry): Reached {
+  const { title, above } = parts(entry.name, entry.type === "job" ? "job" : "dataset");
+  const { tags, jobOwners, field } = entry;
+  const isByJob = entry.owners.length === 0 && jobOwners.length > 0;
+  return {
+    key: `${entry.id} ${field ?? ""}`,
+    id: entry.id as NodeId,
+    type: entry.type,
+    kind: entry.kind,
+    title,
+    above,
+    namespace: entry.namespace,
+    field,
+    distance: entry.distance,
+    owners: isByJob ? jobOwners : entry.owners,
+    isByJob,
+    tags: field === null ? datasetTags(tags, entry.id) : columnTags(tags, entry.id),
+    isPii: tags.some(isPii),
+    how: transformationName(entry.transformation),
+    run: entry.run ?? entry.writtenBy,
+  };
 }
 
 /** Filter by text: every word must occur in a name, kind, owner, tag or transformation. */

@@ -59,7 +59,7 @@ export function isPiiText(text: string): boolean {
   return isPii({ key, value });
 }
 
-/** Format columns with a tag as CSV, one per line. No cell starts like a formula. */
+/** Format columns with a tag as CSV, one per line. */
 export function csvOf(tables: readonly Tagged[]): string {
   const rows = tables.flatMap(({ namespace, name, owners, columns }) =>
     columns.map(({ field, status, path }) => {
@@ -67,6 +67,11 @@ export function csvOf(tables: readonly Tagged[]): string {
       return [namespace, name, field ?? "", status, owners.join(", "), steps.join(" > ")];
     }),
   );
+  return csvText([["namespace", "dataset", "column", "status", "owners", "path"], ...rows]);
+}
+
+/** Format rows as CSV. No cell starts like a formula. */
+export function csvText(rows: readonly (readonly string[])[]): string {
   const cell = (text: string) => `"${(/^[=+\-@\t\r]/.test(text) ? `'${text}` : text).replaceAll('"', '""')}"`;
-  return [["namespace", "dataset", "column", "status", "owners", "path"], ...rows].map((row) => `${row.map(cell).join(",")}\r\n`).join("");
+  return rows.map((row) => `${row.map(cell).join(",")}\r\n`).join("");
 }

@@ -4,8 +4,8 @@ import { isDirect, transformationTexts } from "./transformation";
 const transformation = (type: string, subtype: string | null, isMasking = false) => ({ type, subtype, description: null, isMasking });
 
 test("transformations are unique, direct ones first", () => {
-  const transformations = [transformation("INDIRECT", "GROUP_BY"), transformation("DIRECT", "AGGREGATION", true), transformation("INDIRECT", "GROUP_BY"), transformation("INDIRECT", null), transformation("DIRECT", "DIRECT"), transformation("DIRECT", null)];
-  expect(transformationTexts(transformations)).toEqual(["aggregation, masked", "direct", "decides by group by", "decides which rows there are"]);
+  const transformations = [transformation("INDIRECT", "GROUP_BY"), transformation("DIRECT", "AGGREGATION", true), transformation("INDIRECT", "GROUP_BY"), transformation("INDIRECT", null), transformation("INDIRECT", "SAMPLE"), transformation("DIRECT", "DIRECT"), transformation("DIRECT", null)];
+  expect(transformationTexts(transformations)).toEqual(["aggregation, masked", "direct", "groups by", "determines the rows", "sample"]);
 });
 
 test("missing transformation is direct", () => {

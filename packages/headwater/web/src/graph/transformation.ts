@@ -18,14 +18,17 @@ export function isDirect(transformations: readonly Transformation[]): boolean {
   return transformations.length === 0 || transformations.some((transformation) => transformation.type !== "INDIRECT");
 }
 
-/** Describe transformations, direct ones first: `aggregation, masked`, `decides by filter`. */
+/** What a source does with the rows, by the subtype of an indirect transformation. */
+const VERBS: Readonly<Record<string, string>> = { FILTER: "filters", JOIN: "joins", GROUP_BY: "groups by", SORT: "sorts by", WINDOW: "windows by", CONDITIONAL: "condition" };
+
+/** Describe transformations, direct ones first: `aggregation, masked`, `groups by`. */
 export function transformationTexts(transformations: readonly Transformation[]): string[] {
   const direct = transformations.filter((transformation) => transformation.type !== "INDIRECT");
   const decides = transformations.filter((transformation) => transformation.type === "INDIRECT");
   const name = (transformation: Transformation) => (transformation.subtype && !VAGUE.has(transformation.subtype) ? transformationName(transformation.subtype) : "");
   const words = [
     ...direct.map((transformation) => [name(transformation) || "direct", transformation.isMasking && "masked"].filter(Boolean).join(", ")),
-    ...decides.map((transformation) => (name(transformation) ? `decides by ${name(transformation)}` : "decides which rows there are")),
+    ...decides.map((transformation) => VERBS[transformation.subtype ?? ""] ?? (name(transformation) || "determines the rows")),
   ];
   return [...new Set(words)];
 }

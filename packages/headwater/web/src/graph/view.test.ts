@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { id } from "../test/graphs";
-import { addressOf, AUTO, DEEPEST, fold, formatView, formatGrip, grow, parseGrip, reuseLists, NEW_VIEW, parseView, selectTime, seek, toggleGroup, withDepths, withFanOut, type View } from "./view";
+import { formatGrip, parseGrip, pick } from "./grips";
+import { addressOf, AUTO, DEEPEST, fold, formatView, grow, reuseLists, NEW_VIEW, parseView, selectTime, seek, toggleGroup, withDepths, withFanOut, type View } from "./view";
 
 const FULL: View = {
   node: "dataset:s3://lake:a b&c",
@@ -17,6 +18,7 @@ const FULL: View = {
   chains: true,
   expanded: ["chain:a"],
   lit: id("j1"),
+  picks: [{ of: formatGrip("down", id("a")), node: id("b|&=") }],
   open: "run:1",
   tab: "schema",
   columns: [id("a"), id("b")],
@@ -46,8 +48,16 @@ test("address omits defaults", () => {
 });
 
 test("invalid parameters fall back to defaults", () => {
-  expect(parseView("?node=t&up=x&down=1.5&level=all&grown=left:a&folded=&timeline=year")).toEqual({ ...NEW_VIEW, node: "t" });
+  expect(parseView("?node=t&up=x&down=1.5&level=all&grown=left:a&folded=&pick=of%3Dleft&pick=&pick=of%3Dup%3Aa&timeline=year")).toEqual({ ...NEW_VIEW, node: "t" });
   expect(parseView("?up=1000&down=-3")).toMatchObject({ up: DEEPEST, down: 0 });
+});
+
+test("picked neighbours are kept once, until their side is collapsed", () => {
+  const grip = formatGrip("up", id("a"));
+  const picked = { ...NEW_VIEW, picks: pick(pick([], grip, [id("b")]), grip, [id("b"), id("c")]) };
+  expect(picked.picks.map(({ node }) => node)).toEqual([id("b"), id("c")]);
+  expect(fold(picked, "up", id("a")).picks).toEqual([]);
+  expect(fold(picked, "down", id("a")).picks).toHaveLength(2);
 });
 
 test("reopening a folded side restores its nodes", () => {

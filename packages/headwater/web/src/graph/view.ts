@@ -1,3 +1,4 @@
+import { formatGrip, formatPick, isGrip, parsePick, type Grip, type Pick } from "./grips";
 import { RANGES, type Choice, type Range } from "./timeline";
 import type { Direction, Level, Moment, NodeId, Seek, Side } from "./types";
 
@@ -14,6 +15,8 @@ export interface View {
   grown: Grip[];
   /** Nodes with a collapsed side. */
   folded: Grip[];
+  /** Neighbours that were picked from the collapsed ones of a node. */
+  picks: Pick[];
   datasetsOnly: boolean;
   control: boolean;
   /** Null chooses the direction by the window. */
@@ -42,9 +45,6 @@ export interface View {
   beside: Moment | null;
 }
 
-/** A node and a side of it, as `up:ID` or `down:ID`. */
-export type Grip = `${Side}:${string}`;
-
 export const AUTO = -1;
 
 export const NEW_VIEW: View = {
@@ -55,6 +55,7 @@ export const NEW_VIEW: View = {
   level: "task",
   grown: [],
   folded: [],
+  picks: [],
   datasetsOnly: false,
   control: true,
   direction: null,
@@ -91,6 +92,7 @@ export function parseView(search: string): View {
     level: LEVELS.includes(level) ? (level as Level) : "task",
     grown: params.getAll("grown").filter(isGrip),
     folded: params.getAll("folded").filter(isGrip),
+    picks: params.getAll("pick").flatMap(parsePick),
     datasetsOnly: params.get("only") === "datasets",
     control: params.get("control") !== "no",
     direction: DIRECTIONS.find((direction) => direction === params.get("direction")) ?? null,
@@ -123,6 +125,7 @@ export function formatView(view: View): string {
   put("level", view.level, NEW_VIEW.level);
   for (const grip of view.grown) put("grown", grip);
   for (const grip of view.folded) put("folded", grip);
+  for (const each of view.picks) put("pick", formatPick(each));
   put("only", view.datasetsOnly ? "datasets" : null);
   put("control", view.control ? null : "no");
   put("direction", view.direction);
@@ -169,7 +172,7 @@ export function seek(view: View, sought: Seek): Seek[] {
 export function reuseLists(before: View, view: View): View {
   const isSame = (was: readonly unknown[], now: readonly unknown[]) => JSON.stringify(was) === JSON.stringify(now);
   const kept = <T>(was: T[], now: T[]) => (isSame(was, now) ? was : now);
-  return { ...view, grown: kept(before.grown, view.grown), folded: kept(before.folded, view.folded), collapsed: kept(before.collapsed, view.collapsed), expanded: kept(before.expanded, view.expanded), columns: kept(before.columns, view.columns), seeks: kept(before.seeks, view.seeks) };
+  return { ...view, grown: kept(before.grown, view.grown), folded: kept(before.folded, view.folded), picks: kept(before.picks, view.picks), collapsed: kept(before.collapsed, view.collapsed), expanded: kept(before.expanded, view.expanded), columns: kept(before.columns, view.columns), seeks: kept(before.seeks, view.seeks) };
 }
 
 function depth(text: string | null): number {
@@ -212,22 +215,8 @@ export function toggleGroup(view: View, id: string): Partial<View> {
   return { [key]: view[key].includes(id) ? view[key].filter((other) => other !== id) : [...view[key], id] };
 }
 
-export function isGrip(text: string): text is Grip {
-  return text.startsWith("up:") || text.startsWith("down:");
-}
-
-export function formatGrip(side: Side, id: string): Grip {
-  return `${side}:${id}`;
-}
-
-/** Return the side and the node of a grip. */
-export function parseGrip(grip: Grip): [Side, NodeId] {
-  const at = grip.indexOf(":");
-  return [grip.slice(0, at) as Side, grip.slice(at + 1) as NodeId];
-}
-
 /** Show one more step on a side of a node; if it was collapsed, also its previous nodes. */
-export function grow<T extends Pick<View, "grown" | "folded">>(view: T, side: Side, id: NodeId): T {
+export function grow<T extends { grown: Grip[]; folded: Grip[] }>(view: T, side: Side, id: NodeId): T {
   const grip = formatGrip(side, id);
   const folded = view.folded.filter((other) => other !== grip);
   return { ...view, grown: view.grown.includes(grip) ? view.grown : [...view.grown, grip], folded };
@@ -236,7 +225,8 @@ export function grow<T extends Pick<View, "grown" | "folded">>(view: T, side: Si
 /** Collapse a side of a node. */
 export function fold(view: View, side: Side, id: NodeId): View {
   const grip = formatGrip(side, id);
-  return view.folded.includes(grip) ? view : { ...view, folded: [...view.folded, grip] };
+  const picks = view.picks.filter(({ of }) => of !== grip);
+  return view.folded.includes(grip) ? view : { ...view, picks, folded: [...view.folded, grip] };
 }
 
 /** Select a time (null for now); a second one is compared with the first. */

@@ -2,7 +2,8 @@ import { describe, expect, test } from "vitest";
 import { answer, id, apiNode, NEAR } from "../test/graphs";
 import { merge } from "./merge";
 import type { Graph, GraphAnswer, LineageNode, Side } from "./types";
-import { fold, formatGrip, grow, type View } from "./view";
+import { formatGrip } from "./grips";
+import { fold, grow, type View } from "./view";
 import { farthest, visible } from "./visible";
 
 const CHAIN = merge([answer("m", "a>j1", "j1>m", "m>j2", "j2>b", "b>j3", "j3>c")]);
@@ -37,6 +38,9 @@ describe("the visible graph", () => {
     const all = visible(fan, { ...NEAR, most: 3, grown: [formatGrip("down", id("m"))] });
     expect([all.nodes.length, all.isCut]).toEqual([22, false]);
     expect(visible(fan, { ...NEAR, most: 20 }).isCut).toBe(false);
+    const picks = [{ of: formatGrip("down", id("m")), node: id("j9") }, { of: formatGrip("down", id("x")), node: id("j8") }];
+    expect(shownNames(fan, { most: 3, picks })).toBe("j0 j1 j2 j20 j9 m");
+    expect(shownNames(fan, { most: 3, picks, folded: [formatGrip("down", id("m"))] }), "not on a collapsed side").toBe("j0 m");
   });
 
   test("ends at a collapsed side", () => {

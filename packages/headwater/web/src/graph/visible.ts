@@ -1,5 +1,6 @@
 import type { Graph, LineageEdge, LineageNode, NodeId, Side } from "./types";
-import { grow, parseGrip, type View } from "./view";
+import { parseGrip } from "./grips";
+import { grow, type View } from "./view";
 
 /** The shown part of a graph, with counts of the hidden parts. */
 export interface Shown {
@@ -28,7 +29,7 @@ export function neighboursOf(edges: readonly LineageEdge[]): Neighbours {
 }
 
 /** The part of a view that determines which nodes are shown. */
-export type Extent = Pick<View, "up" | "down" | "grown" | "folded" | "control" | "most">;
+export type Extent = Pick<View, "up" | "down" | "grown" | "folded" | "picks" | "control" | "most">;
 
 /** Return the part of the loaded graph that a view shows. */
 export function visible(graph: Graph, view: Extent): Shown {
@@ -98,6 +99,7 @@ function idsOf(graph: Graph, near: Neighbours, view: Extent): Set<NodeId> {
     const [side, id] = parseGrip(grip);
     if (ids.has(id) && !folded.has(grip)) for (const other of near[side].get(id) ?? []) ids.add(other);
   }
+  for (const { of, node } of view.picks) if (ids.has(parseGrip(of)[1]) && !folded.has(of)) ids.add(node);
   if (view.control) {
     // Jobs connected only by control edges are shown only next to a root.
     const roots = new Set(graph.roots);

@@ -149,3 +149,9 @@ test("time until a moment", () => {
   const before = (minutes: number) => until(at, Date.parse(at) - minutes * 60_000);
   expect([before(-5), before(0.5), before(5), before(190), before(1_440)]).toEqual(["now", "now", "in 5 min", "in 3 h 10 min", "in 1 d"]);
 });
+
+test("folder of a partition is titled by its table", () => {
+  expect(parts("lake/db/orders/dt=2026-01-01/hour=3", "dataset")).toEqual({ title: "orders/dt=2026-01-01/hour=3", above: "lake/db" });
+  expect(parts("lake/orders/dt=2026-01-01/part.parquet", "dataset").title).toBe("part.parquet");
+  expect(parts("a=b", "dataset")).toEqual({ title: "a=b", above: "" });
+});

@@ -74,7 +74,7 @@ export function nameOf(id: string): string {
 const OF_DBT = /^(?<above>[^.]+(?:\.[^.]+)+?)\.(?<model>[^.]+(?:\.v\d+)?)\.build\.(?<kind>run|test|snapshot|seed)$/;
 const OF_DBT_COMMAND = /^(?<above>(?:[^.]+\.){2,}[^.]+)\.(?<model>[^.]+)\.(?<kind>test|snapshot|seed)$/;
 
-/** Split `dag.task` or a path into its last part and the part before; the title of a dbt job is its model. */
+/** Split `dag.task` or a path into its last part and the part before; the title of a dbt job is its model, that of a partition's folder starts at its table. */
 export function parts(name: string, type: "job" | "dataset"): { title: string; above: string } {
   const ofDbt = type === "job" ? (OF_DBT.exec(name) ?? OF_DBT_COMMAND.exec(name))?.groups : undefined;
   if (ofDbt) {
@@ -85,7 +85,9 @@ export function parts(name: string, type: "job" | "dataset"): { title: string; a
   const bare = name.replace(/\/+$/, "");
   const isFile = /\.(parquet|csv|json|jsonl|gz|txt|avro|orc)$/i.test(bare);
   const places = [...bare.matchAll(isFile ? /\//g : marks)].map((match) => match.index);
-  const at = places.at(-1) ?? -1;
+  // The folder of a partition (`dt=2026-01-01`) is named with its table.
+  const isPartition = (place: number) => /^[^/=]+=/.test(bare.slice(place + 1));
+  const at = places.findLast((place) => !isPartition(place)) ?? -1;
   return { title: bare.slice(at + 1), above: bare.slice(0, Math.max(at, 0)) };
 }
 

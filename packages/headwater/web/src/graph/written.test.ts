@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { answer, column, id, NEAR } from "../test/graphs";
 import { merge } from "./merge";
 import { visible } from "./visible";
-import { fileName, jsonOf, mermaidOf } from "./written";
+import { csvOf, fileName, jsonOf, mermaidOf } from "./written";
 
 const GRAPH = merge([{ ...answer("j1", "a>j1", "j1>b", "j1~j2", "b>j3", "j3>c"), columns: [column("a.x", "b.x"), column("b.x", "c.x")] }]);
 const SHOWN = visible(GRAPH, NEAR);
@@ -21,6 +21,13 @@ test("JSON has the shown nodes and columns", () => {
   expect(exported.asOf).toBe("2026-01-01T00:00:00Z");
   expect(exported.nodes).toHaveLength(4);
   expect(exported.columns.map((edge) => edge.to.id)).toEqual([id("b")]);
+});
+
+test("CSV has the shown nodes with their neighbours", () => {
+  const lines = csvOf(SHOWN).split("\r\n");
+  expect(lines[0]).toBe('"type","kind","namespace","name","state","owners","tags","upstream","downstream"');
+  expect(lines).toContain(`"job","task","n","j1","healthy","","","${id("a")}","${id("b")}"`);
+  expect(lines).toHaveLength(SHOWN.nodes.length + 2);
 });
 
 test("file name has the node and the date", () => {

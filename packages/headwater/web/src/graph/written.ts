@@ -1,3 +1,4 @@
+import { csvText } from "./tags";
 import type { Graph, NodeId } from "./types";
 import type { View } from "./view";
 import type { Shown } from "./visible";
@@ -20,6 +21,17 @@ export function jsonOf(shown: Shown, graph: Graph, view: View): string {
   const columns = graph.columns.filter(({ from, to }) => ids.has(from.id) && ids.has(to.id));
   const about = { node: view.node, level: view.level, asOf: view.at, from: view.from };
   return JSON.stringify({ ...about, nodes: shown.nodes, edges: shown.edges, columns }, null, 2);
+}
+
+/** Export the shown nodes as CSV, one per line, with their upstream and downstream nodes. */
+export function csvOf({ nodes, edges }: Shown): string {
+  const data = edges.filter((edge) => edge.kind === "data");
+  const rows = nodes.map(({ id, type, kind, namespace, name, owners, tags, health }) => {
+    const up = data.filter((edge) => edge.to === id).map((edge) => edge.from);
+    const down = data.filter((edge) => edge.from === id).map((edge) => edge.to);
+    return [type, kind, namespace, name, health.state, owners.join(", "), tags.join(", "), up.join("\n"), down.join("\n")];
+  });
+  return csvText([["type", "kind", "namespace", "name", "state", "owners", "tags", "upstream", "downstream"], ...rows]);
 }
 
 /** Return a file name for an export of a node's graph: `lineage-trips-2026-01-02`. */

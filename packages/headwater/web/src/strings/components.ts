@@ -13,6 +13,9 @@ export const COMPONENTS = {
     code: { sql: "Copy the SQL", python: "Copy the code" },
   },
   code: { sql: "SQL", python: "Code" },
+  wrap: "Wrap lines",
+  enlarge: "Enlarge",
+  shrink: "Close",
   version: (repository: string, version: string) => [repository, version].filter(Boolean).join(" at "),
   failure: {
     view: "This view cannot be shown",

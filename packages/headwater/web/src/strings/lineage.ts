@@ -46,9 +46,15 @@ export const TOOLBAR = {
   resetDirection: (direction: string) => `${direction}; click again for automatic`,
   impactAbout: (field: string | null) => (field === null ? "Everything downstream, by owner" : `Everything downstream of ${field}, by owner`),
   provenanceAbout: "Every upstream version, run and commit",
-  export: {
-    text: "Export",
-    title: "Save the graph as shown",
+  share: {
+    text: "Share",
+    title: "Copy a link, or save the graph as shown",
+    link: ["Copy link", "this view"],
+    linkAtTime: ["Copy link at this time", "as of now"],
+    linkCopied: "Link copied",
+    csv: ["Table", "CSV"],
+    html: ["HTML file", "copy command"],
+    commandCopied: "Command copied",
     png: ["Picture", "PNG"],
     svg: ["Drawing", "SVG"],
     mermaid: ["Diagram for Markdown", "Mermaid"],

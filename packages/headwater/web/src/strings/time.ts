@@ -23,7 +23,7 @@ export const TIME = {
   to: "To",
   asOf: "As of",
   compare: "Compare",
-  compareAbout: "Compare two times (default: with a week earlier)",
+  compareAbout: "Compare the selected time with now, or now with a week ago",
   open: "Open times",
   beside: "Show it beside the graph",
   besideOf: (time: string) => `Show ${time} beside`,

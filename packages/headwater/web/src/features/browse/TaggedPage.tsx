@@ -4,12 +4,11 @@ import { PROGRAM } from "../../api/base";
 import { askAll, troubleOf, useAnswer } from "../../api/answers";
 import type { Answer } from "../../api/client";
 import { save } from "../../api/save";
-import { Command } from "../../components/Copy";
 import { ErrorMessage } from "../../components/ErrorMessage";
 import { Icon } from "../../components/Icon";
 import { Link } from "../../components/Link";
 import { Loading } from "../../components/Skeleton";
-import { Sheet } from "../../components/Sheet";
+import { CommandPart, Sheet } from "../../components/Sheet";
 import { graphOf } from "../../graph/impact";
 import { csvOf } from "../../graph/tags";
 import type { NodeId } from "../../graph/types";
@@ -17,7 +16,6 @@ import { addressOf } from "../../graph/view";
 import { parts, plural, shellQuoted } from "../../graph/words";
 import { go, useAddress } from "../../navigation/address";
 import { BROWSE } from "../../strings/browse";
-import { COMPONENTS } from "../../strings/components";
 import { changed, cursorsIn, listOf } from "./address";
 import { PAGE, Pages } from "./Listing";
 import styles from "./browse.module.css";
@@ -44,6 +42,7 @@ export function TaggedPage({ tag }: { tag: string }): ReactNode {
   const download = () => {
     askAll("tagged", { tag, status }).then((tables) => save(TAGGED.file(tag), new Blob([csvOf(tables)], { type: "text/csv" })), setFailure);
   };
+  const command = `${PROGRAM} tagged ${shellQuoted(tag)}${status ? ` --status ${status}` : ""} --csv`;
   return (
     <Sheet
       icon="tag"
@@ -80,10 +79,7 @@ export function TaggedPage({ tag }: { tag: string }): ReactNode {
             <TaggedTable key={table.id} table={table} />
           ))}
           <Pages answer={data} isCurrent={!isPlaceholderData} />
-          <section className={sheets.part}>
-            <h2>{COMPONENTS.commandLine}</h2>
-            <Command text={`${PROGRAM} tagged ${shellQuoted(tag)}${status ? ` --status ${status}` : ""} --csv`} />
-          </section>
+          <CommandPart text={command} />
         </>
       )}
     </Sheet>

@@ -4,6 +4,7 @@ import { useAnswer } from "../../api/answers";
 import { Ago } from "../../components/Ago";
 import { Command } from "../../components/Copy";
 import { Link } from "../../components/Link";
+import { Prose } from "../../components/Prose";
 import { formatView, type View } from "../../graph/view";
 import { duration, taskName } from "../../graph/words";
 import { DETAILS } from "../../strings/details";
@@ -16,7 +17,7 @@ import details from "./details.module.css";
 
 /** The reported description of a node. */
 export function Description({ text }: { text: string | null }): ReactNode {
-  return text ? <p className="wrap">{text}</p> : <p className="muted">{DETAILS.noDescription}</p>;
+  return text ? <p className="wrap"><Prose text={text} /></p> : <p className="muted">{DETAILS.noDescription}</p>;
 }
 
 /** The reported owners, or else those of the writing job or the parent job. */

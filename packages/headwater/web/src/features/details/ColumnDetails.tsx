@@ -8,6 +8,7 @@ import { CodeLink } from "../../components/CodeLink";
 import { Command, Copy } from "../../components/Copy";
 import { Icon } from "../../components/Icon";
 import { Link } from "../../components/Link";
+import { Prose } from "../../components/Prose";
 import { RunState } from "../../components/RunState";
 import { Tags } from "../../components/Tags";
 import { ErrorMessage } from "../../components/ErrorMessage";
@@ -64,7 +65,7 @@ export function ColumnDetails({ id, view, change }: DetailsProps & { id: string 
             {title}
           </Link>
         </p>
-        {data.description && <p className="wrap">{data.description}</p>}
+        {data.description && <p className="wrap"><Prose text={data.description} /></p>}
         <Tags tags={columnTags(data.tags, data.node)} />
         {impact?.drop && !isPlaceholderData && (
           <div className={styles.wide}>
@@ -137,11 +138,11 @@ function Inputs({ title, inputs, view }: { title: string; inputs: Producer["inpu
       <ul className={details.entries}>
         {inputs.map((input) => (
           <li key={`${input.id} ${input.field}`}>
-            <span className={details.entryLine}>
-              <Link className={clsx(controls.link, "clip")} href={formatView({ ...view, open: `column:${input.id}|${input.field}`, tab: null })} title={`${input.name} ${input.field}`}>
+            <span className={clsx(details.entryLine, styles.source)}>
+              <Link className={clsx(controls.link, "wrap")} href={formatView({ ...view, open: `column:${input.id}|${input.field}`, tab: null })} title={`${input.name} ${input.field}`}>
                 {input.field}
               </Link>
-              <span className="muted clip">{parts(input.name, "dataset").title}</span>
+              <span className="muted wrap">{parts(input.name, "dataset").title}</span>
               <span className={tagStyles.ways}>{transformationTexts(input.transformations).join("; ")}</span>
               {input.evidence !== "reported" && <span className="muted">{COLUMN.evidence[input.evidence]}</span>}
             </span>

@@ -5,6 +5,7 @@ import { Ago } from "../../components/Ago";
 import { HealthState } from "../../components/HealthState";
 import { Link } from "../../components/Link";
 import { RemovalState } from "../../components/Removal";
+import { Prose } from "../../components/Prose";
 import { Tags } from "../../components/Tags";
 import type { Answer } from "../../api/client";
 import { openColumn } from "../../graph/lit";
@@ -109,7 +110,7 @@ function Columns({ node, view }: Props): ReactNode {
                 {field.type}
               </code>
             </div>
-            {field.description && <p className="muted wrap">{field.description}</p>}
+            {field.description && <p className="muted wrap"><Prose text={field.description} /></p>}
             <Tags tags={field.tags} />
           </li>
         ))}

@@ -5,7 +5,7 @@ import { Link } from "../../components/Link";
 import { useNow } from "../../components/now";
 import { RunState } from "../../components/RunState";
 import { Skeleton } from "../../components/Skeleton";
-import { ganttOf } from "../../graph/gantt";
+import { ganttOf, type GanttOrder } from "../../graph/gantt";
 import { formatView, type View } from "../../graph/view";
 import { duration, parts, plural } from "../../graph/words";
 import { DETAILS } from "../../strings/details";
@@ -13,6 +13,7 @@ import styles from "./gantt.module.css";
 import { Resize, useWidth } from "./Resize";
 import controls from "../../components/controls.module.css";
 
+const ORDERS: readonly GanttOrder[] = ["worst", "start"];
 const FIRST = 200;
 const NAMES = { initial: 200, least: 90, most: 560 };
 /** Bars that start after this percentage have their duration aligned to their right end. */
@@ -23,12 +24,25 @@ export function RunGantt({ runId, view }: { runId: string; view: View }): ReactN
   const [names, setNames] = useWidth("gantt-names", NAMES);
   const [isAll, setAll] = useState(false);
   const { data } = useAnswer("runtree", { run: runId });
+  const [order, setOrder] = useState<GanttOrder>("worst");
   const now = useNow();
-  const gantt = useMemo(() => (data ? ganttOf(data, now) : null), [data, now]);
+  const gantt = useMemo(() => (data ? ganttOf(data, now, order) : null), [data, now, order]);
   if (!gantt) return <Skeleton />;
   if (gantt.rows.length === 1) return <p className="muted">{DETAILS.noChildren}</p>;
   const shown = isAll ? gantt.rows : gantt.rows.slice(0, FIRST);
+  const critical = gantt.rows.filter((row) => row.isCritical);
   return (
+    <>
+    <div className={clsx(controls.segments, styles["orders"])} role="group" aria-label={DETAILS.order}>
+      {ORDERS.map((choice) => (
+        <button key={choice} type="button" aria-pressed={order === choice} onClick={() => setOrder(choice)}>
+          {DETAILS.orders[choice]}
+        </button>
+      ))}
+    </div>
+    <p className={clsx("muted", styles["legend"])}>
+      <i aria-hidden="true" /> {DETAILS.critical(critical.length)}
+    </p>
     <div className={styles["gantt"]} style={{ "--names": `${names}px` } as CSSProperties}>
       <Resize label={DETAILS.resizeNames} width={names} change={setNames} {...NAMES} />
       <p className={clsx("muted", styles.axis)} aria-hidden="true">
@@ -37,9 +51,9 @@ export function RunGantt({ runId, view }: { runId: string; view: View }): ReactN
         <span>{duration(gantt.length)}</span>
       </p>
       <ul>
-        {shown.map(({ run, depth, left, width, text, took }, nth) => (
+        {shown.map(({ run, depth, left, width, text, took, isCritical }, nth) => (
           <li key={`${run.runId} ${run.job.name} ${nth}`}>
-            <Link className={styles["row"]} onKeyDown={moveFocus} href={formatView({ ...view, open: `run:${run.runId}`, tab: null })} title={`${run.job.name}: ${text}`}>
+            <Link className={styles["row"]} data-critical={isCritical || undefined} onKeyDown={moveFocus} href={formatView({ ...view, open: `run:${run.runId}`, tab: null })} title={`${run.job.name}: ${text}`}>
               <span className={styles["name"]} style={{ paddingLeft: Math.min(depth, 8) * 12 }}>
                 <RunState state={run.state} className={styles.state} />
                 <span>
@@ -56,7 +70,7 @@ export function RunGantt({ runId, view }: { runId: string; view: View }): ReactN
                   {took}
                 </span>
                 <i className={styles[run.state.toLowerCase()]} style={{ left: `${left}%`, width: `${width}%` }} />
-                <span className="hidden">{text}</span>
+                <span className="hidden">{isCritical ? DETAILS.onPath(text) : text}</span>
               </span>
             </Link>
           </li>
@@ -71,6 +85,7 @@ export function RunGantt({ runId, view }: { runId: string; view: View }): ReactN
         </p>
       )}
     </div>
+    </>
   );
 }
 

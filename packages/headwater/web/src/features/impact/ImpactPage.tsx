@@ -3,10 +3,10 @@ import { useId, useMemo, type ReactNode } from "react";
 import { troubleOf, useAnswer } from "../../api/answers";
 import { isUnknown } from "../../api/client";
 import { go, useAddress } from "../../navigation/address";
-import { Command, Copy } from "../../components/Copy";
+import { Copy } from "../../components/Copy";
 import { Icon } from "../../components/Icon";
 import { Link } from "../../components/Link";
-import { AsOf, Sheet } from "../../components/Sheet";
+import { AsOf, CommandPart, Sheet } from "../../components/Sheet";
 import { ErrorMessage } from "../../components/ErrorMessage";
 import { countLine, graphOf, impactText, filterByText, reachedOf } from "../../graph/impact";
 import { impactOf, parseImpact, provenanceOf, type ImpactView } from "../../graph/places";
@@ -104,10 +104,7 @@ export default function ImpactPage(): ReactNode {
           ) : (
             <Loading />
           )}
-          <section className={sheets.part}>
-            <h2>{COMPONENTS.commandLine}</h2>
-            <Command text={command} />
-          </section>
+          <CommandPart text={command} />
         </>
       )}
     </Sheet>

@@ -17,7 +17,7 @@ export type Show = (change: Partial<View>, ends: readonly string[]) => void;
 /** Return the view that shows a change; schema changes open the columns. */
 function viewOf({ node, run, isSchema }: Change): Partial<View> {
   const id = node as NodeId;
-  return { node, lit: isSchema ? null : id, grown: [], folded: [], open: run ? `run:${run}` : null, ...(isSchema ? { columns: [id], column: null } : {}) };
+  return { node, lit: isSchema ? null : id, grown: [], folded: [], picks: [], open: run ? `run:${run}` : null, ...(isSchema ? { columns: [id], column: null } : {}) };
 }
 
 /** The differences between two times in the whole lineage, by dataset and job. A click shows one in the graph. */
@@ -47,7 +47,7 @@ export function Changes({ diff, view, show }: { diff: DiffAnswer; view: View; sh
 }
 
 /** All changes of a dataset or job. Failed runs after the first are collapsed. */
-function Group({ group: { node, kind, text, changes }, show }: { group: ChangeGroup; show: Show }): ReactNode {
+function Group({ group: { node, kind, text, above, changes }, show }: { group: ChangeGroup; show: Show }): ReactNode {
   const [isAll, setAll] = useState(false);
   const hidden = changes.filter((change) => change.mark === "failed").slice(1);
   const shown = isAll ? changes : changes.filter((change) => !hidden.includes(change));
@@ -57,6 +57,7 @@ function Group({ group: { node, kind, text, changes }, show }: { group: ChangeGr
         <Icon name={kind as IconName} />
         <span className="hidden">{kind}</span>
         {text}
+        {above && <span className="muted">{` ${above}`}</span>}
       </h4>
       <ul aria-label={text}>
         {shown.map((change) => (

@@ -11,9 +11,9 @@ import toolbar from "./toolbar.module.css";
 
 const DAY = 86_400_000;
 
-/** Return the time a week before a time; invalid times count as now. */
-function weekBefore(at: string | null): string {
-  return isoTime(((at !== null && Date.parse(at)) || present()) - 7 * DAY);
+/** Return the time a week ago. */
+function weekBefore(): string {
+  return isoTime(present() - 7 * DAY);
 }
 
 /** Controls to select a time, or two times to compare. */
@@ -27,7 +27,7 @@ export function Moments({ view, change }: { view: View; change: (change: Partial
           {TIME.now}
         </button>
       )}
-      <button type="button" className={controls.button} aria-pressed={view.from !== null} onClick={() => change({ from: view.from === null ? weekBefore(view.at) : null })} title={TIME.compareAbout}>
+      <button type="button" className={controls.button} aria-pressed={view.from !== null} onClick={() => change(view.from !== null ? { from: null } : view.at !== null ? { from: view.at, at: null } : { from: weekBefore() })} title={TIME.compareAbout}>
         <Icon name="compare" /> {TIME.compare}
       </button>
     </span>

@@ -1,5 +1,5 @@
 import { clsx } from "clsx";
-import { useState, type ReactNode } from "react";
+import { lazy, Suspense, useCallback, useMemo, useState, type ReactNode } from "react";
 import { isUnknown } from "../../api/client";
 import type { Change } from "../../navigation/address";
 import { Ago } from "../../components/Ago";
@@ -11,7 +11,8 @@ import { columnOf } from "../../graph/lit";
 import { momentOf, nameOf, pairOf, timesOf } from "../../graph/moments";
 import type { SharedViewport } from "../../graph/shared";
 import type { Moment } from "../../graph/types";
-import { addressOf, type View } from "../../graph/view";
+import { type Grip, parseGrip, pick } from "../../graph/grips";
+import { addressOf, grow, type View } from "../../graph/view";
 import { parts } from "../../graph/words";
 import { WAITING } from "../../strings/waiting";
 import { RecentDatasets } from "../fallback/EmptyView";
@@ -22,6 +23,8 @@ import { LINEAGE } from "../../strings/lineage";
 import styles from "./lineage.module.css";
 import controls from "../../components/controls.module.css";
 import messages from "../../components/message.module.css";
+
+const Others = lazy(() => import("./Others"));
 
 interface Props {
   scene: Scene;
@@ -47,7 +50,19 @@ function titleOf(node: string): string {
 /** The graph of a view, or its error. */
 export function Pane({ scene: { drawn, trouble, awaySince }, view, change, ends = null, shared = null, onOutside }: Props): ReactNode {
   const [anchor, setAnchor] = useState<Anchor | null>(null);
-  const actions = useActionsOf(view, change, setAnchor);
+  const [choosing, setChoosing] = useState<{ of: Grip; in: string } | null>(null);
+  const place = [view.node, view.level, view.at, view.datasetsOnly].join(" ");
+  const choose = useCallback((of: Grip) => setChoosing({ of, in: place }), [place]);
+  const actions = useActionsOf(view, change, setAnchor, choose);
+  const ids = useMemo(() => new Set(drawn.nodes.map(({ id }) => id)), [drawn.nodes]);
+  const leave = () => {
+    setChoosing(null);
+    if (choosing) document.querySelector<HTMLElement>(`[data-node="${CSS.escape(parseGrip(choosing.of)[1])}"]`)?.focus();
+  };
+  const showAll = () => {
+    leave();
+    if (choosing) change(grow(view, ...parseGrip(choosing.of)));
+  };
   if (trouble) {
     const current = (view.at ?? view.from) && (
       <button type="button" className={controls.button} onClick={() => change({ at: null, from: null })}>
@@ -101,6 +116,11 @@ export function Pane({ scene: { drawn, trouble, awaySince }, view, change, ends 
         onOutside={onOutside}
         onPaneClick={() => (view.lit || view.column) && change({ lit: null, column: null })}
       />
+      {choosing?.in === place && (
+        <Suspense>
+          <Others of={choosing.of} view={view} shown={ids} close={leave} pick={(nodes) => change({ picks: pick(view.picks, choosing.of, nodes) })} showAll={showAll} />
+        </Suspense>
+      )}
     </div>
   );
 }

@@ -16,7 +16,7 @@ export function Steps({ data }: { data: FlowNode["data"] }): ReactNode {
     if (more <= 0 && !shownSides[side]) return null;
     const text = more > 0 ? NODE.showSide(more, NODE.side[side], node.name) : NODE.hideSide(NODE.side[side], node.name);
     return (
-      <button key={side} type="button" className={clsx(styles.step, styles[side], more > 0 && styles.more)} onClick={() => step(side, node.id, more > 0)} aria-label={text} title={text}>
+      <button key={side} type="button" className={clsx(styles.step, styles[side], more > 0 && styles.more)} onClick={() => step(side, node.id, Math.max(0, more))} aria-label={text} title={text}>
         <Icon name={more > 0 ? "plus" : "minus"} />
         {more > MOST_NEIGHBOURS ? NODE.more(more) : more > 0 && more}
       </button>

@@ -7,8 +7,8 @@ import type { Direction } from "../../graph/types";
 import type { Level, Side } from "../../graph/types";
 import { AUTO, DEEPEST, type View } from "../../graph/view";
 import { farthest } from "../../graph/visible";
-import { Export } from "./Export";
 import { Moments } from "./Moments";
+import { Share } from "./Share";
 import type { Scene } from "./useScene";
 import { ViewLinks } from "./ViewLinks";
 import { COMPONENTS } from "../../strings/components";
@@ -36,14 +36,14 @@ export function Toolbar({ view, change, scene }: Props): ReactNode {
   const isAll = view.up === DEEPEST && view.down === DEEPEST && !shown?.isCut;
   const showAll = () => {
     setConfirming(false);
-    change(isAll ? { up: 1, down: 1, grown: [], folded: [] } : { up: DEEPEST, down: DEEPEST, grown: [], folded: [] });
+    change(isAll ? { up: 1, down: 1, grown: [], folded: [], picks: [] } : { up: DEEPEST, down: DEEPEST, grown: [], folded: [], picks: [] });
   };
   return (
     <div className={styles.frame}>
       <div className={styles.toolbar} role="toolbar" aria-label={TOOLBAR.label} aria-busy={isFetching || isOutdated} onBlur={onBlur}>
         <div className={controls.segments} role="group" aria-label={COMPONENTS.level}>
           {LEVELS.map((level) => (
-            <button key={level} type="button" aria-pressed={view.level === level} onClick={() => change({ level, grown: [], folded: [] })}>
+            <button key={level} type="button" aria-pressed={view.level === level} onClick={() => change({ level, grown: [], folded: [], picks: [] })}>
               {COMPONENTS.levels[level]}
             </button>
           ))}
@@ -81,7 +81,7 @@ export function Toolbar({ view, change, scene }: Props): ReactNode {
           </button>
           <Directions view={view} change={change} shown={scene.drawn.direction} />
           <ViewLinks view={view} />
-          <Export scene={scene} view={view} />
+          <Share scene={scene} view={view} />
         </div>
         <Moments view={view} change={change} />
       </div>

@@ -2,12 +2,13 @@ import { useMemo } from "react";
 import type { Change } from "../../navigation/address";
 import { columnKey, openColumn } from "../../graph/lit";
 import { ALL_ROWS } from "../../graph/types";
-import { fold, grow, seek, toggleGroup, type View } from "../../graph/view";
+import { type Grip, formatGrip } from "../../graph/grips";
+import { fold, grow, MOST_NEIGHBOURS, seek, toggleGroup, type View } from "../../graph/view";
 import type { Actions } from "./actions";
 import type { Anchor } from "./Canvas";
 
 /** Return the actions of nodes as changes of the view. */
-export function useActionsOf(view: View, change: Change, setAnchor: (anchor: Anchor) => void): Actions {
+export function useActionsOf(view: View, change: Change, setAnchor: (anchor: Anchor) => void, choose: (of: Grip) => void): Actions {
   return useMemo(
     () => ({
       select: (id, isOpening = false) => {
@@ -15,7 +16,14 @@ export function useActionsOf(view: View, change: Change, setAnchor: (anchor: Anc
         // The first click highlights the path, the second opens the details. The root's path is the whole graph.
         change(isOpening || view.lit === id || view.node === id ? { open: id, tab: null } : { lit: id, column: null, ...(view.open ? { open: id, tab: null } : {}) });
       },
-      step: (side, id, isMore) => {
+      step: (side, id, more) => {
+        const isMore = more > 0;
+        const grip = formatGrip(side, id);
+        // Many neighbours that were not shown before are chosen from a list.
+        if (more > MOST_NEIGHBOURS && !view.folded.includes(grip)) {
+          choose(grip);
+          return;
+        }
         setAnchor({ id, isOpening: isMore });
         change(isMore ? grow(view, side, id) : fold(view, side, id));
       },
@@ -41,6 +49,6 @@ export function useActionsOf(view: View, change: Change, setAnchor: (anchor: Anc
       seek: (search, isTyped) => change({ seeks: seek(view, search) }, isTyped),
       openColumn: (id, field) => change({ open: openColumn(id, field), tab: null }),
     }),
-    [view, change, setAnchor],
+    [view, change, setAnchor, choose],
   );
 }

@@ -16,7 +16,7 @@ function queriesOf(view: View, diff: DiffAnswer | null): Query<"graph">[] {
   const asOf = view.at ?? undefined;
   const columns = view.columns.length > 0 || view.column ? true : undefined;
   const datasets = view.datasetsOnly ? true : undefined;
-  const around = { node: view.node, up: view.up, down: view.down, grown: view.grown, level, datasets, columns };
+  const around = { node: view.node, up: view.up, down: view.down, grown: [...new Set([...view.grown, ...view.picks.map(({ of }) => of)])], level, datasets, columns };
   // Nodes removed since the other time are drawn too.
   return [{ ...around, asOf }, ...(view.from && !diff?.added.includes(view.node) ? [{ ...around, asOf: view.from }] : [])];
 }

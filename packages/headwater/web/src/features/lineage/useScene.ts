@@ -26,13 +26,13 @@ export interface Scene {
 export function useScene(view: View, pair: readonly Times[] | null = null): Scene {
   const { data: diff = null, error: diffError } = useAnswer("diff", view.from ? { from: view.from, to: view.at, level: view.level } : null);
   const { graph: received, aligned, both: bothReceived, error, awaySince, isFetching, isPartial } = useGraph(view, pair, diff);
-  const { up, down, most, grown, folded: hiddenSides, control, collapsed, chains, expanded, node, lit } = view;
+  const { up, down, most, grown, folded: hiddenSides, picks, control, collapsed, chains, expanded, node, lit } = view;
   // Only these properties of a view trigger a new layout.
-  const all = useMemo(() => (received ? visible(received, { up, down, most, grown, folded: hiddenSides, control }) : null), [received, up, down, most, grown, hiddenSides, control]);
+  const all = useMemo(() => (received ? visible(received, { up, down, most, grown, folded: hiddenSides, picks, control }) : null), [received, up, down, most, grown, hiddenSides, picks, control]);
   const unfoldable = chains ? [node, lit, ...(received?.roots ?? [])].join("\n") : "";
   const toArrange = useMemo(() => all && folded(all, { collapsed, chains, expanded }, new Set(unfoldable.split("\n"))), [all, collapsed, chains, expanded, unfoldable]);
   // Two times side by side show their nodes at the same positions.
-  const plan = useMemo(() => aligned && folded(visible(aligned, { up, down, most, grown, folded: hiddenSides, control }), { collapsed, chains, expanded }, new Set(unfoldable.split("\n"))), [aligned, up, down, most, grown, hiddenSides, control, collapsed, chains, expanded, unfoldable]);
+  const plan = useMemo(() => aligned && folded(visible(aligned, { up, down, most, grown, folded: hiddenSides, picks, control }), { collapsed, chains, expanded }, new Set(unfoldable.split("\n"))), [aligned, up, down, most, grown, hiddenSides, picks, control, collapsed, chains, expanded, unfoldable]);
   const latest = useMemo(() => (received && toArrange ? { graph: received, shown: toArrange, both: bothReceived } : null), [received, toArrange, bothReceived]);
   const last = useLast(node, latest);
   const { graph, shown, both } = (error ? latest : last) ?? NOTHING;

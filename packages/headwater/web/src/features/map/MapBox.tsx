@@ -12,6 +12,7 @@ import { addressOf, DEEPEST } from "../../graph/view";
 import { parts } from "../../graph/words";
 import { go } from "../../navigation/address";
 import { MAP } from "../../strings/map";
+import cards from "../../components/card.module.css";
 import styles from "./map.module.css";
 import states from "../../components/state.module.css";
 
@@ -60,7 +61,7 @@ export function MapBox({ view, item, style }: Props): ReactNode {
   const wrong = problemsText(problems);
   return (
     <div
-      className={styles.box}
+      className={clsx(cards.state, styles.box)}
       data-item={key}
       data-state={health && !isGroup(item) ? health.state : (worstOf(problems) ?? "")}
       {...(style && { style })}

@@ -2,13 +2,11 @@ import { clsx } from "clsx";
 import { useState, type ReactNode } from "react";
 import { IS_STATIC } from "../../api/base";
 import { troubleOf, useAnswer, useFindingState } from "../../api/answers";
-import { Command } from "../../components/Copy";
 import { ErrorMessage } from "../../components/ErrorMessage";
 import { Icon } from "../../components/Icon";
-import { Sheet } from "../../components/Sheet";
+import { CommandPart, Sheet } from "../../components/Sheet";
 import { distinctNames, shellQuoted } from "../../graph/words";
 import { go, useAddress } from "../../navigation/address";
-import { COMPONENTS } from "../../strings/components";
 import { PROBLEMS } from "../../strings/problems";
 import { changed, PROBLEM_FACETS, selectedIn } from "../browse/address";
 import { Filters } from "../browse/Filters";
@@ -50,10 +48,7 @@ export default function ProblemsPage(): ReactNode {
       {data && !trouble && data.items.length > 0 && <List key={params.toString()} problems={data.items} isDecided={isDecided} />}
       {data && data.items.length === 0 && <Nothing isFiltered={isFiltered} isDecided={isDecided} />}
       {data?.next && <p className="muted">{PROBLEMS.first(data.items.length)}</p>}
-      <section className={sheets.part}>
-        <h2>{COMPONENTS.commandLine}</h2>
-        <Command text={commandOf({ kind, age, ...selected })} />
-      </section>
+      <CommandPart text={commandOf({ kind, age, ...selected })} />
     </Sheet>
   );
 }

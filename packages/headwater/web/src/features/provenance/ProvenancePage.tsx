@@ -3,10 +3,10 @@ import { PROGRAM } from "../../api/base";
 import { troubleOf, useAnswer } from "../../api/answers";
 import { isUnknown } from "../../api/client";
 import { go, useAddress } from "../../navigation/address";
-import { Command, Copy } from "../../components/Copy";
+import { Copy } from "../../components/Copy";
 import { Icon } from "../../components/Icon";
 import { Link } from "../../components/Link";
-import { AsOf, Sheet } from "../../components/Sheet";
+import { AsOf, CommandPart, Sheet } from "../../components/Sheet";
 import { ErrorMessage } from "../../components/ErrorMessage";
 import { impactOf, parseProvenance, provenanceOf } from "../../graph/places";
 import { originTree, piiVerdict, provenanceLine, provenanceText, unknownsOf } from "../../graph/provenance";
@@ -87,10 +87,7 @@ export default function ProvenancePage(): ReactNode {
           <PersonalData provenance={data} />
           <OriginTree root={tree} at={at} />
           <Unknowns provenance={data} />
-          <section className={sheets.part}>
-            <h2>{COMPONENTS.commandLine}</h2>
-            <Command text={command} />
-          </section>
+          <CommandPart text={command} />
         </>
       )}
     </Sheet>

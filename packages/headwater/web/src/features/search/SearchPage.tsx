@@ -6,10 +6,9 @@ import type { Answer } from "../../api/client";
 import { go, useAddress } from "../../navigation/address";
 import { Ago } from "../../components/Ago";
 import { HealthMark } from "../../components/HealthState";
-import { Command } from "../../components/Copy";
 import { Link } from "../../components/Link";
 import { RemovalMark } from "../../components/Removal";
-import { Sheet } from "../../components/Sheet";
+import { CommandPart, Sheet } from "../../components/Sheet";
 import { Tags } from "../../components/Tags";
 import { ErrorMessage } from "../../components/ErrorMessage";
 import { addressOfHit, PLACES, tagsOfHit, type Hit } from "../../graph/found";
@@ -40,6 +39,7 @@ export default function SearchPage(): ReactNode {
   const { data, isPlaceholderData } = answer;
   const trouble = troubleOf(answer);
   const titles = distinctNames(data?.items ?? []);
+  const command = `headwater search ${shellQuoted(text)}`;
   return (
     <Sheet icon="search" kind={SEARCH.kind} name={SEARCH.tab(text)} title={<>{SEARCH.resultsFor} <code>{text}</code></>} isBusy={isPlaceholderData}>
       {trouble && <ErrorMessage error={trouble} />}
@@ -67,10 +67,7 @@ export default function SearchPage(): ReactNode {
             </p>
           )}
           <Syntax />
-          <section className={sheets.part}>
-            <h2>{COMPONENTS.commandLine}</h2>
-            <Command text={`headwater search ${shellQuoted(text)}`} />
-          </section>
+          <CommandPart text={command} />
         </>
       )}
     </Sheet>

@@ -28,7 +28,7 @@ export function Pipelines(): ReactNode {
   const { boxes, lines, width, height, others } = useMemo(() => mapOf(items), [items]);
   const titles = titlesOf(items);
   const box = (pipeline: Pipeline, style?: object) => (
-    <Link key={pipeline.id} className={styles.box} href={addressOf(pipeline.id, { level: "pipeline" })} data-state={pipeline.health.state} title={pipeline.name} {...(style && { style })}>
+    <Link key={pipeline.id} className={clsx(cards.state, styles.box)} href={addressOf(pipeline.id, { level: "pipeline" })} data-state={pipeline.health.state} title={pipeline.name} {...(style && { style })}>
       <span className={styles.title}>
         <PlatformIcon node={{ ...pipeline, kind: "pipeline" }} />
         <span className={clsx(styles.name, "clip")}>{titles.get(pipeline.id)}</span>

@@ -5,13 +5,12 @@ import type { Answer } from "../../api/client";
 import { Command, Copy } from "../../components/Copy";
 import { ErrorMessage } from "../../components/ErrorMessage";
 import { Link } from "../../components/Link";
-import { AsOf, Sheet } from "../../components/Sheet";
+import { AsOf, CommandPart, Sheet } from "../../components/Sheet";
 import { Loading } from "../../components/Skeleton";
 import { incidentOf, parseIncident } from "../../graph/places";
 import { addressOf } from "../../graph/view";
 import { nameOf, parts, shellQuoted } from "../../graph/words";
 import { useAddress } from "../../navigation/address";
-import { COMPONENTS } from "../../strings/components";
 import { INCIDENT } from "../../strings/version";
 import { Affected, ByTime, Part, Readers, Unknown, VersionLink, Writers } from "./VersionPage";
 import styles from "./versions.module.css";
@@ -70,10 +69,7 @@ export default function IncidentPage(): ReactNode {
             </p>
           </section>
           <Unknown gaps={data.unknown} />
-          <section className={sheets.part}>
-            <h2>{COMPONENTS.commandLine}</h2>
-            <Command text={command} />
-          </section>
+          <CommandPart text={command} />
         </>
       )}
     </Sheet>

@@ -4,12 +4,12 @@ import { troubleOf, useAnswer } from "../../api/answers";
 import type { Answer } from "../../api/client";
 import { Ago } from "../../components/Ago";
 import { CodeLink } from "../../components/CodeLink";
-import { Command, Copy } from "../../components/Copy";
+import { Copy } from "../../components/Copy";
 import { ErrorMessage } from "../../components/ErrorMessage";
 import { Icon, type IconName } from "../../components/Icon";
 import { Link } from "../../components/Link";
 import { RunState } from "../../components/RunState";
-import { AsOf, Sheet } from "../../components/Sheet";
+import { AsOf, CommandPart, Sheet } from "../../components/Sheet";
 import { Loading } from "../../components/Skeleton";
 import { incidentOf, parseVersion, provenanceOf, versionOf } from "../../graph/places";
 import { addressOf } from "../../graph/view";
@@ -90,10 +90,7 @@ export default function VersionPage(): ReactNode {
             </Part>
           )}
           <Unknown gaps={data.unknown} />
-          <section className={sheets.part}>
-            <h2>{COMPONENTS.commandLine}</h2>
-            <Command text={command} />
-          </section>
+          <CommandPart text={command} />
         </>
       )}
     </Sheet>

@@ -1,20 +1,29 @@
-import { useState, type ReactNode } from "react";
-import { PROGRAM } from "../../api/base";
+import { useEffect, useState, type ReactNode } from "react";
+import { BASE, ONE_FILE, PROGRAM } from "../../api/base";
 import { save } from "../../api/save";
+import { writeToClipboard } from "../../components/Copy";
+import { present } from "../../components/now";
 import { Menu, type Choice } from "../../components/Menu";
 import { COLOURS, pictureOf, scaleOf, type Pens, type Picture } from "../../graph/picture";
-import type { View } from "../../graph/view";
-import { moment } from "../../graph/words";
+import { isoTime } from "../../graph/timeline";
+import { formatView, type View } from "../../graph/view";
+import { commandLine, moment, shellQuoted } from "../../graph/words";
 import { markupOf, platformOf } from "../../platforms";
-import { fileName, jsonOf, mermaidOf } from "../../graph/written";
+import { csvOf, fileName, jsonOf, mermaidOf } from "../../graph/written";
 import type { Scene } from "./useScene";
+import { COMPONENTS } from "../../strings/components";
 import { TOOLBAR } from "../../strings/lineage";
 
-const TEXTS = TOOLBAR.export;
+const TEXTS = TOOLBAR.share;
 
-/** A menu to save the shown graph as a picture or as data. */
-export function Export({ scene: { graph, shown, drawn, isOutdated }, view }: { scene: Scene; view: View }): ReactNode {
+/** A menu to copy the address of the view, and to save the shown graph as a picture or as data. */
+export function Share({ scene: { graph, shown, drawn, isOutdated }, view }: { scene: Scene; view: View }): ReactNode {
   const [trouble, setTrouble] = useState("");
+  const [copied, setCopied] = useState("");
+  useEffect(() => {
+    const timer = setTimeout(() => setCopied(""), 2_500);
+    return () => clearTimeout(timer);
+  }, [copied]);
   const now = new Date().toISOString();
   const name = fileName(view.node, view.at ?? now);
   const picture = () => {
@@ -23,6 +32,12 @@ export function Export({ scene: { graph, shown, drawn, isOutdated }, view }: { s
     const about = TEXTS.caption(view.level, TEXTS.times(when), drawn.nodes.length);
     return pictureOf(drawn.nodes, drawn.edges, drawn.frames.map(({ box }) => box), title, about, pens());
   };
+  const copy = (text: string, message: string) =>
+    void writeToClipboard(text).then(
+      () => setCopied(message),
+      () => setTrouble(COMPONENTS.copy.failed),
+    );
+  const server = location.origin + BASE;
   const png = () => {
     setTrouble("");
     pngOf(picture()).then(
@@ -33,13 +48,17 @@ export function Export({ scene: { graph, shown, drawn, isOutdated }, view }: { s
   return (
     <>
       <Menu
-        icon="save"
+        icon={copied ? "done" : "share"}
         text={TEXTS.text}
         title={TEXTS.title}
         isDisabled={isOutdated || !graph || !shown || drawn.nodes.length === 0}
         choices={[
+          ...(ONE_FILE ? [] : [choiceOf(TEXTS.link, () => copy(location.href, TEXTS.linkCopied))]),
+          ...(ONE_FILE || view.at !== null ? [] : [choiceOf(TEXTS.linkAtTime, () => copy(server + formatView({ ...view, at: isoTime(present()) }), TEXTS.linkCopied))]),
           choiceOf(TEXTS.png, png),
           choiceOf(TEXTS.svg, () => save(`${name}.svg`, new Blob([picture().svg], { type: "image/svg+xml" }))),
+          choiceOf(TEXTS.csv, () => shown && save(`${name}.csv`, new Blob([csvOf(shown)], { type: "text/csv" }))),
+          ...(ONE_FILE ? [] : [choiceOf(TEXTS.html, () => copy(commandLine(`headwater export ${shellQuoted(view.node)} --format html --output ${name}.html`, PROGRAM, server), TEXTS.commandCopied))]),
           choiceOf(TEXTS.mermaid, () => shown && save(`${name}.mmd`, new Blob([mermaidOf(shown)], { type: "text/plain" }))),
           choiceOf(TEXTS.json, () => shown && graph && save(`${name}.json`, new Blob([jsonOf(shown, graph, view)], { type: "application/json" }))),
         ]}
@@ -48,6 +67,9 @@ export function Export({ scene: { graph, shown, drawn, isOutdated }, view }: { s
           {TEXTS.about} <code>{TEXTS.command(PROGRAM)}</code>
         </p>
       </Menu>
+      <span className="hidden" role="status">
+        {copied}
+      </span>
       {trouble && <span role="alert">{trouble}</span>}
     </>
   );
