@@ -23,14 +23,10 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
 
-from headwater.lineage.queries import (
-    columns_answer,
-    graph_answer,
-    impact_answer,
-    provenance_answer,
-    tree_answer,
-)
+from headwater.lineage.queries import columns_answer, graph_answer, tree_answer
 from headwater.log import entry_of
+from headwater.plugins.impact.queries import impact_answer
+from headwater.plugins.provenance.queries import provenance_answer
 from headwater.projection import State, project
 from headwater.projection._apply import apply
 

@@ -10,17 +10,13 @@ from sqlalchemy import update
 from headwater.datasets.removal import removal_of
 from headwater.datasets.schemas import drift
 from headwater.graph.nodes import Node, node_id
-from headwater.lineage.queries import (
-    columns_answer,
-    edges_answer,
-    provenance_answer,
-    tags_answer,
-    tree_answer,
-)
+from headwater.lineage.queries import columns_answer, edges_answer, tree_answer
 from headwater.log import Entry, EventLog, schema
 from headwater.plugin import parts
 from headwater.plugins.alerts._causes import Changed
 from headwater.plugins.alerts.rules import Rule
+from headwater.plugins.provenance.queries import provenance_answer
+from headwater.plugins.tags.queries import tags_answer
 from headwater.plugins.trust.gate import gate_answer
 from headwater.projection import State
 from headwater.projection.live import Live

@@ -11,13 +11,13 @@ from typing import Any
 
 import orjson
 
-from headwater.aliases._service import alias_entry
 from headwater.events import parse_time, to_micros
 from headwater.health.findings import finding
 from headwater.health.models import Finding
 from headwater.keys.store import add_key
 from headwater.log import EventLog, RejectedLine, entry_of
 from headwater.plugins.alerts._store import Alerts
+from headwater.plugins.aliases._service import alias_entry
 from headwater.plugins.delivery._store import Deliveries
 from headwater.projection.live import Batch, Live
 

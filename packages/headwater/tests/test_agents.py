@@ -210,7 +210,7 @@ def test_find_reports_sql_that_was_not_read(
     )
     event["job"]["facets"]["sql"] = {"query": "SELECT gross FROM o"}
     live.ingest(Batch([build.entry(event)]))
-    monkeypatch.setattr("headwater.search._columns._SECONDS", 0.0)
+    monkeypatch.setattr("headwater.plugins.search._columns._SECONDS", 0.0)
     answer = _ask(live, "find", text="margin")
     assert (answer["status"], answer["note"][:19]) == ("unknown", "The SQL of 1 job wa")
 

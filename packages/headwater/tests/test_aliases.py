@@ -13,12 +13,12 @@ from fastapi.testclient import TestClient
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headwater.aliases._service import alias_entry
-from headwater.aliases.queries import aliases_answer
 from headwater.errors import NotFoundError
 from headwater.events import parse_time, to_micros
 from headwater.identity import DatasetName
 from headwater.log import EventLog, make_alias, read_logged
+from headwater.plugins.aliases._service import alias_entry
+from headwater.plugins.aliases.queries import aliases_answer
 from headwater.plugins.export.queries import export
 from headwater.projection import State, project
 from headwater.projection.live import Batch, Live

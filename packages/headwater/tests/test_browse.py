@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from headwater.projection import State
-from headwater.projection.live import Batch, Live
-from headwater.runs.queries import runs_answer
-from headwater.search.queries import (
+from headwater.nodes.queries import node_answer
+from headwater.plugins.search.queries import (
     datasets_answer,
     groups_answer,
     jobs_answer,
-    node_answer,
     search_answer,
 )
+from headwater.projection import State
+from headwater.projection.live import Batch, Live
+from headwater.runs.queries import runs_answer
 
 _LAKE, _BUCKET, _GLUE = "hive://lake", "s3://bucket", "arn:aws:glue:eu-west-1:1"
 

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from headwater.errors import NotFoundError
-from headwater.lineage.queries import column_answer, impact_answer
+from headwater.plugins.evidence.queries import column_answer
+from headwater.plugins.impact.queries import impact_answer
 
 from .test_columns import FILTER, IDENTITY, SUM, _write
 

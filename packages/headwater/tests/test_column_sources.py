@@ -7,13 +7,9 @@ from typing import Any
 
 import pytest
 
-from headwater.lineage.queries import (
-    columns_answer,
-    impact_answer,
-    path_answer,
-    provenance_answer,
-    tree_answer,
-)
+from headwater.lineage.queries import columns_answer, tree_answer
+from headwater.plugins.impact.queries import impact_answer, path_answer
+from headwater.plugins.provenance.queries import provenance_answer
 from headwater.plugins.trust.queries import gate_answer
 from headwater.projection import State
 

@@ -19,25 +19,20 @@ from headwater.graph.nodes import Node, node_id
 from headwater.health.blocked import blockers_of
 from headwater.health.recovery import is_recovered
 from headwater.health.states import health_of
-from headwater.lineage.queries import (
-    columns_answer,
-    edges_answer,
-    impact_answer,
-    path_answer,
-    provenance_answer,
-    tree_answer,
-    why_answer,
-)
+from headwater.lineage.queries import columns_answer, edges_answer, tree_answer
 from headwater.log import EventLog
 from headwater.lookup import find_dataset
 from headwater.plugins.agents._reply import Context, undelimited
 from headwater.plugins.agents.tools import call as call_tool
+from headwater.plugins.evidence.queries import why_answer
+from headwater.plugins.impact.queries import impact_answer, path_answer
 from headwater.plugins.incidents._clean import clean_datasets
 from headwater.plugins.incidents._named import Version, version_of
 from headwater.plugins.incidents._readers import readers_of
 from headwater.plugins.incidents._taints import taint_entry
 from headwater.plugins.incidents._version import spread_of, version_answer
 from headwater.plugins.marquez._graphs import get_lineage
+from headwater.plugins.provenance.queries import provenance_answer
 from headwater.plugins.trust.gate import gate_answer
 from headwater.projection import State, apply
 from headwater.projection.live import Batch, Live

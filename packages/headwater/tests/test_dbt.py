@@ -12,9 +12,10 @@ import pytest
 
 from headwater.errors import ConfigError, NotFoundError
 from headwater.graph.current import generations_of
-from headwater.lineage.queries import edges_answer, impact_answer
+from headwater.lineage.queries import edges_answer
 from headwater.log import EventLog
 from headwater.plugins.harvest._dbt import Dbt
+from headwater.plugins.impact.queries import impact_answer
 from headwater.projection import State, project
 from headwater.projection._apply import apply
 from headwater.projection.live import Live

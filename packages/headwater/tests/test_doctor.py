@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from headwater.aliases._service import alias_entry
 from headwater.events import parse_time, to_micros
+from headwater.plugins.aliases._service import alias_entry
 from headwater.plugins.trust._doctor import doctor, producers_of
 from headwater.projection import State, project
 

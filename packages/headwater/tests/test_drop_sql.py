@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from headwater.lineage.queries import impact_answer
+from headwater.plugins.impact.queries import impact_answer
 from headwater.projection import State
 
 _AIRFLOW = "https://github.com/apache/airflow/tree/providers-openlineage/2.20.3"

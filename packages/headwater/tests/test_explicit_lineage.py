@@ -11,15 +11,9 @@ from typing import Any
 import pytest
 
 from headwater.errors import NotFoundError
-from headwater.lineage.queries import (
-    columns_answer,
-    edges_answer,
-    graph_answer,
-    impact_answer,
-    path_answer,
-    provenance_answer,
-    tree_answer,
-)
+from headwater.lineage.queries import columns_answer, edges_answer, graph_answer, tree_answer
+from headwater.plugins.impact.queries import impact_answer, path_answer
+from headwater.plugins.provenance.queries import provenance_answer
 from headwater.projection.live import Batch, Live
 from headwater.query.parameters import LevelName
 from headwater.query.registry import moment_of

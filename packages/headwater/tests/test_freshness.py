@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from headwater.plugins.trust._freshness import datasets_freshness_answer
+from headwater.plugins.search._freshness import datasets_freshness_answer
 from headwater.projection import State
 
 from .test_health import at

@@ -8,11 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headwater.lineage.queries import (
-    edges_answer,
-    provenance_answer,
-)
+from headwater.lineage.queries import edges_answer
 from headwater.log import Entry, EventLog
+from headwater.plugins.provenance.queries import provenance_answer
 from headwater.plugins.retention.prune import plan, prune
 from headwater.plugins.trust.gate import gate_answer
 from headwater.projection.live import Batch, Live

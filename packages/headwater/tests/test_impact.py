@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from headwater.errors import NotFoundError
-from headwater.lineage.queries import impact_answer, path_answer
+from headwater.plugins.impact.queries import impact_answer, path_answer
 from headwater.projection import State
 
 from .test_columns import FILTER, IDENTITY, SPARK, SUM, _filtered, _write

@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from headwater.datasets.removal import removal_of
-from headwater.lineage.queries import impact_answer, provenance_answer, tree_answer
+from headwater.lineage.queries import tree_answer
 from headwater.lookup import find_dataset
+from headwater.plugins.impact.queries import impact_answer
+from headwater.plugins.provenance.queries import provenance_answer
 from headwater.projection import State
 from headwater.projection._apply import apply
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from headwater.graph.current import generations_of
+from headwater.nodes.queries import node_answer
 from headwater.projection import State
 from headwater.runs.service import run_answer
-from headwater.search.queries import node_answer
 
 _DAG = "http://localhost:9090/dags/rides"
 _RUN = f"{_DAG}/runs/manual__2026-11-21T08%3A33"

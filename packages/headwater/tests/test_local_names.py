@@ -14,8 +14,9 @@ from headwater.errors import AmbiguousError
 from headwater.events import Dataset
 from headwater.graph.nodes import node_id
 from headwater.identity import DatasetName, Identity
-from headwater.lineage.queries import impact_answer, tree_answer
+from headwater.lineage.queries import tree_answer
 from headwater.lookup import find_node
+from headwater.plugins.impact.queries import impact_answer
 from headwater.projection import State, project
 
 _DAY1, _DAY2 = (f"hive://ip-10-0-{part}.ec2.internal:9083" for part in ("131-77", "9-12"))

@@ -13,12 +13,12 @@ from headwater.errors import NotFoundError
 from headwater.events import Logged
 from headwater.graph.nodes import Node
 from headwater.health.states import state_of
+from headwater.nodes.kept import kept
+from headwater.plugins.map._index import PROBLEMS, MapIndex, groups_of
+from headwater.plugins.map._map import MapAnswer, MapItem
+from headwater.plugins.map.queries import map_answer
 from headwater.projection import State, project
 from headwater.projection._apply import apply
-from headwater.search._kept import kept
-from headwater.search._map_index import PROBLEMS, MapIndex, groups_of
-from headwater.search.map import MapAnswer, MapItem
-from headwater.search.queries import map_answer
 
 from .test_health import at
 from .test_search_index import _event as any_event
@@ -179,7 +179,7 @@ def test_cost_of_a_map_does_not_grow_with_the_nodes_that_it_does_not_show(
         return state_of(state, node)
 
     monkeypatch.setattr(MapIndex, "_put", put_node)
-    monkeypatch.setattr("headwater.search._map_index.state_of", state_of_node)
+    monkeypatch.setattr("headwater.plugins.map._index.state_of", state_of_node)
     apply(state, build.entry(_daily(build, 21, load="FAIL")[0]).event)
     path = ["postgres", "postgres://h:5432 a.b"]
     page = map_answer(state, path=path, limit=5)

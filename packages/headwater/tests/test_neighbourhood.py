@@ -9,9 +9,10 @@ import pytest
 from headwater.errors import ConfigError
 from headwater.graph.current import generations_of
 from headwater.lineage.queries import graph_answer
+from headwater.nodes.queries import node_answer
+from headwater.plugins.search.queries import newest_answer
 from headwater.runs.queries import runs_answer
 from headwater.runs.service import run_answer
-from headwater.search.queries import newest_answer, node_answer
 
 from .graphs import DAG, STEP, TASK, two_orchestrators
 

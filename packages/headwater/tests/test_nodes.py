@@ -9,7 +9,7 @@ import pytest
 from headwater.errors import AmbiguousError, NotFoundError
 from headwater.graph import node_id
 from headwater.lookup import find_dataset, find_node
-from headwater.search.queries import node_answer
+from headwater.nodes.queries import node_answer
 
 from .graphs import DAG, TASK
 

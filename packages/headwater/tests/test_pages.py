@@ -14,13 +14,13 @@ from fastapi.testclient import TestClient
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headwater.aliases.queries import aliases_answer
 from headwater.errors import ConfigError
 from headwater.identity import DatasetName
 from headwater.log import RejectedLine, make_alias
 from headwater.plugins.alerts.endpoints import alerts_answer
 from headwater.plugins.alerts.rules import read_rules
 from headwater.plugins.alerts.watch import Watch
+from headwater.plugins.aliases.queries import aliases_answer
 from headwater.projection import State, project
 from headwater.projection.live import Batch, Live
 from headwater.query.pages import cursor_of, cut, place_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from headwater.lineage.pipelines import pipelines_answer
+from headwater.plugins.map._pipelines import pipelines_answer
 
 
 def test_pipelines_have_their_last_runs_and_listed_upstream_pipelines(build: Any) -> None:

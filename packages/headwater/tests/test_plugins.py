@@ -219,7 +219,7 @@ def test_each_plugin_can_be_removed(feature: str, tmp_path: Path) -> None:
         text=True,
     )
     assert done.returncode == 0, done.stderr
-    assert {"tree", "columns", "impact"} <= set(done.stdout.split())
+    assert {"tree", "columns", "node"} <= set(done.stdout.split())
 
 
 _WITHOUT_TRUST = """

@@ -15,12 +15,12 @@ from headwater.graph.current import column_graph_of, latest_of
 from headwater.graph.nodes import Node, node_id
 from headwater.lineage.queries import columns_answer, edges_answer, tree_answer
 from headwater.log import Entry, entry_of
+from headwater.plugins.search.queries import jobs_answer
 from headwater.plugins.trust.completeness import completeness_answer
 from headwater.plugins.trust.queries import findings_answer
 from headwater.projection import State, project
 from headwater.projection._apply import apply
 from headwater.runs.queries import runs_answer
-from headwater.search.queries import jobs_answer
 
 from .entry_strategies import canonical, run_entries, some_entries
 from .graphs import DAG, SQL, TASK

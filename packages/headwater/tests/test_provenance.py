@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from headwater.errors import NotFoundError
-from headwater.lineage.printing import print_provenance
-from headwater.lineage.queries import impact_answer, provenance_answer
 from headwater.log import entry_of
+from headwater.plugins.impact.queries import impact_answer
+from headwater.plugins.provenance.printing import print_provenance
+from headwater.plugins.provenance.queries import provenance_answer
 from headwater.plugins.trust.queries import gate_answer
 from headwater.projection import project
 from headwater.runs.queries import runs_answer

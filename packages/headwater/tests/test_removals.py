@@ -10,29 +10,23 @@ import pytest
 from headwater.datasets.printing import removal_text
 from headwater.health.states import health_of
 from headwater.lineage.overview import print_overview
-from headwater.lineage.printing import print_provenance, print_tree_answer
-from headwater.lineage.queries import (
-    impact_answer,
-    nodes_answer,
-    provenance_answer,
-    tree_answer,
-)
+from headwater.lineage.printing import print_tree_answer
+from headwater.lineage.queries import nodes_answer, tree_answer
 from headwater.lookup import find_dataset
+from headwater.nodes.queries import node_answer
 from headwater.plugins.agents._lineage import flat
 from headwater.plugins.changes._history import history_answer
 from headwater.plugins.changes.printing import print_history
 from headwater.plugins.export.queries import export
+from headwater.plugins.impact.queries import impact_answer
+from headwater.plugins.provenance.printing import print_provenance
+from headwater.plugins.provenance.queries import provenance_answer
+from headwater.plugins.search.commands import print_search
+from headwater.plugins.search.queries import datasets_answer, newest_answer, search_answer
 from headwater.plugins.trust._health import findings_of
 from headwater.plugins.trust.completeness import completeness_answer
 from headwater.plugins.trust.gate import gate_answer
 from headwater.projection import State
-from headwater.search.commands import print_search
-from headwater.search.queries import (
-    datasets_answer,
-    newest_answer,
-    node_answer,
-    search_answer,
-)
 
 _JOB = {"namespace": "demo", "name": "cleanup"}
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from headwater.errors import ConfigError
+from headwater.plugins.search.queries import datasets_answer, jobs_answer, search_answer
 from headwater.projection import State
-from headwater.search.queries import datasets_answer, jobs_answer, search_answer
 
 
 @pytest.fixture

@@ -15,12 +15,12 @@ from headwater import deadline
 from headwater.errors import DeadlineError
 from headwater.events import Logged
 from headwater.log import entry_of, make_alias
+from headwater.plugins.search import _columns, _index
+from headwater.plugins.search._search import search
+from headwater.plugins.search.listing import datasets_named, jobs_named
+from headwater.plugins.search.queries import search_answer
 from headwater.projection import State, project
 from headwater.projection._apply import apply
-from headwater.search import _columns, _index
-from headwater.search._search import search
-from headwater.search.listing import datasets_named, jobs_named
-from headwater.search.queries import search_answer
 
 _TEXTS = (
     *("t", "a", "ta", "l2", "Fa", "fare", "FARE", "fa-re", 'say "hi"', "straße", "STRASSE", "\0"),

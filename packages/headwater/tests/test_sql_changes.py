@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from headwater.lineage.queries import tree_answer
-from headwater.search.queries import node_answer
+from headwater.nodes.queries import node_answer
 
 from .graphs import all_names
 

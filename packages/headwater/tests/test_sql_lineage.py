@@ -9,17 +9,14 @@ import pytest
 
 from headwater.graph.current import generations_of
 from headwater.lineage.printing import print_tree_answer
-from headwater.lineage.queries import (
-    column_answer,
-    columns_answer,
-    impact_answer,
-    tree_answer,
-)
+from headwater.lineage.queries import columns_answer, tree_answer
 from headwater.plugins.agents._lineage import flat
+from headwater.plugins.evidence.queries import column_answer
+from headwater.plugins.impact.queries import impact_answer
+from headwater.plugins.search.queries import datasets_answer
 from headwater.plugins.sql._cache import TextCache
 from headwater.plugins.sql.script import local_names, read_script
 from headwater.projection import State
-from headwater.search.queries import datasets_answer
 from headwater.sql.reader import Arguments, Unread
 
 _AIRFLOW = "https://github.com/apache/airflow/tree/providers-openlineage/2.20.3"

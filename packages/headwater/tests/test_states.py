@@ -19,8 +19,11 @@ from headwater.health.printing import health_line
 from headwater.health.states import counts_of_states, health_of
 from headwater.lineage.neighbourhood import graph_answer
 from headwater.lineage.printing import print_tree_answer
-from headwater.lineage.queries import impact_answer, tree_answer
+from headwater.lineage.queries import tree_answer
 from headwater.lookup import find_node
+from headwater.nodes.queries import node_answer
+from headwater.plugins.impact.queries import impact_answer
+from headwater.plugins.search.queries import datasets_answer, jobs_answer, search_answer
 from headwater.plugins.trust._doctor import _late_jobs
 from headwater.plugins.trust._health import health_answer
 from headwater.plugins.trust._lateness import lateness_answer
@@ -29,7 +32,6 @@ from headwater.plugins.trust.queries import findings_answer
 from headwater.projection import State
 from headwater.runs.printing import print_runs
 from headwater.runs.queries import runs_answer
-from headwater.search.queries import datasets_answer, jobs_answer, node_answer, search_answer
 
 from .graphs import DAG, TASK
 from .test_health import at

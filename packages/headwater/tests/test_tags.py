@@ -8,7 +8,9 @@ from typing import Any
 
 import orjson
 
-from headwater.lineage.queries import columns_answer, impact_answer, tagged_answer, tags_answer
+from headwater.lineage.queries import columns_answer
+from headwater.plugins.impact.queries import impact_answer
+from headwater.plugins.tags.queries import tagged_answer, tags_answer
 
 from .conftest import Call
 

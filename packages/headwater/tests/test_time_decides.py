@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headwater.graph.current import generations_of
-from headwater.lineage.queries import impact_answer, tree_answer
+from headwater.lineage.queries import tree_answer
+from headwater.plugins.impact.queries import impact_answer
 from headwater.plugins.trust._health import health_answer
 from headwater.plugins.trust.completeness import completeness_answer
 from headwater.plugins.trust.gate import gate_answer

@@ -10,9 +10,9 @@ from headwater.errors import AmbiguousError, NotFoundError
 from headwater.log import EventLog
 from headwater.plugins.incidents.printing import print_version
 from headwater.plugins.incidents.queries import version_answer
+from headwater.plugins.search._search import search
 from headwater.projection.live import Batch, Live
 from headwater.query.registry import ask, load_queries
-from headwater.search._search import search
 
 from .test_provenance import _versioned as versioned
 

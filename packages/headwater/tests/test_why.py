@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from headwater.errors import ConfigError, NotFoundError
-from headwater.lineage.queries import columns_answer, graph_answer, tree_answer, why_answer
+from headwater.lineage.queries import columns_answer, graph_answer, tree_answer
+from headwater.plugins.evidence.queries import why_answer
 from headwater.projection import State
 
 _DBT = "https://github.com/OpenLineage/OpenLineage/tree/1.54.0/integration/dbt"

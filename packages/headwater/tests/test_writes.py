@@ -8,12 +8,13 @@ import pytest
 
 from headwater.errors import NotFoundError
 from headwater.graph.current import generations_of
-from headwater.lineage.queries import graph_answer, provenance_answer
+from headwater.lineage.queries import graph_answer
+from headwater.nodes.queries import node_answer
 from headwater.plugins.changes.printing import print_history
 from headwater.plugins.changes.queries import history_answer
+from headwater.plugins.provenance.queries import provenance_answer
 from headwater.projection import State, apply
 from headwater.runs.service import run_answer
-from headwater.search.queries import node_answer
 
 from .graphs import SQL, TASK, commit
 from .recording_backend import pipeline

@@ -62,3 +62,11 @@ def strings_in(value: object) -> Iterator[str]:
     elif isinstance(value, dict | list):
         for item in value.values() if isinstance(value, dict) else value:
             yield from strings_in(item)
+
+
+def unread_sql(jobs: int) -> str:
+    """Return what a search without the SQL of some jobs may lack."""
+    return (
+        f"The SQL of {counted(jobs, 'job')} was not read yet, so columns that only it names may be"
+        " missing. Search again."
+    )

@@ -15,27 +15,14 @@ import typer
 import typer.main
 from typer.core import TyperGroup
 
-from headwater.aliases.commands import alias
 from headwater.cli._run import run
 from headwater.collect.commands import ingest
 from headwater.config import name_value
 from headwater.errors import ConfigError, HeadwaterError, NotFoundError, shown
 from headwater.keys import commands as keys
-from headwater.lineage.commands import (
-    columns,
-    impact,
-    path,
-    provenance,
-    show,
-    tagged,
-    tags,
-    tree,
-    why,
-)
+from headwater.lineage.commands import columns, show, tree
 from headwater.plugin import load_named
 from headwater.runs.commands import runs
-from headwater.search.commands import map as map_groups
-from headwater.search.commands import search
 from headwater.server.commands import repair, serve
 from headwater.text import escaped
 from headwater_client.old_name import adopt
@@ -44,11 +31,8 @@ _GROUPS = ("Collect", "Query", "Compare", "Operate", "Trust")
 """The order of the groups in the help; those of other packages follow."""
 _COMMANDS = {
     "Collect": (serve, ingest),
-    "Query": (
-        *(show, tree, columns, search, impact, path, why),
-        *(provenance, tags, tagged, map_groups, runs),
-    ),
-    "Operate": (alias, repair),
+    "Query": (show, tree, columns, runs),
+    "Operate": (repair,),
 }
 
 

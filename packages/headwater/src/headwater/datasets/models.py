@@ -9,6 +9,7 @@ from typing_extensions import TypedDict
 from headwater.query.models import Answer, DatasetRef, Field, Name
 
 FieldChange = TypedDict("FieldChange", {"name": str, "from": str, "to": str})
+FieldChange.__doc__ = """A field whose type changed."""
 
 
 class SchemaChange(DatasetRef):

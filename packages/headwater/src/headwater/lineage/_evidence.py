@@ -13,7 +13,10 @@ from headwater.graph.generations import Generations
 from headwater.graph.nodes import Node
 from headwater.graph.sql_lineage import SqlLineage, sql_lineage
 from headwater.identity import DatasetName
-from headwater.lineage._statements import (
+from headwater.lineage.columns import combined
+from headwater.lineage.models import Seen
+from headwater.lineage.staleness import missed_runs
+from headwater.lineage.statements import (
     COARSE,
     DECLARED,
     Statements,
@@ -21,9 +24,6 @@ from headwater.lineage._statements import (
     statements_by_run,
     statements_of,
 )
-from headwater.lineage.columns import combined
-from headwater.lineage.models import Seen
-from headwater.lineage.staleness import missed_runs
 from headwater.projection import Run, State
 from headwater.projection.derived import descendants_of
 from headwater.projection.state import RunKey, Use

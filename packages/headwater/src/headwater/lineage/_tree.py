@@ -23,11 +23,11 @@ from headwater.graph.generations import Generations
 from headwater.graph.levels import Level
 from headwater.graph.nodes import Node, aliases_of, node_id, node_ref
 from headwater.graph.walk import Place, parts_of, places_next, reach, walked_from
-from headwater.lineage._control_steps import ControlSteps, End, Stop, Way
 from headwater.lineage._evidence import EdgeEvidence, seen, statements_of_pair
-from headwater.lineage._statements import DECLARED
+from headwater.lineage.control_steps import ControlSteps, End, Stop, Way
 from headwater.lineage.models import TreeAnswer, TreeNode
 from headwater.lineage.staleness import missed_runs
+from headwater.lineage.statements import DECLARED
 from headwater.lookup import find_node
 from headwater.projection import State
 from headwater.query.parameters import (

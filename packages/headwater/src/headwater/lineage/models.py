@@ -1,4 +1,4 @@
-"""Trees, graphs, paths, columns, impact and provenance."""
+"""Trees, graphs, columns, and impact."""
 
 from __future__ import annotations
 
@@ -9,11 +9,9 @@ from typing_extensions import TypedDict
 from headwater.datasets.models import Removal
 from headwater.events import Evidence
 from headwater.health.models import NodeHealth
+from headwater.nodes.models import NodeSummary
 from headwater.query.models import (
     Answer,
-    CodeLocation,
-    DatasetRef,
-    DatasetTag,
     Field,
     Name,
     NodeRef,
@@ -22,7 +20,6 @@ from headwater.query.models import (
 )
 from headwater.query.parameters import Grade
 from headwater.runs.models import RunSummary
-from headwater.search.models import NodeSummary
 
 
 class Seen(Answer):
@@ -42,45 +39,6 @@ class EdgeStatement(Answer):
     without a run."""
     producer: str | None
     """Short name and version, such as `dbt 1.54.0`; null for SQL texts, and if not reported."""
-
-
-class WhyRun(Answer):
-    """A run that states an edge."""
-
-    run: RunSummary
-    statedBy: list[EdgeStatement]
-    events: str
-    """Path of the API that returns the events of the run."""
-
-
-class WhyJob(Answer):
-    """The evidence of the edges through one job."""
-
-    job: Name | None
-    """Null for a dataset that is derived without a job, such as a view."""
-    reads: NodeRef | None
-    writes: NodeRef | None
-    grade: Grade
-    statedBy: list[EdgeStatement]
-    """Sources in the newest run with the edge."""
-    seen: Seen | None
-    """Null if no run states it."""
-    runCount: int
-    """Number of runs of the task with the edge; mapped elements and retries of a run count once."""
-    missedCount: int
-    """The number of finished runs of the task after the last one that states the edge."""
-    runs: list[WhyRun]
-    """The newest ones first."""
-
-
-class WhyAnswer(Answer):
-    """The evidence of the edges between two nodes or columns."""
-
-    source: str
-    target: str
-    sourceField: str | None
-    targetField: str | None
-    jobs: list[WhyJob]
 
 
 class TreeNode(NodeRef):
@@ -170,54 +128,6 @@ class ColumnsAnswer(Answer):
     down: NotRequired[ColumnNode]
 
 
-class TransformationInfo(Answer):
-    """A transformation of one column into another."""
-
-    type: str
-    subtype: str | None
-    description: str | None
-    isMasking: bool
-
-
-class ColumnInput(DatasetRef):
-    """A column that a job computes another one from."""
-
-    field: str
-    evidence: Evidence
-    transformations: list[TransformationInfo]
-
-
-class CodeInfo(Answer):
-    """The query and the source code of a run."""
-
-    sql: str | None
-    source: str | None
-    language: str | None
-    code: CodeLocation
-
-
-class ColumnProducer(CodeInfo):
-    """A job that writes a column."""
-
-    job: Name
-    task: Name
-    run: RunSummary
-    """The newest of its runs in the current contents."""
-    runs: int
-    inputs: list[ColumnInput]
-
-
-class ColumnAnswer(Answer):
-    """A column and the jobs that write it, newest first."""
-
-    node: str
-    field: str
-    type: str | None
-    description: str | None
-    tags: list[TagInfo]
-    producers: list[ColumnProducer]
-
-
 class Reach(Answer):
     """Number of nodes upstream and downstream."""
 
@@ -293,22 +203,6 @@ class GraphAnswer(Answer):
     """Of jobs whose outputs have different inputs; otherwise, every input feeds every output."""
     left: HiddenNodes
     columns: list[GraphColumnEdge]
-
-
-class PathNode(NodeRef):
-    """A node of a path."""
-
-    isControl: bool
-    """True if a control dependency, not data, leads from the previous node to this one."""
-
-
-class PathAnswer(Answer):
-    """The nodes of the shortest path, in the direction of the data."""
-
-    level: str
-    path: list[PathNode]
-    isReversed: bool
-    """True if the data flows from `to` to `from`."""
 
 
 class DatasetWithAliases(Name):
@@ -427,58 +321,9 @@ class ImpactAnswer(Answer):
     """Of a column, if `depth` is at least 1."""
 
 
-class DatasetVersions(Name):
-    """A dataset with the versions that were read or written."""
-
-    versions: list[str]
-
-
-class ProvenanceOutput(DatasetVersions):
-    """A written dataset."""
-
-    sources: list[Name] | None
-    """The inputs that feed it, if the events state them; null if all do."""
-    hasFailed: bool
-    """True if the run failed and reported neither a version nor rows of it."""
-
-
-class ProvenanceRun(Answer):
-    """A run that the contents of a dataset come from."""
-
-    job: Name
-    run: RunSummary | None
-    """Null for a job that only declared its edges."""
-    code: CodeLocation
-    inputs: list[DatasetVersions]
-    outputs: list[ProvenanceOutput]
-
-
-class ProvenanceDataset(NodeRef):
-    """A dataset on the way."""
-
-    kind: str
-    owners: list[str]
-    removal: Removal | None
-    """Of a dataset that was dropped, emptied or renamed and not written since."""
-
-
 class DeletedSources(Answer):
     """Times about older sources of an incremental load that retention deleted."""
 
     before: str
     """Runs that ended before this time may be missing."""
     deletedAt: str
-
-
-class ProvenanceAnswer(Answer):
-    """All runs, input versions and code versions that a dataset comes from, newest first."""
-
-    node: str
-    version: str | None
-    level: str
-    runs: list[ProvenanceRun]
-    sources: list[DatasetVersions]
-    """Datasets that no run wrote."""
-    deletedSources: DeletedSources | None
-    datasets: list[ProvenanceDataset]
-    tags: list[DatasetTag]

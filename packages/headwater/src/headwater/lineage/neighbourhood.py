@@ -32,11 +32,11 @@ from headwater.lineage import models
 from headwater.lineage._evidence import grade_of_edge
 from headwater.lineage.control import control_edges
 from headwater.lookup import find_node
+from headwater.nodes.summary import node_summary
 from headwater.projection import State
 from headwater.query.parameters import Depth, Grade, LevelName, Name
 from headwater.query.registry import Times, query
 from headwater.runs.summary import newest_run
-from headwater.search.summary import node_summary
 
 _WAYS = ("up", "down")
 _OTHER = {"up": "down", "down": "up"}

@@ -1,109 +1,40 @@
-"""Queries of lineage: trees, graphs, columns, impact, paths, provenance and tags."""
+"""Queries of lineage: trees, graphs, columns, and edges."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Annotated, Literal
+from typing import Literal
 
 from headwater.datasets.removal import removal_of
 from headwater.graph.current import generations_of, level_of, whole_graph_of
 from headwater.graph.edges import DataEdge
-from headwater.graph.generation import Generation
 from headwater.graph.nodes import (
     Node,
     aliases_of,
     name_of,
-    node_id,
     node_ref,
     owners_of,
     typed_name,
 )
 from headwater.lineage import models
-from headwater.lineage._column_producers import column_answer
-from headwater.lineage._drop import drop_verdict
-from headwater.lineage._impact import column_impact, impact
-from headwater.lineage._paths import path_answer
 from headwater.lineage._tree import tree_answer
-from headwater.lineage._why import why_answer
 from headwater.lineage.columns import columns_answer
 from headwater.lineage.control import control_edges
 from headwater.lineage.neighbourhood import graph_answer
-from headwater.lineage.pipelines import pipelines_answer
-from headwater.lineage.provenance import origin, provenance_answer
-from headwater.lineage.tagged import tagged_answer
-from headwater.lineage.tags import ColumnTag, Tags, dataset_tag
-from headwater.lookup import find_dataset, find_node
+from headwater.nodes.models import ListedNode
 from headwater.projection import State
-from headwater.query.models import DatasetTag, Page
+from headwater.query.models import Page
 from headwater.query.pages import cut, paged
-from headwater.query.parameters import Cursor, Depth, Field, LevelName, Limit, Name
+from headwater.query.parameters import Cursor, LevelName, Limit
 from headwater.query.registry import Times, query
 from headwater.runs.summary import run_line
-from headwater.search.models import ListedNode
 
 __all__ = [
-    "column_answer", "columns_answer", "edges_answer", "graph_answer", "impact_answer",
-    "nodes_answer", "path_answer", "pipelines_answer", "provenance_answer", "tagged_answer",
-    "tags_answer", "tree_answer", "why_answer",
-]  # fmt: skip
-
-
-@query("impact", Times.THEN)
-def impact_answer(
-    state: State,
-    node: Name,
-    field: Field = None,
-    level: LevelName = "task",
-    depth: Depth = 20,
-) -> models.ImpactAnswer:
-    """Return the nodes that a change of a node or of one column affects, with tags.
-
-    For a column, `affected` takes values from it, and `indirect` has rows that it filters, joins,
-    groups or sorts. `possible` may be affected (no column lineage reported). `drop` states
-    whether the column can be dropped: safe, unsafe or unknown, with reasons.
-    """
-    found = find_node(state, node) if field is None else find_dataset(state, node)
-    generations = generations_of(state)
-    if field is None:
-        affected = impact(generations, found, level_of(level), depth)
-        return {"node": node_id(found), "depth": depth, "level": level, "affected": affected}
-    reached = column_impact(generations, found, field, depth)
-    answer: models.ImpactAnswer = {
-        "node": node_id(found),
-        "depth": depth,
-        "field": field,
-        "affected": reached.affected,
-        "indirect": reached.indirect,
-        "possible": reached.possible,
-    }
-    if depth > 0:
-        answer["drop"] = drop_verdict(generations, found, field, *reached)
-    return answer
-
-
-@query("tags", Times.THEN)
-def tags_answer(
-    state: State,
-    node: Annotated[str | None, "A dataset; by default all."] = None,
-    key: Annotated[str | None, "Only tags with this key (not case-sensitive)."] = None,
-    limit: Limit = 1_000,
-    cursor: Cursor = None,
-) -> Page[DatasetTag]:
-    """Return the tags of datasets and columns, including those inherited through column lineage."""
-    generations = generations_of(state)
-    names = set(state.identity)
-    selected: Iterable[Generation] = generations.present
-    if node is not None:
-        found = find_dataset(state, node)
-        names, selected = {found.dataset_name}, origin(generations, found)
-    tags = Tags(generations, selected)
-    wanted = None if key is None else key.lower()
-    column_tags = (column_tag for name in names for column_tag in tags.of(name))
-    matching = (
-        column_tag for column_tag in column_tags if wanted in (None, column_tag.tag.key.lower())
-    )
-    chosen, more = cut(("tags", node, wanted), matching, ColumnTag.place, limit, cursor)
-    return paged([dataset_tag(column_tag) for column_tag in chosen], more)
+    "columns_answer",
+    "edges_answer",
+    "graph_answer",
+    "nodes_answer",
+    "tree_answer",
+]
 
 
 @query("edges", Times.THEN)

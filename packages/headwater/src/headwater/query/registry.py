@@ -86,7 +86,7 @@ class ApiQuery(NamedTuple):
         return found
 
 
-_FEATURES = ("aliases", "lineage", "runs", "search")
+_FEATURES = ("lineage", "nodes", "runs")
 _QUERIES: dict[str, ApiQuery] = {}
 _MAY_READ_SQL, _STORED = _INTERNAL_ARGUMENTS = ("may_read_sql", "stored")
 """Arguments of queries that are not parameters of the API."""

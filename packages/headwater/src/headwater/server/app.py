@@ -12,7 +12,6 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.middleware.gzip import GZipMiddleware
 
-from headwater.aliases import endpoints as aliases
 from headwater.collect.spool import SpoolTail
 from headwater.config import expected
 from headwater.errors import HeadwaterError
@@ -33,7 +32,7 @@ from headwater.server._options import ServerOptions
 from headwater.server._state import ServerState
 from headwater.server.sample import PREFIX, PRESENT, Sample
 
-_OWN = (intake, endpoints, keys, aliases, openapi)
+_OWN = (intake, endpoints, keys, openapi)
 _GZIP_LEVEL = 4  # 9, the default, takes four times as long for responses that are 10 % smaller
 _ROUTERS = [*(module.router for module in _OWN), *load_all("routers"), page.router]
 

@@ -30,7 +30,7 @@ from headwater.plugins.agents._report import Report
 from headwater.plugins.agents._tool import Level, Node, Text, Time, Tool
 from headwater.plugins.agents._versions import Incident, Version
 from headwater.query.models import Json
-from headwater.search.printing import unread_sql
+from headwater.text import unread_sql
 
 
 class Find(Tool):

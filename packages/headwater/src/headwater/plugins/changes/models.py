@@ -6,11 +6,9 @@ from typing import Literal
 
 from typing_extensions import TypedDict
 
-from headwater.datasets.models import FieldChange, Removal, SchemaChange, WriteStatistics
+from headwater.datasets.models import Removal, SchemaChange, WriteStatistics
 from headwater.query.models import Answer, CodeLocation, Json, Name, TypedName
 from headwater.runs.models import RunInfo, RunSummary
-
-FieldChange.__doc__ = """A field whose type changed."""
 
 
 class WrittenEntry(WriteStatistics):

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from headwater.events.facets import CommitReport
+from headwater.graph.edges import LevelGraph
 from headwater.graph.generation import Generation
 from headwater.graph.generations import Generations
-from headwater.graph.nodes import Node, dataset_ref, kind_of, node_id
+from headwater.graph.levels import Level
+from headwater.graph.nodes import Node, dataset_ref, kind_of
+from headwater.graph.walk import reach, reached, replaced
 from headwater.identity import DatasetName
-from headwater.lineage.queries import impact_answer
 from headwater.plugins.incidents._named import Version
 from headwater.plugins.incidents._version import Affected, Spread
 from headwater.plugins.incidents.models import CleanDataset
@@ -28,8 +30,7 @@ def clean_datasets(
     affected |= {named.name for named in versions if _is_present(generations, named)}
     names = {named.name for named in versions if named.name in state.identity}
     for named in versions:
-        below = impact_answer(state, node_id(named.node), depth=_DEPTH)["affected"]
-        names |= {DatasetName(n["namespace"], n["name"]) for n in below if n["type"] == "dataset"}
+        names |= _datasets_downstream(generations, named.node)
     bad = {named.name for named in versions}
     return [
         {**dataset_ref(name), "isProven": _is_proven(generations, name, bad)}
@@ -82,3 +83,12 @@ def _is_known(generations: Generations, generation: Generation, name: DatasetNam
         for spelled, use in run.outputs.items()
         if state.identity.primary(spelled) == name
     )
+
+
+def _datasets_downstream(generations: Generations, root: Node) -> set[DatasetName]:
+    """Return the datasets downstream of one whose contents were not replaced since."""
+    walked = reached(generations, root, "down", Level.TASK)
+    steps = reach(LevelGraph.build(generations, Level.TASK, walked), root, "down", _DEPTH)
+    left_out = {root, *map(Node.of_dataset, replaced(generations, walked))}
+    datasets = (node for node in steps if node.type == "dataset")
+    return {node.dataset_name for node in datasets if node not in left_out}

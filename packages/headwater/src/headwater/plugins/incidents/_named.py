@@ -15,9 +15,9 @@ from headwater.graph.nodes import Node, node_id
 from headwater.identity import DatasetName
 from headwater.lineage.provenance import writing_version
 from headwater.lookup import find_dataset
+from headwater.nodes.versions import datasets_with_version, has_version, versions_read
 from headwater.projection import Run, State
 from headwater.projection.derived import ancestry_of
-from headwater.search.versions import datasets_with_version, has_version, versions_read
 
 _NEAREST = 5
 

@@ -15,11 +15,11 @@ from headwater.graph.levels import Level
 from headwater.graph.nodes import Node, node_id
 from headwater.identity import DatasetName
 from headwater.lookup import find_node
+from headwater.nodes.versions import has_version
 from headwater.plugins.incidents._named import Version, find_version, version_of
 from headwater.plugins.incidents.models import By
 from headwater.projection import Run, State
 from headwater.projection.derived import descendants_of
-from headwater.search.versions import has_version
 
 
 @dataclass(slots=True)

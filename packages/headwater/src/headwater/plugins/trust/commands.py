@@ -15,7 +15,6 @@ from headwater.console.client import (
     Key,
     Url,
     moment,
-    query_command,
     settings_of,
     with_client,
 )
@@ -25,7 +24,6 @@ from headwater.errors import ConfigError, ServerError
 from headwater.plugins.trust.printing import (
     print_check,
     print_doctor,
-    print_freshness,
     print_gate,
     print_health,
     print_problems,
@@ -190,24 +188,6 @@ def problems(
         raise typer.Exit(1)
 
 
-@query_command("freshness/datasets", print_freshness, past=True)
-def freshness(
-    text: Annotated[str | None, typer.Argument(help="Part of a name. [all datasets]")] = None,
-    due: Annotated[
-        str, typer.Option(help="scheduled, unscheduled, sources, late, day or risk; see below.")
-    ] = "scheduled",
-    limit: Limit = 50,
-    cursor: Cursor = None,
-) -> None:
-    """List when datasets were written, and when they are due next.
-
-    `--due day` lists those overdue or due within 24 hours, `--due risk` those of these that a
-    failure upstream blocks. Without evidence of a schedule, a due time is unknown.
-
-    Example: headwater freshness --due risk
-    """
-
-
 @with_client()
 def mute(
     client: Client,
@@ -321,5 +301,5 @@ def _unreachable(settings: Settings, error: ServerError) -> DoctorAnswer:
 
 
 commands = typer.Typer()
-for _command in (gate, check, health, problems, freshness, mute, acknowledge, doctor):
+for _command in (gate, check, health, problems, mute, acknowledge, doctor):
     commands.command(rich_help_panel="Trust")(_command)

@@ -8,8 +8,7 @@ from __future__ import annotations
 from typing import Literal
 
 from headwater.health.models import Finding, Measure, NodeHealth, Severity
-from headwater.query.models import Answer, Facets, Json, Link, Name, NodeRef, ValueCount
-from headwater.search.models import ListedDataset
+from headwater.query.models import Answer, Json, Link, Name, NodeRef, ValueCount
 
 FindingState = Literal["open", "acknowledged", "muted"]
 
@@ -96,49 +95,6 @@ class ProblemsAnswer(Answer):
     decided: int
     """Number of muted and acknowledged problems, without the filters."""
     facets: ProblemFacets
-
-
-class DatasetFreshness(ListedDataset):
-    """A dataset with the time at which it should be written next."""
-
-    everySeconds: int | None
-    """Median interval of its writes; null if there is no evidence of a schedule."""
-    dueAt: str | None
-    """The last scheduled write plus the interval; in the past if it is overdue or has stopped."""
-    isOverdue: bool
-    """True if it is past its due time and has not stopped; it may not be late yet."""
-    isSource: bool
-    """True if no job was reported to write it, so that its age is unknown."""
-    risks: list[NodeRef]
-    """Failed jobs and datasets with failed checks upstream that block it, or will once it is due.
-
-    Empty also if no lineage was reported.
-    """
-
-
-class FreshnessCounts(Answer):
-    """Number of datasets before `due` and the filters; a dataset may be in several."""
-
-    scheduled: int
-    """With evidence of a schedule."""
-    unscheduled: int
-    """Written, without such evidence."""
-    sources: int
-    late: int
-    day: int
-    """Overdue, or due within 24 hours."""
-    risk: int
-    """Datasets counted in `day` that have `risks`."""
-
-
-class FreshnessAnswer(Answer):
-    """One page of datasets with their due times."""
-
-    items: list[DatasetFreshness]
-    next: str | None
-    total: int
-    facets: Facets
-    counts: FreshnessCounts
 
 
 class MeasureResult(Answer):

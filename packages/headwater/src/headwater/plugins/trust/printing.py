@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
-from headwater.console.render import age_of, localized, moment_of, new_console, print_table
-from headwater.health.printing import health_mark
-from headwater.text import counted, duration_of
+from headwater.console.render import age_of, localized, moment_of, new_console
+from headwater.text import counted
 
 if TYPE_CHECKING:
     from headwater.health.models import Finding
@@ -74,28 +73,6 @@ def _affected_text(problem: models.Problem) -> str:
     parts += [f"{counted(problem['jobs'], 'job')} not run"] if problem["jobs"] else []
     parts += [f"owners: {', '.join(problem['owners'])}"] if problem["owners"] else []
     return "; ".join(parts)
-
-
-def print_freshness(answer: models.FreshnessAnswer) -> None:
-    """Print one dataset per line: last write, interval, due time, state and what is at risk."""
-    rows = []
-    for item in answer["items"]:
-        every = item["everySeconds"]
-        risks = [risk["name"] for risk in item["risks"]]
-        due = moment_of(item["dueAt"]) if item["dueAt"] else "no known schedule"
-        rows.append(
-            (
-                Text(item["name"], "cyan"),
-                Text(
-                    f"written {age_of(item['writtenAt'])} ago" if item["writtenAt"] else "no writes"
-                ),
-                Text(f"every {duration_of(every * 1_000)}" if every else ""),
-                Text(f"due {due}" if every else due, "yellow" if item["isOverdue"] else "dim"),
-                health_mark(item["health"]),
-                Text(f"at risk: {', '.join(risks[:2])} failed" if risks else "", "red"),
-            )
-        )
-    print_table(rows, empty="No datasets.")
 
 
 def print_gate(answer: models.GateAnswer) -> None:

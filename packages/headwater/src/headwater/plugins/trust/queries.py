@@ -8,7 +8,6 @@ from headwater.documents import decoded
 from headwater.health.freshness import late
 from headwater.health.models import LateJob
 from headwater.plugins.trust._contract import captured_of, differences, updated
-from headwater.plugins.trust._freshness import datasets_freshness_answer
 from headwater.plugins.trust._health import findings_of, health_answer, place_of_finding
 from headwater.plugins.trust._lateness import lateness_answer
 from headwater.plugins.trust._odcs import contract_of
@@ -103,7 +102,6 @@ def check_answer(
 
 
 query("health", Times.THEN, load=stored_states)(health_answer)
-query("freshness/datasets", Times.THEN)(datasets_freshness_answer)
 query("problems", Times.THEN, load=stored_states)(problems_answer)
 query("lateness", Times.THEN)(lateness_answer)
 query("completeness", Times.THEN)(completeness_answer)

@@ -1,1 +1,0 @@
-"""Aliases: names of one dataset, joined by symlinks or by users."""

@@ -1,0 +1,1 @@
+"""Jobs and datasets: their summaries, versions and rows in lists."""

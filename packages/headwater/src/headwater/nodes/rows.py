@@ -1,0 +1,76 @@
+"""Nodes as rows of lists, and the places of nodes in the orders of lists."""
+
+from __future__ import annotations
+
+import re
+
+from headwater.datasets.removal import removal_of
+from headwater.datasets.writes import newest_write
+from headwater.events import shown_time
+from headwater.filter_values import type_of
+from headwater.graph.current import generations_of, once_an_event
+from headwater.graph.nodes import Node, node_ref, owners_of, platform_of, tags_of
+from headwater.health.states import health_of
+from headwater.nodes.models import NodeRow
+from headwater.projection import State
+from headwater.query.pages import Place
+from headwater.runs.summary import newest_run, place_of_run, run_line
+
+_FILE = re.compile(r"\.(parquet|csv|json|jsonl|gz|txt|avro|orc)$")
+
+
+def place_by_name(state: State, node: Node) -> Place:
+    """Return the sort key of a node by its name, ignoring case; of a dataset first by its title.
+
+    The title is the last part of the name, as the page shows it: a file keeps its dots.
+    """
+    del state
+    name, title = node.name.casefold(), ""
+    if node.type == "dataset":
+        bare = name.rstrip("/")
+        title = bare[max(map(bare.rfind, "/" if _FILE.search(bare) else "./")) + 1 :]
+    return title, name, node.namespace, node.name
+
+
+def place_by_activity(state: State, node: Node) -> Place:
+    """Return the sort key of a node by its last write, or by the start of its newest run."""
+    if node.type == "dataset":
+        return max(written_at(state, node) or 0, 0), *place_by_name(state, node)
+    run = newest_run(state, node.job_ref)
+    return (*(place_of_run(state, run) if run else (0, "")), *place_by_name(state, node))
+
+
+def written_at(state: State, node: Node) -> int | None:
+    """Return the time of the last write of a dataset in microseconds; None if it has none."""
+    times = _write_times(state)
+    if node not in times:
+        newest = newest_write(generations_of(state), node.dataset_name)
+        times[node] = newest[0].at if newest else None
+    return times[node]
+
+
+@once_an_event
+def _write_times(state: State) -> dict[Node, int | None]:
+    del state
+    return {}
+
+
+def active_at(state: State, node: Node) -> str | None:
+    """Return the time of the last write of a dataset, or of the start of a job's newest run."""
+    if node.type == "dataset":
+        return shown_time(written_at(state, node))
+    run = newest_run(state, node.job_ref)
+    return run_line(state, run)["startedAt"] if run else None
+
+
+def node_row(state: State, node: Node) -> NodeRow:
+    """Return the common part of a listed dataset, a listed job and a search result."""
+    return {
+        **node_ref(node),
+        "kind": type_of(state, node),
+        "platform": platform_of(state, node),
+        "owners": owners_of(state, node),
+        "tags": sorted(tags_of(state, node)),
+        "health": health_of(state, node),
+        "removal": removal_of(state, node.dataset_name) if node.type == "dataset" else None,
+    }

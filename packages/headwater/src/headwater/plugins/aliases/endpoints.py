@@ -1,0 +1,54 @@
+"""POST /api/v2/aliases: join two names of a dataset, or separate them."""
+
+from __future__ import annotations
+
+import time
+
+from fastapi import APIRouter, Response
+from pydantic import BaseModel, Field
+
+from headwater.http.models import Error
+from headwater.http.routes import LiveState, Queried, answer
+from headwater.plugins.aliases._service import alias_entry
+from headwater.plugins.aliases.models import AliasPair
+from headwater.plugins.aliases.queries import aliases_answer
+from headwater.projection.live import Batch
+from headwater.query.models import Page
+
+router = APIRouter(route_class=Queried)
+
+
+class NewAlias(BaseModel):
+    """Two ids or short names of datasets."""
+
+    one: str = Field(examples=["s3://lake/warehouse/orders"])
+    other: str = Field(examples=["hive://lake:9083/shop.orders"])
+    is_removed: bool = Field(default=False, alias="isRemoved", examples=[False])
+    is_separate: bool = Field(default=False, alias="isSeparate", examples=[False])
+
+
+@router.post(
+    "/api/v2/aliases",
+    status_code=201,
+    response_model=Page[AliasPair],
+    responses={404: {"description": "Nothing has that name.", "model": Error}},
+)
+def post_alias(live: LiveState, new: NewAlias) -> Response:
+    """Join two names of one dataset, or separate them; 201 once it is durable.
+
+    `isSeparate` separates two names that a symlink joins. `isRemoved` removes either statement.
+    Returns all statements, like `GET /api/v2/aliases`.
+    """
+    now = time.time_ns() // 1_000
+    with live.reading() as state:
+        entry = alias_entry(
+            state,
+            new.one,
+            new.other,
+            now,
+            is_removed=new.is_removed,
+            is_separate=new.is_separate,
+        )
+    live.ingest(Batch([entry]))
+    with live.reading() as state:
+        return answer(aliases_answer(state), 201)

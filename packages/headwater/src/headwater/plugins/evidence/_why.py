@@ -1,0 +1,201 @@
+"""The evidence of the edges between two nodes: their sources, and the runs that report them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, NamedTuple
+from urllib.parse import quote
+
+from headwater import deadline
+from headwater.errors import ConfigError, NotFoundError
+from headwater.events import JobRef, shown_time
+from headwater.graph.column_graph import ColumnEdge, edges_of_run
+from headwater.graph.current import generations_of
+from headwater.graph.edges import without_empty_writes
+from headwater.graph.generation import Generation
+from headwater.graph.generations import Generations
+from headwater.graph.nodes import Node, name_of, node_id, node_ref
+from headwater.graph.run_edges import Edges, derived_dataset
+from headwater.identity import DatasetName
+from headwater.lineage.models import EdgeStatement
+from headwater.lineage.statements import (
+    DECLARED,
+    Statement,
+    Statements,
+    combined_statements,
+    producer_of_run,
+    statements_by_run,
+)
+from headwater.lookup import find_node
+from headwater.plugins.evidence import models
+from headwater.projection import Run, State
+from headwater.query.models import NodeRef
+from headwater.query.parameters import Limit, Name
+from headwater.query.registry import Times, query
+from headwater.runs.summary import run_line
+
+_Fields = tuple[str | None, str | None]
+Column = Annotated[str | None, "A column of the dataset; needs one of the other dataset, too."]
+
+
+class _Edge(NamedTuple):
+    """The datasets that a task reads and writes for an edge; None for the side that is the task."""
+
+    job: JobRef
+    source: DatasetName | None
+    target: DatasetName | None
+
+    def is_in(self, edges: Edges) -> bool:
+        """Return True if the edge is among those of a generation."""
+        if self.target is None:
+            return self.source in edges.reads
+        if self.source is None:
+            return self.target in edges.writes
+        return self.target in edges.writes and self.source in edges.sources_of(self.target)
+
+
+@query("why", Times.THEN)
+def why_answer(
+    state: State,
+    from_: Name,
+    to: Name,
+    from_field: Column = None,
+    to_field: Column = None,
+    limit: Limit = 5,
+) -> models.WhyAnswer:
+    """Return the evidence of the edges between two neighbours, with the runs that state them.
+
+    The nodes are a job and a dataset, or two datasets with one job between them, in any order. With
+    a column of each dataset, only the edges between these columns count. `limit` counts the runs of
+    each job.
+    """
+    if (from_field is None) != (to_field is None):
+        raise ConfigError("fromField, toField: received one of both, expected both or none")
+    start, end, generations = find_node(state, from_), find_node(state, to), generations_of(state)
+    for first, last, fields in (
+        (start, end, (from_field, to_field)),
+        (end, start, (to_field, from_field)),
+    ):
+        edges = list(_edges(generations, first, last))
+        jobs = [job for edge in edges if (job := _why(generations, edge, fields, limit))]
+        if jobs:
+            jobs.sort(key=lambda job: job["seen"]["last"] if job["seen"] else "", reverse=True)
+            source_field, target_field = fields
+            return {
+                "source": node_id(first),
+                "target": node_id(last),
+                "sourceField": source_field,
+                "targetField": target_field,
+                "jobs": jobs,
+            }
+    shown = [node_id(node) + (f".{field}" if field else "") for node, field in (
+        (start, from_field), (end, to_field))]  # fmt: skip
+    raise NotFoundError(
+        f"no edge between {shown[0]} and {shown[1]}; `path` finds the nodes between them"
+    )
+
+
+def _edges(generations: Generations, first: Node, last: Node) -> Iterator[_Edge]:
+    """Yield the edges from a node to another, through each task that has them."""
+    if first.type == last.type == "job":
+        return
+    if first.type == "job":
+        yield _Edge(first.job_ref, None, last.dataset_name)
+    elif last.type == "job":
+        yield _Edge(last.job_ref, first.dataset_name, None)
+    else:
+        source, target = first.dataset_name, last.dataset_name
+        readers = set(generations.readers(source))
+        yield from (
+            _Edge(ref, source, target) for ref in generations.writers(target) if ref in readers
+        )
+
+
+def _why(
+    generations: Generations, edge: _Edge, fields: _Fields, limit: int
+) -> models.WhyJob | None:
+    """Return the evidence of the edges through a job; None if there is no edge."""
+    state, history = generations.state, generations.derived(edge.job, "oldest first", list)
+    edges_of = without_empty_writes(generations, history)
+    stated = [
+        generation
+        for generation in deadline.watched(history)
+        if edge.is_in(edges_of[generation]) and _is_stated(state, generation, edge, fields)
+    ]
+    if not stated:
+        return None
+    newest = stated[-1]
+    listed = {g: _stated(state, g, edge, fields) for g in reversed(stated[-limit:])}
+    newer = history[history.index(newest) + 1 :]
+    missed = sum(other.is_complete and bool(other.runs) for other in newer)
+    statements = combined_statements(found for _, found in listed[newest])
+    if not newest.runs:
+        statements = Statements(frozenset({DECLARED}))
+    runs = [generation for generation in stated if generation.runs]
+    return {
+        "job": None if derived_dataset(edge.job) else name_of(edge.job),
+        "reads": _ref(edge.source),
+        "writes": _ref(edge.target),
+        "grade": statements.grade(missed),
+        "statedBy": _answers(statements),
+        "seen": {"first": shown_time(runs[0].started), "last": shown_time(runs[-1].started)}
+        if runs
+        else None,
+        "runCount": len(runs),
+        "missedCount": missed,
+        "runs": [_run(state, run, found) for parts in listed.values() for run, found in parts][
+            :limit
+        ],
+    }
+
+
+def _is_stated(state: State, generation: Generation, edge: _Edge, fields: _Fields) -> bool:
+    return fields[0] is None or bool(_stated(state, generation, edge, fields))
+
+
+def _stated(
+    state: State, generation: Generation, edge: _Edge, fields: _Fields
+) -> list[tuple[Run, Statements]]:
+    """Return the runs of a generation that state an edge."""
+    own, source, target = fields[0], edge.source, edge.target
+    if own is None:
+        return statements_by_run(state, generation, source, target)
+    every = [(run, _of_columns(state, run, edge, fields)) for run in generation.runs]
+    return [(run, found) for run, found in every if found.found]
+
+
+def _of_columns(state: State, run: Run, edge: _Edge, fields: _Fields) -> Statements:
+    """Return the statements of a run about an edge between two columns."""
+
+    def is_wanted(found: ColumnEdge) -> bool:
+        source, target = found.source, found.target
+        return (source.dataset, target.dataset) == (edge.source, edge.target) and (
+            (source.field, target.field) == fields
+            or (source.field == fields[0] and not target.field)
+        )
+
+    found: set[Statement] = set()
+    for column_edge in filter(is_wanted, edges_of_run(state, run, edge.job)):
+        if column_edge.evidence != "sql":
+            found.add(
+                Statement("explicit" if run.lineage else "columns", producer_of_run(state, run))
+            )
+        if column_edge.evidence != "reported":
+            found.add(Statement("sql"))
+    return Statements(frozenset(found))
+
+
+def _run(state: State, run: Run, found: Statements) -> models.WhyRun:
+    return {
+        "run": run_line(state, run),
+        "statedBy": _answers(found),
+        "events": f"/api/v2/events?run={quote(run.key.run_id)}",
+    }
+
+
+def _answers(found: Statements) -> list[EdgeStatement]:
+    return [item.answer() for item in sorted(found.found, key=str)]
+
+
+def _ref(name: DatasetName | None) -> NodeRef | None:
+    return None if name is None else node_ref(Node.of_dataset(name))

@@ -1,0 +1,341 @@
+"""The verdict on dropping a column: safe, not safe or unknown, with reasons.
+
+A column is safe to drop only if every job that reads its dataset completed and reported column
+lineage with every use, also in filters, joins and groupings, and none of them uses the column. If
+the newest run of such a job failed, that run must have reported column lineage, too. Nor may the
+SQL text of a job name the column, even if only to select the rows of the dataset that it changes.
+Nor may a job read a folder that contains the dataset, or name the dataset in its SQL text without
+having listed it. Nor may the configuration of its dbt model or source name the column, such as in
+`unique_key`; for sources, incremental models and snapshots, it must have been imported. If only its
+writers name a column, and neither a schema nor a SQL text contains it, the verdict is unknown: the
+column may exist under another spelling, which a reader uses.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+from headwater.datasets.models import Removal
+from headwater.datasets.printing import removal_text
+from headwater.datasets.removal import removal_of
+from headwater.events import JobRef, reports_indirect
+from headwater.events.facets import Sql
+from headwater.graph.column_graph import (
+    Column,
+    ColumnGraph,
+    declared_facets,
+    described_by,
+    is_text_complete,
+    names_column,
+    reports_every_use,
+)
+from headwater.graph.generations import Generations
+from headwater.graph.levels import Level
+from headwater.graph.nodes import Node, fields_of
+from headwater.graph.run_edges import derivation
+from headwater.graph.sql_lineage import sql_lineage
+from headwater.health.project import removed_model
+from headwater.identity import DatasetName
+from headwater.lineage.models import AffectedNode, DropReason, DropReasonKind, DropVerdict
+from headwater.lineage.statements import producer_of_columns
+from headwater.plugins.impact._dbt_config import (
+    jobs_with_option,
+    jobs_without_options,
+    readers_of_unknown_source,
+    source_options,
+)
+from headwater.plugins.impact._hidden_uses import (
+    jobs_with_table_in_text,
+    readers_of_folders,
+    views_with_star,
+)
+from headwater.projection import Run, RunState
+from headwater.runs.summary import condition_of, newest_run
+from headwater.text import counted
+
+_CHANGE = re.compile(
+    r"\b(?:update|delete|merge|on\s+(?:conflict|duplicate)|alter\s+table|analy[sz]e|optimize)\b",
+    re.I,
+)
+"""Statements that select rows of the table that they change, or that may name its columns."""
+
+_OPEN = {RunState.NEW, RunState.RUNNING, RunState.LOST}
+_NAMED = 3  # maximum number of names in a reason
+
+
+def drop_verdict(
+    generations: Generations,
+    root: Node,
+    field: str,
+    values: Sequence[AffectedNode],
+    rows: Sequence[AffectedNode],
+    possible: Sequence[AffectedNode],
+) -> DropVerdict:
+    """Return the verdict on dropping a column with some direct, indirect and possible dependents.
+
+    Jobs and views without column lineage appear only as nodes in `possible`.
+    """
+    unreported = [
+        node["name"]
+        for node in possible
+        if node["type"] == "job" or _is_derived(generations, node)  # such as a view
+    ]
+    removal = removal_of(generations.state, root.dataset_name)
+    used = [
+        _reason("values", "column", "takes values from it", "take values from it", _names(values)),
+        _reason("rows", "column", "depends on rows that it filters, joins, groups or sorts",
+                "depend on rows that it filters, joins, groups or sorts", _names(rows)),
+        _reason("sql_text", "job", "names it in its SQL text", "name it in their SQL texts",
+                _naming(generations, Column(root.dataset_name, field), {
+                    node["job"] for node in (*values, *rows)})),
+        _reason("dbt_config", "job", "names it in its dbt configuration",
+                "name it in their dbt configurations",
+                jobs_with_option(generations, Column(root.dataset_name, field))),
+        _reason("dbt_config", "option", "of the source in dbt names it",
+                "of the source in dbt name it",
+                source_options(generations.state, Column(root.dataset_name, field))),
+    ]  # fmt: skip
+    open_ = [
+        _reason("no_column_lineage", "downstream node", "reported no column lineage",
+                "reported no column lineage", unreported),
+        _reason("values_only", "job", "reads the dataset, and only its use of values is known",
+                "read the dataset, and only their use of values is known",
+                _values_only(generations, root)),
+        _reason("unknown_use", "job", "reads the dataset, and its use of columns is unknown",
+                "read the dataset, and their use of columns is unknown",
+                _unknown_uses(generations, root)),
+        _reason("unread_change", "job", "changes the dataset by SQL that could not be read",
+                "change the dataset by SQL that could not be read",
+                _unread_changes(generations, root)),
+        _reason("incomplete", "job", "reads the dataset, and its newest run did not complete",
+                "read the dataset, and their newest runs did not complete",
+                _incomplete(generations, root)),
+        _reason("no_schema", "job", "names the column, and no producer reported a schema with it",
+                "name the column, and no producer reported a schema with it",
+                [] if any(used) else _naming_alone(generations, Column(root.dataset_name, field))),
+        _reason("no_dbt_config", "job", "writes the dataset, and its dbt configuration, which may"
+                " name the column, was not imported",
+                "write the dataset, and their dbt configurations, which may name the column, were"
+                " not imported",
+                jobs_without_options(generations, Column(root.dataset_name, field))),
+        _reason("no_dbt_config", "job", "of dbt reads the dataset as a source, and its"
+                " configuration, which may name the column, was not imported",
+                "of dbt read the dataset as a source, and its configuration, which may name the"
+                " column, was not imported",
+                readers_of_unknown_source(generations, Column(root.dataset_name, field))),
+        _reason("spelling", "column", "that is used has a name that differs only in case",
+                "that are used have names that differ only in case",
+                _spellings(generations, Column(root.dataset_name, field))),
+    ]  # fmt: skip
+    if not any((*used, *open_)):
+        open_ += _unlisted(generations, Column(root.dataset_name, field))
+    unsafe, unknown = ([reason for reason in part if reason] for part in (used, open_))
+    if removal and removal["kind"] == "renamed":
+        unknown.append(_removed(removal))  # its columns are used under the new name
+    if unsafe or unknown:
+        verdict: Literal["unsafe", "unknown"] = "unsafe" if unsafe else "unknown"
+        reasons = [*unsafe, *unknown, *_removed_readers(generations, root)]
+        return {"verdict": verdict, "reasons": reasons}
+    readers = generations.readers(root.dataset_name)
+    unused: DropReason = {
+        "kind": "unused" if readers else "no_readers",
+        "message": "All columns that the reading jobs use are known, and this one is not used."
+        if readers
+        else "No job was reported to read the dataset. Readers that send no events are unknown.",
+    }
+    dropped = [_removed(removal)] if removal and removal["kind"] == "dropped" else []
+    return {"verdict": "safe", "reasons": [*dropped, unused]}
+
+
+def _unlisted(generations: Generations, column: Column) -> list[DropReason | None]:
+    """Return the reasons about jobs that may use a column, but did not list its dataset."""
+    return [
+        _reason("unknown_use", "job", "reads a folder that contains the dataset, or a part of it",
+                "read folders that contain the dataset, or parts of it",
+                readers_of_folders(generations, column.dataset)),
+        _reason("unknown_use", "view", "has a `*` of the dataset, so that the database may refuse"
+                " to drop the column",
+                "have a `*` of the dataset, so that the database may refuse to drop the column",
+                views_with_star(generations, column)),
+        _reason("unknown_use", "job", "names the dataset and perhaps the column in its SQL text,"
+                " but did not report that it reads the dataset",
+                "name the dataset and perhaps the column in their SQL texts, but did not report"
+                " that they read the dataset",
+                jobs_with_table_in_text(generations, column)),
+    ]  # fmt: skip
+
+
+def _is_derived(generations: Generations, node: AffectedNode) -> bool:
+    """Return True for a dataset that is derived without a job."""
+    name = DatasetName(node["namespace"], node["name"])
+    return node["type"] == "dataset" and derivation(name) in generations.writers(name)
+
+
+def _removed(removal: Removal) -> DropReason:
+    return {"kind": "removed", "message": f"The dataset was {removal_text(removal)}."}
+
+
+def _removed_readers(generations: Generations, root: Node) -> Iterator[DropReason]:
+    """Yield a reason per reader removed from its dbt project; its table may still exist."""
+    for ref in sorted(generations.readers(root.dataset_name)):
+        if removed := removed_model(generations.state, Node.of_job(ref)):
+            message = (
+                f"{ref.name} reads the dataset, but was removed from the dbt project"
+                f" {removed.project}: if its table or view still exists in the database,"
+                " drop it first."
+            )
+            yield {"kind": "removed_reader", "message": message}
+
+
+def _incomplete(generations: Generations, root: Node) -> list[str]:
+    """Return the jobs that read the dataset and whose column lineage may still be missing."""
+    name = root.dataset_name
+    state = generations.state
+
+    def is_incomplete(ref: JobRef) -> bool:
+        run = newest_run(state, ref)
+        condition = condition_of(state, run) if run else RunState.COMPLETED
+        if run is None or condition in _OPEN:
+            return run is not None
+        # A job that never completed may have reported its inputs without column lineage. A failed
+        # run may use newer code than the last complete run, so it must report column lineage, too.
+        has_completed = any(
+            name in g.edges.reads for g in generations.effective(ref) if g.is_complete
+        )
+        has_columns = has_completed and any(True for _ in described_by(state, run))
+        return condition is not RunState.COMPLETED and not has_columns
+
+    return sorted(ref.name for ref in generations.readers(name) if is_incomplete(ref))
+
+
+def _values_only(generations: Generations, root: Node) -> list[str]:
+    """Return the jobs that read the dataset and may use the column in a filter, join or grouping.
+
+    Each is named with the producer of its column lineage.
+    """
+    name, state = root.dataset_name, generations.state
+    found: dict[str, str] = {}
+    for ref in generations.readers(name):
+        for generation in generations.effective(ref):
+            declared = [] if any(generation.runs) else declared_facets(state, ref)
+            is_reader = name in generation.edges.reads
+            if is_reader and not all(reports_indirect(facet) for _, facet in declared):
+                found[ref.name] = "a declaration"
+            for run in generation.runs:
+                is_reader = name in generations.own(run).reads
+                has_columns = any(True for _ in described_by(state, run))
+                if is_reader and has_columns and not reports_every_use(state, run):
+                    found[ref.name] = producer_of_columns(state, run) or found.get(ref.name, "")
+    return [f"{job} ({producer})" if producer else job for job, producer in sorted(found.items())]
+
+
+def _unknown_uses(generations: Generations, root: Node) -> list[str]:
+    """Return the queries and tasks that read the dataset and whose use of columns is unknown.
+
+    A query without outputs has no column lineage; a driver may have collected its rows. If a task
+    later wrote data that none of its queries read, the data may come from any earlier query, even
+    from one without events: Spark's listener does not report an aggregation that is collected.
+    """
+    name, times = root.dataset_name, generations.times
+    found: set[str] = set()
+    for ref in generations.readers(name):
+        for generation in generations.effective(ref):
+            queries = [
+                (run, generations.own(run))
+                for run in generation.runs
+                if generations.levels.owner(run, Level.TASK) is not run
+            ]
+            if name not in generation.edges.reads or not queries:
+                continue  # a job without queries is judged by its column lineage
+            sourced = {t for _, edges in queries for t in edges.writes if edges.sources_of(t)}
+            for run, edges in queries:
+                if run.lineage or is_text_complete(generations.state, run):
+                    continue
+                if name in edges.reads and not edges.writes:
+                    found.add(run.key.job.name)
+                began = times.of_reads(generation, name).start
+                for target in edges.writes - sourced - generation.only_created:
+                    if began <= times.of_writes(generation, target).end:
+                        found.add(ref.name)
+    return sorted(found)
+
+
+def _naming(generations: Generations, column: Column, known: set[str]) -> list[str]:
+    """Return the jobs whose SQL text names a column, except those with a known use."""
+    name, state = column.dataset, generations.state
+    refs = {*generations.readers(name), *generations.writers(name)}
+    return sorted(
+        ref.name
+        for ref in refs
+        if ref.name not in known
+        and any(names_column(state, run, column) for run in _runs(generations, ref))
+    )
+
+
+def _naming_alone(generations: Generations, column: Column) -> list[str]:
+    """Return the writers of a column; none if a schema or a whole SQL text contains it."""
+    state, name = generations.state, column.dataset
+    if column.field in fields_of(state, Node.of_dataset(name)):
+        return []
+    found: set[str] = set()
+    for ref in generations.writers(name):
+        for run in _runs(generations, ref):
+            if column not in described_by(state, run):
+                continue
+            text = sql_lineage(state, run)
+            if text is not None and name in text.whole & text.certain:
+                return []
+            found.add(ref.name)
+    return sorted(found)
+
+
+def _spellings(generations: Generations, column: Column) -> list[str]:
+    """Return used columns, not in a schema, whose names differ only in case from a column's."""
+    name, field = column
+    used = ColumnGraph.present(generations).edges_from(name).keys()
+    known = fields_of(generations.state, Node.of_dataset(name)).keys()
+    same = {other for other in used - known if other.lower() == field.lower()}
+    return [f"{name.name}.{other}" for other in sorted(same - {field})]
+
+
+def _unread_changes(generations: Generations, root: Node) -> list[str]:
+    """Return the jobs that change the dataset, depending on its own columns, in unread SQL."""
+    name, state = root.dataset_name, generations.state
+
+    def is_unread(run: Run) -> bool:
+        text = run.code.get(Sql.KEY).get("query")
+        if not isinstance(text, str) or not _CHANGE.search(text):
+            return False
+        own = generations.own(run)
+        return name in own.writes - own.reads and not is_text_complete(state, run)
+
+    return sorted(
+        ref.name
+        for ref in generations.writers(name)
+        if any(is_unread(run) for run in _runs(generations, ref))
+    )
+
+
+def _runs(generations: Generations, ref: JobRef) -> Iterator[Run]:
+    return (run for generation in generations.effective(ref) for run in generation.runs)
+
+
+def _names(nodes: Sequence[AffectedNode]) -> list[str]:
+    """Return each column once, with its dataset; nearest first."""
+    names = (
+        node["name"] + (f".{node['field']}" if node["field"] else " (all rows)") for node in nodes
+    )
+    return list(dict.fromkeys(names))
+
+
+def _reason(
+    kind: DropReasonKind, noun: str, one: str, many: str, names: list[str]
+) -> DropReason | None:
+    """Return a reason about some names; None if there are none."""
+    if not names:
+        return None
+    listed = ", ".join(names[:_NAMED]) + (" and more" if len(names) > _NAMED else "")
+    verb = one if len(names) == 1 else many
+    return {"kind": kind, "message": f"{counted(len(names), noun)} {verb}: {listed}."}

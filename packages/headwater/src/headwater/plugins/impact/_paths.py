@@ -1,0 +1,125 @@
+"""Paths between two nodes, along the data edges of the generations that their trees show."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable
+from functools import cache
+from typing import NamedTuple, TypeVar
+
+from headwater.errors import NotFoundError
+from headwater.graph.current import generations_of, level_of
+from headwater.graph.edges import LevelGraph
+from headwater.graph.generations import Generations
+from headwater.graph.levels import Level
+from headwater.graph.nodes import Node, node_id, node_ref
+from headwater.graph.walk import Place, places_next, reached
+from headwater.lineage.control_steps import ControlSteps, End, Stop
+from headwater.lookup import find_node
+from headwater.plugins.impact.models import PathAnswer, PathNode
+from headwater.projection import State
+from headwater.query.parameters import LevelName, Name, WithControl
+from headwater.query.registry import Times, query
+
+T = TypeVar("T")
+
+
+@query("path", Times.THEN)
+def path_answer(
+    state: State,
+    from_: Name,
+    to: Name,
+    level: LevelName = "task",
+    control: WithControl = False,
+) -> PathAnswer:
+    """Return the shortest lineage path between two nodes, in either direction.
+
+    With `control`, a path that needs control dependencies is returned if no data flows in that
+    direction.
+    """
+    start, end, chosen = find_node(state, from_), find_node(state, to), level_of(level)
+    generations = generations_of(state)
+    steps = ControlSteps(generations, chosen) if control else None
+    for first, last in ((start, end), (end, start)):
+        found = _data_path(generations, chosen, first, last)
+        if steps and not found:
+            found = _control_path(generations, chosen, steps, first, last)
+        if found:
+            return {"level": level, "path": found, "isReversed": first != start}
+    raise NotFoundError(
+        f"no lineage path between {node_id(start)} and {node_id(end)} at the level {level}"
+    )
+
+
+def _data_path(generations: Generations, level: Level, first: Node, last: Node) -> list[PathNode]:
+    """Return the path from first to last, searched upstream; empty if there is none."""
+    graph = LevelGraph.build(generations, level, reached(generations, last, "up", level))
+    found = _searched(
+        Place(last),
+        lambda place: places_next(graph, place, "up"),
+        lambda place: place.node == first,
+    )
+    return [{**node_ref(place.node), "isControl": False} for place in found]
+
+
+class _Step(NamedTuple):
+    """A place in the data graph upstream of `root`; `end` is that of a job above the level."""
+
+    root: Node
+    place: Place
+    end: End | None
+    is_control: bool = False
+    """True if a control dependency leads from it to the step before."""
+
+
+def _control_path(
+    generations: Generations, level: Level, control: ControlSteps, first: Node, last: Node
+) -> list[PathNode]:
+    """Return the shortest path that may use control dependencies; empty if there is none."""
+
+    @cache
+    def graph_of(root: Node) -> LevelGraph:
+        return LevelGraph.build(generations, level, reached(generations, root, "up", level))
+
+    def above(step: _Step) -> Iterable[_Step]:
+        for place in places_next(graph_of(step.root), step.place, "up"):
+            yield _Step(step.root, place, None)
+        for node, end in control.next(Stop(step.place.node, step.end), "up"):
+            yield _Step(node, Place(node), end, is_control=True)
+
+    found = _searched(
+        _Step(last, Place(last), control.first(last, "up").end),
+        above,
+        lambda step: step.place.node == first,
+        key=lambda step: (step.place, step.end),
+    )
+    path: list[PathNode] = []
+    follows_control = False
+    for step in found:
+        path.append({**node_ref(step.place.node), "isControl": follows_control})
+        follows_control = step.is_control
+    return path
+
+
+def _searched(
+    last: T,
+    above: Callable[[T], Iterable[T]],
+    is_first: Callable[[T], bool],
+    key: Callable[[T], object] = lambda step: step,
+) -> list[T]:
+    """Return the steps from the first to the last one, searched upstream; empty if not found."""
+    leads_to: dict[object, T] = {key(last): last}
+    open_ = deque([last])
+    while open_:
+        step = open_.popleft()
+        if is_first(step):
+            found = [step]
+            while step != last:
+                step = leads_to[key(step)]
+                found.append(step)
+            return found
+        for other in above(step):
+            if key(other) not in leads_to:
+                leads_to[key(other)] = step
+                open_.append(other)
+    return []

@@ -1,0 +1,273 @@
+"""An index of all nodes by group, for the roll-up map: counts, edges between groups, due times.
+
+A query first adds the changes since the previous one, so that its cost does not depend on the
+number of nodes. `headwater.health.states` determines the state of a node; the index only selects
+the nodes that can have a problem.
+"""
+
+from __future__ import annotations
+
+import heapq
+from bisect import insort
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from itertools import product
+
+from headwater import deadline
+from headwater.events import JobRef
+from headwater.events.facets import Tags
+from headwater.filter_values import platform_value
+from headwater.graph.current import generations_of, graph_of
+from headwater.graph.effective import EffectiveGraph
+from headwater.graph.levels import Level
+from headwater.graph.nodes import Node, facets_of, kind_of, node_id, owners_of
+from headwater.health.blocked import possibly_blocked
+from headwater.health.failing import checked_nodes, failing_jobs
+from headwater.health.freshness import rhythm_of, rhythm_of_writes
+from headwater.health.models import HealthState
+from headwater.health.states import state_of
+from headwater.identity import DatasetName
+from headwater.nodes.kept import changes_since, everything
+from headwater.nodes.rows import place_by_name
+from headwater.projection import State
+from headwater.runs.summary import newest_run
+
+Path = tuple[str, ...]
+"""A grouping (platform, owner or domain) and the keys of groups, the outermost first."""
+
+PROBLEMS: tuple[HealthState, ...] = ("failed", "failed_checks", "blocked", "late")
+_MOST_PAIRS = 10_000
+"""Maximum number of pairs of groups that one job connects; a job with more adds no edges."""
+
+
+class Group:
+    """The nodes of a group, and the groups in it."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.groups: set[str] = set()
+        self.members: list[tuple[tuple[int | str, ...], Node]] = []
+        """The nodes directly in the group, by name."""
+        self.edges: Counter[tuple[str, str]] = Counter()
+        """The number of jobs that pass data between two groups in it, by their keys."""
+
+
+class MapIndex:
+    """The groups of a state, as of the revision of the last update."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._revision, self._rebuilds = -1, -1
+        self.groups: dict[Path, Group] = defaultdict(Group)
+        self.paths: dict[Node, list[Path]] = {}
+        self._edges: dict[JobRef, list[tuple[Path, str, str]]] = {}
+        self._due: dict[Node, int] = {}
+        self._next: list[tuple[int, Node]] = []
+        self._overdue: set[Node] = set()
+        self._waiting: dict[Node, None] = {}
+        self._unlinked: dict[JobRef, None] = {}
+        self.pipelines: dict[str, Node] = {}
+        """By their ids, including former ones."""
+
+    def update(self) -> None:
+        """Add the changes since the last update; if a deadline ends it, the next one continues."""
+        state = self._state
+        if (state.revision, state.identity.rebuilds) != (self._revision, self._rebuilds):
+            changes = changes_since(state, self._revision, self._rebuilds)
+            is_new = not self.paths
+            if changes is None:
+                self._waiting |= dict.fromkeys(self.paths)
+            names, jobs = changes or everything(state)
+            primaries = {n for name in names for n in (name, *state.identity.datasets(name))}
+            changed_jobs = set(jobs)
+            graph = graph_of(state, Level.TASK)
+            if not is_new and changes is not None:
+                primaries, changed_jobs = _touched(graph, primaries, changed_jobs)
+            self._waiting |= dict.fromkeys(map(Node.of_dataset, primaries))
+            self._waiting |= dict.fromkeys(map(Node.of_job, changed_jobs))
+            self._revision, self._rebuilds = state.revision, state.identity.rebuilds
+        self._put_all()
+        for ref in deadline.watched(list(self._unlinked)):
+            self._link(ref)
+            del self._unlinked[ref]
+
+    def _put_all(self) -> None:
+        is_bulk = len(self._waiting) > len(self.paths)
+        unsorted: dict[Path, Group] = {}
+        for node in deadline.watched(list(self._waiting)):
+            for path in self._put(node, is_sorted=not is_bulk):
+                unsorted[path] = self.groups[path]
+            if node.type == "job":
+                self._unlinked[node.job_ref] = None
+            del self._waiting[node]
+        for group in unsorted.values() if is_bulk else ():
+            group.members.sort()
+
+    def _put(self, node: Node, *, is_sorted: bool) -> list[Path]:
+        """Put a node into its groups; return their paths."""
+        state = self._state
+        paths = list(dict.fromkeys(self._paths_of(node))) if _exists(state, node) else []
+        before = self.paths.get(node, [])
+        member = place_by_name(state, node), node
+        if before != paths:
+            self._count(before, -1)
+            self._count(paths, 1)
+            for path in before:
+                self.groups[path].members.remove(member)
+            for path in paths:
+                members = self.groups[path].members
+                insort(members, member) if is_sorted else members.append(member)
+        if paths:
+            self.paths[node] = paths
+        else:
+            self.paths.pop(node, None)
+        self._set_due(node)
+        return paths
+
+    def _paths_of(self, node: Node) -> Iterator[Path]:
+        state = self._state
+        if node.type == "dataset":
+            yield "platform", platform_value(state, node), schema_of(state, node)
+            return
+        run = newest_run(state, node.job_ref)
+        levels = generations_of(state).levels
+        pipeline = node
+        if run is not None:
+            if levels.owner(run, Level.TASK).key.job != node.job_ref:
+                return  # a query of a task
+            pipeline = Node.of_job(levels.owner(run, Level.PIPELINE).key.job)
+        if levels.of(node.job_ref) is Level.PIPELINE and state.jobs[node.job_ref].children:
+            return  # its tasks stand for it
+        self.pipelines[node_id(pipeline)] = pipeline
+        owners = owners_of(state, node) or owners_of(state, pipeline) or [""]
+        domains = _domains(state, node) or _domains(state, pipeline) or [""]
+        for owner in owners:
+            yield "owner", owner, node_id(pipeline)
+        for domain in domains:
+            yield "domain", domain, node_id(pipeline)
+
+    def _count(self, paths: list[Path], change: int) -> None:
+        for path in groups_of(paths):
+            group = self.groups[path]
+            group.count += change
+            if len(path) > 1:
+                groups = self.groups[path[:-1]].groups
+                (groups.add if group.count else groups.discard)(path[-1])
+
+    def _set_due(self, node: Node) -> None:
+        state = self._state
+        self._overdue.discard(node)
+        if node.type == "job":
+            rhythm = rhythm_of(state, node.job_ref, needs_reason=False)
+        else:
+            rhythm = rhythm_of_writes(state, node.dataset_name, needs_reason=False)
+        due = rhythm.last + rhythm.limit if rhythm else None
+        if due is None:
+            self._due.pop(node, None)
+        elif self._due.get(node) != due or due < state.now:
+            self._due[node] = due
+            heapq.heappush(self._next, (due, node))
+
+    def _link(self, ref: JobRef) -> None:
+        """Set the edges between groups that a job causes."""
+        for parent, above, below in self._edges.pop(ref, ()):
+            edges = self.groups[parent].edges
+            edges[above, below] -= 1
+            if not edges[above, below]:
+                del edges[above, below]
+        if ref not in self._state.jobs:
+            return
+        graph = graph_of(self._state, Level.TASK)
+        edges_of = graph.edges_of(ref)
+        pairs = dict.fromkeys(self._pairs(map(Node.of_dataset, edges_of.reads), edges_of.writes))
+        readers = {
+            Node.of_job(other)
+            for name in edges_of.writes
+            for other in graph.readers_of(name)
+            if other != ref
+        }
+        pairs |= dict.fromkeys(self._job_pairs(Node.of_job(ref), readers))
+        for parent, above, below in pairs:
+            self.groups[parent].edges[above, below] += 1
+        if pairs:
+            self._edges[ref] = list(pairs)
+
+    def _pairs(
+        self, above: Iterable[Node], below: Iterable[DatasetName]
+    ) -> Iterator[tuple[Path, str, str]]:
+        sources = {path for node in above for path in self.paths.get(node, ())}
+        targets = {path for name in below for path in self.paths.get(Node.of_dataset(name), ())}
+        if len(sources) * len(targets) <= _MOST_PAIRS:
+            yield from _differences(product(sources, targets))
+
+    def _job_pairs(self, job: Node, readers: Iterable[Node]) -> Iterator[tuple[Path, str, str]]:
+        targets = {path for node in readers for path in self.paths.get(node, ())}
+        yield from _differences(product(self.paths.get(job, ()), targets))
+
+    def problems(self) -> dict[Node, HealthState]:
+        """Return the nodes with a problem and their states."""
+        state = self._state
+        while self._next and self._next[0][0] < state.now:
+            due, node = heapq.heappop(self._next)
+            if self._due.get(node) == due:
+                self._overdue.add(node)
+        families = generations_of(state).families
+        late = {
+            Node.of_job(ref)
+            for node in self._overdue
+            if node.type == "job"
+            for ref in families.of(node.job_ref).jobs
+        }
+        candidates = {
+            *checked_nodes(state),
+            *map(Node.of_job, failing_jobs(state)),
+            *possibly_blocked(state),
+            *self._overdue,
+            *late,
+        }
+        states = {node: state_of(state, node) for node in deadline.watched(candidates)}
+        return {node: found for node, found in states.items() if found in PROBLEMS}
+
+
+def groups_of(paths: Iterable[Path]) -> set[Path]:
+    """Return the paths of all groups that contain a node with some paths."""
+    return {path[:length] for path in paths for length in range(1, len(path) + 1)}
+
+
+def _exists(state: State, node: Node) -> bool:
+    if node.type == "job":
+        return node.job_ref in state.jobs
+    return node.dataset_name in state.identity.datasets(node.dataset_name)
+
+
+def _touched(
+    graph: EffectiveGraph, names: set[DatasetName], jobs: set[JobRef]
+) -> tuple[set[DatasetName], set[JobRef]]:
+    """Return changed datasets and jobs, and those next to them."""
+    near = {ref for name in names for ref in (*graph.writers_of(name), *graph.readers_of(name))}
+    written = {name for ref in jobs for name in graph.edges_of(ref).writes}
+    read = {name for ref in jobs for name in graph.edges_of(ref).reads}
+    above = {ref for name in read for ref in graph.writers_of(name)}
+    return names | written, jobs | near | above
+
+
+def _differences(pairs: Iterable[tuple[Path, Path]]) -> Iterator[tuple[Path, str, str]]:
+    """Yield the innermost group that contains both of two paths, and the two groups in it."""
+    for above, below in pairs:
+        for place, (one, other) in enumerate(zip(above, below, strict=False)):
+            if one != other:
+                if place:  # otherwise of different groupings
+                    yield above[:place], one, other
+                break
+
+
+def schema_of(state: State, node: Node) -> str:
+    """Return the namespace of a dataset, and its schema or folder after a space."""
+    separator = "/" if kind_of(state, node) == "file" else "."
+    schema = node.name.rstrip("/").rpartition(separator)[0]
+    return f"{node.namespace} {schema}"
+
+
+def _domains(state: State, node: Node) -> list[str]:
+    tags = (tag for book in facets_of(state, node) for tag in book.parsed(Tags).tags)
+    return sorted({tag.value for tag in tags if tag.key.casefold() == "domain"})

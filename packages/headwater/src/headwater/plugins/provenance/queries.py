@@ -1,0 +1,5 @@
+"""The query of provenance."""
+
+from headwater.plugins.provenance._answer import provenance_answer
+
+__all__ = ["provenance_answer"]

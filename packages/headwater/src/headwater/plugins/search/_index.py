@@ -1,0 +1,179 @@
+"""An index of the texts of all nodes, so that the cost of a search depends on its matches.
+
+The index returns candidates: nodes that contain all trigrams of a text. The search then compares
+their texts itself, so that the index does not change answers. The index also contains SQL texts; a
+search without SQL ignores them in the comparison.
+
+The present state of a server has one index. Each search first adds the changes since the previous
+one. Past states have no index. Nor is there one if Python's SQLite lacks full-text search.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+
+from headwater import deadline
+from headwater.graph.nodes import Node
+from headwater.identity import DatasetName
+from headwater.nodes.kept import changes_since, everything, kept
+from headwater.plugins.search._columns import NamedColumns
+from headwater.plugins.search._texts import texts_of, words_of
+from headwater.projection import State
+
+_LENGTH = 3  # of SQLite's trigrams
+_MOST_PARTS = 50  # of a text; more do not reduce the candidates
+_FORMER = 10_000  # rows of former texts that are always kept
+_LAST = "\U0010ffff" * _LENGTH
+_END = "\n" * (_LENGTH - 1)  # so that every character of a text starts a trigram
+_TABLES = """
+create virtual table texts using fts5
+    (text, content='', detail='none', tokenize='trigram case_sensitive 1');
+create virtual table parts using fts5vocab(texts, instance);
+"""
+
+
+class Index:
+    """The texts of all nodes of a state, as of the revision of the last update."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self.columns = kept(state, NamedColumns)
+        self._revision, self._rebuilds = -1, -1
+        self._waiting: dict[Node, None] = {}  # nodes whose texts may have changed
+        self._rows: dict[Node, tuple[int, int]] = {}  # the row of a node, and the hash of its text
+        self._nodes: dict[int, Node] = {}
+        self._words: dict[str, None] = {}  # includes former ones
+        self._without_words: dict[Node, None] = {}
+        self._clear()
+
+    def _clear(self) -> None:
+        self._rows.clear()
+        self._nodes.clear()
+        self._last_row = 0
+        self._database = sqlite3.connect(":memory:", check_same_thread=False)
+        self._database.executescript(_TABLES)
+
+    @property
+    def is_complete(self) -> bool:
+        """Return True unless the last update was interrupted or there was none."""
+        return self._revision >= 0 and not self._waiting and self.columns.is_complete
+
+    def update(self, *, reads_sql: bool = True) -> None:
+        """Add the changes since the last update; if a deadline ends it, the next one continues."""
+        state = self._state
+        if state.revision != self._revision or state.identity.rebuilds != self._rebuilds:
+            changes = changes_since(state, self._revision, self._rebuilds)
+            if changes is None:
+                self._waiting |= dict.fromkeys(self._rows)
+            names, jobs = changes or everything(state)
+            self.columns.update(names, jobs)
+            for name in names:
+                self._wait_for(name)
+            self._waiting |= dict.fromkeys(map(Node.of_job, jobs))
+            self._revision, self._rebuilds = state.revision, state.identity.rebuilds
+        self.columns.count()
+        if reads_sql:
+            self.columns.read()
+        for name in self.columns.changed:
+            self._wait_for(name)
+        self.columns.changed.clear()
+        for node in deadline.watched(list(self._waiting)):
+            self._put(node)
+            del self._waiting[node]
+        if self._last_row > 2 * len(self._rows) + _FORMER:  # most rows are of former texts
+            self._waiting = dict.fromkeys(self._rows)
+            self._clear()
+            self.update(reads_sql=False)
+
+    def _wait_for(self, name: DatasetName) -> None:
+        """Queue the datasets with a name, and the one that had it, for the next update."""
+        for dataset in (name, *self._state.identity.datasets(name)):
+            self._waiting[Node.of_dataset(dataset)] = None
+
+    def _put(self, node: Node) -> None:
+        row, digest = self._rows.pop(node, (0, 0))
+        if not self._exists(node):
+            self._nodes.pop(row, None)
+            return
+        text = "\n".join(text for _, text in texts_of(self._state, node, with_sql=True))
+        text = _stored(text) + _END
+        if not row or hash(text) != digest:
+            self._nodes.pop(row, None)
+            self._last_row += 1
+            row, digest = self._last_row, hash(text)
+            self._database.execute("insert into texts (rowid, text) values (?, ?)", (row, text))
+            self._without_words[node] = None
+        self._rows[node], self._nodes[row] = (row, digest), node
+
+    def _exists(self, node: Node) -> bool:
+        if node.type == "job":
+            return node.job_ref in self._state.jobs
+        return node.dataset_name in self._state.identity.datasets(node.dataset_name)
+
+    def candidates(self, words: Sequence[str]) -> list[Node]:
+        """Return a superset of the nodes that contain the words, in no particular order."""
+        rows: set[int] | None = None
+        for found in map(self._rows_with, map(_stored, words)):
+            rows = found if rows is None else rows & found
+        nodes = self._nodes
+        return list(nodes.values()) if rows is None else [nodes[row] for row in rows & nodes.keys()]
+
+    def _rows_with(self, word: str) -> set[int]:
+        if not word:
+            return set(self._nodes)
+        if len(word) < _LENGTH:
+            query = "select doc from parts where term >= ? and term <= ?"
+            return {row for (row,) in self._database.execute(query, (word, word + _LAST))}
+        parts = dict.fromkeys(word[i : i + _LENGTH] for i in range(len(word) - _LENGTH + 1))
+        quoted = ('"{}"'.format(part.replace('"', '""')) for part in list(parts)[:_MOST_PARTS])
+        query = "select rowid from texts where texts match ?"
+        return {row for (row,) in self._database.execute(query, (" AND ".join(quoted),))}
+
+    def words(self) -> Iterable[str]:
+        """Return the words of names and columns; some may no longer belong to a node."""
+        for node in deadline.watched(list(self._without_words)):
+            if node in self._rows:
+                self._words |= dict.fromkeys(words_of(self._state, node))
+            del self._without_words[node]
+        return self._words
+
+
+def index_of(state: State, *, is_for_names: bool = False) -> Index | None:
+    """Return the updated index of a state; None if it has none.
+
+    If only names are searched, a scan is cheaper than the first update with SQL texts.
+    """
+    if state.is_past or not _has_full_text_search():
+        return None
+    index = kept(state, Index)
+    if is_for_names and not index.is_complete:
+        return None
+    index.update(reads_sql=not is_for_names)
+    return index
+
+
+def unread_texts(state: State) -> int:
+    """Return the number of jobs whose SQL text was not read yet."""
+    index = index_of(state)
+    return len(index.columns.unread) if index is not None else 0
+
+
+def candidates_of(
+    state: State, words: Sequence[str], *, is_for_names: bool = False
+) -> Iterator[Node]:
+    """Yield a superset of the nodes that contain the words; without an index, all nodes."""
+    index = index_of(state, is_for_names=is_for_names)
+    if index is not None:
+        yield from index.candidates(words)
+        return
+    yield from map(Node.of_job, state.jobs)
+    yield from map(Node.of_dataset, state.identity)
+
+
+def _stored(text: str) -> str:
+    return text.casefold().replace("\0", " ").encode(errors="replace").decode()
+
+
+def _has_full_text_search() -> bool:
+    return sqlite3.sqlite_version_info >= (3, 35)

@@ -1,0 +1,193 @@
+"""Queries that find and list nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from itertools import islice
+from typing import Annotated, Literal, Unpack
+
+from headwater import deadline
+from headwater.datasets.removal import removal_of
+from headwater.errors import ConfigError
+from headwater.graph.current import whole_graph_of
+from headwater.graph.edges import LevelGraph
+from headwater.graph.levels import Level
+from headwater.graph.nodes import Node, kind_of, node_ref
+from headwater.nodes.rows import place_by_activity, place_by_name
+from headwater.plugins.search import models
+from headwater.plugins.search._freshness import datasets_freshness_answer
+from headwater.plugins.search._index import unread_texts
+from headwater.plugins.search._search import Hit, counts_of, hits_in, search, search_hit
+from headwater.plugins.search.listing import (
+    Grouping,
+    InState,
+    datasets_named,
+    groups_of,
+    jobs_named,
+    listed_dataset,
+    listed_job,
+    values_with_state,
+)
+from headwater.projection import State
+from headwater.query.filters import choose, wanted_values
+from headwater.query.models import FacetedPage, Facets, Page
+from headwater.query.pages import Place, cut, paged
+from headwater.query.parameters import Cursor, Filters, Limit, WithFacets
+from headwater.query.registry import Times, query
+from headwater.runs.summary import place_of_run, run_line
+
+MatchedKind = Literal[
+    "name", "column", "tag", "owner", "description", "sql", "error", "run", "version"
+]
+_SELECTION = "words joined by AND, column: tag: owner: state: platform: type: namespace:, +NAME+2"
+
+
+@query("search", searches_sql=True)
+def search_answer(
+    state: State,
+    text: Annotated[str, f"Text to search for; part of a word is enough. Or {_SELECTION}."],
+    limit: Limit = 20,
+    cursor: Cursor = None,
+    *,
+    matched: Annotated[MatchedKind | None, "Only nodes whose best match is of this kind."] = None,
+    facets: WithFacets = False,
+    may_read_sql: bool = True,
+    state_: InState = None,
+    **filters: Unpack[Filters],
+) -> models.SearchAnswer:
+    """Search names, columns, tags, owners, descriptions and queries of all nodes.
+
+    `counts` has the number of results by what matched, before the filter `matched`.
+    """
+    if not (text := text.strip()):
+        raise ConfigError("text: missing value; expected a non-empty string")
+    wanted = wanted_values(filters, state_)
+
+    def filtered(hits: list[Hit]) -> tuple[list[Hit], Facets]:
+        return choose(hits, lambda hit: values_with_state(state, hit.node), wanted)
+
+    hits = search(state, text, with_sql=may_read_sql)
+    matching = filtered(hits)[0] if wanted else hits
+    chosen = hits_in(matching, matched)
+    about = ("search", text, matched, *wanted.items())
+    found, more = cut(about, chosen, lambda hit: hit.place, limit, cursor)
+    return {
+        "items": [search_hit(state, hit) for hit in found],
+        "next": more,
+        "total": len(chosen) if facets else None,
+        "facets": filtered(hits_in(hits, matched))[1] if facets else None,
+        "counts": counts_of(matching),
+        "unreadTexts": unread_texts(state),
+    }
+
+
+@query("datasets")
+def datasets_answer(
+    state: State,
+    text: Annotated[str | None, f"Only datasets with this text in a name; or {_SELECTION}."] = None,
+    sort: Annotated[Literal["name", "written"], "By name, or last written first."] = "name",
+    limit: Limit = 50,
+    cursor: Cursor = None,
+    *,
+    reverse: Annotated[bool, "In the opposite order."] = False,
+    state_: InState = None,
+    **filters: Unpack[Filters],
+) -> FacetedPage[models.ListedDataset]:
+    """Return datasets, their number, and the counts of their filter values."""
+    wanted = wanted_values(filters, state_)
+    nodes, counts = choose(datasets_named(state, text), partial(values_with_state, state), wanted)
+    about = ("datasets", text, *wanted.items(), sort, reverse)
+    found, more = _sorted_page(state, about, nodes, sort, reverse, limit, cursor)
+    items = [listed_dataset(state, node) for node in found]
+    return {"items": items, "next": more, "total": len(nodes), "facets": counts}
+
+
+@query("jobs")
+def jobs_answer(
+    state: State,
+    text: Annotated[str | None, f"Only jobs with this text in their name; or {_SELECTION}."] = None,
+    condition: Annotated[
+        str | None, "Only jobs whose newest run is in this state; empty: only jobs without runs."
+    ] = None,
+    sort: Annotated[Literal["name", "started"], "By name, or last started first."] = "name",
+    limit: Limit = 50,
+    cursor: Cursor = None,
+    *,
+    reverse: Annotated[bool, "In the opposite order."] = False,
+    state_: InState = None,
+    **filters: Unpack[Filters],
+) -> FacetedPage[models.ListedJob]:
+    """Return jobs with their newest run, their number, and the counts of their filter values."""
+    wanted = wanted_values(filters, state_)
+    named = jobs_named(state, text, condition)
+    nodes, counts = choose(named, partial(values_with_state, state), wanted)
+    about = ("jobs", text, condition, *wanted.items(), sort, reverse)
+    found, more = _sorted_page(state, about, nodes, sort, reverse, limit, cursor)
+    items = [listed_job(state, node) for node in found]
+    return {"items": items, "next": more, "total": len(nodes), "facets": counts}
+
+
+@query("groups")
+def groups_answer(
+    state: State,
+    by: Annotated[Grouping, "List owners or tags."] = "owner",
+    text: Annotated[str | None, "Only those with this text in their name."] = None,
+    sort: Annotated[
+        Literal["name", "datasets", "jobs"], "By name, or most datasets or jobs first."
+    ] = "name",
+    limit: Limit = 100,
+    cursor: Cursor = None,
+    *,
+    reverse: Annotated[bool, "In the opposite order."] = False,
+) -> Page[models.NodeGroup]:
+    """Return all owners or all reported tags, with the number of datasets and jobs of each.
+
+    A dataset without owners has the owners of the jobs that write it.
+    """
+
+    def place(group: models.NodeGroup) -> Place:
+        count = {"name": 0, "datasets": group["datasets"], "jobs": group["jobs"]}[sort]
+        return count, group["value"].casefold(), group["value"]
+
+    groups = groups_of(state, by, text)
+    newest_first = (sort != "name") is not reverse
+    about = ("groups", by, text, sort, reverse)
+    return paged(*cut(about, groups, place, limit, cursor, newest_first=newest_first))
+
+
+def _sorted_page(
+    state: State, about: tuple[object, ...], nodes: list[Node], sort: str, reverse: bool,
+    limit: int, cursor: str | None,
+) -> tuple[list[Node], str | None]:  # fmt: skip
+    """Return a page of nodes, by name or the most recently active first."""
+    place = place_by_name if sort == "name" else place_by_activity
+    newest_first = (sort != "name") is not reverse
+    return cut(about, nodes, partial(place, state), limit, cursor, newest_first=newest_first)
+
+
+@query("newest")
+def newest_answer(state: State, limit: Limit = 10) -> models.NewestAnswer:
+    """Return the tables and models written last, with the end of the run that wrote them.
+
+    Datasets that were dropped or renamed since are not listed.
+    """
+    return {"items": list(islice(_newest(state, whole_graph_of(state, Level.TASK)), limit))}
+
+
+def _newest(state: State, graph: LevelGraph) -> Iterator[models.NewestDataset]:
+    jobs = sorted(graph.runs, key=lambda ref: place_of_run(state, graph.runs[ref]), reverse=True)
+    seen: set[Node] = set()
+    for ref in deadline.watched(jobs):
+        ended = run_line(state, graph.runs[ref])["endedAt"]
+        for node in map(Node.of_dataset, sorted(graph.edges_of(ref).writes)):
+            kind = kind_of(state, node)
+            if kind not in ("table", "model") or node in seen:
+                continue
+            seen.add(node)
+            removal = removal_of(state, node.dataset_name)
+            if removal is None or removal["kind"] == "emptied":
+                yield {**node_ref(node), "kind": kind, "writtenAt": ended, "removal": removal}
+
+
+query("freshness/datasets", Times.THEN)(datasets_freshness_answer)

@@ -1,0 +1,45 @@
+"""Queries of tags."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Annotated
+
+from headwater.graph.current import generations_of
+from headwater.graph.generation import Generation
+from headwater.lineage.provenance import origin
+from headwater.lineage.tags import ColumnTag, Tags, dataset_tag
+from headwater.lookup import find_dataset
+from headwater.plugins.tags._tagged import tagged_answer
+from headwater.projection import State
+from headwater.query.models import DatasetTag, Page
+from headwater.query.pages import cut, paged
+from headwater.query.parameters import Cursor, Limit
+from headwater.query.registry import Times, query
+
+__all__ = ["tagged_answer", "tags_answer"]
+
+
+@query("tags", Times.THEN)
+def tags_answer(
+    state: State,
+    node: Annotated[str | None, "A dataset; by default all."] = None,
+    key: Annotated[str | None, "Only tags with this key (not case-sensitive)."] = None,
+    limit: Limit = 1_000,
+    cursor: Cursor = None,
+) -> Page[DatasetTag]:
+    """Return the tags of datasets and columns, including those inherited through column lineage."""
+    generations = generations_of(state)
+    names = set(state.identity)
+    selected: Iterable[Generation] = generations.present
+    if node is not None:
+        found = find_dataset(state, node)
+        names, selected = {found.dataset_name}, origin(generations, found)
+    tags = Tags(generations, selected)
+    wanted = None if key is None else key.lower()
+    column_tags = (column_tag for name in names for column_tag in tags.of(name))
+    matching = (
+        column_tag for column_tag in column_tags if wanted in (None, column_tag.tag.key.lower())
+    )
+    chosen, more = cut(("tags", node, wanted), matching, ColumnTag.place, limit, cursor)
+    return paged([dataset_tag(column_tag) for column_tag in chosen], more)
