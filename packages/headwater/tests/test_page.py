@@ -10,8 +10,8 @@ import pytest
 from fastapi.testclient import TestClient
 
 from headwater.log import EventLog
+from headwater.plugins.page import endpoints as page
 from headwater.projection.live import Live
-from headwater.server import _page as page
 from headwater.server._options import ServerOptions
 from headwater.server.app import make_app
 

@@ -66,10 +66,13 @@ class Plugin:
     The first one is used."""
     tables: Sequence[str] = ()
     """SQLAlchemy's `MetaData` with the plugin's tables, which are created when a log is opened."""
+    unknown_paths: Sequence[str] = ()
+    """Functions that receive the request of a path that no router has, and return the response, or
+    None for the error 404."""
     workers: Sequence[str] = ()
     """Functions that receive the server's `Settings` and check them before the log is opened. Each
     returns a function that receives the `Live` log and returns the background workers, which have
-    the methods `start` and `stop`."""
+    the methods `start` and `stop`; see `headwater.worker`."""
 
 
 def parts(kind: str, installed: Iterable[EntryPoint] | None = None) -> dict[str, EntryPoint]:

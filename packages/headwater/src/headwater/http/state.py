@@ -21,6 +21,10 @@ class AppState:
     admission: Admission
     longest_query: float
     """Time limit of a query in seconds."""
+    program: str = "headwater"
+    """The name of the command in texts."""
+    present: str = ""
+    """The time that the page shows as now; empty: the browser's time."""
     known_tags: KnownTags = field(default_factory=KnownTags)
     tail: SpoolTail | None = None
     """The reader of the spool folder, if any."""

@@ -22,8 +22,6 @@ class ServerState(AppState):
     bodies: BodyReader
     request_counts: RequestCounts = field(default_factory=RequestCounts)
     node_states: NodeStates = field(default_factory=NodeStates)
-    present: str = ""
-    """The time that the page shows as now; empty: the browser's time."""
     document: Json | None = None
     """The OpenAPI document; None until it is requested."""
     streams: int = 0

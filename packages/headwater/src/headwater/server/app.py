@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from importlib.metadata import version
 from typing import Any
@@ -22,7 +22,6 @@ from headwater.plugin import load_all
 from headwater.projection.live import Live
 from headwater.server import _intake as intake
 from headwater.server import _metrics as metrics
-from headwater.server import _page as page
 from headwater.server import _stream as stream
 from headwater.server import endpoints, openapi
 from headwater.server._access import Guard
@@ -33,8 +32,9 @@ from headwater.server._state import ServerState
 from headwater.server.sample import PREFIX, PRESENT, Sample
 
 _OWN = (intake, endpoints, keys, openapi)
+_UNKNOWN_PATHS: list[Callable[[Request], Response | None]] = load_all("unknown_paths")
 _GZIP_LEVEL = 4  # 9, the default, takes four times as long for responses that are 10 % smaller
-_ROUTERS = [*(module.router for module in _OWN), *load_all("routers"), page.router]
+_ROUTERS = [*(module.router for module in _OWN), *load_all("routers")]
 
 
 def make_app(
@@ -47,6 +47,7 @@ def make_app(
         ServerState,
         admission=admission,
         longest_query=options.longest_query,
+        program=options.program,
         options=options,
         bodies=BodyReader(options),
     )
@@ -98,8 +99,10 @@ def _described(item: Mapping[str, Any]) -> str:
 
 def _on_http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    if error.status_code == 404 and (response := page.not_found(request)):
-        return response
+    if error.status_code == 404:
+        for respond in _UNKNOWN_PATHS:
+            if (response := respond(request)) is not None:
+                return response
     body = {"code": error.status_code, "message": f"HTTP {error.status_code} {error.detail}"}
     response = answer(body, error.status_code)
     response.headers.update(error.headers or {})  # Allow, with a 405

@@ -8,7 +8,6 @@ loses nor repeats an alert, except for an action that was interrupted.
 from __future__ import annotations
 
 import logging
-import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
@@ -27,6 +26,7 @@ from headwater.posting import Backoff
 from headwater.projection import Run, RunKey, State
 from headwater.projection.live import Live
 from headwater.settings import Settings
+from headwater.worker import ThreadedWorker
 
 log = logging.getLogger(__name__)
 
@@ -38,10 +38,11 @@ _STANDING_SHARE = 50
 _GIVE_UP_MICROS = 24 * 3_600 * 1_000_000
 
 
-class Watch:
+class Watch(ThreadedWorker):
     """Checks rules: once by `check`, or in a thread from `start` to `stop`."""
 
     def __init__(self, rules: Sequence[Rule], live: Live, backoff: Backoff | None = None) -> None:
+        super().__init__("alerts", _STOP_SECONDS)
         self._rules = {rule.name: rule for rule in rules}
         self._finders = {kind: part.load() for kind, part in parts("alerts").items()}
         self._mutes = load_all("mutes")
@@ -53,21 +54,7 @@ class Watch:
         self._seq: int | None = None  # None: the first check includes everything
         self._standing_at = 0.0
         self._fired = {name: self._alerts.causes(name) for name in self._rules}
-        self._stopping = threading.Event()
-        self._woken = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="alerts", daemon=True)
         self.check()
-
-    def start(self) -> None:
-        """Start the thread."""
-        self._thread.start()
-
-    def stop(self) -> None:
-        """Stop the thread; wait at most two seconds for it."""
-        self._stopping.set()
-        self._woken.set()
-        if self._thread.is_alive():
-            self._thread.join(_STOP_SECONDS)
 
     def check(self) -> None:
         """Store the causes that appeared since the last check."""
@@ -102,7 +89,8 @@ class Watch:
         pause = self._backoff.after(self._tries) if self._tries else 0
         self._not_before = time.monotonic() + pause
 
-    def _run(self) -> None:
+    def run(self) -> None:
+        """Check and act until stopped."""
         with self._live.listening(self._woken.set):
             while not self._stopping.is_set():
                 self._woken.clear()

@@ -9,7 +9,6 @@ events wait, because the events of a run must stay in order.
 from __future__ import annotations
 
 import logging
-import threading
 import time
 from collections.abc import Callable
 
@@ -22,6 +21,7 @@ from headwater.posting import Backoff
 from headwater.projection.live import Live
 from headwater.settings import Settings
 from headwater.text import counted
+from headwater.worker import ThreadedWorker
 
 log = logging.getLogger(__name__)
 
@@ -33,10 +33,11 @@ _DOUBTFUL_TRIES = 10
 _MOST_LISTED = 10
 
 
-class Forwarder:
+class Forwarder(ThreadedWorker):
     """Delivers to one backend: once by `drain`, or in its own thread from `start` to `stop`."""
 
     def __init__(self, name: str, backend: Backend, live: Live, backoff: Backoff | None = None):
+        super().__init__(f"deliver-{name}", _STOP_SECONDS)
         self.name = name
         self._backend = backend
         self._live = live
@@ -51,20 +52,10 @@ class Forwarder:
         self._processed_at = float("-inf")  # when failures were last queried
         self._processed = ""  # the last message logged about that
         self.delivered = self.rejected = 0  # numbers of events
-        self._stopping = threading.Event()
-        self._woken = threading.Event()
-        self._thread = threading.Thread(target=self._run, name=f"deliver-{name}", daemon=True)
-
-    def start(self) -> None:
-        """Start the thread."""
-        self._thread.start()
 
     def stop(self) -> None:
         """Finish the current event; if it hangs, it is resent on restart."""
-        self._stopping.set()
-        self._woken.set()
-        if self._thread.is_alive():
-            self._thread.join(_STOP_SECONDS)
+        super().stop()
         self._backend.close()
 
     def drain(self) -> int:
@@ -110,7 +101,8 @@ class Forwarder:
                     ) from None
                 self._stopping.wait(wait)
 
-    def _run(self) -> None:
+    def run(self) -> None:
+        """Send events until stopped."""
         failures = 0
         with self._live.listening(self._woken.set):
             while not self._stopping.is_set():

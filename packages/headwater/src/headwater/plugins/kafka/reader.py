@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import logging
 import os
-import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -24,6 +23,7 @@ from headwater.log import RejectedLine
 from headwater.plugins.kafka.partitions import Partition, Progress, save
 from headwater.projection.live import Batch, Live
 from headwater.settings import Settings
+from headwater.worker import ThreadedWorker
 
 if TYPE_CHECKING:
     from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
@@ -41,7 +41,7 @@ _ENVIRONMENT = "_env"
 _Line = tuple[str, bytes]
 
 
-class KafkaReader:
+class KafkaReader(ThreadedWorker):
     """A reader of topics that runs in its own thread."""
 
     def __init__(self, properties: dict[str, Any], topics: Sequence[str], live: Live) -> None:
@@ -50,22 +50,16 @@ class KafkaReader:
         Raises:
             ConfigError: a property is unknown or its value invalid.
         """
+        super().__init__("headwater-kafka")
         self._live, self._topics, self._group = live, list(topics), properties["group.id"]
         self._consumer = make_consumer({**properties, "error_cb": self.warn})
         self._problems: set[int | str] = set()  # codes and texts of those logged since a success
         self._checked = 0.0
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="headwater-kafka", daemon=True)
 
     def start(self) -> None:
         """Subscribe to the topics and start the thread."""
         self._consumer.subscribe(self._topics)
-        self._thread.start()
-
-    def stop(self) -> None:
-        """Store and commit the messages that were read, leave the group and end the thread."""
-        self._stopping.set()
-        self._thread.join()
+        super().start()
 
     def warn(self, error: KafkaError | str) -> None:
         """Log a problem once, and again only after messages were read."""
@@ -74,7 +68,8 @@ class KafkaReader:
             self._problems.add(code)
             log.warning("Kafka: %s", text)
 
-    def _run(self) -> None:
+    def run(self) -> None:
+        """Read messages until stopped; then store and commit them, and leave the group."""
         from confluent_kafka import KafkaException
 
         try:

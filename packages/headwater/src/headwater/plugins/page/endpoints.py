@@ -9,13 +9,14 @@ from pathlib import Path
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import FileResponse, HTMLResponse
 
+import headwater
 from headwater.errors import NotFoundError
 from headwater.http.routes import tagged
-from headwater.server._state import server_state
+from headwater.http.state import state_of
 
 router = APIRouter()
 
-_BUILT = Path(__file__).with_name("built")
+_BUILT = Path(headwater.__file__).parent / "server" / "built"
 _PROGRAM = b'name="program" content="headwater"'  # of web/index.html
 _PRESENT = b'name="present" content=""'
 _KEY = b'name="key" content=""'
@@ -60,8 +61,8 @@ def _page(request: Request, status: int) -> Response:
     path = _BUILT / "index.html"
     if not path.is_file():
         return HTMLResponse(_NOT_BUILT, status, headers={"Cache-Control": "no-store"})
-    state = server_state(request)
-    program = f'name="program" content="{escape(state.options.program)}"'
+    state = state_of(request)
+    program = f'name="program" content="{escape(state.program)}"'
     present = f'name="present" content="{state.present}"'
     html = path.read_bytes().replace(_PROGRAM, program.encode())
     html = html.replace(_PRESENT, present.encode())

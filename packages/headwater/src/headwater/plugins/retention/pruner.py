@@ -6,7 +6,6 @@ exits. The server then reads the remaining events in place of its projection.
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable
 from datetime import timedelta
@@ -17,6 +16,7 @@ from headwater.plugins.retention.prune import plan, prune
 from headwater.projection.live import Live
 from headwater.projection.snapshot_writer import Background, run_work
 from headwater.settings import Settings
+from headwater.worker import ThreadedWorker
 
 _KEEP = "HEADWATER_KEEP"
 _EVERY = 86_400.0
@@ -24,7 +24,7 @@ _POLL_SECONDS = 1.0
 _DELETED = "deleted"
 
 
-class Pruner(Background):
+class Pruner(ThreadedWorker, Background):
     """Starts a process that prunes, now and every day."""
 
     what = "prune"
@@ -32,23 +32,18 @@ class Pruner(Background):
     module = __name__
 
     def __init__(self, database: str, keep: timedelta, reload: Callable[[], None]) -> None:
-        super().__init__(database)
+        ThreadedWorker.__init__(self, "headwater-prune")
+        Background.__init__(self, database)
         self._keep, self._reload = keep, reload
         self._due = time.monotonic()
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._watch, daemon=True)
-
-    def start(self) -> None:
-        """Start the worker in a thread of its own."""
-        self._thread.start()
 
     def stop(self) -> None:
         """Stop the worker, and a running process, which deletes everything or nothing."""
-        self._stopping.set()
-        self._thread.join()
-        super().stop()
+        ThreadedWorker.stop(self)
+        Background.stop(self)
 
-    def _watch(self) -> None:
+    def run(self) -> None:
+        """Start a process whenever one is due."""
         while not self._stopping.wait(_POLL_SECONDS):
             try:
                 self.poll()

@@ -8,7 +8,6 @@ finds the texts in short steps, and a process of low priority reads them.
 from __future__ import annotations
 
 import logging
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
@@ -26,6 +25,7 @@ from headwater.projection.derived import records_of
 from headwater.projection.facet_books import FacetBook
 from headwater.projection.live import Live
 from headwater.settings import Settings
+from headwater.worker import ThreadedWorker
 
 if TYPE_CHECKING:
     from prometheus_client.core import Metric
@@ -48,12 +48,13 @@ _IDLE_SECONDS = 60.0
 _DAY = 86_400.0
 
 
-class SqlReader:
+class SqlReader(ThreadedWorker):
     """A background reader of the SQL texts that have no stored result."""
 
     def __init__(self, live: Live) -> None:
         from headwater.plugins.sql.results import RESULTS, reader_version
 
+        super().__init__("headwater-sql")
         self._live, self._results, self._version = live, RESULTS, reader_version()
         self.process = ReaderProcess()
         self._state: State | None = None
@@ -69,8 +70,6 @@ class SqlReader:
         self._used: set[bytes] | None = None  # keys that the current pass found
         self._rows: dict[bytes, bytes] = {}  # to store
         self._is_warned = False
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="headwater-sql", daemon=True)
         _READERS[live] = self
 
     @property
@@ -84,13 +83,13 @@ class SqlReader:
             self.load()
         except LogError as error:
             self._warn(str(error))
-        self._thread.start()
+        super().start()
 
     def stop(self) -> None:
         """Stop the thread and the process."""
         self._stopping.set()
         self.process.kill()
-        self._thread.join()
+        super().stop()
         self.close()
 
     def close(self) -> None:
@@ -107,7 +106,8 @@ class SqlReader:
                 self._results.add(key, packed)
                 self._stored.add(key)
 
-    def _run(self) -> None:
+    def run(self) -> None:
+        """Read texts until stopped."""
         pause, last = 0.0, time.monotonic()
         while not self._stopping.wait(pause):
             try:

@@ -1,0 +1,35 @@
+"""A background worker with a thread of its own, such as plugins add to the server."""
+
+from __future__ import annotations
+
+import threading
+from abc import ABC, abstractmethod
+
+
+class ThreadedWorker(ABC):
+    """A worker whose `run` ends soon after `_stopping` is set."""
+
+    def __init__(self, name: str, stop_seconds: float | None = None) -> None:
+        """Create a worker; `stop` waits at most `stop_seconds` for its thread, by default for ever.
+
+        A worker that waits for `_woken` clears it first.
+        """
+        self._stop_seconds = stop_seconds
+        self._stopping = threading.Event()
+        self._woken = threading.Event()
+        self._thread = threading.Thread(target=self.run, name=name, daemon=True)
+
+    def start(self) -> None:
+        """Start the thread."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop the thread, if it was started, and wait for it."""
+        self._stopping.set()
+        self._woken.set()
+        if self._thread.is_alive():
+            self._thread.join(self._stop_seconds)
+
+    @abstractmethod
+    def run(self) -> None:
+        """Do the work until `_stopping` is set."""
