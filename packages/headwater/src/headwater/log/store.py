@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-import shlex
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
-from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DataError, SQLAlchemyError
 
 from headwater.errors import ConfigError, LogError, UnstorableError, how_to_install
 from headwater.events import AliasEvent
 from headwater.log import schema
+from headwater.log._engine import connect, no_log, printable
 from headwater.log._entry import Entry
 from headwater.redaction import DEFAULT, Redactor
 
@@ -26,10 +23,6 @@ if TYPE_CHECKING:
     from headwater.settings import Settings  # slow to import
 
 _PAGE = 1_000
-_PATIENCE = 10  # seconds to wait for a connection
-# Seconds to wait for SQLite's lock unless its URL has a `timeout`. The lock is not fair: on a slow
-# disk, one of several writers can wait for a long time.
-_LOCK_PATIENCE = 30
 _WRITERS = 0x746C6F67  # key of the advisory lock; any constant
 _PRUNED = "pruned_until"
 _IS_PRUNED = schema.meta.c.key == _PRUNED
@@ -78,32 +71,32 @@ class EventLog:
     def __init__(self, url: str, *, must_exist: bool = False, redactor: Redactor = DEFAULT) -> None:
         self.redactor = redactor
         try:
-            self._engine = _engine(url, must_exist=must_exist)
-            self._add_event = self._insert_missing(schema.events).returning(
+            self._engine = connect(url, must_exist=must_exist)
+            self._add_event = self._insertno_log(schema.events).returning(
                 schema.events.c.hash, schema.events.c.seq
             )
-            self._add_rejected_line = self._insert_missing(schema.refused)
+            self._add_rejected_line = self._insertno_log(schema.refused)
             with ExitStack() as undone:
                 undone.callback(self.close)
                 with self._transaction() as connection:
                     tables = sa.inspect(connection).get_table_names() if must_exist else []
                     if must_exist and schema.events.name not in tables:
-                        raise _foreign(url) if tables else _missing(url)
+                        raise _foreign(url) if tables else no_log(url)
                     schema.prepare(connection)
                 undone.pop_all()
         except ArgumentError as error:
             raise ConfigError(
-                f"database: received {_printable(url)!r}, expected a file path or a SQLAlchemy URL"
+                f"database: received {printable(url)!r}, expected a file path or a SQLAlchemy URL"
                 " of SQLite or PostgreSQL, such as sqlite:////var/lib/headwater/log.db or"
                 " postgresql+psycopg://host/lineage"
             ) from error
         except ImportError as error:
             raise ConfigError(
-                f"database: received {_printable(url)!r}, but its driver is missing: {error}."
+                f"database: received {printable(url)!r}, but its driver is missing: {error}."
                 f" {how_to_install('postgresql')}, and pass postgresql+psycopg://host/lineage"
             ) from error
         except (SQLAlchemyError, OSError) as error:
-            message = f"cannot open the database {_printable(url)!r}: {_reason(error)}"
+            message = f"cannot open the database {printable(url)!r}: {_reason(error)}"
             raise LogError(message) from error
 
     @classmethod
@@ -354,7 +347,7 @@ class EventLog:
         with self.reading() as connection:
             return connection.execute(query).scalar()
 
-    def _insert_missing(self, table: sa.Table) -> Any:
+    def _insertno_log(self, table: sa.Table) -> Any:
         """Return a statement that inserts the rows whose hash is new."""
         # Import only one dialect, because each import is slow.
         if self._engine.dialect.name == "postgresql":
@@ -369,50 +362,6 @@ class EventLog:
             connection.execute(sa.delete(table).where(table.c.path == offset.path))
             row = {c.name: getattr(offset, c.name) for c in table.columns}
             connection.execute(sa.insert(table).values(row))
-
-
-def _engine(url: str, *, must_exist: bool) -> sa.Engine:
-    if "://" not in url:
-        url = f"sqlite:///{Path(url).expanduser().absolute()}"
-    parsed = make_url(url)
-    if (backend := parsed.get_backend_name()) not in ("sqlite", "postgresql"):
-        raise ArgumentError(backend)
-    if backend == "postgresql":
-        # pool_pre_ping reconnects to a restarted server; connect_timeout gives up on a hanging one.
-        parsed = parsed.update_query_dict({"connect_timeout": str(_PATIENCE), **parsed.query})
-        engine = sa.create_engine(parsed, pool_pre_ping=True)
-        sa.event.listen(engine, "connect", _set_durable)
-        return engine
-    if parsed.database and not parsed.database.startswith("file:"):  # a URI may lack a folder
-        if not (folder := Path(parsed.database).parent).is_dir():
-            raise FileNotFoundError(f"there is no folder {str(folder)!r}; create it")
-        if must_exist and not Path(parsed.database).exists():
-            raise _missing(parsed.database)
-    # The driver begins transactions too late, hence AUTOCOMMIT and an explicit BEGIN IMMEDIATE.
-    wait = float(str(parsed.query.get("timeout", _LOCK_PATIENCE)))
-    engine = sa.create_engine(url, isolation_level="AUTOCOMMIT", connect_args={"timeout": wait})
-    sa.event.listen(engine, "connect", _set_pragmas)
-    return engine
-
-
-def _set_pragmas(connection: Any, _record: Any) -> None:
-    cursor = connection.cursor()
-    cursor.execute("PRAGMA journal_mode = WAL")
-    # NORMAL can lose the last commits on power failure; acknowledged events must be durable.
-    cursor.execute("PRAGMA synchronous = FULL")
-    cursor.close()
-    # A damaged row that is not UTF-8 would make its whole page fail.
-    connection.text_factory = partial(str, encoding="utf-8", errors="replace")
-
-
-def _set_durable(connection: Any, _record: Any) -> None:
-    """Make PostgreSQL's commits durable, whatever the server's default is."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT set_config('synchronous_commit', 'on', false)"
-            " WHERE current_setting('synchronous_commit') = 'off'"
-        )
-    connection.commit()
 
 
 def _row(entry: Entry, now: int) -> dict[str, object]:
@@ -438,23 +387,8 @@ def _is_about_a_value(error: SQLAlchemyError) -> bool:
 
 def _foreign(url: str) -> LogError:
     return LogError(
-        f"{_printable(url)!r} is the database of another program: use that of a lineage server"
+        f"{printable(url)!r} is the database of another program: use that of a lineage server"
     )
-
-
-def _missing(url: str) -> LogError:
-    name = _printable(url)
-    return LogError(
-        f"there is no log in {name!r}: use an existing one,"
-        f" or create it with `headwater ingest PATH --database {shlex.quote(name)}`"
-    )
-
-
-def _printable(url: str) -> str:
-    try:
-        return make_url(url).render_as_string(hide_password=True)
-    except ArgumentError:
-        return url
 
 
 def _portions(sizes: Iterable[tuple[int, int]]) -> Iterator[list[int]]:

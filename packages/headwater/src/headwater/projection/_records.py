@@ -1,0 +1,152 @@
+"""Find, create and update the records of jobs, runs and datasets in the state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from headwater.events import (
+    Dataset,
+    Facets,
+    JobRef,
+)
+from headwater.events.assertions import DATASET_FACETS
+from headwater.events.facets import (
+    DbtExposures,
+    JobType,
+)
+from headwater.identity import DatasetName, symlinks_of
+from headwater.projection.facet_books import Stamp, pack
+from headwater.projection.state import (
+    DatasetRecord,
+    Job,
+    Run,
+    RunKey,
+    State,
+    Use,
+    Version,
+)  # fmt: skip
+
+_MOST_VERSIONS = 100  # of one dataset by one run; a stream may commit forever
+
+INPUT_FACETS = ("schema", *DATASET_FACETS, "dataQualityMetrics")  # also per run of inputs
+
+
+def _touch_changes(state: State, name: DatasetName) -> None:
+    """Record changes of the runs whose SQL text may change a table that got a name."""
+    if state.changes_by_table:
+        for key in state.changes_by_table.get(name.name.rpartition(".")[2].lower(), ()):
+            touch(state, state.runs[key])
+
+
+def update_use(
+    state: State, uses: dict[DatasetName, Use], item: Dataset, facets: Facets, stamp: Stamp
+) -> DatasetRecord:
+    """Record that a run uses a dataset; return the record of the dataset."""
+    name = update_dataset(state, item, stamp)
+    use = uses.setdefault(name, Use())
+    use.facets.put(item.io_facets, stamp)
+    use.dataset_facets.put(facets, stamp)
+    version = item.facets.get("version", {}).get("datasetVersion")
+    if version is not None:
+        _add_version(use, Version(stamp, str(version), pack(item.io_facets)))
+    return state.datasets[name]
+
+
+def _add_version(use: Use, version: Version) -> None:
+    """Add a version, or the newer of two reports of one; keep the newest versions."""
+    found = {other.name: other for other in use.versions}
+    found[version.name] = max(version, found.get(version.name, version))
+    use.versions = tuple(sorted(found.values())[-_MOST_VERSIONS:])
+
+
+def update_dataset_of_event(state: State, item: Dataset, stamp: Stamp) -> DatasetName:
+    """Record the facets of a dataset that were reported without a run."""
+    name = update_dataset(state, item, stamp)
+    if facets := select(item.facets, (*INPUT_FACETS, "columnLineage")):
+        record = state.datasets[name]
+        record.facets_without_run = {stamp: facets} | (record.facets_without_run or {})
+    return name
+
+
+def select(facets: Facets, names: Iterable[str]) -> Facets:
+    """Return the facets with some names."""
+    return {name: facets[name] for name in names if name in facets}
+
+
+def update_dataset(state: State, item: Dataset, stamp: Stamp) -> DatasetName:
+    """Record the names and facets of a dataset; return the name of its record."""
+    name = state.identity.add(item)
+    touch_users(state)
+    record = state.datasets.get(name)
+    if record is None or symlinks_of(item):
+        for alias in (name, *symlinks_of(item)):
+            _touch_changes(state, alias)
+    if record is None:
+        record = state.datasets[name] = DatasetRecord(name, stamp.time, stamp.time)
+    record.first, record.last = min(record.first, stamp.time), max(record.last, stamp.time)
+    exposures = record.facets.packed(DbtExposures.KEY)
+    record.facets.put(item.facets, stamp)
+    state.structure_changes += record.facets.packed(DbtExposures.KEY) != exposures
+    state.has_tags = state.has_tags or "tags" in item.facets
+    for alias in (name, *symlinks_of(item)):
+        state.changed_names.add(alias, state.revision + 1)
+        _update_namespace(state, alias.namespace, stamp)
+    return name
+
+
+def touch(state: State, run: Run) -> None:
+    """Record the change of a run."""
+    state.changed_runs.add(run.key, state.revision + 1)
+
+
+def touch_users(state: State) -> None:
+    """Record changes of the runs and declarations whose datasets got another primary name."""
+    for name in state.identity.renamed:
+        state.renamed.add(name, state.revision + 1)
+        _touch_changes(state, name)
+        record = state.datasets.get(name)
+        state.structure_changes += name in state.derived_from
+        if record is not None:
+            state.structure_changes += bool(record.declaring or record.derivation)
+            for key in record.readers | record.writers:
+                touch(state, state.runs[key])
+    state.identity.renamed.clear()
+
+
+def update_job(state: State, ref: JobRef, facets: Facets, stamp: Stamp) -> Job:
+    """Record the facets of a job; return its record."""
+    job = job_record(state, ref)
+    kind = job.facets.packed(JobType.KEY)
+    if job.first is None and job.children:
+        state.moved.add(ref, state.revision + 1)  # its own events replace inferred values
+    job.first = stamp.time if job.first is None else min(job.first, stamp.time)
+    job.last = stamp.time if job.last is None else max(job.last, stamp.time)
+    job.facets.put(facets, stamp)
+    state.changed_jobs.add(ref, state.revision + 1)
+    if job.facets.packed(JobType.KEY) != kind:
+        state.moved.add(ref, state.revision + 1)
+    _update_namespace(state, ref.namespace, stamp)
+    return job
+
+
+def job_record(state: State, ref: JobRef) -> Job:
+    """Return the record of a job, a new one if there is none."""
+    job = state.jobs.get(ref)
+    if job is None:
+        job = state.jobs[ref] = Job(ref)
+    return job
+
+
+def run_record(state: State, key: RunKey) -> Run:
+    """Return the record of a run, a new one if there is none."""
+    run = state.runs.get(key)
+    if run is None:
+        run = state.runs[key] = Run(key)
+        state.runs_by_id[key.run_id] = tuple(sorted((*state.runs_by_id.get(key.run_id, ()), key)))
+        job_record(state, key.job).runs.add(key)
+    return run
+
+
+def _update_namespace(state: State, name: str, stamp: Stamp) -> None:
+    first, last = state.namespaces.get(name, (stamp.time, stamp.time))
+    state.namespaces[name] = (min(first, stamp.time), max(last, stamp.time))

@@ -1,0 +1,153 @@
+"""Record what an event states besides the reads and writes of its run.
+
+These are removals and renames of datasets, exposures of dbt, data that a job passes directly to
+another job, and datasets that are derived without a job.
+"""
+
+from __future__ import annotations
+
+from headwater.events import (
+    Dataset,
+    EventType,
+    JobEvent,
+    JobRef,
+    RunEvent,
+    change_of,
+    parse_derivation,
+    parse_entries,
+)
+from headwater.events.facets import (
+    EXPOSURE,
+    DbtExposures,
+    JobType,
+    LifecycleStateChange,
+)
+from headwater.identity import canonical_name, symlinks_of
+from headwater.projection._records import job_record, update_dataset, update_job
+from headwater.projection.facet_books import Stamp, pack
+from headwater.projection.state import (
+    LifecycleChange,
+    RunKey,
+    State,
+    StatedChange,
+)  # fmt: skip
+
+
+def add_schemas(state: State, namespace: str, item: Dataset) -> None:
+    """Record the schemas of the tables that the jobs of a namespace use."""
+    schemas = state.schemas.setdefault(namespace, set())
+    for name in (canonical_name(item.namespace, item.name), *symlinks_of(item)):
+        schema = name.namespace, name.name.rpartition(".")[0]
+        if schema not in schemas and "/" not in name.name:
+            schemas.add(schema)
+            changing = {key.job.namespace for key in state.table_changes}
+            state.structure_changes += namespace in changing
+
+
+def add_table_change(state: State, event: RunEvent, run: RunKey, stamp: Stamp) -> None:
+    """Record the change of tables in the SQL text of a completed run that reports no dataset."""
+    is_silent = event.type is EventType.COMPLETE and not (event.inputs or event.outputs)
+    change = change_of(event.job_facets.get("sql", {})) if is_silent else None
+    if change is None:
+        return
+    stated = StatedChange(stamp, *change)
+    state.table_changes[run] = max(stated, state.table_changes.get(run, stated))
+    for parts in change.tables:
+        state.changes_by_table.setdefault(parts[-1].lower(), set()).add(run)
+
+
+def add_exposures(state: State, namespace: str, item: Dataset, stamp: Stamp) -> None:
+    """Record the exposures of dbt that a dataset feeds, as jobs that read it."""
+    facet = item.facets.get(DbtExposures.KEY)
+    for unique_id, exposure in DbtExposures.parse(facet).exposures.items() if facet else ():
+        kind = {"integration": "DBT", "jobType": EXPOSURE}
+        facets = {JobType.KEY: kind, "dbt_exposure": exposure}
+        ref = update_job(state, JobRef(namespace, unique_id), facets, stamp).ref
+        record = state.datasets[canonical_name(item.namespace, item.name)]
+        record.declaring = {ref, *(record.declaring or ())}
+        state.exposed.setdefault(ref, set()).add(record.name)
+
+
+def add_lifecycle(state: State, item: Dataset, stamp: Stamp, run: RunKey | None) -> Dataset | None:
+    """Record that rows of a dataset were removed or renamed; return its former name, if any."""
+    change = LifecycleStateChange.parse(item.facets.get(LifecycleStateChange.KEY, {}))
+    kind, former = change.lifecycleStateChange or "", change.former_name
+    if former is not None:
+        source = Dataset(*former)
+        old, new = canonical_name(*former), canonical_name(item.namespace, item.name)
+        is_read = change.is_from_sql
+        _add_change(state, item, LifecycleChange(stamp, "RENAME", run, old, is_read))
+        _add_change(state, source, LifecycleChange(stamp, "MOVE", run, new, is_read))
+        return source
+    if change.removes_data or (run is None and kind in ("CREATE", "OVERWRITE")):
+        _add_change(state, item, LifecycleChange(stamp, kind, run, None, change.is_from_sql))
+    return None
+
+
+def _add_change(state: State, item: Dataset, change: LifecycleChange) -> None:
+    record = state.datasets[update_dataset(state, item, change.stamp)]
+    record.lifecycle = record.lifecycle or set()
+    record.lifecycle.add(change)
+
+
+def derived(item: Dataset, source: Dataset) -> Dataset:
+    """Return a dataset that is derived from another one without a job."""
+    entry = {"type": "DATASET", "namespace": source.namespace, "name": source.name}
+    return Dataset(item.namespace, item.name, {"lineage": {"inputs": [entry]}})
+
+
+def renamed_sources(state: State, event: RunEvent, run: RunKey, stamp: Stamp) -> list[Dataset]:
+    """Record the lifecycle changes of a completed run; return the former names of its outputs."""
+    if event.type is not EventType.COMPLETE:
+        return []
+    former = (add_lifecycle(state, item, stamp, run) for item in event.outputs)
+    return [dataset for dataset in former if dataset is not None]
+
+
+def packed_lineage(event: RunEvent | JobEvent) -> bytes | None:
+    """Return the packed explicit lineage facet; None if it has no entry."""
+    facet = event.job_facets.get("lineage", {})
+    return pack(facet) if parse_entries(facet) else None
+
+
+def add_job_handoffs(state: State, event: RunEvent | JobEvent, stamp: Stamp) -> None:
+    """Record the other jobs in explicit lineage, from which data comes or to which it goes."""
+    for entry in parse_entries(event.job_facets.get("lineage", {})):
+        reader = entry.target if isinstance(entry.target, JobRef) else event.job
+        for source in entry.jobs - {reader}:
+            job_record(state, source)
+            state.structure_changes += _is_new(state.handoffs.setdefault(source, set()), reader)
+        if reader == event.job:
+            continue
+        target = job_record(state, reader)
+        target.stated_by = target.stated_by or set()
+        state.structure_changes += _is_new(target.stated_by, event.job)
+        for dataset in entry.datasets:
+            record = state.datasets[update_dataset(state, Dataset(*dataset), stamp)]
+            record.declaring = {reader, *(record.declaring or ())}
+
+
+def add_derivation(state: State, item: Dataset, stamp: Stamp) -> None:
+    """Record the source datasets of one that is derived without a job, such as a view."""
+    if not (facet := item.facets.get("lineage")):
+        return
+    target = canonical_name(item.namespace, item.name)
+    record = state.datasets[target]
+    entry = parse_derivation(facet)
+    for ref in entry.jobs:
+        job_record(state, ref)
+        state.structure_changes += ref not in state.handoffs
+        state.handoffs.setdefault(ref, set())
+    for source in entry.datasets:
+        name = update_dataset(state, Dataset(*source), stamp)
+        state.derived_from.setdefault(name, set()).add(target)
+    if record.derivation is None or stamp > record.derivation[0]:
+        record.derivation = (stamp, pack(facet))
+        state.structure_changes += 1
+
+
+def _is_new(jobs: set[JobRef], ref: JobRef) -> bool:
+    """Add a job to a set; return True if it was not in it."""
+    size = len(jobs)
+    jobs.add(ref)
+    return len(jobs) > size
