@@ -57,8 +57,12 @@ def test_wheel_without_plugins_receives_events_and_answers(tmp_path: Path) -> No
     uv, python = find_uv(), tmp_path / "venv/bin/python"
     _quiet(uv, "build", "--wheel", "--out-dir", tmp_path, _kernel(tmp_path / "kernel"))
     (wheel,) = tmp_path.glob("*.whl")
+    locked = ("export", "--frozen", "--package", "headwater", "--no-emit-workspace", "--no-hashes")
+    _quiet(uv, *locked, "--project", REPOSITORY, "--output-file", tmp_path / "locked.txt")
     _quiet(uv, "venv", "--python", sys.executable, tmp_path / "venv")
-    _quiet(uv, "pip", "install", "--python", python, wheel, PACKAGES / "headwater-client")
+    client = PACKAGES / "headwater-client"
+    install = ("pip", "install", "--python", python, "--constraint", tmp_path / "locked.txt")
+    _quiet(uv, *install, wheel, client)
     program = python.with_name("headwater")
     environ = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     environ["HEADWATER_DATABASE"] = str(tmp_path / "db")
