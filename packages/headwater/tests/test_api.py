@@ -241,7 +241,7 @@ def test_unknown_query_parameter_is_rejected_in_v2_and_ignored_in_v1(client: Tes
             is_strict = path.startswith("/api/v2/")
             assert ("'depht'" in answer.text) is is_strict, (method, path, answer.text)
     answer = client.get("/api/v2/tree?node=x&depht=3&nod=y")
-    allowed = "'node', 'direction', 'depth', 'level', 'evidence', 'asOf', 'knownAt'"
+    allowed = "'node', 'direction', 'depth', 'level', 'evidence', 'control', 'asOf', 'knownAt'"
     assert (answer.status_code, answer.json()["errors"]) == (400, [
         f"query parameter: received 'depht', expected {allowed} (did you mean 'depth'?)",
         f"query parameter: received 'nod', expected {allowed} (did you mean 'node'?)",
