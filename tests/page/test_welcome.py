@@ -41,6 +41,10 @@ def test_empty_server_links_to_the_sample_and_back(empty: Look) -> None:
     banner.get_by_role("link", name="Leave the sample").click()
     expect(page.get_by_role("heading", name="No lineage yet")).to_be_visible()
     expect(banner).to_be_hidden()
+    page.goto(base.removesuffix("sample") + "impact")
+    expect(page.get_by_text("Search above")).to_be_visible()
+    page.keyboard.press("/")
+    expect(page.get_by_role("combobox")).to_be_focused()
 
 
 def test_invalid_address_shows_an_error_with_links(look: Look) -> None:
@@ -79,13 +83,6 @@ def test_unknown_node_shows_similar_ones(path: str, look: Look) -> None:
     expect(page.get_by_role("alert")).to_contain_text("'qqqq'")
     page.get_by_role("list", name="Recently written").get_by_role("link").first.click()
     expect(page.get_by_role("alert")).to_be_hidden()
-
-
-def test_empty_view_of_an_empty_server_offers_the_search(empty: Look) -> None:
-    page = empty("/impact")
-    expect(page.get_by_text("Search above")).to_be_visible()
-    page.keyboard.press("/")
-    expect(page.get_by_role("combobox")).to_be_focused()
 
 
 def test_unknown_run_opens_after_its_first_event(look: Look, lineage: Lineage) -> None:
