@@ -167,6 +167,16 @@ def test_job_of_a_script_is_named_after_its_file(spool: Path, tmp_path: Path) ->
     assert {event["job"]["name"] for event in _events(spool)} == {"zones.load"}
 
 
+def test_decorator_needs_no_arguments(spool: Path) -> None:
+    @lineage
+    def add(one: int, two: int) -> int:
+        return one + two
+
+    assert add(1, two=2) == 3
+    job = "test_function.test_decorator_needs_no_arguments.<locals>.add"
+    assert [event["job"]["name"].endswith(job) for event in _events(spool)] == [True, True]
+
+
 def test_asynchronous_function_is_rejected() -> None:
     async def later() -> None: ...
 

@@ -14,7 +14,7 @@ from contextlib import ExitStack, contextmanager, nullcontext
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
 from headwater_client.capture import Capture, capturing, is_on, paused
 from headwater_client.old_name import adopt
@@ -40,6 +40,11 @@ _enclosing: ContextVar[tuple[RunRef, RunRef] | None] = ContextVar("_enclosing", 
 """The run of the decorated function that is running in this thread, and its root."""
 
 
+@overload
+def lineage(function: Callable[P, R], /) -> Callable[P, R]: ...
+
+
+@overload
 def lineage(
     *,
     inputs: Datasets = (),
@@ -47,16 +52,29 @@ def lineage(
     job: str | None = None,
     namespace: str | None = None,
     capture: bool = True,
-) -> Callable[[Callable[P, R]], Callable[P, R]]:
+) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
+
+
+def lineage(
+    function: Callable[P, R] | None = None,
+    /,
+    *,
+    inputs: Datasets = (),
+    outputs: Datasets = (),
+    job: str | None = None,
+    namespace: str | None = None,
+    capture: bool = True,
+) -> Callable[P, R] | Callable[[Callable[P, R]], Callable[P, R]]:
     """Report each call of a function as a run, with its inputs and outputs.
 
-    The parent is the run of the decorated function that called it in the same thread, or else that
-    of the environment (OPENLINEAGE_PARENT_ID). The job is named after the module and the function
-    unless `job` is given; its namespace is OPENLINEAGE_NAMESPACE or `default`. Events go to
-    HEADWATER_SPOOL or HEADWATER_URL, or else to openlineage-python's transport. Without any of
-    them, or with OPENLINEAGE_DISABLED=true, the function is only called. Lineage never changes its
-    result or exception. Reads and writes of supported libraries are reported too, unless `capture`
-    is False or HEADWATER_CAPTURE is `false`.
+    `@lineage` without arguments reports the recorded reads and writes. The parent is the run of the
+    decorated function that called it in the same thread, or else that of the environment
+    (OPENLINEAGE_PARENT_ID). The job is named after the module and the function unless `job` is
+    given; its namespace is OPENLINEAGE_NAMESPACE or `default`. Events go to HEADWATER_SPOOL or
+    HEADWATER_URL, or else to openlineage-python's transport. Without any of them, or with
+    OPENLINEAGE_DISABLED=true, the function is only called. Lineage never changes its result or
+    exception. Reads and writes of supported libraries are reported too, unless `capture` is False
+    or HEADWATER_CAPTURE is `false`.
 
     Raises:
         TypeError: the function is asynchronous or a generator.
@@ -86,7 +104,7 @@ def lineage(
 
         return call
 
-    return decorate
+    return decorate if function is None else decorate(function)
 
 
 def _module(function: Callable[..., object]) -> str:
