@@ -109,7 +109,9 @@ def serving(database: Path, most_bytes: int | None = None) -> Iterator[tuple[Any
     ) as process:
         try:
             assert process.stdout
-            address = process.stdout.readline().split("http://")[1].split(",")[0]
+            line = process.stdout.readline()
+            assert "http://" in line, f"the server did not start, see its log: {line!r}"
+            address = line.split("http://")[1].split(",")[0]
             yield process, int(address.rsplit(":", 1)[1])
         finally:
             process.terminate()

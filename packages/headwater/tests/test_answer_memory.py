@@ -34,6 +34,8 @@ _EXPENSIVE = [
     "/api/v1/namespaces/demo/jobs/job0/runs?limit=1000",
     "/api/v2/events?run=run0&limit=1000",
     "/api/v2/events/warnings?limit=1000",
+    "/api/v2/incident?subject=run3",
+    "/api/v2/export",
 ]
 
 
