@@ -142,8 +142,8 @@ def _add_facets(body: dict[str, Any], number: int, more: int) -> None:
 
 
 def _lifecycle(number: int, name: str) -> dict[str, Any]:
-    """Return a change of a table as a whole: dropped, emptied, created or renamed."""
-    kind = ("DROP", "TRUNCATE", "CREATE", "RENAME")[number % 4]
+    """Return a change of a table as a whole, such as DROP."""
+    kind = ("DROP", "TRUNCATE", "CREATE", "RENAME", "OVERWRITE")[number % 5]
     former = {"namespace": "db", "name": "b" if name == "a" else "a"}
     return {"lifecycleStateChange": kind, "previousIdentifier": former}
 

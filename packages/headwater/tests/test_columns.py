@@ -228,3 +228,12 @@ def test_invalid_column_lineage_is_ignored(facet: Any, live: Live, build: Any) -
     live.ingest(Batch([build.entry(orjson.loads(orjson.dumps(event)))]))
     with live.reading() as state:
         assert columns_answer(state, "t")["up"]["name"] == "t"
+
+
+def test_edges_of_only_failed_runs_are_marked(build: Any) -> None:
+    failed = _write(build, "1", "08", "sum", day__fare=[("raw.fare", SUM)], day__x=[("raw.x", SUM)])
+    failed["eventType"] = "FAIL"
+    other = _write(build, "2", "07", "sum", day__fare=[("raw.fare", SUM)])
+    columns = columns_answer(build.state(failed, other), "day")["up"]["children"]
+    marks = {child["field"]: child["isFailed"] for c in columns for child in c["children"]}
+    assert marks == {"fare": False, "x": True}

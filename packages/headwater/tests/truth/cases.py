@@ -37,6 +37,7 @@ class ShortDataset(Strict):
     name: str
     facets: dict[str, Any] = {}
     input_facets: dict[str, Any] = {}
+    output_facets: dict[str, Any] = {}
 
 
 class ShortRun(Strict):
@@ -274,7 +275,10 @@ def _dataset(truth: Truth, item: str | ShortDataset) -> dict[str, Any]:
         "name": name,
         "facets": _facets(short.facets),
     }
-    return dataset | {"inputFacets": _facets(short.input_facets)} if short.input_facets else dataset
+    for side, facets in (("input", short.input_facets), ("output", short.output_facets)):
+        if facets:
+            dataset[f"{side}Facets"] = _facets(facets)
+    return dataset
 
 
 def _facets(facets: dict[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self, dataclass_transform
 
-from headwater.events._event import JobRef, Json
+from headwater.events._event import Facets, JobRef, Json
 from headwater.events._parse import run_id_of
 from headwater.events.column_lineage import is_name, objects
 from headwater.sql.changes import FROM_SQL
@@ -216,6 +216,22 @@ class LifecycleStateChange(Facet, key="lifecycleStateChange"):
         if is_rename and all(isinstance(name, str) and name for name in names):
             return str(names[0]), str(names[1])
         return None
+
+
+def replaces_rows(facets: Facets, output_facets: Facets) -> bool:
+    """Return True if a run that completed replaced all rows of an output.
+
+    Spark reports an overwritten partition as OVERWRITE of the table, so that only a commit report
+    tells them apart. Other producers report parts in the facet `subset`.
+    """
+    change = facets.get(LifecycleStateChange.KEY, {})
+    if LifecycleStateChange.parse(change).lifecycleStateChange != "OVERWRITE":
+        return False
+    report = CommitReport.parse(output_facets.get(CommitReport.KEY, {}))
+    if report.is_reported:
+        return report.added >= report.total
+    is_of_spark = "/integration/spark" in str(change.get("_producer"))
+    return not is_of_spark and "subset" not in output_facets
 
 
 class MetaflowTask(Facet, key="metaflow_task"):

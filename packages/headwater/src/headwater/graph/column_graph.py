@@ -37,7 +37,7 @@ from headwater.graph.nodes import Node, fields_of
 from headwater.graph.run_edges import derived_dataset, run_edges
 from headwater.graph.sql_lineage import sql_lineage
 from headwater.identity import DatasetName, canonical_name
-from headwater.projection import Run, RunKey, State
+from headwater.projection import Run, RunKey, RunState, State, outcome
 from headwater.projection.derived import records_of
 from headwater.projection.facet_books import parsed
 
@@ -69,6 +69,8 @@ class ColumnEdge(NamedTuple):
     legacy: Legacy
     job: JobRef
     evidence: Evidence = "reported"
+    is_failed: bool = False
+    """True if the run that stated it failed or was aborted."""
 
     @property
     def label(self) -> str:
@@ -192,7 +194,10 @@ class ColumnGraph:
         if key not in self._loaded:
             deadline.check()
             reported = _of_run(self._state, run) if run else _declared(self._state, job)
-            self._loaded[key] = list(_edges(self._state, reported, job))
+            edges = _edges(self._state, reported, job)
+            if run and outcome(self._state, run).state in (RunState.FAILED, RunState.ABORTED):
+                edges = (edge._replace(is_failed=True) for edge in edges)
+            self._loaded[key] = list(edges)
         return self._loaded[key]
 
     def _columns_of(self, name: DatasetName) -> list[str]:

@@ -191,7 +191,7 @@ def _owned(
     generations: Generations, level: Level | None, parts: Mapping[Generation, Edges]
 ) -> Iterator[tuple[Run, Run, Edges]]:
     """Yield the owner at a level of each run, the run and its edges at that level."""
-    current = [run for generation in parts for run in generation.runs]
+    current = list({run.key: run for generation in parts for run in generation.runs}.values())
     own, levels = _RunEdges(generations, parts), generations.levels
     if level is None:
         yield from ((run, run, own.of(run)) for run in current)
@@ -229,12 +229,18 @@ class _RunEdges:
 
     def __init__(self, generations: Generations, parts: Mapping[Generation, Edges]) -> None:
         self._generations = generations
-        self._limited = {
-            run.key: generations.own(run).within(part)
+        whole = {
+            run.key
             for generation, part in parts.items()
-            if part is not generation.edges
+            if part is generation.edges
             for run in generation.runs
         }
+        self._limited: dict[RunKey, Edges] = {}
+        for generation, part in parts.items():
+            for run in generation.runs:
+                if run.key not in whole:
+                    own = generations.own(run).within(part)
+                    self._limited[run.key] = merged(self._limited.get(run.key), own)
 
     def of(self, run: Run) -> Edges:
         return self._limited.get(run.key) or self._generations.own(run)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Any, NamedTuple
 
@@ -44,13 +44,42 @@ class Generation:
     """The outputs that its runs created or altered without rows; one may have existed before."""
     changed: frozenset[DatasetName] = frozenset()
     """The datasets that its runs dropped, emptied or renamed."""
+    views: frozenset[DatasetName] = frozenset()
+    """The outputs that its runs created as views."""
     spans: dict[tuple[str, DatasetName], Span] = field(default_factory=dict)
     """Cached times at which its runs read or wrote a dataset; see headwater.graph.times."""
+    queries: dict[Span, Generation] = field(default_factory=dict)
+    """This generation as its views were queried at some times; see `queried`."""
+    queried_of: Generation | None = None
+    """The generation that created the views, if this is it at the time of a query."""
 
     @property
     def started(self) -> int:
         """Return the start of the first run, in microseconds; 0 without runs."""
         return self.order[0]
+
+    @property
+    def is_view(self) -> bool:
+        """Return True if it only created views: it reads the current contents of its inputs."""
+        writes = self.edges.writes
+        return bool(self.views) and writes <= self.views and writes.isdisjoint(self.edges.reads)
+
+    @property
+    def original(self) -> Generation:
+        """Return the generation itself, or the one that created the views that it queries."""
+        return self.queried_of or self
+
+    def queried(self, span: Span) -> Generation:
+        """Return a generation whose inputs are those of a query; itself if it created no view."""
+        if not self.is_view or span.start == inf:
+            return self
+        found = self.queries.get(span)
+        if found is None:
+            spans = {("reads", name): span for name in self.edges.reads}
+            found = self.queries[span] = replace(
+                self, spans=spans, queries={}, queried_of=self.original
+            )
+        return found
 
 
 class Flow(NamedTuple):
@@ -180,6 +209,9 @@ def effective(oldest_first: list[Generation]) -> list[Generation]:
 
 
 def superseded(oldest_first: list[Generation]) -> set[DatasetName]:
-    """Return the datasets written by generations that are not effective."""
+    """Return the datasets written by generations that are not effective, and views.
+
+    Readers of a view get the inputs of the view at the time of their query.
+    """
     current = set(effective(oldest_first))
-    return {name for g in oldest_first if g not in current for name in g.edges.writes}
+    return {n for g in oldest_first if g not in current or g.is_view for n in g.edges.writes}

@@ -39,7 +39,7 @@ from headwater.graph.generation import (
     superseded,
 )
 from headwater.graph.levels import Level, Levels
-from headwater.graph.lifecycle import changed_datasets, created_datasets
+from headwater.graph.lifecycle import changed_datasets, created_datasets, created_views
 from headwater.graph.present import Flows, Present
 from headwater.graph.run_edges import (
     Edges,
@@ -417,7 +417,7 @@ class Generations:
         if only_earlier:
             began = self.times.of_writes(reader, name).start
             return Reading(began, began)
-        versions = self.times.versions_read(reader, name)
+        versions = () if reader.is_view else self.times.versions_read(reader, name)
         writers = [
             generation
             for ref in (self.writers(name) if versions else ())
@@ -483,8 +483,7 @@ class Generations:
             heads[head.key] = head
             by_head[head.key].append((run, self.own(run)))
         outcomes = [outcome(self.state, head) for head in heads.values()]
-        times = map(start_of, (*heads.values(), *runs))
-        started = min(moment for moment in times if moment is not None)
+        started = min(time for time in map(start_of, (*heads.values(), *runs)) if time is not None)
         generation = self._by_key[ref][key] = Generation(
             job=ref,
             order=(started, min(run.key for run in runs)),
@@ -496,5 +495,6 @@ class Generations:
             ended=span_of(self.state, runs).end,
             only_created=created_datasets(self.state, runs),
             changed=changed_datasets(self.state, runs),
+            views=created_views(self.state, runs),
         )
         return generation

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
+from itertools import accumulate
+from math import inf
+from typing import NamedTuple
 
-from headwater.events.facets import LifecycleStateChange, OutputStatistics
+from headwater.events.facets import DatasetType, LifecycleStateChange, OutputStatistics, Sql
 from headwater.graph.sql_changes import renamed_by_text, stated_changes, stated_changes_of
 from headwater.identity import DatasetName, canonical_name
-from headwater.projection import Run, State, Use
+from headwater.projection import Run, RunKey, State, Use, start_of
 from headwater.projection.derived import records_of
 from headwater.projection.state import LifecycleChange
+from headwater.sql.changes import views_in
 
 _WITHOUT_ROWS = ("CREATE", "ALTER")
 """Changes that write no rows unless the run reports rows or inputs."""
@@ -21,9 +25,9 @@ def emptied_before(state: State, name: DatasetName, time: float) -> float:
 
     A renamed dataset takes the rows of another one, which the renaming job reads.
     """
-    times = _changes(state, name)
-    position = bisect_left(times, time)
-    return times[position - 1] if position else float("-inf")
+    found = removals(state, name)
+    position = bisect_left(found, time, key=lambda removal: removal.time)
+    return found[position - 1].since if position else -inf
 
 
 def emptied_by(state: State, name: DatasetName, last_write: float) -> float:
@@ -31,19 +35,42 @@ def emptied_by(state: State, name: DatasetName, last_write: float) -> float:
 
     A dropped or emptied dataset that was not written again keeps the lineage of its last rows.
     """
-    times = _changes(state, name)
-    position = bisect_right(times, last_write)
-    return times[position - 1] if position else float("-inf")
+    found = removals(state, name)
+    position = bisect_right(found, last_write, key=lambda removal: removal.time)
+    return found[position - 1].since if position else -inf
 
 
-def _changes(state: State, name: DatasetName) -> list[int]:
+class RemovedRows(NamedTuple):
+    """A time, in microseconds, at which all earlier rows of a dataset were removed or replaced."""
+
+    time: int
+    since: int
+    """No row that was written before is left: for a replacement, the start of its run."""
+    run: RunKey | None
+    """The run that decides `since`: the last one, or one before it that started later."""
+
+
+def removals(state: State, name: DatasetName) -> list[RemovedRows]:
     """Return the times at which all rows of a dataset were removed or replaced, in order."""
-    key = "changes of a dataset", name
+    key = "removals of a dataset", name
     if key not in state.derived:
         removing = (change for change in changes_of(state, name) if change.removes_rows)
-        state.derived[key] = sorted(change.stamp.time for change in removing)
-    times: list[int] = state.derived[key]
-    return times
+        found = [
+            RemovedRows(change.stamp.time, _since(state, change), change.run)
+            for change in sorted(removing, key=lambda change: (change.stamp, change.kind))
+        ]
+        state.derived[key] = list(accumulate(found, _after))
+    answer: list[RemovedRows] = state.derived[key]
+    return answer
+
+
+def _after(before: RemovedRows, own: RemovedRows) -> RemovedRows:
+    return own if own.since >= before.since else before._replace(time=own.time)
+
+
+def _since(state: State, change: LifecycleChange) -> int:
+    started = start_of(state.runs[change.run]) if change.run else None
+    return change.stamp.time if started is None or change.kind != "OVERWRITE" else started
 
 
 def changes_of(state: State, name: DatasetName) -> list[LifecycleChange]:
@@ -109,6 +136,23 @@ def created_datasets(state: State, runs: Iterable[Run]) -> frozenset[DatasetName
             is_empty = change in _WITHOUT_ROWS and not run.inputs and not _has_rows(use)
             found[primary(spelled)] = is_empty and found.get(primary(spelled), True)
     return frozenset(name for name, is_empty in found.items() if is_empty)
+
+
+def created_views(state: State, runs: Iterable[Run]) -> frozenset[DatasetName]:
+    """Return the outputs that some runs created as views, which are filled when they are read."""
+    primary = state.identity.primary
+    found: dict[DatasetName, bool] = {}
+    for run in runs:
+        text = run.code.get(Sql.KEY).get("query")
+        views = views_in(text) if isinstance(text, str) else ()
+        for spelled, use in run.outputs.items():
+            facets, name = use.dataset_facets, primary(spelled)
+            config = facets.get("dbt_model").get("config")
+            is_of_dbt = isinstance(config, dict) and config.get("materialized") == "view"
+            is_typed = str(facets.parsed(DatasetType).datasetType).upper() == "VIEW"
+            is_view = is_of_dbt or is_typed or spelled.name.rpartition(".")[2].lower() in views
+            found[name] = is_view and found.get(name, True)
+    return frozenset(name for name, is_view in found.items() if is_view)
 
 
 def _has_rows(use: Use) -> bool:

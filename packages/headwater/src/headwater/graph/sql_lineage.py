@@ -28,7 +28,7 @@ from headwater.events import (
 )
 from headwater.events.facets import Schema, Sql
 from headwater.identity import DatasetName, canonical_name
-from headwater.projection import Run, State
+from headwater.projection import Run, RunState, State, outcome
 from headwater.projection.derived import records_of
 from headwater.sql.names import parts_of
 from headwater.sql.text import SqlText
@@ -78,6 +78,7 @@ class SqlLineage:
                 self._names.link(field, origin)
                 for field, origins in (*fields, (EVERY_ROW, written.rows))
                 for origin in sorted(origins)
+                if self._names.has(table, field) and self._names.has(origin.table, origin.column)
             )
             found[target] = ColumnLineage({field: Legacy() for field, _ in fields}, links)
         return found
@@ -176,7 +177,8 @@ class TextNames:
     """Names of the tables and columns that a run uses, as SQL and as datasets."""
 
     def __init__(self, state: State, run: Run, text: SqlText) -> None:
-        self._state = state
+        self._state, self._run = state, run
+        self._has_failed = outcome(state, run).state is RunState.FAILED
         self._namespace = text.namespace
         self._tables = text.tables()
         self._datasets: dict[Table, DatasetName] = {}
@@ -206,6 +208,13 @@ class TextNames:
         fields = self._fields_of(self.dataset(table))
         folded = name.upper() if self._tables.is_upper and name.islower() else name
         return fields.get(name.lower(), folded)
+
+    def has(self, table: Table, name: str) -> bool:
+        """Return False if a run failed and the schema of a table of its text lacks a column."""
+        dataset = self.dataset(table)
+        fields = self._fields_of(dataset) if self._has_failed else {}
+        is_known = not fields or name == EVERY_ROW or name.lower() in fields
+        return is_known or not self._has_whole_schema(self._run, dataset)
 
     def own_field(
         self, table: Table, name: str, origins: Iterable[Origin], spellings: Mapping[str, str]

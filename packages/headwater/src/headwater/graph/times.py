@@ -83,6 +83,8 @@ class Times:
         found = generation.spans.get(("reads", name))
         if found is None:
             runs = self._readers(generation, name)
+            if generation.is_view:
+                return Span(inf, inf)
             found = generation.spans["reads", name] = span_of(self._state, runs)
         return found
 
@@ -180,6 +182,7 @@ class Times:
         """Return the generations whose rows were not removed before they could be read.
 
         Of those that only created or altered the dataset, none counts if another one wrote rows.
+        Those that created a view have the inputs of the view at the time of the reading.
         """
         ends = {g: self.of_writes(g, name).end if g.runs else inf for g in writers}
         if reading.start < inf:
@@ -187,4 +190,5 @@ class Times:
         else:
             since = emptied_by(self._state, name, max(ends.values(), default=-inf))
         found = [g for g in writers if ends[g] >= since]
-        return [g for g in found if name not in g.only_created] or found
+        found = [g for g in found if name not in g.only_created] or found
+        return [g.queried(Span(reading.start, reading.end)) for g in found]

@@ -43,6 +43,8 @@ class Step(NamedTuple):
     job: str
     is_direct: bool
     evidence: Evidence | None = None
+    is_failed: bool = False
+    """True if only failed runs state the edge."""
 
 
 class Dependents(NamedTuple):
@@ -153,12 +155,19 @@ def _steps(graph: ColumnGraph, way: str, *, indirect: bool) -> _Steps:
     @cache  # a tree may visit a column repeatedly
     def steps(column: Column) -> list[Step]:
         found: defaultdict[Step, set[Evidence]] = defaultdict(set)
+        succeeded: set[Step] = set()
         for edge in edges_of(column, indirect=indirect):
             other = edge.source if is_up else edge.target
             job = edge.job.name if edge.job.namespace else ""  # a view has no job
-            found[Step(other, edge.label, job, edge.is_direct)].add(edge.evidence)
+            step = Step(other, edge.label, job, edge.is_direct)
+            found[step].add(edge.evidence)
+            if not edge.is_failed:
+                succeeded.add(step)
         memory.charge(128 * len(found))
-        return [step._replace(evidence=combined(found[step])) for step in sorted(found)]
+        return [
+            step._replace(evidence=combined(found[step]), is_failed=step not in succeeded)
+            for step in sorted(found)
+        ]
 
     return steps
 
@@ -209,6 +218,7 @@ def _column_node(step: Step, type_: Literal["dataset", "column"] = "column") -> 
         "evidence": step.evidence,
         "grade": _grade_of(step),
         "job": step.job,
+        "isFailed": step.is_failed,
         "tags": _NONE,
         "isRepeated": False,
         "hasMore": False,

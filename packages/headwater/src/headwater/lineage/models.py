@@ -116,6 +116,8 @@ class ColumnNode(Name):
     """`verified` if the producer and the SQL text state the edge, or `reported`; null as above."""
     job: str
     """Name of the job; empty for a view."""
+    isFailed: bool
+    """True if only failed runs state the edge to the parent."""
 
 
 class ColumnsAnswer(Answer):

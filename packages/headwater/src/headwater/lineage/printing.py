@@ -67,7 +67,8 @@ def _tree_node(node: models.TreeNode) -> Text:
 
 def _column_node(node: models.ColumnNode) -> Text:
     text = column_text(node) if node["type"] == "column" else dataset_text(node)
-    return Text.assemble(text, column_source(node), tags_text(node), _tree_marks(node))
+    failed = ("  FAILED", "red") if node["isFailed"] else ""
+    return Text.assemble(text, column_source(node), failed, tags_text(node), _tree_marks(node))
 
 
 def _tree_marks(node: models.TreeNode | models.ColumnNode) -> Text:

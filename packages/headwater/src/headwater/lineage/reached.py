@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
 from headwater import deadline
+from headwater.events import JobRef
 from headwater.graph.frontier import Frontier, Walked, add_edges
 from headwater.graph.generation import Flow, Generation
 from headwater.graph.generations import Generations
@@ -46,7 +47,8 @@ def generations_downstream(
                     visits.add(began, consumer, dataset, flow.is_kept)
 
     for writer, name in writes:
-        follow(0, writer, [name])
+        for start in _with_queries(generations, writer):
+            follow(0, start, [name])
     for since, generation, via, is_kept in visits:
         edges = generation.edges
         is_whole = edges.is_cross_product and not is_kept
@@ -60,6 +62,27 @@ def generations_downstream(
     return found
 
 
+def _with_queries(generations: Generations, generation: Generation) -> list[Generation]:
+    """Return a generation, and if it created views, also as these were queried."""
+    if generation.is_view:
+        of_task(generations, generation.job)
+    return [generation, *generation.queries.values()]
+
+
+def of_task(
+    generations: Generations, ref: JobRef, above: frozenset[JobRef] = frozenset()
+) -> list[Generation]:
+    """Return all generations of a task, and each one that created views as these were queried."""
+    every = generations.derived(ref, "generations", list)
+    views = {name for generation in every if generation.is_view for name in generation.edges.writes}
+    users = (generations.readers, generations.writers)
+    for user in {user for name in views for users_of in users for user in users_of(name)} - above:
+        own = every if user == ref else of_task(generations, user, above | {ref})
+        for generation in own:
+            generations.flows(generation)  # adds to `queries`
+    return [found for generation in every for found in (generation, *generation.queries.values())]
+
+
 def _consumers_of(
     generations: Generations, name: DatasetName
 ) -> Mapping[Generation, list[tuple[Generation, Flow]]]:
@@ -67,7 +90,7 @@ def _consumers_of(
     found: dict[Generation, list[tuple[Generation, Flow]]] = defaultdict(list)
     tasks = dict.fromkeys((*generations.readers(name), *generations.writers(name)))
     for ref in tasks:
-        for generation in deadline.watched(generations.derived(ref, "generations", list)):
+        for generation in deadline.watched(of_task(generations, ref)):
             for flow in generations.flows(generation):
                 if flow.dataset == name:
                     found[flow.source].append((generation, flow))

@@ -21,6 +21,7 @@ from headwater.events.facets import (
     DbtExposures,
     JobType,
     LifecycleStateChange,
+    replaces_rows,
 )
 from headwater.identity import canonical_name, symlinks_of
 from headwater.projection._records import job_record, update_dataset, update_job
@@ -79,7 +80,8 @@ def add_lifecycle(state: State, item: Dataset, stamp: Stamp, run: RunKey | None)
         _add_change(state, item, LifecycleChange(stamp, "RENAME", run, old, is_read))
         _add_change(state, source, LifecycleChange(stamp, "MOVE", run, new, is_read))
         return source
-    if change.removes_data or (run is None and kind in ("CREATE", "OVERWRITE")):
+    is_whole = run is None or replaces_rows(item.facets, item.io_facets)
+    if change.removes_data or (kind in ("CREATE", "OVERWRITE") and is_whole):
         _add_change(state, item, LifecycleChange(stamp, kind, run, None, change.is_from_sql))
     return None
 

@@ -50,8 +50,8 @@ class StatedChange(NamedTuple):
 class LifecycleChange(NamedTuple):
     """A change of a dataset as a whole: DROP, TRUNCATE, RENAME, MOVE, CREATE or OVERWRITE.
 
-    RENAME gives another dataset this name, and MOVE gives this dataset another name. The last two
-    are only recorded if no run reported them.
+    RENAME gives another dataset this name, and MOVE gives this dataset another name. A CREATE is
+    only recorded if no run reported it, and the OVERWRITE of a run only if it replaced all rows.
     """
 
     stamp: Stamp
@@ -63,7 +63,8 @@ class LifecycleChange(NamedTuple):
     @property
     def removes_rows(self) -> bool:
         """True if earlier rows do not survive."""
-        return self.kind in ("DROP", "TRUNCATE", "RENAME", "MOVE")
+        is_replaced = self.kind == "OVERWRITE" and self.run is not None
+        return is_replaced or self.kind in ("DROP", "TRUNCATE", "RENAME", "MOVE")
 
 
 @dataclass(slots=True)

@@ -48,6 +48,14 @@ _EMPTYING = {"REPLACE", "DROP", "TRUNCATE", "AWAY"}
 _KINDS = {"CREATE", "ALTER", *_EMPTYING}
 
 
+_VIEW = re.compile(
+    r"\bcreate\s+(?:or\s+(?:replace|alter)\s+)?(?:(?:force|no\s*force|recursive|secure)\s+)*view\s+"
+    rf"(?:if\s+not\s+exists\s+)?({_NAME})",
+    re.IGNORECASE,
+)
+"""The creation of a view that is neither materialized nor temporary."""
+
+
 class TableChange(NamedTuple):
     """A statement that drops, empties or renames whole tables."""
 
@@ -71,6 +79,13 @@ def table_change(text: str) -> TableChange | None:
         if found[group] and not _PARTITION.search(found["rest"]):
             return TableChange(kind, tuple(map(_parts, found[group].split(","))))
     return None
+
+
+def views_in(text: str) -> set[str]:
+    """Return the last parts of the names of the views that a text creates, in lower case."""
+    if not _VIEW.search(text):
+        return set()
+    return {_last(found[1]) for found in _VIEW.finditer(_NOISE.sub(" ", text))}
 
 
 def _parts(name: str) -> tuple[str, ...]:

@@ -1391,6 +1391,7 @@ export interface components {
             hasMore: boolean;
             id: string;
             isDirect: boolean;
+            isFailed: boolean;
             isRepeated: boolean;
             job: string;
             name: string;

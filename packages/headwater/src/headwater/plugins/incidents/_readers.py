@@ -12,6 +12,7 @@ from headwater.graph.generation import Generation
 from headwater.graph.generations import Generations
 from headwater.graph.levels import Level
 from headwater.identity import DatasetName
+from headwater.lineage.reached import of_task
 from headwater.plugins.incidents._named import Version
 from headwater.plugins.incidents.models import By
 from headwater.projection import Run, RunKey
@@ -43,7 +44,12 @@ def readers_of(generations: Generations, version: Version) -> Readers:
     name = version.name
     since = min((generations.times.of_writes(g, name).start for g in version.writers), default=0)
     for generation in _reading(generations, name):
-        proven = {flow.source for flow in generations.flows(generation) if flow.dataset == name}
+        proven = {
+            flow.source.original
+            for read in (generation, *generation.queries.values())
+            for flow in generations.flows(read)
+            if flow.dataset == name
+        }
         has_flow = not proven.isdisjoint(version.writers)
         for run, reported in _versions_by_task(generations, generation, name).values():
             if version.version in reported:
@@ -59,8 +65,12 @@ def readers_of(generations: Generations, version: Version) -> Readers:
 def _reading(generations: Generations, name: DatasetName) -> Iterator[Generation]:
     """Yield all generations with runs that read a dataset."""
     for ref in generations.readers(name):
-        for generation in deadline.watched(generations.derived(ref, "generations", list)):
-            if generation.runs and name in generation.edges.reads:
+        for generation in deadline.watched(of_task(generations, ref)):
+            if (
+                generation.runs
+                and generation is generation.original
+                and name in generation.edges.reads
+            ):
                 yield generation
 
 

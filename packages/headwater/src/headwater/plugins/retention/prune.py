@@ -10,7 +10,8 @@ events of a tree of runs are only deleted together. A tree stays if
 - it is the first or the last to report a fact, such as "the job reads the dataset",
 - a run that stays names one of its runs as a dependency,
 - a change of a schema is between it and another run, or appears only without it,
-- it dropped, emptied or renamed a dataset, and this decides which rows a run that stays saw,
+- it dropped, emptied, renamed or replaced a dataset, and this decides which rows a run that stays
+  saw,
 - one of its events is still to be delivered, or arrived after the cutoff.
 
 With a horizon, a tree before it is also deleted if current data comes from it only through
@@ -33,7 +34,7 @@ from headwater.errors import EventError, LogError
 from headwater.events import Dataset, JobRef, Logged, RunEvent, parse_entries, source_datasets
 from headwater.events.facets import JobDependencies, Parent
 from headwater.graph.generation import Generation
-from headwater.graph.lifecycle import changes_of, removes_data
+from headwater.graph.lifecycle import removals, removes_data
 from headwater.graph.sql_changes import stated_changes
 from headwater.identity import DatasetName, canonical_name, symlinks_of
 from headwater.lineage.queries import edges_answer
@@ -42,7 +43,7 @@ from headwater.log import EventLog, read_logged
 from headwater.plugins.retention._schemas import compared_runs
 from headwater.plugins.retention._store import held, remove, run_ids
 from headwater.plugins.retention._walk import Walk
-from headwater.projection import State, apply, start_of
+from headwater.projection import RunKey, State, apply, start_of
 from headwater.projection.derived import began_at, ended_at, parent_of, records_of
 from headwater.projection.snapshots.state import gc_paused
 
@@ -253,7 +254,7 @@ def _dependencies(reading: _Reading, kept: set[str]) -> Iterator[str]:
 def _removals(reading: _Reading, kept: set[str]) -> Iterator[str]:
     """Yield the runs whose removal of rows decides which rows the runs of kept trees saw.
 
-    These are the newest removal of each dataset, and the last one before each start or end.
+    These decide which rows each dataset has now, and which it had at each start or end.
     """
     for state in (reading.now, reading.old):
         names = {record.name for record in state.datasets.values() if record.lifecycle}
@@ -263,16 +264,13 @@ def _removals(reading: _Reading, kept: set[str]) -> Iterator[str]:
             for name, _ in stated_changes(state, state.runs[key])
         }
         for name in {*map(state.identity.primary, names), *stated}:
-            removing = sorted(
-                (change.stamp.time, change.run.run_id)
-                for change in changes_of(state, name)
-                if change.removes_rows and change.run
-            )
-            times = [time for time, _ in removing]
+            found = removals(state, name)
+            runs: set[RunKey | None] = set()
             for moment in {inf, *_moments(state, name, reading, kept)}:
                 for find in (bisect_left, bisect_right):
-                    if position := find(times, moment):
-                        yield removing[position - 1][1]
+                    if position := find(found, moment, key=lambda removal: removal.time):
+                        runs.add(found[position - 1].run)
+            yield from (run.run_id for run in runs if run)
 
 
 def _schemas(reading: _Reading, kept: set[str]) -> Iterator[str]:
