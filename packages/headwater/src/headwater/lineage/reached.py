@@ -80,7 +80,15 @@ def of_task(
         own = every if user == ref else of_task(generations, user, above | {ref})
         for generation in own:
             generations.flows(generation)  # adds to `queries`
-    return [found for generation in every for found in (generation, *generation.queries.values())]
+    found: list[Generation] = []
+    while views:  # a view of the task may read another one
+        count = len(found)
+        found = [query for g in every for query in (g, *g.queries.values())]
+        if len(found) == count:
+            break
+        for generation in found:
+            generations.flows(generation)
+    return found or every
 
 
 def _consumers_of(
