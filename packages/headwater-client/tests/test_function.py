@@ -177,6 +177,12 @@ def test_decorator_needs_no_arguments(spool: Path) -> None:
     assert [event["job"]["name"].endswith(job) for event in _events(spool)] == [True, True]
 
 
+@pytest.mark.parametrize("inputs", ["file:///x", ["file:///x"], [("file", 1)], [("a", "b", "c")]])
+def test_dataset_that_is_no_pair_is_rejected(inputs: Any) -> None:
+    with pytest.raises(TypeError, match=r"inputs\[0\]: received .*, expected a pair of namespace"):
+        lineage(inputs=inputs)
+
+
 def test_asynchronous_function_is_rejected() -> None:
     async def later() -> None: ...
 

@@ -77,8 +77,11 @@ def lineage(
     or HEADWATER_CAPTURE is `false`.
 
     Raises:
-        TypeError: the function is asynchronous or a generator.
+        TypeError: the function is asynchronous or a generator, or a dataset is not a pair of texts.
     """
+    for what, given in (("inputs", inputs), ("outputs", outputs)):
+        if not callable(given):
+            _check_pairs(what, given)
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         checks = (inspect.iscoroutinefunction, inspect.isgeneratorfunction)
@@ -94,8 +97,9 @@ def lineage(
                 return function(*args, **kwargs)
 
             def datasets() -> Iterator[Sequence[Dataset]]:
-                for item in (inputs, outputs):
-                    yield item(*args, **kwargs) if callable(item) else item
+                for what, item in (("inputs", inputs), ("outputs", outputs)):
+                    given = item(*args, **kwargs) if callable(item) else item
+                    yield _check_pairs(what, given)
 
             about = functools.partial(_described, function)
             recorded = Capture() if capture and is_on() else None
@@ -105,6 +109,17 @@ def lineage(
         return call
 
     return decorate if function is None else decorate(function)
+
+
+def _check_pairs(what: str, datasets: Sequence[Dataset]) -> Sequence[Dataset]:
+    """Return datasets if each is a pair of texts. Raises TypeError."""
+    for number, item in enumerate(datasets):
+        if not (isinstance(item, tuple | list) and list(map(type, item)) == [str, str]):
+            raise TypeError(
+                f"lineage: {what}[{number}]: received {item!r}, expected a pair of namespace and "
+                "name, such as ('file', '/data/trips.csv')"
+            )
+    return datasets
 
 
 def _module(function: Callable[..., object]) -> str:
