@@ -133,3 +133,10 @@ def test_package_has_the_license_and_type_information(name: str) -> None:
     project = tomllib.loads((package / "pyproject.toml").read_text())["project"]
     assert (project["license"], project["license-files"]) == ("Apache-2.0", ["LICENSE"])
     assert (package / "src" / name.replace("-", "_") / "py.typed").is_file()
+
+
+def test_extra_all_of_headwater_has_all_other_extras() -> None:
+    file = REPOSITORY / "packages" / "headwater" / "pyproject.toml"
+    extras = tomllib.loads(file.read_text())["project"]["optional-dependencies"]
+    (whole,) = extras.pop("all")
+    assert whole == f"headwater[{','.join(extras)}]"

@@ -75,7 +75,7 @@ def test_pipeline_views_render_without_axe_violations(
     )
     path = VIEWS[name].replace("THEN", quote(first["endedAt"])).replace("RUN", first["runId"])
     page = look(path)
-    what = "main li a, [data-node], main table, main [role=status], [data-testid=origins]"
+    what = "main li a, [data-node], main table, main [role=status]:visible, [data-testid=origins]"
     expect(page.locator(SHOWN.get(name, what)).first).to_be_visible()
     expect(page.locator("[aria-busy=true]")).to_have_count(0)
     assert axe_finds(page) == []

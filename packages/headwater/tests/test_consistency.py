@@ -437,11 +437,8 @@ def test_marquez_draws_no_edge_that_the_graph_lacks(runs: list[dict[str, Any]], 
 @settings(max_examples=60)
 @given(runs=RUNS)
 def test_marquez_shows_the_datasets_of_the_trees(runs: list[dict[str, Any]], build: Any) -> None:
-    """Skip datasets with a node both upstream and downstream, because it connects both sides.
-
-    In Marquez's API, a job stays connected to a table whose rows another job removed.
-    """
-    state = build.state(*events_of(build, _plain(runs, "TRUNCATE", "OVERWRITE", "RENAME")))
+    """Skip datasets with a node both upstream and downstream, because it connects both sides."""
+    state = build.state(*events_of(build, runs))
     names = set(_datasets(state))
     for name in names:
         trees = tree_answer(state, name, "both")
@@ -517,11 +514,11 @@ def test_versions_agree_with_provenance(runs: list[dict[str, Any]], build: Any) 
         for name in sorted(set(state.identity))
         for write in {write.version: write for write in writes_of(generations, name)}.values()
     ]
-    below: dict[tuple[str, str], set[Generation]] = {}
+    below: dict[tuple[str, str], list[set[Generation]]] = {}
     for named in written:
         for node in spread_of(generations, named).nodes:
             for version in node.versions if node.node.type == "dataset" else ():
-                below.setdefault((node_id(node.node), version), set()).update(named.writers)
+                below.setdefault((node_id(node.node), version), []).append({*named.writers})
         _check_readers(state, named)
         _check_current(state, named)
     for named in written:
@@ -532,10 +529,13 @@ def test_versions_agree_with_provenance(runs: list[dict[str, Any]], build: Any) 
             for flow in generations.flows(generation)
             if flow.source in above and written_by(generations, flow.source, flow.dataset)
         }
-        found = below.get((_node_of(named), named.version), set())
+        found = below.get((_node_of(named), named.version), [])
         if any(writer.is_view for writer in named.writers):
             continue  # what such a version contains depends on the time of the query
-        assert found - {*named.writers} == sources - {*named.writers}, named
+        own = {*named.writers}
+        assert sources - own <= {writer for writers in found for writer in writers}, named
+        # Two runs may report the same version; one of them is enough.
+        assert all(writers & (sources | own) for writers in found), named
 
 
 @settings(max_examples=60)

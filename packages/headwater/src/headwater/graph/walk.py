@@ -67,16 +67,24 @@ def walked_from(generations: Generations, root: Node, way: str, level: Level) ->
     Downstream, it omits replaced datasets, unless other datasets were derived from them before.
     """
     found = reached(generations, root, way, level)
-    graph = LevelGraph.build(generations, level, found)
-    for name in replaced(generations, found) if way == "down" else ():
-        if not (graph.readers_of(name) or graph.linked(Node.of_dataset(name), "down")):
-            graph.remove_writes(name)
+    graph = graph_of_walk(generations, found, way, level)
     if level is Level.PIPELINE:
         used = {name for g in found for name in g.edges.reads if g.edges.writes - {name}}
         shown = PipelineGraph(graph, root, used.__contains__)
         jobs = {ref: shown.edges_of(ref) for ref in graph.jobs}
         graph.readers = {name: shown.readers_of(name) for name in graph.readers}
         graph.jobs = jobs
+    return graph
+
+
+def graph_of_walk(
+    generations: Generations, found: Walked, way: str, level: Level | None
+) -> LevelGraph:
+    """Return the graph of walked generations; for the level None, each job has its own edges."""
+    graph = LevelGraph.build(generations, level, found)
+    for name in replaced(generations, found) if way == "down" else ():
+        if not (graph.readers_of(name) or graph.linked(Node.of_dataset(name), "down")):
+            graph.remove_writes(name)
     return graph
 
 

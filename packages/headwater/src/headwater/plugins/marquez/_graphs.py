@@ -23,12 +23,11 @@ from headwater.graph.current import (
     level_of,
     once_an_event,
 )
-from headwater.graph.edges import LevelGraph
 from headwater.graph.effective import Graph
 from headwater.graph.generations import Generations
 from headwater.graph.levels import Level
 from headwater.graph.nodes import name_of
-from headwater.graph.walk import reach, reached, walked_from
+from headwater.graph.walk import graph_of_walk, reach, reached, walked_from
 from headwater.http.routes import Remembered, get
 from headwater.identity import DatasetName
 from headwater.lineage.columns import check_column
@@ -304,7 +303,7 @@ class _Around:
     def __init__(self, generations: Generations, root: Node) -> None:
         self._latest = Latest(generations)
         self._sides = {
-            way: LevelGraph.build(generations, None, reached(generations, root, way, Level.TASK))
+            way: graph_of_walk(generations, reached(generations, root, way, Level.TASK), way, None)
             for way in ("up", "down")
         }
         self._above, self._below = (
